@@ -1,0 +1,38 @@
+//! Time to decode a whole capture, every field of every message stored. Run with
+//! `cargo bench -p tickwire-fast`; captures that are not there are skipped with a word.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use support::{CORPORA, packets};
+
+fn decode(c: &mut Criterion) {
+    let mut group = c.benchmark_group("fast/decode");
+    for corpus in &CORPORA {
+        let Some((program, file)) = corpus.load() else { continue };
+        let packets = packets(&file);
+        let mut decoder = corpus.decoder(&program);
+        let mut pass = || {
+            let mut messages = 0u64;
+            decoder.reset();
+            for packet in &packets {
+                decoder.begin_packet();
+                let mut rest = &packet[corpus.preamble..];
+                while !rest.is_empty() {
+                    let len = black_box(decoder.decode(rest).expect("decodes")).len;
+                    rest = &rest[len..];
+                    messages += 1;
+                }
+            }
+            messages
+        };
+        group.throughput(Throughput::Elements(pass()));
+        group.bench_function(format!("{}/dynamic-scalar", corpus.name), |b| b.iter(&mut pass));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decode);
+criterion_main!(benches);

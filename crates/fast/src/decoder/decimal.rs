@@ -1,0 +1,121 @@
+//! Decimals with one operator for exponent and mantissa together.
+
+use super::engine::{Engine, Map};
+use super::sink::Sink;
+use crate::dictionary::EntryState;
+use crate::error::ErrorKind;
+use crate::program::Op;
+use crate::template::OperatorKind;
+
+/// Mantissa and exponent.
+type Scaled = (i64, i32);
+
+impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+    /// A decimal by its operator and presence.
+    ///
+    /// Spec: FAST 1.1 §6.3, §10.6.4.
+    pub(super) fn scaled(
+        &mut self,
+        op: &Op,
+        map: &mut impl Map,
+    ) -> Result<Option<Scaled>, ErrorKind> {
+        match op.operator {
+            OperatorKind::None => self.scaled_on_wire(op),
+            OperatorKind::Delta => self.scaled_delta(op),
+            OperatorKind::Copy if !map.take() => self.scaled_copied(op),
+            OperatorKind::Copy => {
+                let value = self.scaled_on_wire(op)?;
+                match value {
+                    Some((m, e)) => self.dictionary.set_decimal::<JOURNAL>(op.entry, m, e),
+                    None => self.dictionary.set_empty::<JOURNAL>(op.entry),
+                }
+                Ok(value)
+            }
+            _ if map.take() => self.scaled_on_wire(op),
+            _ => Ok(self.scaled_initial(op)),
+        }
+    }
+
+    /// Checks an exponent (R1).
+    #[inline]
+    pub(super) fn check_exponent(&mut self, exponent: i64) -> Result<i32, ErrorKind> {
+        if !(-63..=63).contains(&exponent) {
+            self.reader.report(ErrorKind::DecimalRange)?;
+        }
+        i32::try_from(exponent).map_err(|_| ErrorKind::IntegerRange)
+    }
+
+    fn scaled_on_wire(&mut self, op: &Op) -> Result<Option<Scaled>, ErrorKind> {
+        let exponent = match op.optional {
+            true => match self.reader.signed_nullable()? {
+                Some(exponent) => exponent,
+                None => return Ok(None),
+            },
+            false => self.reader.signed()?,
+        };
+        let exponent = self.check_exponent(exponent)?;
+        let mantissa = self.reader.signed().map_err(mantissa_range)?;
+        Ok(Some((mantissa, exponent)))
+    }
+
+    fn scaled_initial(&self, op: &Op) -> Option<Scaled> {
+        let initial = self.initial(op);
+        initial.given.then_some((initial.word as i64, initial.exponent))
+    }
+
+    fn scaled_copied(&mut self, op: &Op) -> Result<Option<Scaled>, ErrorKind> {
+        let state = self.dictionary.state(op.entry);
+        if state == EntryState::Assigned {
+            return Ok(Some(self.dictionary.decimal(op.entry)));
+        }
+        let initial = self.scaled_initial(op).filter(|_| state == EntryState::Undefined);
+        match initial {
+            Some((m, e)) => self.dictionary.set_decimal::<JOURNAL>(op.entry, m, e),
+            None if op.optional => self.dictionary.set_empty::<JOURNAL>(op.entry),
+            None if state == EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+            None => return Err(ErrorKind::NoInitialValue),
+        }
+        Ok(initial)
+    }
+
+    fn scaled_delta(&mut self, op: &Op) -> Result<Option<Scaled>, ErrorKind> {
+        let exponent_delta = match op.optional {
+            true => match self.reader.signed_nullable()? {
+                Some(delta) => delta,
+                None => return Ok(None),
+            },
+            false => self.reader.signed()?,
+        };
+        let mantissa_delta = self.mantissa_delta()?;
+        let (mantissa, exponent) = match self.dictionary.state(op.entry) {
+            EntryState::Assigned => self.dictionary.decimal(op.entry),
+            EntryState::Undefined => self.scaled_initial(op).unwrap_or((0, 0)),
+            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+        };
+        let exponent =
+            i64::from(exponent).checked_add(exponent_delta).ok_or(ErrorKind::DecimalRange)?;
+        let exponent = self.check_exponent(exponent)?;
+        let mantissa = i64::try_from(i128::from(mantissa) + mantissa_delta)
+            .map_err(|_| ErrorKind::DecimalRange)?;
+        self.dictionary.set_decimal::<JOURNAL>(op.entry, mantissa, exponent);
+        Ok(Some((mantissa, exponent)))
+    }
+
+    /// A mantissa's delta: as that of an int64, up to 65 bits.
+    fn mantissa_delta(&mut self) -> Result<i128, ErrorKind> {
+        let start = self.reader.position();
+        match self.reader.signed() {
+            Ok(delta) => Ok(i128::from(delta)),
+            Err(ErrorKind::IntegerRange) => self.reader.wide_from(start).map_err(mantissa_range),
+            Err(kind) => Err(kind),
+        }
+    }
+}
+
+/// A mantissa outside int64 is R1, not D2.
+fn mantissa_range(kind: ErrorKind) -> ErrorKind {
+    match kind {
+        ErrorKind::IntegerRange => ErrorKind::DecimalRange,
+        kind => kind,
+    }
+}

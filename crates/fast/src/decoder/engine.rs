@@ -1,0 +1,447 @@
+//! Runs a compiled program over bytes.
+
+use super::integer::{Integer, Signed, Unsigned};
+use super::sink::Sink;
+use crate::dictionary::{Dictionary, EntryState};
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::program::{Code, FieldRef, Initial, Op, Program, Segment};
+use crate::template::{OperatorKind, TemplateId};
+use crate::wire::{PresenceMap, Reader, WORD_BITS, WideMap};
+
+/// Takes presence-map bits in order.
+pub(super) trait Map: Copy {
+    fn take(&mut self) -> bool;
+    fn peek(&self) -> bool;
+}
+
+impl Map for PresenceMap<'_> {
+    #[inline(always)]
+    fn take(&mut self) -> bool {
+        PresenceMap::take(self)
+    }
+
+    #[inline(always)]
+    fn peek(&self) -> bool {
+        PresenceMap::peek(self)
+    }
+}
+
+impl Map for WideMap<'_> {
+    #[inline]
+    fn take(&mut self) -> bool {
+        WideMap::take(self)
+    }
+
+    #[inline]
+    fn peek(&self) -> bool {
+        WideMap::peek(self)
+    }
+}
+
+/// One run of a program over one message.
+pub(crate) struct Engine<'e, S, const JOURNAL: bool> {
+    pub(super) program: &'e Program,
+    pub(super) reader: Reader<'e>,
+    pub(super) dictionary: &'e mut Dictionary,
+    pub(super) sink: S,
+    pub(super) limits: &'e Limits,
+    /// The string being put together.
+    pub(super) text: &'e mut Vec<u8>,
+    pub(super) obey_reset: bool,
+    pub(super) entries_left: u32,
+    pub(super) nesting: u32,
+}
+
+/// What a field's code did with it.
+type Outcome = Result<(), ErrorKind>;
+
+impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+    #[inline(always)]
+    pub(super) fn initial(&self, op: &Op) -> &'e Initial {
+        &self.program.initials[op.initial as usize]
+    }
+
+    /// Decodes one message: presence map, template id, fields. Returns the index of its template
+    /// and the base of its record.
+    ///
+    /// Spec: FAST 1.1 §10.3.
+    pub(crate) fn message(&mut self) -> Result<(u32, usize), Error> {
+        let start = self.reader.position();
+        let outside = |kind| Error::new(kind, start);
+        let mut map = self.reader.presence_map().map_err(outside)?;
+        let index = self.template(map.take())?;
+        let program = self.program;
+        let template = &program.templates[index as usize];
+        if template.reset && self.obey_reset {
+            self.dictionary.reset_values();
+        }
+        let segment = &program.segments[template.segment.index()];
+        let base = self.sink.begin_message(index, segment).map_err(outside)?;
+        // The template id's bit is taken off a map of one word; a wider one counts it itself.
+        if segment.map_bits < WORD_BITS {
+            self.fields(segment, &mut map, base)?;
+            self.reader.finish_map(&map).map_err(outside)?;
+        } else {
+            let mut map = WideMap::after_first(map);
+            self.fields(segment, &mut map, base)?;
+            self.reader.finish_map(&map.rest()).map_err(outside)?;
+        }
+        self.sink.end_message();
+        Ok((index, base))
+    }
+
+    /// The template id is a copy field of the global dictionary.
+    fn template(&mut self, in_stream: bool) -> Result<u32, Error> {
+        let start = self.reader.position();
+        let outside = |kind| Error::new(kind, start);
+        if !in_stream {
+            return self.dictionary.last_template().ok_or(outside(ErrorKind::NoInitialValue));
+        }
+        let id = self.reader.unsigned().map_err(outside)?;
+        let id = u32::try_from(id).map_err(|_| outside(ErrorKind::IntegerRange))?;
+        let index = self.program.template_index(TemplateId(id));
+        let index = index.ok_or(outside(ErrorKind::UnknownTemplate).with_detail(id))? as u32;
+        self.dictionary.set_last_template(index);
+        Ok(index)
+    }
+
+    /// A group or sequence entry: its presence map, if it has one, and its fields.
+    fn segment(&mut self, segment: &'e Segment, field: u32, base: usize) -> Result<(), Error> {
+        if !segment.has_map() {
+            return self.fields(segment, &mut PresenceMap::default(), base);
+        }
+        let start = self.reader.position();
+        let here = |kind| Error::at(kind, FieldRef(field), start);
+        let mut map = self.reader.presence_map().map_err(here)?;
+        if segment.map_bits <= WORD_BITS {
+            self.fields(segment, &mut map, base)?;
+            self.reader.finish_map(&map).map_err(here)
+        } else {
+            let mut map = WideMap::new(map);
+            self.fields(segment, &mut map, base)?;
+            self.reader.finish_map(&map.rest()).map_err(here)
+        }
+    }
+
+    fn fields<M: Map>(
+        &mut self,
+        segment: &'e Segment,
+        whole_map: &mut M,
+        base: usize,
+    ) -> Result<(), Error> {
+        // A copy whose address no call keeps stays in registers.
+        let mut bits = *whole_map;
+        let map = &mut bits;
+        let ops = &self.program.code[segment.ops.start as usize..segment.ops.end as usize];
+        let mut presence_at = base + segment.presence_at as usize;
+        let mut present = u64::MAX;
+        let mut exponent = 0i32;
+        let mut count = None;
+        let mut ops = ops.iter();
+        while let Some(op) = ops.next() {
+            let start = self.reader.position();
+            let outcome: Outcome = match op.code {
+                Code::UIntNone => {
+                    let value = self.none::<Unsigned, false>(op);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntNoneOptional => {
+                    let value = self.none::<Unsigned, true>(op);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntDefault => {
+                    let value = self.default::<Unsigned, false>(op, map);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntDefaultOptional => {
+                    let value = self.default::<Unsigned, true>(op, map);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntCopy => {
+                    let value = self.copy::<Unsigned, false>(op, map);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntCopyOptional => {
+                    let value = self.copy::<Unsigned, true>(op, map);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntIncrement => {
+                    let value = self.increment::<Unsigned, false>(op, map);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntIncrementOptional => {
+                    let value = self.increment::<Unsigned, true>(op, map);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntDelta => {
+                    let value = self.delta::<Unsigned, false>(op);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::UIntDeltaOptional => {
+                    let value = self.delta::<Unsigned, true>(op);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::IntNone => {
+                    let value = self.none::<Signed, false>(op);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::IntNoneOptional => {
+                    let value = self.none::<Signed, true>(op);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::IntDelta => {
+                    let value = self.delta::<Signed, false>(op);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::IntDeltaOptional => {
+                    let value = self.delta::<Signed, true>(op);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::Int => {
+                    let value = self.any_integer::<Signed, M>(op, map);
+                    self.integer(op, base, &mut present, value)
+                }
+                Code::AsciiNone => {
+                    let outcome = self.ascii_none::<false>(op, base);
+                    self.stored(op, &mut present, outcome)
+                }
+                Code::AsciiNoneOptional => {
+                    let outcome = self.ascii_none::<true>(op, base);
+                    self.stored(op, &mut present, outcome)
+                }
+                Code::AsciiDefault => {
+                    let outcome = self.ascii_default::<false>(op, map, base);
+                    self.stored(op, &mut present, outcome)
+                }
+                Code::AsciiDefaultOptional => {
+                    let outcome = self.ascii_default::<true>(op, map, base);
+                    self.stored(op, &mut present, outcome)
+                }
+                Code::AsciiCopy => {
+                    let outcome = self.ascii_copy::<false>(op, map, base);
+                    self.stored(op, &mut present, outcome)
+                }
+                Code::AsciiCopyOptional => {
+                    let outcome = self.ascii_copy::<true>(op, map, base);
+                    self.stored(op, &mut present, outcome)
+                }
+                Code::Text => {
+                    let mut rest = *map;
+                    let outcome = self.any_text(op, &mut rest, base);
+                    *map = rest;
+                    self.stored(op, &mut present, outcome)
+                }
+                Code::Decimal => {
+                    let mut rest = *map;
+                    let value = self.scaled(op, &mut rest);
+                    *map = rest;
+                    self.decimal(op, base, &mut present, value)
+                }
+                Code::ExponentDefault => {
+                    let value = self.default::<Signed, false>(op, map);
+                    self.exponent(op, &mut present, &mut ops, &mut exponent, value)
+                }
+                Code::ExponentDefaultOptional => {
+                    let value = self.default::<Signed, true>(op, map);
+                    self.exponent(op, &mut present, &mut ops, &mut exponent, value)
+                }
+                Code::Exponent => {
+                    let value = self.any_integer::<Signed, M>(op, map);
+                    self.exponent(op, &mut present, &mut ops, &mut exponent, value)
+                }
+                Code::MantissaDelta => self.delta::<Signed, false>(op).map(|value| {
+                    self.sink.decimal(base, op, value.unwrap_or_default() as i64, exponent);
+                }),
+                Code::Mantissa => self.any_integer::<Signed, M>(op, map).map(|value| {
+                    self.sink.decimal(base, op, value.unwrap_or_default() as i64, exponent);
+                }),
+                Code::Constant => {
+                    self.sink.constant(base, op);
+                    Ok(())
+                }
+                Code::ConstantOptional => {
+                    let outcome = Ok(map.take());
+                    if outcome == Ok(true) {
+                        self.sink.constant(base, op);
+                    }
+                    self.stored(op, &mut present, outcome)
+                }
+                Code::LengthNone => self.none::<Unsigned, false>(op).map(|value| count = value),
+                Code::Length => self.any_integer::<Unsigned, M>(op, map).map(|value| count = value),
+                Code::Sequence => match count.take() {
+                    Some(entries) => {
+                        self.sequence(op, base, entries as u32, start)?;
+                        Ok(())
+                    }
+                    None => self.stored(op, &mut present, Ok(false)),
+                },
+                Code::Group => {
+                    self.group(op, base)?;
+                    Ok(())
+                }
+                Code::GroupOptional => match map.take() {
+                    true => {
+                        self.group(op, base)?;
+                        Ok(())
+                    }
+                    false => self.stored(op, &mut present, Ok(false)),
+                },
+                Code::DynamicRef => {
+                    self.dynamic(op, base, start)?;
+                    Ok(())
+                }
+                Code::NextPresenceWord => {
+                    self.sink.presence(presence_at, present);
+                    presence_at += 1;
+                    present = u64::MAX;
+                    Ok(())
+                }
+                Code::CheckEntryType => self.check_entry_type(op, map.peek()),
+            };
+            if let Err(kind) = outcome {
+                return Err(Error::at(kind, FieldRef(op.field), start));
+            }
+        }
+        self.sink.presence(presence_at, present);
+        *whole_map = bits;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn any_integer<T: Integer, M: Map>(
+        &mut self,
+        op: &Op,
+        map: &mut M,
+    ) -> Result<Option<u64>, ErrorKind> {
+        let mut rest = *map;
+        let value = self.any::<T>(op, &mut rest);
+        *map = rest;
+        value
+    }
+
+    #[inline(always)]
+    fn integer(
+        &mut self,
+        op: &Op,
+        base: usize,
+        present: &mut u64,
+        value: Result<Option<u64>, ErrorKind>,
+    ) -> Outcome {
+        match value? {
+            Some(value) => self.sink.integer(base, op, value),
+            None => self.absent(op, present),
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn decimal(
+        &mut self,
+        op: &Op,
+        base: usize,
+        present: &mut u64,
+        value: Result<Option<(i64, i32)>, ErrorKind>,
+    ) -> Outcome {
+        match value? {
+            Some((mantissa, exponent)) => self.sink.decimal(base, op, mantissa, exponent),
+            None => self.absent(op, present),
+        }
+        Ok(())
+    }
+
+    /// Keeps an exponent for the mantissa that follows, or jumps over it.
+    #[inline(always)]
+    fn exponent(
+        &mut self,
+        op: &Op,
+        present: &mut u64,
+        ops: &mut std::slice::Iter<'e, Op>,
+        exponent: &mut i32,
+        value: Result<Option<u64>, ErrorKind>,
+    ) -> Outcome {
+        match value? {
+            Some(value) => *exponent = self.check_exponent(value as i64)?,
+            None => {
+                self.absent(op, present);
+                *ops = ops.as_slice().get(op.aux as usize..).unwrap_or_default().iter();
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks a field absent that did not store anything.
+    #[inline(always)]
+    fn stored(&mut self, op: &Op, present: &mut u64, stored: Result<bool, ErrorKind>) -> Outcome {
+        if !stored? {
+            self.absent(op, present);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn absent(&mut self, op: &Op, present: &mut u64) {
+        *present &= !(1 << op.bit);
+        self.sink.absent(op);
+    }
+
+    fn group(&mut self, op: &Op, base: usize) -> Result<(), Error> {
+        let segment = &self.program.segments[op.aux as usize];
+        self.sink.begin_group(op);
+        self.segment(segment, op.field, base)?;
+        self.sink.end_group(op);
+        Ok(())
+    }
+
+    fn sequence(&mut self, op: &Op, base: usize, count: u32, start: usize) -> Result<(), Error> {
+        let here = |kind| Error::at(kind, FieldRef(op.field), start);
+        let segment = &self.program.segments[op.aux as usize];
+        let too_many = count > self.limits.entries_max || count > self.entries_left;
+        // A count that the bytes cannot hold fails inside some entry, which is the better error;
+        // waiting for more of a stream, or entries of no bytes, must be stopped here.
+        let room = match segment.entry_bytes_min {
+            0 => count,
+            _ => count
+                .min(u32::try_from(self.reader.remaining()).unwrap_or(u32::MAX).saturating_add(1)),
+        };
+        if too_many && (JOURNAL || room == count) {
+            return Err(here(ErrorKind::TooManyEntries).with_detail(count));
+        }
+        self.entries_left = self.entries_left.saturating_sub(count);
+        let (first, step) = self.sink.begin_sequence(base, op, room, segment).map_err(here)?;
+        for index in 0..count {
+            self.sink.begin_entry(op, index);
+            self.segment(segment, op.field, first + index as usize * step)?;
+            self.sink.end_entry(op);
+        }
+        self.sink.end_sequence(op);
+        Ok(())
+    }
+
+    fn dynamic(&mut self, op: &Op, base: usize, start: usize) -> Result<(), Error> {
+        if self.nesting >= self.limits.nesting_max {
+            return Err(Error::at(ErrorKind::NestingTooDeep, FieldRef(op.field), start));
+        }
+        self.nesting += 1;
+        let (template, place) = self.message()?;
+        self.nesting -= 1;
+        self.sink.dynamic(base, op, template, place);
+        Ok(())
+    }
+
+    /// D4: the entry holds a value of another type than the field that is about to use it.
+    #[cold]
+    fn check_entry_type(&mut self, op: &Op, in_stream: bool) -> Outcome {
+        let replaces =
+            matches!(op.operator, OperatorKind::Copy | OperatorKind::Increment) && in_stream;
+        let tag = op.aux as u8;
+        if !replaces
+            && self.dictionary.state(op.entry) != EntryState::Undefined
+            && self.dictionary.tag(op.entry) != tag
+        {
+            return Err(ErrorKind::PreviousValueType);
+        }
+        self.dictionary.set_tag(op.entry, tag);
+        Ok(())
+    }
+}

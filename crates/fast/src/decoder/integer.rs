@@ -1,0 +1,271 @@
+//! Integer fields: every operator, signed and unsigned.
+
+use super::engine::{Engine, Map};
+use super::sink::Sink;
+use crate::dictionary::EntryState;
+use crate::error::ErrorKind;
+use crate::program::Op;
+use crate::template::{OperatorKind, Width};
+use crate::wire::Reader;
+
+/// How an integer type reads, is checked and counts. Values travel as two's complement in a `u64`.
+pub(super) trait Integer {
+    fn read(reader: &mut Reader<'_>) -> Result<u64, ErrorKind>;
+    fn read_nullable(reader: &mut Reader<'_>) -> Result<Option<u64>, ErrorKind>;
+    fn fits(value: u64, width: Width) -> bool;
+    fn increment(value: u64, width: Width) -> u64;
+    /// The sum if it fits the type.
+    fn add(value: u64, delta: i64, width: Width) -> Option<u64>;
+    /// As [`add`](Self::add), for the 65th bit of a delta.
+    fn add_wide(value: u64, delta: i128, width: Width) -> Option<u64>;
+}
+
+pub(super) struct Unsigned;
+pub(super) struct Signed;
+
+impl Integer for Unsigned {
+    #[inline(always)]
+    fn read(reader: &mut Reader<'_>) -> Result<u64, ErrorKind> {
+        reader.unsigned()
+    }
+
+    #[inline(always)]
+    fn read_nullable(reader: &mut Reader<'_>) -> Result<Option<u64>, ErrorKind> {
+        reader.unsigned_nullable()
+    }
+
+    #[inline(always)]
+    fn fits(value: u64, width: Width) -> bool {
+        value <= u64::MAX >> (64 - width as u32)
+    }
+
+    #[inline(always)]
+    fn increment(value: u64, width: Width) -> u64 {
+        value.wrapping_add(1) & u64::MAX >> (64 - width as u32)
+    }
+
+    #[inline(always)]
+    fn add(value: u64, delta: i64, width: Width) -> Option<u64> {
+        value.checked_add_signed(delta).filter(|&sum| Self::fits(sum, width))
+    }
+
+    fn add_wide(value: u64, delta: i128, width: Width) -> Option<u64> {
+        let sum = u64::try_from(i128::from(value) + delta).ok()?;
+        Self::fits(sum, width).then_some(sum)
+    }
+}
+
+impl Integer for Signed {
+    #[inline(always)]
+    fn read(reader: &mut Reader<'_>) -> Result<u64, ErrorKind> {
+        reader.signed().map(|value| value as u64)
+    }
+
+    #[inline(always)]
+    fn read_nullable(reader: &mut Reader<'_>) -> Result<Option<u64>, ErrorKind> {
+        Ok(reader.signed_nullable()?.map(|value| value as u64))
+    }
+
+    #[inline(always)]
+    fn fits(value: u64, width: Width) -> bool {
+        let shift = 64 - width as u32;
+        ((value << shift) as i64) >> shift == value as i64
+    }
+
+    #[inline(always)]
+    fn increment(value: u64, width: Width) -> u64 {
+        let shift = 64 - width as u32;
+        ((value.wrapping_add(1) << shift) as i64 >> shift) as u64
+    }
+
+    #[inline(always)]
+    fn add(value: u64, delta: i64, width: Width) -> Option<u64> {
+        let sum = (value as i64).checked_add(delta)? as u64;
+        Self::fits(sum, width).then_some(sum)
+    }
+
+    fn add_wide(value: u64, delta: i128, width: Width) -> Option<u64> {
+        let sum = i64::try_from(i128::from(value as i64) + delta).ok()? as u64;
+        Self::fits(sum, width).then_some(sum)
+    }
+}
+
+/// A delta may be one bit wider than its field; more is D2.
+#[inline(always)]
+fn delta_fits(delta: i64, width: Width) -> bool {
+    let bits = (width as u32).min(63);
+    delta >> bits == 0 || delta >> bits == -1
+}
+
+impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+    /// Spec: FAST 1.1 §6.3.2.
+    #[inline(always)]
+    pub(super) fn none<T: Integer, const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+    ) -> Result<Option<u64>, ErrorKind> {
+        let value = match OPTIONAL {
+            true => T::read_nullable(&mut self.reader)?,
+            false => Some(T::read(&mut self.reader)?),
+        };
+        match value {
+            Some(value) if !T::fits(value, op.width) => Err(ErrorKind::IntegerRange),
+            value => Ok(value),
+        }
+    }
+
+    /// Spec: FAST 1.1 §6.3.4.
+    #[inline(always)]
+    pub(super) fn default<T: Integer, const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+        map: &mut impl Map,
+    ) -> Result<Option<u64>, ErrorKind> {
+        if map.take() {
+            return self.none::<T, OPTIONAL>(op);
+        }
+        let initial = self.initial(op);
+        Ok(initial.given.then_some(initial.word))
+    }
+
+    /// Spec: FAST 1.1 §6.3.5.
+    #[inline(always)]
+    pub(super) fn copy<T: Integer, const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+        map: &mut impl Map,
+    ) -> Result<Option<u64>, ErrorKind> {
+        if map.take() {
+            return self.received::<T, OPTIONAL>(op);
+        }
+        match self.dictionary.state(op.entry) {
+            EntryState::Assigned => Ok(Some(self.dictionary.integer(op.entry))),
+            state => self.not_assigned::<OPTIONAL>(op, state),
+        }
+    }
+
+    /// Spec: FAST 1.1 §6.3.6.
+    #[inline(always)]
+    pub(super) fn increment<T: Integer, const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+        map: &mut impl Map,
+    ) -> Result<Option<u64>, ErrorKind> {
+        if map.take() {
+            return self.received::<T, OPTIONAL>(op);
+        }
+        match self.dictionary.state(op.entry) {
+            EntryState::Assigned => {
+                let value = T::increment(self.dictionary.integer(op.entry), op.width);
+                self.dictionary.set_integer::<JOURNAL>(op.entry, value);
+                Ok(Some(value))
+            }
+            state => self.not_assigned::<OPTIONAL>(op, state),
+        }
+    }
+
+    /// A value in the stream that becomes the previous value.
+    #[inline(always)]
+    fn received<T: Integer, const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+    ) -> Result<Option<u64>, ErrorKind> {
+        let value = self.none::<T, OPTIONAL>(op)?;
+        match value {
+            Some(value) => self.dictionary.set_integer::<JOURNAL>(op.entry, value),
+            None => self.dictionary.set_empty::<JOURNAL>(op.entry),
+        }
+        Ok(value)
+    }
+
+    /// Copy and increment without a previous value.
+    #[inline]
+    fn not_assigned<const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+        state: EntryState,
+    ) -> Result<Option<u64>, ErrorKind> {
+        let initial = self.initial(op);
+        if state == EntryState::Undefined && initial.given {
+            self.dictionary.set_integer::<JOURNAL>(op.entry, initial.word);
+            return Ok(Some(initial.word));
+        }
+        if !OPTIONAL {
+            return Err(match state {
+                EntryState::Empty => ErrorKind::EmptyPreviousValue,
+                _ => ErrorKind::NoInitialValue,
+            });
+        }
+        self.dictionary.set_empty::<JOURNAL>(op.entry);
+        Ok(None)
+    }
+
+    /// Spec: FAST 1.1 §6.3.7.1.
+    #[inline(always)]
+    pub(super) fn delta<T: Integer, const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+    ) -> Result<Option<u64>, ErrorKind> {
+        let start = self.reader.position();
+        let delta = match self.reader.signed() {
+            Ok(0) if OPTIONAL => return Ok(None),
+            Ok(delta) => delta - i64::from(OPTIONAL && delta > 0),
+            Err(ErrorKind::IntegerRange) => return self.wide_delta::<T>(op, start),
+            Err(kind) => return Err(kind),
+        };
+        if !delta_fits(delta, op.width) {
+            return Err(ErrorKind::IntegerRange);
+        }
+        let base = self.delta_base(op)?;
+        let value = T::add(base, delta, op.width).ok_or(ErrorKind::IntegerConversion)?;
+        self.dictionary.set_integer::<JOURNAL>(op.entry, value);
+        Ok(Some(value))
+    }
+
+    #[inline(always)]
+    fn delta_base(&self, op: &Op) -> Result<u64, ErrorKind> {
+        match self.dictionary.state(op.entry) {
+            EntryState::Assigned => Ok(self.dictionary.integer(op.entry)),
+            EntryState::Undefined => Ok(self.initial(op).word),
+            EntryState::Empty => Err(ErrorKind::EmptyPreviousValue),
+        }
+    }
+
+    /// A delta that needs the 65th bit: only 64-bit fields may have one.
+    #[cold]
+    fn wide_delta<T: Integer>(&mut self, op: &Op, start: usize) -> Result<Option<u64>, ErrorKind> {
+        let delta = self.reader.wide_from(start)?;
+        let delta = delta - i128::from(op.optional && delta > 0);
+        if op.width != Width::W64 || !(delta >> 64 == 0 || delta >> 64 == -1) {
+            return Err(ErrorKind::IntegerRange);
+        }
+        let base = self.delta_base(op)?;
+        let value = T::add_wide(base, delta, op.width).ok_or(ErrorKind::IntegerConversion)?;
+        self.dictionary.set_integer::<JOURNAL>(op.entry, value);
+        Ok(Some(value))
+    }
+
+    /// An integer by whatever operator and presence `op` has.
+    pub(super) fn any<T: Integer>(
+        &mut self,
+        op: &Op,
+        map: &mut impl Map,
+    ) -> Result<Option<u64>, ErrorKind> {
+        match (op.operator, op.optional) {
+            (OperatorKind::None, false) => self.none::<T, false>(op),
+            (OperatorKind::None, true) => self.none::<T, true>(op),
+            (OperatorKind::Default, false) => self.default::<T, false>(op, map),
+            (OperatorKind::Default, true) => self.default::<T, true>(op, map),
+            (OperatorKind::Copy, false) => self.copy::<T, false>(op, map),
+            (OperatorKind::Copy, true) => self.copy::<T, true>(op, map),
+            (OperatorKind::Increment, false) => self.increment::<T, false>(op, map),
+            (OperatorKind::Increment, true) => self.increment::<T, true>(op, map),
+            (OperatorKind::Constant, optional) => {
+                let present = !optional || map.take();
+                Ok(present.then(|| self.initial(op).word))
+            }
+            (OperatorKind::Delta | OperatorKind::Tail, false) => self.delta::<T, false>(op),
+            (OperatorKind::Delta | OperatorKind::Tail, true) => self.delta::<T, true>(op),
+        }
+    }
+}

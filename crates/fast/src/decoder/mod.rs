@@ -1,0 +1,254 @@
+//! The dynamic decoder: bytes to messages, by a compiled program.
+//!
+//! A [`Decoder`] has no clock and no socket. [`Decoder::decode`] takes a datagram's bytes and
+//! treats an early end as an error; [`Decoder::decode_stream`] takes what has arrived so far of a
+//! stream and, if a message is cut, changes nothing and asks for more.
+
+mod decimal;
+mod engine;
+mod integer;
+mod sink;
+mod text;
+mod visitor;
+
+pub use visitor::Visitor;
+
+use crate::dictionary::Dictionary;
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::message::Message;
+use crate::program::Program;
+use crate::template::TemplateId;
+use crate::wire::{Conformance, Findings, Reader};
+use engine::Engine;
+use sink::Flat;
+use std::sync::Arc;
+use visitor::Visiting;
+
+/// When dictionaries are emptied.
+///
+/// Feeds differ and their template files do not say; the presets of `tickwire-feed` do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResetPolicy {
+    /// Never, whatever the templates say.
+    Never,
+    /// Before the fields of a template that has the reset attribute.
+    #[default]
+    Template,
+    /// Before every message, and as [`Template`](Self::Template).
+    Message,
+    /// At [`Decoder::begin_packet`], and as [`Template`](Self::Template).
+    Packet,
+}
+
+/// How a decoder judges and what it accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecoderOptions {
+    /// What happens to reportable errors. Default strict.
+    pub conformance: Conformance,
+    /// When dictionaries are emptied. Default by template.
+    pub reset: ResetPolicy,
+    /// Bounds on what bytes can choose.
+    pub limits: Limits,
+}
+
+/// A decoder for one stream of messages: it keeps that stream's dictionaries.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    program: Arc<Program>,
+    options: DecoderOptions,
+    dictionary: Dictionary,
+    findings: Findings,
+    message: Message,
+    text: Vec<u8>,
+    failed: bool,
+}
+
+/// A message and how many bytes it took.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded<'d> {
+    /// The message, good until the decoder's next call.
+    pub message: &'d Message,
+    /// Bytes it took from the front of the input.
+    pub len: usize,
+}
+
+/// What a stream held.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub enum Step<'d> {
+    /// A whole message.
+    Message(Decoded<'d>),
+    /// The input ends inside a message. Nothing has changed: call again with more bytes.
+    NeedMore,
+}
+
+impl Decoder {
+    /// A decoder with default options.
+    pub fn new(program: Arc<Program>) -> Self {
+        Self::with_options(program, DecoderOptions::default())
+    }
+
+    /// A decoder with these options.
+    pub fn with_options(program: Arc<Program>, options: DecoderOptions) -> Self {
+        Self {
+            dictionary: Dictionary::new(&program),
+            message: Message::new(program.clone()),
+            findings: Findings::default(),
+            text: Vec::new(),
+            failed: false,
+            options,
+            program,
+        }
+    }
+
+    /// The program this decoder runs.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Reportable errors let pass so far.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Empties every dictionary and forgets the template id: as after a lost packet.
+    pub fn reset(&mut self) {
+        self.dictionary.reset();
+        self.failed = false;
+    }
+
+    /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
+    pub fn begin_packet(&mut self) {
+        if self.options.reset == ResetPolicy::Packet {
+            self.reset();
+        }
+    }
+
+    /// Whether a message failed and the dictionaries are not to be trusted until a reset.
+    pub fn needs_reset(&self) -> bool {
+        self.failed && self.options.reset != ResetPolicy::Message
+    }
+
+    /// Decodes the message at the start of `input`.
+    ///
+    /// # Errors
+    /// Any [`Error`]; its offset counts from the start of `input`. The dictionaries are then not to
+    /// be trusted: every further call is [`ErrorKind::NeedsReset`] until a reset, by call, by
+    /// policy, or by a message whose template resets.
+    pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
+        self.prepare(input)?;
+        match self.run::<false>(input) {
+            Ok(len) => Ok(Decoded { message: &self.message, len }),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    /// Decodes the message at the start of what has arrived of a stream.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode), but an early end is [`Step::NeedMore`].
+    pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_>, Error> {
+        if input.is_empty() {
+            return Ok(Step::NeedMore);
+        }
+        self.dictionary.begin_journal();
+        let findings = self.findings;
+        let failed = self.failed;
+        let outcome = self.prepare(input).and_then(|()| self.run::<true>(input));
+        match outcome {
+            Ok(len) => Ok(Step::Message(Decoded { message: &self.message, len })),
+            Err(error) if error.kind() == ErrorKind::Truncated => {
+                self.dictionary.roll_back();
+                self.findings = findings;
+                self.failed = failed;
+                Ok(Step::NeedMore)
+            }
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    /// Decodes the message at the start of `input` to a visitor and returns its length in bytes.
+    ///
+    /// The visitor sees each field as it is decoded. Compile the program with
+    /// [`CompileOptions::constants`](crate::CompileOptions) for it to see mandatory constants too.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); the visitor has then seen the fields before the failure.
+    pub fn visit(&mut self, input: &[u8], visitor: &mut impl Visitor) -> Result<usize, Error> {
+        self.prepare(input)?;
+        let sink = Visiting { program: &self.program, visitor };
+        let mut engine = Engine::<_, false> {
+            program: &self.program,
+            reader: Reader::new(input, self.options.conformance, &mut self.findings),
+            dictionary: &mut self.dictionary,
+            sink,
+            limits: &self.options.limits,
+            text: &mut self.text,
+            obey_reset: self.options.reset != ResetPolicy::Never,
+            entries_left: self.options.limits.entries_total_max,
+            nesting: 0,
+        };
+        match engine.message() {
+            Ok(_) => Ok(engine.reader.position()),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    fn run<const JOURNAL: bool>(&mut self, input: &[u8]) -> Result<usize, Error> {
+        self.message.store.clear();
+        let bytes_max = self.options.limits.message_bytes_max;
+        let reader = Reader::new(input, self.options.conformance, &mut self.findings);
+        let mut engine = Engine::<_, JOURNAL> {
+            program: &self.program,
+            reader: if JOURNAL { reader.streaming() } else { reader },
+            dictionary: &mut self.dictionary,
+            sink: Flat { store: &mut self.message.store, bytes_max },
+            limits: &self.options.limits,
+            text: &mut self.text,
+            obey_reset: self.options.reset != ResetPolicy::Never,
+            entries_left: self.options.limits.entries_total_max,
+            nesting: 0,
+        };
+        let (template, _) = engine.message()?;
+        let len = engine.reader.position();
+        self.message.set_template(template);
+        Ok(len)
+    }
+
+    /// Resets before a message where the policy says so, and refuses to go on after a failure
+    /// unless the message itself resets.
+    fn prepare(&mut self, input: &[u8]) -> Result<(), Error> {
+        if self.options.reset == ResetPolicy::Message {
+            self.reset();
+        }
+        if self.failed {
+            if !self.starts_with_reset(input)? {
+                return Err(Error::new(ErrorKind::NeedsReset, 0));
+            }
+            self.reset();
+        }
+        Ok(())
+    }
+
+    fn starts_with_reset(&self, input: &[u8]) -> Result<bool, Error> {
+        if self.options.reset == ResetPolicy::Never {
+            return Ok(false);
+        }
+        let mut findings = Findings::default();
+        let mut reader = Reader::new(input, Conformance::Lenient, &mut findings);
+        let outside = |kind| Error::new(kind, 0);
+        if !reader.presence_map().map_err(outside)?.take() {
+            return Ok(false);
+        }
+        let id = reader.unsigned().map_err(outside)?;
+        let id = u32::try_from(id).ok().map(TemplateId);
+        let index = id.and_then(|id| self.program.template_index(id));
+        Ok(index.is_some_and(|index| self.program.templates()[index].reset))
+    }
+
+    fn fail(&mut self, error: Error) -> Error {
+        self.failed = true;
+        error
+    }
+}

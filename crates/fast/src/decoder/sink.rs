@@ -1,0 +1,105 @@
+//! Where decoded values go: the seam between running a program and storing what it yields.
+
+use crate::dictionary::{INLINE_MAX, Word};
+use crate::error::ErrorKind;
+use crate::message::{Store, pair_word};
+use crate::program::{Op, Segment};
+
+/// Receives values in wire order. `base` is the record the engine is filling, as
+/// [`begin_message`](Sink::begin_message) and [`begin_sequence`](Sink::begin_sequence) placed it.
+pub(crate) trait Sink {
+    /// A message or dynamic reference of this segment begins; returns the base of its record.
+    fn begin_message(&mut self, template: u32, segment: &Segment) -> Result<usize, ErrorKind>;
+    fn end_message(&mut self) {}
+    fn integer(&mut self, base: usize, op: &Op, value: u64);
+    fn decimal(&mut self, base: usize, op: &Op, mantissa: i64, exponent: i32);
+    /// A string of at most [`INLINE_MAX`] bytes, in the form of a word.
+    fn short_text(&mut self, base: usize, op: &Op, word: Word);
+    fn text(&mut self, base: usize, op: &Op, bytes: &[u8]) -> Result<(), ErrorKind>;
+    fn constant(&mut self, _base: usize, _op: &Op) {}
+    fn absent(&mut self, _op: &Op) {}
+    /// All fields of a presence word are done.
+    fn presence(&mut self, at: usize, word: u64);
+    fn begin_group(&mut self, _op: &Op) {}
+    fn end_group(&mut self, _op: &Op) {}
+    /// Returns the base of the first entry and the distance from entry to entry.
+    fn begin_sequence(
+        &mut self,
+        base: usize,
+        op: &Op,
+        count: u32,
+        entry: &Segment,
+    ) -> Result<(usize, usize), ErrorKind>;
+    fn begin_entry(&mut self, _op: &Op, _index: u32) {}
+    fn end_entry(&mut self, _op: &Op) {}
+    fn end_sequence(&mut self, _op: &Op) {}
+    /// A dynamic reference of `base`'s record was decoded to the record at `place`.
+    fn dynamic(&mut self, base: usize, op: &Op, template: u32, place: usize);
+}
+
+/// Stores values in the words of a [`Message`](crate::message::Message).
+pub(crate) struct Flat<'m> {
+    pub(crate) store: &'m mut Store,
+    pub(crate) bytes_max: usize,
+}
+
+impl Sink for Flat<'_> {
+    fn begin_message(&mut self, _template: u32, segment: &Segment) -> Result<usize, ErrorKind> {
+        self.store.reserve(segment.record_words as usize, self.bytes_max)
+    }
+
+    #[inline]
+    fn integer(&mut self, base: usize, op: &Op, value: u64) {
+        self.store.words[base + op.slot as usize] = value.to_le_bytes();
+    }
+
+    #[inline]
+    fn decimal(&mut self, base: usize, op: &Op, mantissa: i64, exponent: i32) {
+        let at = base + op.slot as usize;
+        self.store.words[at] = mantissa.to_le_bytes();
+        self.store.words[at + 1] = i64::from(exponent).to_le_bytes();
+    }
+
+    #[inline]
+    fn short_text(&mut self, base: usize, op: &Op, word: Word) {
+        debug_assert!(usize::from(word[7]) <= INLINE_MAX);
+        self.store.words[base + op.slot as usize] = word;
+    }
+
+    fn text(&mut self, base: usize, op: &Op, bytes: &[u8]) -> Result<(), ErrorKind> {
+        if op.discard {
+            return Ok(());
+        }
+        self.store.set_bytes(base + op.slot as usize, bytes, self.bytes_max)
+    }
+
+    #[inline]
+    fn presence(&mut self, at: usize, word: u64) {
+        self.store.words[at] = word.to_le_bytes();
+    }
+
+    #[inline]
+    fn begin_sequence(
+        &mut self,
+        base: usize,
+        op: &Op,
+        count: u32,
+        entry: &Segment,
+    ) -> Result<(usize, usize), ErrorKind> {
+        let words = entry.record_words as usize;
+        if op.discard {
+            // Every entry is decoded over the one before, past the end of what is kept.
+            let first = self.store.reserve(words, self.bytes_max)?;
+            self.store.used = first;
+            return Ok((first, 0));
+        }
+        let total = words.checked_mul(count as usize).ok_or(ErrorKind::MessageTooLarge)?;
+        let first = self.store.reserve(total, self.bytes_max)?;
+        self.store.words[base + op.slot as usize] = pair_word(count, first as u32);
+        Ok((first, words))
+    }
+
+    fn dynamic(&mut self, base: usize, op: &Op, template: u32, place: usize) {
+        self.store.words[base + op.slot as usize] = pair_word(template, place as u32);
+    }
+}

@@ -1,0 +1,282 @@
+//! Strings and byte vectors: every operator.
+
+use super::engine::{Engine, Map};
+use super::sink::Sink;
+use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
+use crate::error::ErrorKind;
+use crate::program::{Op, WireType};
+use crate::template::OperatorKind;
+
+/// Packs a short ascii string as it stands on the wire, stop bit taken off.
+#[inline]
+fn ascii_word(wire: &[u8]) -> Word {
+    let mut word = 0u64;
+    for (index, &byte) in wire.iter().enumerate().take(INLINE_MAX) {
+        word |= u64::from(byte & 0x7f) << (8 * index);
+    }
+    (word | (wire.len() as u64) << 56).to_le_bytes()
+}
+
+/// Appends an ascii string as it stands on the wire, stop bit taken off.
+fn push_ascii(text: &mut Vec<u8>, wire: &[u8]) {
+    text.extend_from_slice(wire);
+    if let (Some(last), false) = (text.last_mut(), wire.is_empty()) {
+        *last &= 0x7f;
+    }
+}
+
+impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
+    /// A string of the stream: to the sink and, with `STORE`, to the dictionary.
+    #[inline(always)]
+    fn received_ascii<const STORE: bool>(
+        &mut self,
+        op: &Op,
+        base: usize,
+        wire: &[u8],
+    ) -> Result<(), ErrorKind> {
+        if let [only] = wire {
+            let word = [only & 0x7f, 0, 0, 0, 0, 0, 0, 1];
+            if STORE {
+                self.dictionary.set_short_text::<JOURNAL>(op.entry, word);
+            }
+            self.sink.short_text(base, op, word);
+            return Ok(());
+        }
+        self.received_long_ascii::<STORE>(op, base, wire)
+    }
+
+    fn received_long_ascii<const STORE: bool>(
+        &mut self,
+        op: &Op,
+        base: usize,
+        wire: &[u8],
+    ) -> Result<(), ErrorKind> {
+        if wire.len() <= INLINE_MAX {
+            let word = ascii_word(wire);
+            if STORE {
+                self.dictionary.set_short_text::<JOURNAL>(op.entry, word);
+            }
+            self.sink.short_text(base, op, word);
+            return Ok(());
+        }
+        self.text.clear();
+        push_ascii(self.text, wire);
+        if STORE {
+            self.dictionary.set_bytes::<JOURNAL>(op.entry, self.text);
+        }
+        self.sink.text(base, op, self.text)
+    }
+
+    /// No operator. Returns whether the field is present.
+    #[inline(always)]
+    pub(super) fn ascii_none<const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+        base: usize,
+    ) -> Result<bool, ErrorKind> {
+        match self.read_ascii::<OPTIONAL>()? {
+            Some(wire) => self.received_ascii::<false>(op, base, wire).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    #[inline(always)]
+    fn read_ascii<const OPTIONAL: bool>(&mut self) -> Result<Option<&'e [u8]>, ErrorKind> {
+        match OPTIONAL {
+            true => self.reader.ascii_nullable(self.limits.string_max),
+            false => self.reader.ascii(self.limits.string_max).map(Some),
+        }
+    }
+
+    /// Default operator.
+    #[inline(always)]
+    pub(super) fn ascii_default<const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+        map: &mut impl Map,
+        base: usize,
+    ) -> Result<bool, ErrorKind> {
+        match map.take() {
+            true => self.ascii_none::<OPTIONAL>(op, base),
+            false => self.initial_text(op, base),
+        }
+    }
+
+    /// Copy operator.
+    #[inline(always)]
+    pub(super) fn ascii_copy<const OPTIONAL: bool>(
+        &mut self,
+        op: &Op,
+        map: &mut impl Map,
+        base: usize,
+    ) -> Result<bool, ErrorKind> {
+        if !map.take() {
+            return self.previous_text(op, base);
+        }
+        match self.read_ascii::<OPTIONAL>()? {
+            Some(wire) => self.received_ascii::<true>(op, base, wire).map(|()| true),
+            None => {
+                self.dictionary.set_empty::<JOURNAL>(op.entry);
+                Ok(false)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn initial_text(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
+        let initial = self.initial(op);
+        if let Some(word) = initial.short {
+            self.sink.short_text(base, op, word);
+        } else if initial.given {
+            self.sink.text(base, op, &initial.bytes)?;
+        }
+        Ok(initial.given)
+    }
+
+    /// Copy and tail with nothing in the stream.
+    #[inline(always)]
+    fn previous_text(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
+        let state = self.dictionary.state(op.entry);
+        if state != EntryState::Assigned {
+            return self.text_not_assigned(op, base, state);
+        }
+        let word = self.dictionary.word(op.entry);
+        if word[7] != OUTSIDE {
+            self.sink.short_text(base, op, word);
+            return Ok(true);
+        }
+        self.sink.text(base, op, self.dictionary.bytes(op.entry))?;
+        Ok(true)
+    }
+
+    fn text_not_assigned(
+        &mut self,
+        op: &Op,
+        base: usize,
+        state: EntryState,
+    ) -> Result<bool, ErrorKind> {
+        let initial = self.initial(op);
+        if state == EntryState::Undefined && initial.given {
+            self.dictionary.set_bytes::<JOURNAL>(op.entry, &initial.bytes);
+            self.sink.text(base, op, &initial.bytes)?;
+            return Ok(true);
+        }
+        if op.optional {
+            self.dictionary.set_empty::<JOURNAL>(op.entry);
+            return Ok(false);
+        }
+        Err(match (op.operator, state) {
+            (OperatorKind::Tail, EntryState::Empty) => ErrorKind::SubtractionLength,
+            (OperatorKind::Tail, _) | (_, EntryState::Empty) => ErrorKind::EmptyPreviousValue,
+            _ => ErrorKind::NoInitialValue,
+        })
+    }
+
+    /// Unicode and byte vectors of every operator, and ascii delta and tail. Returns whether the
+    /// field is present.
+    pub(super) fn any_text(
+        &mut self,
+        op: &Op,
+        map: &mut impl Map,
+        base: usize,
+    ) -> Result<bool, ErrorKind> {
+        match op.operator {
+            OperatorKind::None => self.text_on_wire(op, base, false),
+            OperatorKind::Default if map.take() => self.text_on_wire(op, base, false),
+            OperatorKind::Default => self.initial_text(op, base),
+            OperatorKind::Copy if map.take() => self.text_on_wire(op, base, true),
+            OperatorKind::Tail if map.take() => self.tail(op, base),
+            OperatorKind::Delta => self.text_delta(op, base),
+            _ => self.previous_text(op, base),
+        }
+    }
+
+    fn text_on_wire(&mut self, op: &Op, base: usize, store: bool) -> Result<bool, ErrorKind> {
+        let present = self.read_text(op, op.optional)?;
+        if !present {
+            if store {
+                self.dictionary.set_empty::<JOURNAL>(op.entry);
+            }
+            return Ok(false);
+        }
+        self.keep_text(op, base, store)?;
+        Ok(true)
+    }
+
+    /// Reads a string of `op`'s type into `self.text`; false is NULL.
+    fn read_text(&mut self, op: &Op, nullable: bool) -> Result<bool, ErrorKind> {
+        let max = self.limits.string_max;
+        let value = match (op.wire, nullable) {
+            (WireType::Ascii, false) => Some(self.reader.ascii(max)?),
+            (WireType::Ascii, true) => self.reader.ascii_nullable(max)?,
+            (_, false) => Some(self.reader.vector(max)?),
+            (_, true) => self.reader.vector_nullable(max)?,
+        };
+        let Some(value) = value else { return Ok(false) };
+        self.text.clear();
+        match op.wire {
+            WireType::Ascii => push_ascii(self.text, value),
+            _ => self.text.extend_from_slice(value),
+        }
+        Ok(true)
+    }
+
+    /// Checks the value in `self.text` and hands it on.
+    fn keep_text(&mut self, op: &Op, base: usize, store: bool) -> Result<(), ErrorKind> {
+        if self.text.len() > self.limits.string_max as usize {
+            return Err(ErrorKind::StringTooLong);
+        }
+        if op.wire == WireType::Unicode && std::str::from_utf8(self.text).is_err() {
+            self.reader.report(ErrorKind::InvalidUtf8)?;
+        }
+        if store {
+            self.dictionary.set_bytes::<JOURNAL>(op.entry, self.text);
+        }
+        self.sink.text(base, op, self.text)
+    }
+
+    /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
+    fn text_delta(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
+        let subtraction = match op.optional {
+            true => match self.reader.signed_nullable()? {
+                Some(length) => length,
+                None => return Ok(false),
+            },
+            false => self.reader.signed()?,
+        };
+        let subtraction = i32::try_from(subtraction).map_err(|_| ErrorKind::SubtractionLength)?;
+        self.read_text(op, false)?;
+        let previous = match self.dictionary.state(op.entry) {
+            EntryState::Assigned => self.dictionary.bytes(op.entry),
+            EntryState::Undefined => &self.program.initials[op.initial as usize].bytes,
+            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+        };
+        // A negative length counts from -1 for nothing cut, so that "cut 0 in front" can be said.
+        let cut = if subtraction < 0 { !subtraction } else { subtraction } as usize;
+        let kept = previous.len().checked_sub(cut).ok_or(ErrorKind::SubtractionLength)?;
+        match subtraction < 0 {
+            true => self.text.extend_from_slice(&previous[cut..]),
+            false => {
+                self.text.splice(..0, previous[..kept].iter().copied());
+            }
+        }
+        self.keep_text(op, base, true)?;
+        Ok(true)
+    }
+
+    /// Spec: FAST 1.1 §6.3.8.
+    fn tail(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
+        if !self.read_text(op, op.optional)? {
+            self.dictionary.set_empty::<JOURNAL>(op.entry);
+            return Ok(false);
+        }
+        let previous = match self.dictionary.state(op.entry) {
+            EntryState::Assigned => self.dictionary.bytes(op.entry),
+            _ => &self.program.initials[op.initial as usize].bytes,
+        };
+        let kept = previous.len().saturating_sub(self.text.len());
+        self.text.splice(..0, previous[..kept].iter().copied());
+        self.keep_text(op, base, true)?;
+        Ok(true)
+    }
+}

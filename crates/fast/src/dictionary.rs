@@ -1,0 +1,265 @@
+//! Dictionaries: the previous value of every entry, all dictionaries of a template set in one array.
+
+use crate::program::Program;
+
+/// Eight bytes of a record or an entry: an integer, a short string, or a place.
+pub(crate) type Word = [u8; 8];
+
+/// Longest string that lies in a word itself; its length is the last byte.
+pub(crate) const INLINE_MAX: usize = 7;
+/// Last byte of a word whose string lies in a buffer.
+pub(crate) const OUTSIDE: u8 = 0xff;
+
+/// The word of a short string.
+#[inline]
+pub(crate) fn inline_word(bytes: &[u8]) -> Option<Word> {
+    let mut word = [0; 8];
+    word.get_mut(..bytes.len()).filter(|w| w.len() <= INLINE_MAX)?.copy_from_slice(bytes);
+    word[7] = bytes.len() as u8;
+    Some(word)
+}
+
+/// State of an entry.
+///
+/// Spec: FAST 1.1 §6.3.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryState {
+    /// Never written since the last reset.
+    Undefined,
+    /// Written with no value.
+    Empty,
+    /// Has a value.
+    Assigned,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    word: Word,
+    /// Exponent of a decimal.
+    exponent: i32,
+    /// `epoch` when assigned, `epoch + 1` when empty, anything else when undefined.
+    stamp: u32,
+}
+
+/// All dictionaries of one decoder or encoder.
+#[derive(Clone, Debug)]
+pub(crate) struct Dictionary {
+    entries: Vec<Entry>,
+    /// Values too long for a word, by text buffer.
+    texts: Vec<Vec<u8>>,
+    text_of_entry: Vec<u32>,
+    /// Type tag of the value of entries shared between types.
+    tags: Vec<u8>,
+    /// Even and above 1; a reset adds 2, so that it costs the same for any number of entries.
+    epoch: u32,
+    /// Index of the template last named: the template id is a copy field of the global dictionary.
+    last_template: Option<u32>,
+    journal: Option<Journal>,
+}
+
+/// What to put back when a message turns out to be cut short.
+#[derive(Clone, Debug, Default)]
+struct Journal {
+    entries: Vec<(u32, Entry, u8)>,
+    /// Buffer, and where its old content starts in `bytes`.
+    texts: Vec<(u32, usize)>,
+    bytes: Vec<u8>,
+    epoch: u32,
+    last_template: Option<u32>,
+}
+
+impl Dictionary {
+    pub(crate) fn new(program: &Program) -> Self {
+        Self {
+            entries: vec![Entry::default(); program.entry_count()],
+            texts: vec![Vec::new(); program.text_count as usize],
+            text_of_entry: program.text_of_entry.clone(),
+            tags: vec![0; program.entry_count()],
+            epoch: 2,
+            last_template: None,
+            journal: None,
+        }
+    }
+
+    /// Forgets every previous value and the template id.
+    pub(crate) fn reset(&mut self) {
+        self.reset_values();
+        self.last_template = None;
+    }
+
+    /// Forgets every previous value but not the template id: a template's own reset attribute.
+    pub(crate) fn reset_values(&mut self) {
+        match self.epoch.checked_add(4) {
+            Some(_) => self.epoch += 2,
+            None => self.start_epochs_again(),
+        }
+    }
+
+    #[cold]
+    fn start_epochs_again(&mut self) {
+        // Old stamps would come true again. What a journal restores is lost, but the message that
+        // got here empties everything again when it is decoded anew.
+        self.epoch = 2;
+        self.entries.iter_mut().for_each(|entry| entry.stamp = 0);
+    }
+
+    #[inline]
+    pub(crate) fn last_template(&self) -> Option<u32> {
+        self.last_template
+    }
+
+    #[inline]
+    pub(crate) fn set_last_template(&mut self, index: u32) {
+        self.last_template = Some(index);
+    }
+
+    #[inline]
+    pub(crate) fn state(&self, entry: u32) -> EntryState {
+        let stamp = self.entries[entry as usize].stamp;
+        if stamp == self.epoch {
+            EntryState::Assigned
+        } else if stamp == self.epoch + 1 {
+            EntryState::Empty
+        } else {
+            EntryState::Undefined
+        }
+    }
+
+    #[inline]
+    pub(crate) fn integer(&self, entry: u32) -> u64 {
+        u64::from_le_bytes(self.entries[entry as usize].word)
+    }
+
+    #[inline]
+    pub(crate) fn decimal(&self, entry: u32) -> (i64, i32) {
+        let entry = &self.entries[entry as usize];
+        (i64::from_le_bytes(entry.word), entry.exponent)
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self, entry: u32) -> &[u8] {
+        let word = &self.entries[entry as usize].word;
+        match word[7] {
+            OUTSIDE => &self.texts[self.text_of_entry[entry as usize] as usize],
+            len => &word[..usize::from(len).min(INLINE_MAX)],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set_integer<const JOURNAL: bool>(&mut self, entry: u32, value: u64) {
+        self.set::<JOURNAL>(entry, value.to_le_bytes(), 0);
+    }
+
+    #[inline]
+    pub(crate) fn set_decimal<const JOURNAL: bool>(
+        &mut self,
+        entry: u32,
+        mantissa: i64,
+        exponent: i32,
+    ) {
+        self.set::<JOURNAL>(entry, mantissa.to_le_bytes(), exponent);
+    }
+
+    #[inline]
+    fn set<const JOURNAL: bool>(&mut self, entry: u32, word: Word, exponent: i32) {
+        if JOURNAL {
+            self.record(entry);
+        }
+        self.entries[entry as usize] = Entry { word, exponent, stamp: self.epoch };
+    }
+
+    #[inline]
+    pub(crate) fn set_empty<const JOURNAL: bool>(&mut self, entry: u32) {
+        if JOURNAL {
+            self.record(entry);
+        }
+        self.entries[entry as usize].stamp = self.epoch + 1;
+    }
+
+    /// The word of a string: the string itself if it is short.
+    #[inline]
+    pub(crate) fn word(&self, entry: u32) -> Word {
+        self.entries[entry as usize].word
+    }
+
+    #[inline]
+    pub(crate) fn set_short_text<const JOURNAL: bool>(&mut self, entry: u32, word: Word) {
+        self.set::<JOURNAL>(entry, word, 0);
+    }
+
+    #[inline]
+    pub(crate) fn set_bytes<const JOURNAL: bool>(&mut self, entry: u32, bytes: &[u8]) {
+        match inline_word(bytes) {
+            Some(word) => self.set::<JOURNAL>(entry, word, 0),
+            None => self.set_long::<JOURNAL>(entry, bytes),
+        }
+    }
+
+    fn set_long<const JOURNAL: bool>(&mut self, entry: u32, bytes: &[u8]) {
+        let text = self.text_of_entry[entry as usize];
+        if JOURNAL {
+            self.record_text(text);
+        }
+        let buffer = &mut self.texts[text as usize];
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        self.set::<JOURNAL>(entry, [0, 0, 0, 0, 0, 0, 0, OUTSIDE], 0);
+    }
+
+    pub(crate) fn tag(&self, entry: u32) -> u8 {
+        self.tags[entry as usize]
+    }
+
+    pub(crate) fn set_tag(&mut self, entry: u32, tag: u8) {
+        if self.journal.is_some() {
+            self.record(entry);
+        }
+        self.tags[entry as usize] = tag;
+    }
+
+    /// Starts to note what is overwritten.
+    pub(crate) fn begin_journal(&mut self) {
+        let (epoch, last_template) = (self.epoch, self.last_template);
+        let journal = self.journal.get_or_insert_default();
+        journal.entries.clear();
+        journal.texts.clear();
+        journal.bytes.clear();
+        journal.epoch = epoch;
+        journal.last_template = last_template;
+    }
+
+    /// Puts everything back as it was at [`begin_journal`](Self::begin_journal).
+    pub(crate) fn roll_back(&mut self) {
+        let Some(journal) = &mut self.journal else { return };
+        let mut end = journal.bytes.len();
+        for &(text, start) in journal.texts.iter().rev() {
+            let buffer = &mut self.texts[text as usize];
+            buffer.clear();
+            buffer.extend_from_slice(&journal.bytes[start..end]);
+            end = start;
+        }
+        for &(entry, old, tag) in journal.entries.iter().rev() {
+            self.entries[entry as usize] = old;
+            self.tags[entry as usize] = tag;
+        }
+        journal.entries.clear();
+        journal.texts.clear();
+        journal.bytes.clear();
+        self.epoch = journal.epoch;
+        self.last_template = journal.last_template;
+    }
+
+    fn record(&mut self, entry: u32) {
+        if let Some(journal) = &mut self.journal {
+            let index = entry as usize;
+            journal.entries.push((entry, self.entries[index], self.tags[index]));
+        }
+    }
+
+    fn record_text(&mut self, text: u32) {
+        if let Some(journal) = &mut self.journal {
+            journal.texts.push((text, journal.bytes.len()));
+            journal.bytes.extend_from_slice(&self.texts[text as usize]);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! FAST 1.1 and 1.2: templates, dynamic decoder and encoder.
+//!
+//! [`template::TemplateSet`] reads and checks a template file; [`Program`] compiles it;
+//! [`Decoder`] turns bytes into [`Message`]s.
+#![forbid(unsafe_code)]
+
+pub mod code;
+mod decoder;
+mod dictionary;
+mod error;
+mod limits;
+mod message;
+mod program;
+pub mod template;
+mod wire;
+
+pub use code::Code;
+pub use decoder::{Decoded, Decoder, DecoderOptions, ResetPolicy, Step, Visitor};
+pub use error::{Description, Error, ErrorKind};
+pub use limits::Limits;
+pub use message::{Entries, FieldHandle, FieldValue, Message, Record};
+pub use program::{
+    CompileError, CompileOptions, FieldLayout, FieldRef, Program, Segment, SegmentRef, Storage,
+    TemplateLayout,
+};
+pub use template::{Decimal, TemplateId, TemplateSet};
+pub use wire::{Conformance, Findings};

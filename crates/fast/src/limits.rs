@@ -1,0 +1,28 @@
+//! Bounds on everything that input can choose.
+
+/// What a decoder or encoder accepts at most. Reaching one is an error, never memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries of one sequence. Default 65,536.
+    pub entries_max: u32,
+    /// Entries of all sequences of one message together. Default 1,048,576.
+    pub entries_total_max: u32,
+    /// Bytes of one string or byte vector. Default 1,048,576; at most 16,777,215.
+    pub string_max: u32,
+    /// Depth of dynamic template references. Default 16.
+    pub nesting_max: u32,
+    /// Memory of one decoded message, words and strings each. Default 64 MiB.
+    pub message_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            entries_max: 65_536,
+            entries_total_max: 1 << 20,
+            string_max: 1 << 20,
+            nesting_max: 16,
+            message_bytes_max: 64 << 20,
+        }
+    }
+}

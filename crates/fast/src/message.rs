@@ -1,0 +1,359 @@
+//! Decoded messages: flat, reused, read through borrowed views.
+//!
+//! A [`Message`] owns one run of words and one run of string bytes; decoding the next message into
+//! it allocates nothing once both are large enough. A [`Record`] is a view of a segment: the
+//! template's fields, a group, or one entry of a sequence.
+
+use crate::dictionary::{INLINE_MAX, OUTSIDE, Word, inline_word};
+use crate::error::ErrorKind;
+use crate::program::{FieldLayout, FieldRef, Program, Segment, SegmentRef, Storage};
+use crate::template::{Decimal, FieldType, TemplateId, Value};
+use std::sync::Arc;
+
+/// A message of one template, owned by whoever decodes or builds it.
+#[derive(Clone, Debug)]
+pub struct Message {
+    program: Arc<Program>,
+    template: u32,
+    pub(crate) store: Store,
+}
+
+/// Words and bytes behind a message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Store {
+    /// Longer than `used` after a larger message: stale words are never reachable.
+    pub(crate) words: Vec<Word>,
+    pub(crate) used: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Store {
+    pub(crate) fn clear(&mut self) {
+        self.used = 0;
+        self.bytes.clear();
+    }
+
+    /// Makes room for `count` words and returns where they start.
+    #[inline]
+    pub(crate) fn reserve(&mut self, count: usize, bytes_max: usize) -> Result<usize, ErrorKind> {
+        let start = self.used;
+        let end = start.checked_add(count).ok_or(ErrorKind::MessageTooLarge)?;
+        if end > self.words.len() {
+            self.grow(end, bytes_max)?;
+        }
+        self.used = end;
+        Ok(start)
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize, bytes_max: usize) -> Result<(), ErrorKind> {
+        if end.saturating_mul(size_of::<Word>()) > bytes_max {
+            return Err(ErrorKind::MessageTooLarge);
+        }
+        self.words.resize(end, [0; 8]);
+        Ok(())
+    }
+
+    /// Writes a string to a word, its bytes to the arena if they are too long for it.
+    #[inline]
+    pub(crate) fn set_bytes(
+        &mut self,
+        at: usize,
+        bytes: &[u8],
+        bytes_max: usize,
+    ) -> Result<(), ErrorKind> {
+        self.words[at] = match inline_word(bytes) {
+            Some(word) => word,
+            None => self.push_bytes(bytes, bytes_max)?,
+        };
+        Ok(())
+    }
+
+    fn push_bytes(&mut self, bytes: &[u8], bytes_max: usize) -> Result<Word, ErrorKind> {
+        let start = self.bytes.len();
+        if start + bytes.len() > bytes_max.min(u32::MAX as usize) || bytes.len() >= 1 << 24 {
+            return Err(ErrorKind::MessageTooLarge);
+        }
+        self.bytes.extend_from_slice(bytes);
+        let [a, b, c, d] = (start as u32).to_le_bytes();
+        let [e, f, g, _] = (bytes.len() as u32).to_le_bytes();
+        Ok([a, b, c, d, e, f, g, OUTSIDE])
+    }
+
+    /// The string of a word.
+    #[inline]
+    pub(crate) fn bytes_at(&self, at: usize) -> &[u8] {
+        let word = &self.words[at];
+        if word[7] != OUTSIDE {
+            return &word[..usize::from(word[7]).min(INLINE_MAX)];
+        }
+        let start = u32::from_le_bytes([word[0], word[1], word[2], word[3]]) as usize;
+        let len = u32::from_le_bytes([word[4], word[5], word[6], 0]) as usize;
+        &self.bytes[start..start + len]
+    }
+}
+
+/// Two 32-bit numbers in a word: count and place of a sequence, template and place of a reference.
+#[inline]
+pub(crate) fn pair_word(low: u32, high: u32) -> Word {
+    (u64::from(low) | u64::from(high) << 32).to_le_bytes()
+}
+
+#[inline]
+pub(crate) fn pair_of(word: Word) -> (u32, u32) {
+    let value = u64::from_le_bytes(word);
+    (value as u32, (value >> 32) as u32)
+}
+
+impl Message {
+    /// An empty message for this program, to decode into.
+    pub(crate) fn new(program: Arc<Program>) -> Self {
+        Self { program, template: 0, store: Store::default() }
+    }
+
+    pub(crate) fn set_template(&mut self, index: u32) {
+        self.template = index;
+    }
+
+    /// The program the message belongs to.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Index of the message's template in its set.
+    pub fn template_index(&self) -> usize {
+        self.template as usize
+    }
+
+    /// Template id, if the template has one.
+    pub fn template_id(&self) -> Option<TemplateId> {
+        self.program.templates()[self.template as usize].id
+    }
+
+    /// Template name.
+    pub fn template_name(&self) -> &str {
+        &self.program.templates()[self.template as usize].name.local
+    }
+
+    /// The fields of the template.
+    pub fn root(&self) -> Record<'_> {
+        let segment = self.program.templates()[self.template as usize].segment;
+        Record { program: &self.program, store: &self.store, segment, base: 0 }
+    }
+}
+
+/// A view of one segment of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'m> {
+    program: &'m Program,
+    store: &'m Store,
+    segment: SegmentRef,
+    /// First word of the record.
+    base: usize,
+}
+
+/// The value of a field in a record.
+#[derive(Clone, Copy, Debug)]
+pub enum FieldValue<'m> {
+    /// An optional field without a value.
+    Absent,
+    /// The projection left the field out.
+    Discarded,
+    /// Unsigned integer, boolean, enum or set.
+    UInt(u64),
+    /// Signed integer or timestamp.
+    Int(i64),
+    /// Decimal.
+    Decimal(Decimal),
+    /// Ascii string: every byte below 128.
+    Ascii(&'m [u8]),
+    /// Unicode string; UTF-8 unless the decoder is lenient.
+    Unicode(&'m [u8]),
+    /// Byte vector.
+    Bytes(&'m [u8]),
+    /// Group.
+    Group(Record<'m>),
+    /// Sequence.
+    Sequence(Entries<'m>),
+    /// What a dynamic template reference held: index of the template, and its fields.
+    Dynamic(usize, Record<'m>),
+}
+
+impl<'m> Record<'m> {
+    fn layout(&self) -> &'m Segment {
+        self.program.segment(self.segment)
+    }
+
+    /// The layout of this record's segment.
+    pub fn segment(&self) -> SegmentRef {
+        self.segment
+    }
+
+    /// The program the record belongs to.
+    pub fn program(&self) -> &'m Program {
+        self.program
+    }
+
+    /// Layouts of the fields in template order; their indexes are what [`value`](Self::value) takes.
+    pub fn layouts(&self) -> &'m [FieldLayout] {
+        self.program.fields_of(self.segment)
+    }
+
+    /// The index of the first field of this name.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.layouts().iter().position(|field| &*field.name.local == name)
+    }
+
+    /// The value of the field of this name; `None` if the segment has no such field.
+    pub fn field(&self, name: &str) -> Option<FieldValue<'m>> {
+        self.index_of(name).map(|index| self.value(index))
+    }
+
+    /// Fields with their values, in template order.
+    pub fn fields(&self) -> impl Iterator<Item = (&'m FieldLayout, FieldValue<'m>)> + use<'m> {
+        let record = *self;
+        record.layouts().iter().map(move |field| (field, record.value_of(field)))
+    }
+
+    /// The value of a field by its index in this segment.
+    ///
+    /// # Panics
+    /// If the segment has no field of that index.
+    pub fn value(&self, index: usize) -> FieldValue<'m> {
+        self.value_of(&self.layouts()[index])
+    }
+
+    fn is_present(&self, field: &FieldLayout) -> bool {
+        let (word, bit) = field.presence;
+        let at = self.base + (self.layout().presence_at + word) as usize;
+        u64::from_le_bytes(self.store.words[at]) >> bit & 1 != 0
+    }
+
+    fn value_of(&self, field: &'m FieldLayout) -> FieldValue<'m> {
+        if let Storage::Constant(value) = &field.storage {
+            return FieldValue::of_constant(field, value);
+        }
+        if field.storage == Storage::Discarded {
+            return FieldValue::Discarded;
+        }
+        if !self.is_present(field) {
+            return FieldValue::Absent;
+        }
+        match &field.storage {
+            Storage::Constant(value) | Storage::OptionalConstant(value) => {
+                FieldValue::of_constant(field, value)
+            }
+            Storage::Discarded => FieldValue::Discarded,
+            Storage::Slot(slot) => self.scalar(field, *slot),
+            Storage::Group(segment) => FieldValue::Group(Record { segment: *segment, ..*self }),
+            Storage::Sequence { slot, segment } => {
+                let (count, first) = pair_of(self.store.words[self.base + *slot as usize]);
+                let first = Record { segment: *segment, base: first as usize, ..*self };
+                FieldValue::Sequence(Entries { first, count: count as usize })
+            }
+            Storage::Dynamic(slot) => {
+                let (template, base) = pair_of(self.store.words[self.base + *slot as usize]);
+                let segment = self.program.templates()[template as usize].segment;
+                let record = Record { segment, base: base as usize, ..*self };
+                FieldValue::Dynamic(template as usize, record)
+            }
+        }
+    }
+
+    fn scalar(&self, field: &FieldLayout, slot: u32) -> FieldValue<'m> {
+        let at = self.base + slot as usize;
+        let word = u64::from_le_bytes(self.store.words[at]);
+        match field.field_type {
+            Some(FieldType::Int(_) | FieldType::Timestamp(_)) => FieldValue::Int(word as i64),
+            Some(FieldType::Ascii) => FieldValue::Ascii(self.store.bytes_at(at)),
+            Some(FieldType::Unicode) => FieldValue::Unicode(self.store.bytes_at(at)),
+            Some(FieldType::ByteVector) => FieldValue::Bytes(self.store.bytes_at(at)),
+            Some(FieldType::Decimal) => FieldValue::Decimal(Decimal {
+                mantissa: word as i64,
+                exponent: u64::from_le_bytes(self.store.words[at + 1]) as i32,
+            }),
+            _ => FieldValue::UInt(word),
+        }
+    }
+}
+
+impl<'m> FieldValue<'m> {
+    /// The value of a constant field.
+    pub(crate) fn of_constant(field: &FieldLayout, value: &'m Value) -> Self {
+        match value {
+            Value::UInt(value) => Self::UInt(*value),
+            Value::Int(value) => Self::Int(*value),
+            Value::Decimal(value) => Self::Decimal(*value),
+            Value::Bytes(bytes) => match field.field_type {
+                Some(FieldType::Ascii) => Self::Ascii(bytes),
+                Some(FieldType::Unicode) => Self::Unicode(bytes),
+                _ => Self::Bytes(bytes),
+            },
+        }
+    }
+}
+
+/// The entries of a sequence.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries<'m> {
+    first: Record<'m>,
+    count: usize,
+}
+
+impl<'m> Entries<'m> {
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether the sequence is present and empty.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The entry at `index`, from 0.
+    pub fn entry(&self, index: usize) -> Option<Record<'m>> {
+        let words = self.first.layout().record_words as usize;
+        let at = |index: usize| Record { base: self.first.base + index * words, ..self.first };
+        (index < self.count).then(|| at(index))
+    }
+
+    /// All entries in order.
+    pub fn iter(&self) -> impl Iterator<Item = Record<'m>> + use<'m> {
+        let entries = *self;
+        (0..entries.count).filter_map(move |index| entries.entry(index))
+    }
+}
+
+/// A field of a program found once, by path, to be read many times without a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldHandle {
+    /// The segment the field belongs to.
+    pub segment: SegmentRef,
+    /// Index for [`Record::value`] of records of that segment.
+    pub index: usize,
+}
+
+impl Program {
+    /// Finds a field of a template by path, such as `MDEntries/MDEntryPx`.
+    pub fn handle(&self, template: usize, path: &str) -> Option<FieldHandle> {
+        let mut segment = self.templates().get(template)?.segment;
+        let mut names = path.split('/').peekable();
+        loop {
+            let name = names.next()?;
+            let index = self.fields_of(segment).iter().position(|f| &*f.name.local == name)?;
+            if names.peek().is_none() {
+                return Some(FieldHandle { segment, index });
+            }
+            segment = match self.fields_of(segment)[index].storage {
+                Storage::Group(inner) | Storage::Sequence { segment: inner, .. } => inner,
+                _ => return None,
+            };
+        }
+    }
+
+    /// The reference of a field by its handle, as errors carry it.
+    pub fn field_ref(&self, handle: FieldHandle) -> FieldRef {
+        FieldRef(self.segment(handle.segment).fields.start + handle.index as u32)
+    }
+}

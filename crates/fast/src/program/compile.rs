@@ -1,0 +1,722 @@
+//! Lowers a template set to a [`Program`].
+
+use super::Program;
+use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
+use super::op::{Code, Initial, Op, WireType};
+use crate::dictionary::inline_word;
+use crate::template::{
+    EntryKey, Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators,
+    Presence, Sequence, TemplateSet, Value, Width,
+};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// Fields a presence word holds; its last bit belongs to fields that are not wanted.
+const FIELDS_PER_WORD: u32 = 63;
+const SCRATCH_BIT: u8 = 63;
+const DEPTH_MAX: u32 = 128;
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct CompileOptions {
+    /// Fields to store, by name, by path (`MDEntries/MDEntryPx`) or by id; `None` stores all. A
+    /// named group or sequence brings everything in it. The rest is decoded, so that dictionaries
+    /// stay right, but not stored.
+    pub fields: Option<Vec<String>>,
+    /// Make mandatory constants operations, as visitors need them. Default false.
+    pub constants: bool,
+    /// Most operations after references are expanded. Default 4,194,304.
+    pub operations_max: usize,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self { fields: None, constants: false, operations_max: 1 << 22 }
+    }
+}
+
+/// Why a template set was not compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// More operations than [`CompileOptions::operations_max`].
+    TooManyOperations {
+        /// The limit.
+        operations_max: usize,
+    },
+    /// Groups, sequences and references nest too deep.
+    NestingTooDeep {
+        /// The template.
+        template: String,
+    },
+    /// The projection names a field that no template has.
+    UnknownField {
+        /// The name as given.
+        field: String,
+    },
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyOperations { operations_max } => write!(
+                f,
+                "the template set expands to more than {operations_max} operations; \
+                 look for references that multiply, or raise operations_max"
+            ),
+            Self::NestingTooDeep { template } => write!(
+                f,
+                "template \"{template}\": groups, sequences and references nest deeper than {DEPTH_MAX}"
+            ),
+            Self::UnknownField { field } => write!(
+                f,
+                "no template has a field \"{field}\"; give a name, a path such as \
+                 MDEntries/MDEntryPx, or a field id"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Program, CompileError> {
+    let mut compiler = Compiler::new(&set, options);
+    for index in 0..set.templates().len() {
+        compiler.template(index)?;
+    }
+    compiler.check_projection()?;
+    let Compiler { code, initials, segments, fields, templates, entries, .. } = compiler;
+    let text_of_entry = entries.text_buffers();
+    let mut program = Program {
+        code,
+        initials,
+        segments,
+        fields,
+        templates,
+        entry_count: text_of_entry.len() as u32,
+        text_count: text_of_entry.iter().filter(|&&text| text != u32::MAX).count() as u32,
+        text_of_entry,
+        complete: options.fields.is_none(),
+        dense_ids: Vec::new(),
+        sparse_ids: HashMap::new(),
+        set,
+    };
+    program.index_ids();
+    Ok(program)
+}
+
+/// The dictionary entries of a template set, by key, with the types that use them.
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<EntryKey, u32>,
+    /// For each entry the types of the fields that use it.
+    types: Vec<Vec<u8>>,
+}
+
+/// Types that may not share an entry have different tags. 8, 9 and 10 have a text buffer.
+fn type_tag(field_type: &FieldType) -> u8 {
+    let width = |width: Width| (width as u8).trailing_zeros() as u8 - 3;
+    match field_type {
+        FieldType::UInt(w) => width(*w),
+        FieldType::Int(w) => 4 + width(*w),
+        FieldType::Timestamp(_) => 7,
+        FieldType::Ascii => 8,
+        FieldType::Unicode => 9,
+        FieldType::ByteVector => 10,
+        FieldType::Decimal => 11,
+        FieldType::Boolean => 12,
+        FieldType::Enum(_) => 13,
+        FieldType::Set(_) => 14,
+    }
+}
+
+impl Entries {
+    fn of(set: &TemplateSet) -> Self {
+        let mut entries = Self::default();
+        for template in set.templates() {
+            entries.visit(&template.instructions);
+        }
+        entries
+    }
+
+    fn visit(&mut self, instructions: &[Instruction]) {
+        for instruction in instructions {
+            match instruction {
+                Instruction::Field(field) => match &field.operators {
+                    Operators::Whole(operator) => self.add(operator, type_tag(&field.field_type)),
+                    Operators::Parts { exponent, mantissa } => {
+                        self.add(exponent, type_tag(&FieldType::Int(Width::W32)));
+                        self.add(mantissa, type_tag(&FieldType::Int(Width::W64)));
+                    }
+                },
+                Instruction::Group(group) => self.visit(&group.instructions),
+                Instruction::Sequence(sequence) => {
+                    self.add(&sequence.length.operator, type_tag(&FieldType::UInt(Width::W32)));
+                    self.visit(&sequence.instructions);
+                }
+                Instruction::StaticRef(..) | Instruction::DynamicRef(_) => {}
+            }
+        }
+    }
+
+    fn add(&mut self, operator: &Operator, tag: u8) {
+        if !operator.kind.uses_dictionary() {
+            return;
+        }
+        let next = self.types.len() as u32;
+        let index = *self.by_key.entry(operator.entry.clone()).or_insert(next);
+        if index == next {
+            self.types.push(Vec::new());
+        }
+        let types = &mut self.types[index as usize];
+        if !types.contains(&tag) {
+            types.push(tag);
+        }
+    }
+
+    /// The entry of an operator, and whether fields of several types use it.
+    fn entry(&self, operator: &Operator) -> (u32, bool) {
+        match self.by_key.get(&operator.entry) {
+            Some(&index) if operator.kind.uses_dictionary() => {
+                (index, self.types[index as usize].len() > 1)
+            }
+            _ => (0, false),
+        }
+    }
+
+    fn text_buffers(&self) -> Vec<u32> {
+        let mut next = 0;
+        let buffer = |types: &Vec<u8>| {
+            if !types.iter().any(|tag| (8..=10).contains(tag)) {
+                return u32::MAX;
+            }
+            next += 1;
+            next - 1
+        };
+        self.types.iter().map(buffer).collect()
+    }
+}
+
+/// Words of the record under construction.
+struct Record {
+    words: u32,
+    scratch: Option<u32>,
+}
+
+impl Record {
+    fn allocate(&mut self, words: u32) -> u32 {
+        self.words += words;
+        self.words - words
+    }
+}
+
+/// A segment under construction. Fields are numbered from its own first until it is closed.
+#[derive(Default)]
+struct Body {
+    ops: Vec<Op>,
+    fields: Vec<FieldLayout>,
+    children: Vec<(SegmentRef, u32)>,
+    map_bits: u32,
+    /// Some field is in the stream whatever the presence map says.
+    takes_bytes: bool,
+    stored: u32,
+}
+
+struct Compiler<'s> {
+    set: &'s TemplateSet,
+    options: &'s CompileOptions,
+    entries: Entries,
+    code: Vec<Op>,
+    initials: Vec<Initial>,
+    segments: Vec<Segment>,
+    fields: Vec<FieldLayout>,
+    templates: Vec<TemplateLayout>,
+    wanted: Option<HashSet<&'s str>>,
+    found: HashSet<&'s str>,
+    path: Vec<String>,
+}
+
+impl<'s> Compiler<'s> {
+    fn new(set: &'s TemplateSet, options: &'s CompileOptions) -> Self {
+        let wanted = options.fields.as_ref();
+        Self {
+            set,
+            options,
+            entries: Entries::of(set),
+            code: Vec::new(),
+            initials: vec![Initial::default()],
+            segments: Vec::new(),
+            fields: Vec::new(),
+            templates: Vec::new(),
+            wanted: wanted.map(|names| names.iter().map(String::as_str).collect()),
+            found: HashSet::new(),
+            path: Vec::new(),
+        }
+    }
+
+    fn check_projection(&self) -> Result<(), CompileError> {
+        let missing =
+            self.options.fields.iter().flatten().find(|name| !self.found.contains(name.as_str()));
+        match missing {
+            Some(field) => Err(CompileError::UnknownField { field: field.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn template(&mut self, index: usize) -> Result<(), CompileError> {
+        let template = &self.set.templates()[index];
+        let mut record = Record { words: 0, scratch: None };
+        let all = self.wanted.is_none();
+        let segment = self.segment(&template.instructions, index, &mut record, all, 0)?;
+        self.segments[segment.index()].record_words = record.words;
+        self.templates.push(TemplateLayout {
+            name: template.name.clone(),
+            id: template.id,
+            reset: template.reset,
+            segment,
+        });
+        Ok(())
+    }
+
+    fn segment(
+        &mut self,
+        instructions: &'s [Instruction],
+        template: usize,
+        record: &mut Record,
+        wanted: bool,
+        depth: u32,
+    ) -> Result<SegmentRef, CompileError> {
+        let mut body = Body::default();
+        let presence_words =
+            self.count(instructions, template, depth)?.div_ceil(FIELDS_PER_WORD).max(1);
+        let presence_at = record.allocate(presence_words);
+        self.body(&mut body, instructions, template, record, wanted, depth)?;
+
+        let segment = SegmentRef(self.segments.len() as u32);
+        let first_field = self.fields.len() as u32;
+        let first_op = self.code.len() as u32;
+        self.segments.push(Segment {
+            ops: first_op..first_op + body.ops.len() as u32,
+            fields: first_field..first_field + body.fields.len() as u32,
+            map_bits: body.map_bits,
+            entry_bytes_min: u32::from(body.takes_bytes || body.map_bits > 0),
+            presence_at,
+            record_words: 0,
+            parent: None,
+            template: template as u32,
+        });
+        for (child, field) in body.children {
+            self.segments[child.index()].parent = Some(FieldRef(first_field + field));
+        }
+        self.code.extend(body.ops.into_iter().map(|op| Op { field: op.field + first_field, ..op }));
+        self.fields.extend(body.fields.into_iter().map(|field| FieldLayout { segment, ..field }));
+        if self.code.len() > self.options.operations_max {
+            let operations_max = self.options.operations_max;
+            return Err(CompileError::TooManyOperations { operations_max });
+        }
+        Ok(segment)
+    }
+
+    /// Number of fields of a segment, references expanded.
+    fn count(
+        &self,
+        instructions: &[Instruction],
+        template: usize,
+        depth: u32,
+    ) -> Result<u32, CompileError> {
+        self.check_depth(template, depth)?;
+        let mut count = 0u32;
+        for instruction in instructions {
+            count += match instruction {
+                Instruction::StaticRef(target, _) => {
+                    self.count(&self.set.templates()[*target].instructions, template, depth + 1)?
+                }
+                _ => 1,
+            };
+            if count as usize > self.options.operations_max {
+                let operations_max = self.options.operations_max;
+                return Err(CompileError::TooManyOperations { operations_max });
+            }
+        }
+        Ok(count)
+    }
+
+    fn check_depth(&self, template: usize, depth: u32) -> Result<(), CompileError> {
+        if depth > DEPTH_MAX {
+            let template = self.set.templates()[template].name.to_string();
+            return Err(CompileError::NestingTooDeep { template });
+        }
+        Ok(())
+    }
+
+    fn body(
+        &mut self,
+        body: &mut Body,
+        instructions: &'s [Instruction],
+        template: usize,
+        record: &mut Record,
+        wanted: bool,
+        depth: u32,
+    ) -> Result<(), CompileError> {
+        self.check_depth(template, depth)?;
+        for instruction in instructions {
+            match instruction {
+                Instruction::Field(field) => self.field(body, field, record, wanted),
+                Instruction::Group(group) => {
+                    self.group(body, group, template, record, wanted, depth)?;
+                }
+                Instruction::Sequence(sequence) => {
+                    self.sequence(body, sequence, template, record, wanted, depth)?;
+                }
+                Instruction::StaticRef(target, _) => {
+                    let instructions = &self.set.templates()[*target].instructions;
+                    self.body(body, instructions, template, record, wanted, depth + 1)?;
+                }
+                Instruction::DynamicRef(_) => self.dynamic(body, record, wanted),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the projection wants the field itself (its container may be wanted besides).
+    fn wants(&mut self, name: &Name, id: Option<u32>) -> bool {
+        let Some(wanted) = &self.wanted else { return true };
+        let path = match self.path.is_empty() {
+            true => name.local.to_string(),
+            false => format!("{}/{}", self.path.join("/"), name.local),
+        };
+        let id = id.map(|id| id.to_string());
+        let given = [Some(name.local.as_ref()), Some(path.as_str()), id.as_deref()];
+        let hits: Vec<&'s str> =
+            given.into_iter().flatten().filter_map(|name| wanted.get(name).copied()).collect();
+        self.found.extend(&hits);
+        !hits.is_empty()
+    }
+
+    /// Gives a stored field its presence bit.
+    fn presence(&self, body: &mut Body, wanted: bool) -> (u32, u8) {
+        if !wanted {
+            return (0, SCRATCH_BIT);
+        }
+        if body.stored > 0 && body.stored.is_multiple_of(FIELDS_PER_WORD) {
+            body.ops.push(plain_op(Code::NextPresenceWord));
+        }
+        body.stored += 1;
+        let index = body.stored - 1;
+        (index / FIELDS_PER_WORD, (index % FIELDS_PER_WORD) as u8)
+    }
+
+    fn slot(&self, record: &mut Record, wanted: bool, words: u32) -> u32 {
+        if wanted {
+            return record.allocate(words);
+        }
+        match record.scratch {
+            Some(slot) => slot,
+            None => {
+                let slot = record.allocate(2);
+                record.scratch = Some(slot);
+                slot
+            }
+        }
+    }
+
+    fn field(&mut self, body: &mut Body, field: &'s Field, record: &mut Record, wanted: bool) {
+        let wanted = self.wants(&field.name, field.id) || wanted;
+        let optional = field.presence == Presence::Optional;
+        let index = body.fields.len() as u32;
+        let constant = match &field.operators {
+            Operators::Whole(Operator { kind: OperatorKind::Constant, initial, .. }) => {
+                initial.clone()
+            }
+            _ => None,
+        };
+        let presence = self.presence(body, wanted);
+        let storage = match (&constant, optional) {
+            _ if !wanted => Storage::Discarded,
+            (Some(value), false) => Storage::Constant(value.clone()),
+            (Some(value), true) => Storage::OptionalConstant(value.clone()),
+            (None, _) => Storage::Slot(0),
+        };
+        let words = if field.field_type == FieldType::Decimal { 2 } else { 1 };
+        let slot = if constant.is_some() { 0 } else { self.slot(record, wanted, words) };
+        let storage = if storage == Storage::Slot(0) { Storage::Slot(slot) } else { storage };
+        body.fields.push(FieldLayout {
+            name: field.name.clone(),
+            id: field.id,
+            optional,
+            field_type: Some(field.field_type.clone()),
+            storage,
+            segment: SegmentRef(0),
+            presence,
+        });
+        let base = Op {
+            optional,
+            discard: !wanted,
+            bit: presence.1,
+            slot,
+            field: index,
+            ..plain_op(Code::Text)
+        };
+        match &field.operators {
+            Operators::Whole(operator) => self.whole(body, base, &field.field_type, operator),
+            Operators::Parts { exponent, mantissa } => self.parts(body, base, exponent, mantissa),
+        }
+    }
+
+    fn whole(&mut self, body: &mut Body, base: Op, field_type: &FieldType, operator: &Operator) {
+        if operator.kind == OperatorKind::Constant && !base.optional && !self.options.constants {
+            return;
+        }
+        let (wire, width) = wire_type(field_type);
+        let base = Op { wire, width, ..base };
+        let op = self.operator(body, base, operator, type_tag(field_type));
+        body.ops.push(Op { code: whole_code(&op), ..op });
+    }
+
+    fn parts(&mut self, body: &mut Body, base: Op, exponent: &Operator, mantissa: &Operator) {
+        let base = Op { wire: WireType::Int, ..base };
+        let tag = type_tag(&FieldType::Int(Width::W32));
+        let op = self.operator(body, Op { width: Width::W32, ..base }, exponent, tag);
+        let code = match (op.operator, op.optional) {
+            (OperatorKind::Default, false) => Code::ExponentDefault,
+            (OperatorKind::Default, true) => Code::ExponentDefaultOptional,
+            _ => Code::Exponent,
+        };
+        let exponent_at = body.ops.len();
+        body.ops.push(Op { code, ..op });
+
+        let base = Op { width: Width::W64, optional: false, ..base };
+        let tag = type_tag(&FieldType::Int(Width::W64));
+        let op = self.operator(body, base, mantissa, tag);
+        let code =
+            if op.operator == OperatorKind::Delta { Code::MantissaDelta } else { Code::Mantissa };
+        body.ops.push(Op { code, ..op });
+        body.ops[exponent_at].aux = (body.ops.len() - exponent_at - 1) as u32;
+    }
+
+    /// Completes `base` with an operator's entry and initial value, counts its presence-map bit,
+    /// and puts a type check before it where its entry is shared between types.
+    fn operator(&mut self, body: &mut Body, base: Op, operator: &Operator, tag: u8) -> Op {
+        let (entry, mixed) = self.entries.entry(operator);
+        let initial = self.initial(operator.initial.as_ref());
+        let op = Op { operator: operator.kind, entry, initial, ..base };
+        if mixed {
+            body.ops.push(Op { code: Code::CheckEntryType, aux: u32::from(tag), ..op });
+        }
+        body.takes_bytes |= matches!(operator.kind, OperatorKind::None | OperatorKind::Delta);
+        body.map_bits += match operator.kind {
+            OperatorKind::None | OperatorKind::Delta => 0,
+            OperatorKind::Constant => u32::from(op.optional),
+            _ => 1,
+        };
+        op
+    }
+
+    fn initial(&mut self, value: Option<&Value>) -> u32 {
+        let Some(value) = value else { return 0 };
+        let mut initial = Initial { given: true, ..Initial::default() };
+        match value {
+            Value::UInt(value) => initial.word = *value,
+            Value::Int(value) => initial.word = *value as u64,
+            Value::Decimal(value) => {
+                initial.word = value.mantissa as u64;
+                initial.exponent = value.exponent;
+            }
+            Value::Bytes(bytes) => {
+                initial.short = inline_word(bytes);
+                initial.bytes = bytes.clone();
+            }
+        }
+        self.initials.push(initial);
+        self.initials.len() as u32 - 1
+    }
+
+    fn group(
+        &mut self,
+        body: &mut Body,
+        group: &'s Group,
+        template: usize,
+        record: &mut Record,
+        wanted: bool,
+        depth: u32,
+    ) -> Result<(), CompileError> {
+        let wanted_inside = self.wants(&group.name, group.id) || wanted;
+        self.path.push(group.name.local.to_string());
+        let segment =
+            self.segment(&group.instructions, template, record, wanted_inside, depth + 1)?;
+        self.path.pop();
+        let stored = wanted_inside || self.stores_any(segment);
+        let optional = group.presence == Presence::Optional;
+        let presence = self.presence(body, stored);
+        let index = body.fields.len() as u32;
+        body.children.push((segment, index));
+        body.map_bits += u32::from(optional);
+        body.fields.push(FieldLayout {
+            name: group.name.clone(),
+            id: group.id,
+            optional,
+            field_type: None,
+            storage: if stored { Storage::Group(segment) } else { Storage::Discarded },
+            segment: SegmentRef(0),
+            presence,
+        });
+        body.ops.push(Op {
+            optional,
+            discard: !stored,
+            bit: presence.1,
+            field: index,
+            aux: segment.0,
+            ..plain_op(if optional { Code::GroupOptional } else { Code::Group })
+        });
+        Ok(())
+    }
+
+    fn sequence(
+        &mut self,
+        body: &mut Body,
+        sequence: &'s Sequence,
+        template: usize,
+        record: &mut Record,
+        wanted: bool,
+        depth: u32,
+    ) -> Result<(), CompileError> {
+        let wanted_inside = self.wants(&sequence.name, sequence.id) || wanted;
+        self.path.push(sequence.name.local.to_string());
+        let mut entry = Record { words: 0, scratch: None };
+        let segment =
+            self.segment(&sequence.instructions, template, &mut entry, wanted_inside, depth + 1)?;
+        self.path.pop();
+        self.segments[segment.index()].record_words = entry.words;
+        let stored = wanted_inside || self.stores_any(segment);
+        let optional = sequence.presence == Presence::Optional;
+        let presence = self.presence(body, stored);
+        let slot = self.slot(record, stored, 1);
+        let index = body.fields.len() as u32;
+        body.children.push((segment, index));
+        body.fields.push(FieldLayout {
+            name: sequence.name.clone(),
+            id: sequence.id,
+            optional,
+            field_type: None,
+            storage: if stored { Storage::Sequence { slot, segment } } else { Storage::Discarded },
+            segment: SegmentRef(0),
+            presence,
+        });
+        let base = Op {
+            wire: WireType::UInt,
+            width: Width::W32,
+            optional,
+            discard: !stored,
+            bit: presence.1,
+            slot,
+            field: index,
+            ..plain_op(Code::Length)
+        };
+        let tag = type_tag(&FieldType::UInt(Width::W32));
+        let length = self.operator(body, base, &sequence.length.operator, tag);
+        let code = match (length.operator, optional) {
+            (OperatorKind::None, false) => Code::LengthNone,
+            _ => Code::Length,
+        };
+        body.ops.push(Op { code, ..length });
+        body.ops.push(Op { code: Code::Sequence, aux: segment.0, ..base });
+        Ok(())
+    }
+
+    fn dynamic(&mut self, body: &mut Body, record: &mut Record, wanted: bool) {
+        let presence = self.presence(body, wanted);
+        let slot = self.slot(record, wanted, 1);
+        let field = body.fields.len() as u32;
+        body.fields.push(FieldLayout {
+            name: Name::local("#dyn"),
+            id: None,
+            optional: false,
+            field_type: None,
+            storage: if wanted { Storage::Dynamic(slot) } else { Storage::Discarded },
+            segment: SegmentRef(0),
+            presence,
+        });
+        body.ops.push(Op {
+            discard: !wanted,
+            bit: presence.1,
+            slot,
+            field,
+            ..plain_op(Code::DynamicRef)
+        });
+        body.takes_bytes = true;
+    }
+
+    fn stores_any(&self, segment: SegmentRef) -> bool {
+        let fields = self.segments[segment.index()].fields.clone();
+        self.fields[fields.start as usize..fields.end as usize].iter().any(|field| {
+            match field.storage {
+                Storage::Discarded => false,
+                Storage::Group(group) => self.stores_any(group),
+                _ => true,
+            }
+        })
+    }
+}
+
+fn plain_op(code: Code) -> Op {
+    Op {
+        code,
+        operator: OperatorKind::None,
+        wire: WireType::UInt,
+        width: Width::W64,
+        optional: false,
+        discard: false,
+        bit: SCRATCH_BIT,
+        slot: 0,
+        entry: 0,
+        field: 0,
+        aux: 0,
+        initial: 0,
+    }
+}
+
+fn wire_type(field_type: &FieldType) -> (WireType, Width) {
+    match field_type {
+        FieldType::UInt(width) => (WireType::UInt, *width),
+        FieldType::Int(width) => (WireType::Int, *width),
+        FieldType::Boolean => (WireType::UInt, Width::W8),
+        FieldType::Enum(_) => (WireType::UInt, Width::W32),
+        FieldType::Set(_) => (WireType::UInt, Width::W64),
+        FieldType::Timestamp(_) => (WireType::Int, Width::W64),
+        FieldType::Ascii => (WireType::Ascii, Width::W64),
+        FieldType::Unicode => (WireType::Unicode, Width::W64),
+        FieldType::ByteVector => (WireType::ByteVector, Width::W64),
+        FieldType::Decimal => (WireType::Decimal, Width::W64),
+    }
+}
+
+fn whole_code(op: &Op) -> Code {
+    use OperatorKind as K;
+    match (op.wire, op.operator, op.optional) {
+        (_, K::Constant, false) => Code::Constant,
+        (_, K::Constant, true) => Code::ConstantOptional,
+        (WireType::UInt, K::None, false) => Code::UIntNone,
+        (WireType::UInt, K::None, true) => Code::UIntNoneOptional,
+        (WireType::UInt, K::Default, false) => Code::UIntDefault,
+        (WireType::UInt, K::Default, true) => Code::UIntDefaultOptional,
+        (WireType::UInt, K::Copy, false) => Code::UIntCopy,
+        (WireType::UInt, K::Copy, true) => Code::UIntCopyOptional,
+        (WireType::UInt, K::Increment, false) => Code::UIntIncrement,
+        (WireType::UInt, K::Increment, true) => Code::UIntIncrementOptional,
+        (WireType::UInt, _, false) => Code::UIntDelta,
+        (WireType::UInt, _, true) => Code::UIntDeltaOptional,
+        (WireType::Int, K::None, false) => Code::IntNone,
+        (WireType::Int, K::None, true) => Code::IntNoneOptional,
+        (WireType::Int, K::Delta, false) => Code::IntDelta,
+        (WireType::Int, K::Delta, true) => Code::IntDeltaOptional,
+        (WireType::Int, ..) => Code::Int,
+        (WireType::Ascii, K::None, false) => Code::AsciiNone,
+        (WireType::Ascii, K::None, true) => Code::AsciiNoneOptional,
+        (WireType::Ascii, K::Default, false) => Code::AsciiDefault,
+        (WireType::Ascii, K::Default, true) => Code::AsciiDefaultOptional,
+        (WireType::Ascii, K::Copy, false) => Code::AsciiCopy,
+        (WireType::Ascii, K::Copy, true) => Code::AsciiCopyOptional,
+        (WireType::Decimal, ..) => Code::Decimal,
+        _ => Code::Text,
+    }
+}

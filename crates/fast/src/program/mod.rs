@@ -1,0 +1,132 @@
+//! A template set compiled for running: a flat array of operations and the layout of records.
+//!
+//! [`Program::compile`] lowers the checked model once. Decoder and encoder run the same
+//! operations; [`Message`](crate::message::Message) reads the same layouts. Storage is apart from
+//! decoding: an operation names a slot and a presence bit, and what stands behind them is the
+//! business of the sink that the engine is given.
+//!
+//! Invariants: every `entry` is below [`Program::entry_count`], every slot below the record size of
+//! its segment, every jump inside its segment. Segments form a tree, so running ends.
+
+mod compile;
+mod layout;
+mod op;
+
+pub use compile::{CompileError, CompileOptions};
+pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
+pub(crate) use op::{Code, Initial, Op, WireType};
+
+use crate::template::{TemplateId, TemplateSet};
+use std::collections::HashMap;
+
+/// A compiled template set. Cheap to share: put it in an `Arc`.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) code: Vec<Op>,
+    pub(crate) initials: Vec<Initial>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) fields: Vec<FieldLayout>,
+    pub(crate) templates: Vec<TemplateLayout>,
+    pub(crate) entry_count: u32,
+    /// Number of dictionary entries whose values are strings or byte vectors.
+    pub(crate) text_count: u32,
+    /// For each dictionary entry the index of its text buffer, or `u32::MAX`.
+    pub(crate) text_of_entry: Vec<u32>,
+    pub(crate) complete: bool,
+    dense_ids: Vec<u32>,
+    sparse_ids: HashMap<u32, u32>,
+    set: TemplateSet,
+}
+
+/// Ids below this are looked up in an array.
+const DENSE_IDS: u32 = 4096;
+const NO_TEMPLATE: u32 = u32::MAX;
+
+impl Program {
+    /// Compiles every template of `set` with default options: all fields stored.
+    ///
+    /// # Errors
+    /// [`CompileError`] if the expanded set is larger than the limits of [`CompileOptions`].
+    pub fn compile(set: TemplateSet) -> Result<Self, CompileError> {
+        Self::compile_with(set, &CompileOptions::default())
+    }
+
+    /// Compiles with a projection or with constants as operations.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile), and for a projection that names a field no template has.
+    pub fn compile_with(set: TemplateSet, options: &CompileOptions) -> Result<Self, CompileError> {
+        compile::compile(set, options)
+    }
+
+    /// The template set this was compiled from.
+    pub fn set(&self) -> &TemplateSet {
+        &self.set
+    }
+
+    /// Layouts of all templates, in the order of the set.
+    pub fn templates(&self) -> &[TemplateLayout] {
+        &self.templates
+    }
+
+    /// The index of the template with this id.
+    #[inline]
+    pub fn template_index(&self, id: TemplateId) -> Option<usize> {
+        let index = if id.0 < DENSE_IDS {
+            *self.dense_ids.get(id.0 as usize)?
+        } else {
+            *self.sparse_ids.get(&id.0)?
+        };
+        (index != NO_TEMPLATE).then_some(index as usize)
+    }
+
+    /// Number of dictionary entries a decoder or encoder of this program keeps.
+    pub fn entry_count(&self) -> usize {
+        self.entry_count as usize
+    }
+
+    /// The layout of a field.
+    pub fn field(&self, field: FieldRef) -> &FieldLayout {
+        &self.fields[field.index()]
+    }
+
+    /// The layout of a segment.
+    pub fn segment(&self, segment: SegmentRef) -> &Segment {
+        &self.segments[segment.index()]
+    }
+
+    /// The fields of a segment in template order.
+    pub fn fields_of(&self, segment: SegmentRef) -> &[FieldLayout] {
+        let fields = &self.segment(segment).fields;
+        &self.fields[fields.start as usize..fields.end as usize]
+    }
+
+    /// The path of a field from its template, such as `MDEntries/MDEntryPx`.
+    pub fn path(&self, field: FieldRef) -> String {
+        let mut names = vec![self.field(field).name.local.as_ref()];
+        let mut segment = self.field(field).segment;
+        while let Some(parent) = self.segment(segment).parent {
+            names.push(self.field(parent).name.local.as_ref());
+            segment = self.field(parent).segment;
+        }
+        names.reverse();
+        names.join("/")
+    }
+
+    /// The index of the template that a field belongs to.
+    pub fn template_of(&self, field: FieldRef) -> usize {
+        self.segment(self.field(field).segment).template as usize
+    }
+
+    fn index_ids(&mut self) {
+        self.dense_ids = vec![NO_TEMPLATE; DENSE_IDS as usize];
+        for (index, template) in self.templates.iter().enumerate() {
+            let Some(TemplateId(id)) = template.id else { continue };
+            if id < DENSE_IDS {
+                self.dense_ids[id as usize] = index as u32;
+            } else {
+                self.sparse_ids.insert(id, index as u32);
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! One operation of a compiled program.
+
+use crate::template::{OperatorKind, Width};
+
+/// How a value is represented on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum WireType {
+    UInt,
+    Int,
+    Ascii,
+    Unicode,
+    ByteVector,
+    Decimal,
+}
+
+/// What the engine does. Frequent combinations of type, operator and presence have a code of
+/// their own; the rest are told apart inside the general codes by the operation's other members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Code {
+    UIntNone,
+    UIntNoneOptional,
+    UIntDefault,
+    UIntDefaultOptional,
+    UIntCopy,
+    UIntCopyOptional,
+    UIntIncrement,
+    UIntIncrementOptional,
+    UIntDelta,
+    UIntDeltaOptional,
+    IntNone,
+    IntNoneOptional,
+    IntDelta,
+    IntDeltaOptional,
+    /// Any other signed integer.
+    Int,
+    AsciiNone,
+    AsciiNoneOptional,
+    AsciiDefault,
+    AsciiDefaultOptional,
+    AsciiCopy,
+    AsciiCopyOptional,
+    /// Any other string or byte vector operation.
+    Text,
+    /// A decimal with one operator.
+    Decimal,
+    /// Exponent of a decimal with parts; `aux` is the number of operations to skip when absent.
+    ExponentDefault,
+    ExponentDefaultOptional,
+    Exponent,
+    /// Mantissa of a decimal with parts, always after its exponent.
+    MantissaDelta,
+    Mantissa,
+    /// A mandatory constant; only in programs compiled for visitors.
+    Constant,
+    ConstantOptional,
+    /// The length of the sequence whose operation follows.
+    LengthNone,
+    Length,
+    /// `aux` is the segment.
+    Sequence,
+    /// `aux` is the segment.
+    Group,
+    GroupOptional,
+    DynamicRef,
+    /// The presence bits of the record go on in the next word.
+    NextPresenceWord,
+    /// The entry of the next operation is shared by fields of different types: check (D4).
+    CheckEntryType,
+}
+
+/// One operation, 24 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Op {
+    pub code: Code,
+    pub operator: OperatorKind,
+    pub wire: WireType,
+    pub width: Width,
+    pub optional: bool,
+    /// The value is not wanted: it goes to the record's scratch slot.
+    pub discard: bool,
+    /// Presence bit in the current presence word.
+    pub bit: u8,
+    /// First slot of the value in the record.
+    pub slot: u32,
+    /// Dictionary entry.
+    pub entry: u32,
+    /// The field, for errors and visitors.
+    pub field: u32,
+    /// See [`Code`].
+    pub aux: u32,
+    /// Index into [`Program::initials`](super::Program::initials); 0 is "no initial value".
+    pub initial: u32,
+}
+
+/// An initial value in the form its operation wants.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Initial {
+    /// False only for entry 0: the operation has no initial value.
+    pub given: bool,
+    /// Integer (two's complement) or mantissa.
+    pub word: u64,
+    /// Exponent of a decimal.
+    pub exponent: i32,
+    /// String or byte vector.
+    pub bytes: Box<[u8]>,
+    /// A string that fits a word, in the form of one.
+    pub short: Option<[u8; 8]>,
+}

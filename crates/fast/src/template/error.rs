@@ -1,0 +1,113 @@
+//! What is wrong in a template file, all of it at once.
+
+use super::model::Location;
+use crate::code::Code;
+use std::collections::HashSet;
+use std::fmt;
+
+/// One thing wrong in a template file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateError {
+    /// The specification's code; none where a limit of this crate is reached.
+    pub code: Option<Code>,
+    /// Where in the file.
+    pub location: Location,
+    /// Name of the template around it, or empty.
+    pub template: String,
+    /// Names of the fields around it, joined by `/`, or empty.
+    pub field: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: ", self.location.line, self.location.column)?;
+        match self.code {
+            Some(code) => write!(f, "{code}: ")?,
+            None => f.write_str("limit: ")?,
+        }
+        if !self.template.is_empty() {
+            write!(f, "template \"{}\"", self.template)?;
+            f.write_str(if self.field.is_empty() { ": " } else { ", " })?;
+        }
+        if !self.field.is_empty() {
+            write!(f, "field \"{}\": ", self.field)?;
+        }
+        f.write_str(&self.message)?;
+        if !self.help.is_empty() {
+            write!(f, "; help: {}", self.help)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+/// Everything wrong in a template file; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateErrors {
+    /// The errors in the order of the file, at most
+    /// [`ParseLimits::errors_max`](super::ParseLimits::errors_max).
+    pub errors: Vec<TemplateError>,
+    /// How many more there are.
+    pub omitted: usize,
+}
+
+impl TemplateErrors {
+    pub(crate) fn one(error: TemplateError) -> Self {
+        Self { errors: vec![error], omitted: 0 }
+    }
+}
+
+impl fmt::Display for TemplateErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.errors.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{error}")?;
+        }
+        if self.omitted > 0 {
+            write!(f, "\nand {} more", self.omitted)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for TemplateErrors {}
+
+/// Collects errors up to a limit. A definition used in many places reports its errors once.
+#[derive(Debug)]
+pub(crate) struct ErrorList {
+    errors: Vec<TemplateError>,
+    seen: HashSet<(Location, String)>,
+    omitted: usize,
+    errors_max: usize,
+}
+
+impl ErrorList {
+    pub(crate) fn new(errors_max: usize) -> Self {
+        let errors_max = errors_max.max(1);
+        Self { errors: Vec::new(), seen: HashSet::new(), omitted: 0, errors_max }
+    }
+
+    pub(crate) fn push(&mut self, error: TemplateError) {
+        if self.errors.len() >= self.errors_max {
+            self.omitted = self.omitted.saturating_add(1);
+        } else if self.seen.insert((error.location, error.message.clone())) {
+            self.errors.push(error);
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), TemplateErrors> {
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let mut errors = self.errors;
+        errors.sort_by_key(|error| error.location);
+        Err(TemplateErrors { errors, omitted: self.omitted })
+    }
+}

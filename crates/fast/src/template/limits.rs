@@ -1,0 +1,54 @@
+//! What a template file may cost.
+
+/// Limits on a template file. A file that goes over one is refused with an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseLimits {
+    /// Bytes of the file. Default 64 MiB.
+    pub file_bytes_max: usize,
+    /// Depth of XML elements, and of definitions, groups and references nested in each other.
+    /// Default 64; values above [`ParseLimits::DEPTH_CEILING`] count as that.
+    pub depth_max: usize,
+    /// Templates of the set. Default 65,536.
+    pub templates_max: usize,
+    /// XML elements of the file. Default 1,048,576. Reading looks at no more than
+    /// [`ParseLimits::VISITS_PER_ELEMENT`] times as many, however often definitions are used.
+    pub elements_max: usize,
+    /// Instructions of all templates together, with definitions and static references expanded.
+    /// Default 524,288.
+    pub instructions_max: usize,
+    /// Bytes of all names, initial values and kept attributes of the model, inherited namespaces
+    /// and expanded definitions counted each time. Default 256 MiB.
+    pub text_bytes_max: usize,
+    /// Errors to report before the rest are only counted. Default 100.
+    pub errors_max: usize,
+}
+
+impl ParseLimits {
+    /// The greatest usable [`ParseLimits::depth_max`]: deeper nesting could exhaust the stack.
+    pub const DEPTH_CEILING: usize = 128;
+
+    /// How often an element may be looked at on average.
+    pub const VISITS_PER_ELEMENT: usize = 32;
+
+    pub(crate) fn visits(&self) -> usize {
+        self.elements_max.saturating_mul(Self::VISITS_PER_ELEMENT)
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.depth_max.min(Self::DEPTH_CEILING)
+    }
+}
+
+impl Default for ParseLimits {
+    fn default() -> Self {
+        Self {
+            file_bytes_max: 64 << 20,
+            depth_max: 64,
+            templates_max: 65_536,
+            elements_max: 1 << 20,
+            instructions_max: 1 << 19,
+            text_bytes_max: 256 << 20,
+            errors_max: 100,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Template files: read them, look templates up, compare sets and print them.
+//!
+//! [`TemplateSet::parse`] turns XML into the checked [model](Template). All scopes are resolved
+//! there: behind it nobody looks at attributes. Invariants of a [`TemplateSet`]: identifiers are
+//! unique, every static reference names a template of the set, static references form no cycle, and
+//! the expanded set is within [`ParseLimits`].
+
+mod diff;
+mod error;
+mod limits;
+mod model;
+mod reader;
+mod references;
+mod set;
+mod signature;
+mod words;
+mod xml;
+
+pub use diff::{Change, Difference, diff};
+pub use error::{TemplateError, TemplateErrors};
+pub use limits::ParseLimits;
+pub use model::*;
+pub use set::TemplateSet;
+pub use signature::{Signature, SignatureSyntax};

@@ -1,0 +1,161 @@
+//! Which elements and attributes are FAST's, and the small attributes.
+
+use super::Node;
+use super::source::{UNDECLARED, quote};
+use super::state::Reader;
+use crate::code::Code;
+use crate::template::model::{Attribute, Presence};
+
+/// Attributes of FAST itself on fields, groups and sequences.
+pub(super) const FIELD: &[&str] = &["name", "id", "ns", "presence", "dictionary"];
+/// Attributes of FAST itself on templates.
+pub(super) const TEMPLATE: &[&str] = &["name", "id", "ns", "templateNs", "dictionary", "reset"];
+
+/// What an attribute takes beside its text.
+const ATTRIBUTE_BYTES: usize = 64;
+
+/// Whether a namespace is FAST's own, in one of the spellings met, or none.
+fn is_fast_namespace(ns: &str) -> bool {
+    let ns = ns.to_ascii_lowercase();
+    ns.is_empty()
+        || ns.contains("fast/td")
+        || ns.contains("template-definition")
+        || ns.contains("fixprotocal")
+        || ns.starts_with(UNDECLARED)
+}
+
+impl Reader<'_> {
+    /// Whether an element is FAST's; others belong to a vendor and are passed over.
+    pub(super) fn is_fast(&self, node: Node<'_>) -> bool {
+        let ns = node.tag_name().namespace().unwrap_or_default();
+        ns == self.root_ns || is_fast_namespace(ns)
+    }
+
+    /// The child elements that are FAST's; not all of them once too many were looked at.
+    pub(super) fn children<'n>(&self, node: Node<'n>) -> Vec<Node<'n>> {
+        node.children()
+            .take_while(|_| self.visit(1))
+            .filter(|child| child.is_element() && self.is_fast(*child))
+            .collect()
+    }
+
+    /// An attribute of FAST itself: without a namespace, or with FAST's.
+    pub(super) fn attribute<'n>(&self, node: Node<'n>, name: &str) -> Option<&'n str> {
+        node.attribute(name).or_else(|| {
+            let mut attributes = node.attributes();
+            attributes.find(|a| a.name() == name && self.is_own(a.namespace())).map(|a| a.value())
+        })
+    }
+
+    fn is_own(&self, ns: Option<&str>) -> bool {
+        let ns = ns.unwrap_or_default();
+        ns == self.root_ns || is_fast_namespace(ns)
+    }
+
+    /// Keeps the attributes that are not among `known`.
+    pub(super) fn unknown_attributes(
+        &mut self,
+        node: Node<'_>,
+        known: &[&str],
+        kept: &mut Vec<Attribute>,
+    ) {
+        for attribute in node.attributes() {
+            let ns = attribute.namespace().unwrap_or_default();
+            if known.contains(&attribute.name()) && self.is_own(Some(ns)) {
+                continue;
+            }
+            let name = self.name(ns, attribute.name(), node);
+            if kept.iter().any(|other| other.name == name) {
+                continue;
+            }
+            if self.take_text(ATTRIBUTE_BYTES + attribute.value().len(), node) {
+                kept.push(Attribute { name, value: attribute.value().into() });
+            }
+        }
+    }
+
+    /// Reads `presence`; `None` where it is not given.
+    pub(super) fn presence(&mut self, node: Node<'_>) -> Option<Presence> {
+        let text = self.attribute(node, "presence")?;
+        match text.trim() {
+            "mandatory" => Some(Presence::Mandatory),
+            "optional" => Some(Presence::Optional),
+            _ => {
+                let message = format!("presence {} is unknown", quote(text));
+                self.error(Code::S1, node, message, "write presence=\"optional\" or \"mandatory\"");
+                None
+            }
+        }
+    }
+
+    /// Reports FAST elements below `node` that are not among `allowed`.
+    pub(super) fn check_children(&mut self, node: Node<'_>, allowed: &[&str]) {
+        for child in self.children(node) {
+            if !allowed.contains(&child.tag_name().name()) {
+                self.unexpected(child, node);
+            }
+        }
+    }
+
+    /// Reports an element that does not belong where it stands.
+    pub(super) fn unexpected(&mut self, child: Node<'_>, parent: Node<'_>) {
+        let name = child.tag_name().name();
+        let message =
+            format!("element <{}> is not known inside <{}>", cut(name), parent.tag_name().name());
+        let help = match respelt(name) {
+            Some(known) => format!("write <{known}>: names are case-sensitive"),
+            None => "check the spelling; a vendor's own elements need a namespace of their own"
+                .to_owned(),
+        };
+        self.error(Code::S1, child, message, help);
+    }
+}
+
+/// A field id, or nothing where it is absent or not a number.
+pub(super) fn field_id(text: &str) -> Option<u32> {
+    text.trim().parse().ok()
+}
+
+fn cut(name: &str) -> String {
+    name.chars().take(60).collect()
+}
+
+/// The element that a wrongly written name most likely means.
+fn respelt(name: &str) -> Option<&'static str> {
+    const KNOWN: &[&str] = &[
+        "template",
+        "typeRef",
+        "templateRef",
+        "group",
+        "sequence",
+        "length",
+        "field",
+        "type",
+        "define",
+        "uInt8",
+        "uInt16",
+        "uInt32",
+        "uInt64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "decimal",
+        "string",
+        "byteVector",
+        "boolean",
+        "enum",
+        "set",
+        "element",
+        "timestamp",
+        "exponent",
+        "mantissa",
+        "constant",
+        "default",
+        "copy",
+        "increment",
+        "delta",
+        "tail",
+    ];
+    KNOWN.iter().copied().find(|known| known.eq_ignore_ascii_case(name) && *known != name)
+}

@@ -1,0 +1,319 @@
+//! Lists of instructions: fields, groups, sequences and template references.
+
+use super::Node;
+use super::layers::{Header, Layers};
+use super::operator::{OPERATORS, Place, no_operator};
+use super::scope::{Definitions, Scope};
+use super::source::quote;
+use super::state::{Lookup, Reader};
+use crate::code::Code;
+use crate::template::model::{FieldType, Group, Instruction, Length, Name, Part, Sequence, Width};
+
+impl Reader<'_> {
+    /// Reads the instructions below a template, group or sequence.
+    pub(super) fn instructions(&mut self, parent: Node<'_>, scope: &Scope<'_>) -> Vec<Instruction> {
+        let own = Definitions::collect(self, parent, Some(scope.definitions));
+        let scope = Scope { definitions: &own, depth: scope.depth + 1, ..*scope };
+        let is_sequence = parent.tag_name().name() == "sequence";
+        let mut instructions = Vec::new();
+        for child in self.children(parent) {
+            match child.tag_name().name() {
+                "define" | "typeRef" => {}
+                "length" if is_sequence => {}
+                _ => instructions.extend(self.instruction(child, &scope, parent)),
+            }
+            if self.exhausted() {
+                break;
+            }
+        }
+        instructions
+    }
+
+    fn instruction(
+        &mut self,
+        node: Node<'_>,
+        scope: &Scope<'_>,
+        parent: Node<'_>,
+    ) -> Option<Instruction> {
+        if !self.take_instruction(node) || !self.check_depth(node, scope) {
+            return None;
+        }
+        if node.tag_name().name() == "templateRef" {
+            return self.template_reference(node, scope);
+        }
+        let layers = Layers::resolve(self, node, scope)?;
+        match layers.kind {
+            "bitGroup" => {
+                self.error(
+                    Code::S1,
+                    layers.inner(),
+                    "bitGroup is not supported: it was proposed as an extension, but no \
+                     specification says how its fields are laid out on the wire",
+                    "ask the exchange for a template without bitGroup",
+                );
+                return None;
+            }
+            kind if !is_known(kind) => {
+                let parent = layers.inner().parent_element().unwrap_or(parent);
+                self.unexpected(layers.inner(), parent);
+                return None;
+            }
+            _ => {}
+        }
+        let header = layers.header(self, scope);
+        self.enter_field(&header.name.local);
+        let instruction = match layers.kind {
+            "group" => Some(Instruction::Group(self.group(&layers, header, scope))),
+            "sequence" => Some(Instruction::Sequence(self.sequence(&layers, header, scope))),
+            _ => self.field(&layers, header, scope).map(Instruction::Field),
+        };
+        self.leave_field();
+        instruction
+    }
+
+    fn check_depth(&mut self, node: Node<'_>, scope: &Scope<'_>) -> bool {
+        let deep = scope.depth > self.limits.depth();
+        if deep {
+            let message = format!("groups and sequences nest deeper than {}", self.limits.depth());
+            self.exhaust(node, message, "nest less, or raise ParseLimits::depth_max");
+        }
+        !deep
+    }
+
+    fn template_reference(&mut self, node: Node<'_>, scope: &Scope<'_>) -> Option<Instruction> {
+        self.check_children(node, &[]);
+        let location = self.location(node);
+        let Some(name) = self.attribute(node, "name").map(str::trim) else {
+            return Some(Instruction::DynamicRef(location));
+        };
+        let ns = self.attribute(node, "templateNs").unwrap_or(scope.template_ns);
+        let (lookup, looked_at) = self.templates.find(ns, name);
+        self.visit(looked_at);
+        match lookup {
+            Lookup::One(index) => return Some(Instruction::StaticRef(index, location)),
+            Lookup::Several => {
+                let message = format!("several templates have the name {}", quote(name));
+                let help = "give the template referred to a name of its own";
+                self.error(Code::S1, node, message, help);
+            }
+            Lookup::None => {
+                let message = format!("there is no template of the name {}", quote(name));
+                let help = "check the name, or add the template to the file";
+                self.error(Code::D8, node, message, help);
+            }
+        }
+        None
+    }
+
+    fn group<'s>(&mut self, layers: &Layers<'s>, header: Header, scope: &Scope<'s>) -> Group {
+        self.check_uses(layers);
+        let scope = self.inside(layers, scope);
+        let application_type = self.type_reference(layers.inner(), &scope);
+        let expanding = [scope.expanding, &layers.defines].concat();
+        let body = Scope {
+            application_type: application_type.as_ref().or(scope.application_type),
+            expanding: &expanding,
+            ..scope
+        };
+        let instructions = self.instructions(layers.inner(), &body);
+        Group {
+            name: header.name,
+            id: header.id,
+            presence: header.presence,
+            application_type,
+            instructions,
+            attributes: header.attributes,
+            location: self.location(layers.outer()),
+        }
+    }
+
+    fn sequence<'s>(&mut self, layers: &Layers<'s>, header: Header, scope: &Scope<'s>) -> Sequence {
+        self.check_uses(layers);
+        let scope = self.inside(layers, scope);
+        let application_type = self.type_reference(layers.inner(), &scope);
+        let expanding = [scope.expanding, &layers.defines].concat();
+        let body = Scope {
+            application_type: application_type.as_ref().or(scope.application_type),
+            expanding: &expanding,
+            ..scope
+        };
+        let length = self.length(layers.inner(), &header, &body);
+        let instructions = self.instructions(layers.inner(), &body);
+        Sequence {
+            name: header.name,
+            id: header.id,
+            presence: header.presence,
+            length,
+            application_type,
+            instructions,
+            attributes: header.attributes,
+            location: self.location(layers.outer()),
+        }
+    }
+
+    /// The scope inside a group or sequence.
+    fn inside<'s>(&self, layers: &Layers<'s>, scope: &Scope<'s>) -> Scope<'s> {
+        let last = layers.nodes.len() - 1;
+        Scope {
+            ns: layers.ns(self, scope),
+            dictionary: layers.dictionary(self, last).or(scope.dictionary),
+            definitions: layers.definitions,
+            ..*scope
+        }
+    }
+
+    /// A `field` or `type` around a group or sequence holds nothing else.
+    fn check_uses(&mut self, layers: &Layers<'_>) {
+        for pair in layers.nodes.windows(2) {
+            let inner = pair[1];
+            for child in self.children(pair[0]) {
+                if child != inner {
+                    self.unexpected(child, pair[0]);
+                }
+            }
+        }
+    }
+
+    /// Reads the `typeRef` child of a template, group or sequence.
+    pub(super) fn type_reference(&mut self, parent: Node<'_>, scope: &Scope<'_>) -> Option<Name> {
+        let mut references = self.children(parent);
+        references.retain(|node| node.tag_name().name() == "typeRef");
+        if let Some(second) = references.get(1) {
+            self.error(Code::S1, *second, "there is more than one typeRef", "leave one of them");
+        }
+        let node = *references.first()?;
+        let Some(name) = self.attribute(node, "name").map(str::trim) else {
+            self.error(Code::S1, node, "typeRef has no name", "add a name attribute");
+            return None;
+        };
+        let ns = self.attribute(node, "ns").unwrap_or(scope.ns);
+        Some(self.name(ns, name, node))
+    }
+
+    fn length(&mut self, parent: Node<'_>, header: &Header, scope: &Scope<'_>) -> Length {
+        let mut lengths = self.children(parent);
+        lengths.retain(|node| node.tag_name().name() == "length");
+        if let Some(second) = lengths.get(1) {
+            self.error(Code::S1, *second, "there is more than one length", "leave one of them");
+        }
+        let Some(&node) = lengths.first() else {
+            return Length { name: None, id: None, operator: no_operator() };
+        };
+        self.check_children(node, OPERATORS);
+        let scope = Scope {
+            ns: self.attribute(node, "ns").unwrap_or(scope.ns),
+            dictionary: self.attribute(node, "dictionary").or(scope.dictionary),
+            ..*scope
+        };
+        let local = self.attribute(node, "name").map(str::trim).filter(|name| !name.is_empty());
+        let name = local.map(|local| self.name(scope.ns, local, node));
+        let id = self.attribute(node, "id").and_then(super::attributes::field_id);
+        let operator = self.operator_child(node);
+        let (key, part) = match &name {
+            Some(name) => (name, Part::Whole),
+            None => (&header.name, Part::Length),
+        };
+        let field_type = FieldType::UInt(Width::W32);
+        let presence = header.presence;
+        let place = Place { scope, field_type: &field_type, presence, name: key, part };
+        let operator = self.operator(operator, &place);
+        Length { name, id, operator }
+    }
+}
+
+fn is_known(kind: &str) -> bool {
+    super::scalar::is_scalar(kind) || matches!(kind, "enum" | "set" | "group" | "sequence")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testkit::{body, body_codes, codes, set};
+    use super::*;
+    use crate::template::model::{OperatorKind, Presence};
+
+    fn sequence(xml: &str) -> Sequence {
+        match body(xml).instructions.into_iter().next() {
+            Some(Instruction::Sequence(sequence)) => sequence,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn lengths_are_implicit_or_explicit_with_or_without_operator() {
+        let implicit = sequence("<sequence name='s'><int8 name='a'/></sequence>").length;
+        assert_eq!((implicit.name, implicit.operator.kind), (None, OperatorKind::None));
+
+        let named =
+            sequence("<sequence name='s'><length name='n' id='9'><copy/></length></sequence>");
+        assert_eq!(named.length.name, Some(Name::local("n")));
+        assert_eq!(named.length.id, Some(9));
+        assert_eq!(named.length.operator.entry.key, Name::local("n"));
+        assert_eq!(named.length.operator.entry.part, Part::Whole);
+
+        let unnamed = sequence("<sequence name='s'><length><copy/></length></sequence>").length;
+        assert_eq!(unnamed.operator.entry.key, Name::local("s"));
+        assert_eq!(unnamed.operator.entry.part, Part::Length);
+
+        assert_eq!(body_codes("<sequence name='s'><length/><length/></sequence>"), ["S1"]);
+    }
+
+    #[test]
+    fn groups_have_presence_type_and_their_own_namespace() {
+        let template = body(
+            "<group name='g' id='3' ns='u' presence='optional' style='x'><typeRef name='Q'/>
+             <int8 name='a'/></group>",
+        );
+        let Instruction::Group(group) = &template.instructions[0] else { panic!("no group") };
+        let name = |local: &str| Name { ns: "u".into(), local: local.into() };
+        assert_eq!((&group.name, group.id), (&name("g"), Some(3)));
+        assert_eq!(group.presence, Presence::Optional);
+        assert_eq!(group.application_type, Some(name("Q")));
+        assert_eq!(group.attributes.len(), 1);
+        let Instruction::Field(field) = &group.instructions[0] else { panic!("no field") };
+        assert_eq!(field.name, name("a"));
+        assert_eq!(body_codes("<group name='g'><length name='n'/></group>"), ["S1"]);
+        assert_eq!(body_codes("<group name='g'><typeRef/></group>"), ["S1"]);
+    }
+
+    #[test]
+    fn references_are_static_with_a_name_and_dynamic_without() {
+        let set = set("<templates templateNs='u'>
+            <template name='A' id='1'><templateRef name='B'/><templateRef/></template>
+            <template name='B'/></templates>");
+        let instructions = &set.templates()[0].instructions;
+        assert!(matches!(instructions[0], Instruction::StaticRef(1, _)));
+        assert!(matches!(instructions[1], Instruction::DynamicRef(_)));
+        assert_eq!(set.bottom_up(), [1, 0]);
+    }
+
+    #[test]
+    fn references_use_namespaces_where_names_need_them() {
+        let set = set("<templates>
+            <template name='A'><templateRef name='B' templateNs='v'/></template>
+            <template name='B' templateNs='u'/><template name='B' templateNs='v'/>
+            <template name='C' templateNs='w'/><template name='D'><templateRef name='C'/></template>
+            </templates>");
+        assert!(matches!(set.templates()[0].instructions[0], Instruction::StaticRef(2, _)));
+        assert!(matches!(set.templates()[4].instructions[0], Instruction::StaticRef(3, _)));
+    }
+
+    #[test]
+    fn unknown_ambiguous_and_circular_references_are_errors() {
+        assert_eq!(body_codes("<templateRef name='X'/>"), ["D8"]);
+        assert_eq!(body_codes("<templateRef name='T'/>"), ["S1"]);
+        let circle = "<templates><template name='A'><group name='g'><templateRef name='B'/></group>
+            </template><template name='B'><templateRef name='A'/></template></templates>";
+        assert_eq!(codes(circle), ["S1"]);
+        let twice = "<templates><template name='A' id='1'/><template name='A' id='2'/>
+            <template name='B'><templateRef name='A'/></template></templates>";
+        assert_eq!(codes(twice), ["S1"]);
+    }
+
+    #[test]
+    fn bit_groups_are_refused_with_the_reason() {
+        let xml = super::super::testkit::wrap("<bitGroup name='b'><int8 name='a'/></bitGroup>");
+        let errors = crate::template::TemplateSet::parse(&xml).unwrap_err();
+        assert_eq!(errors.errors.len(), 1);
+        assert!(errors.errors[0].message.contains("bitGroup is not supported"));
+    }
+}

@@ -1,0 +1,190 @@
+//! A look over the raw XML before a tree is built of it, so that a hostile file is refused before
+//! it costs memory or time out of proportion to its size.
+
+use crate::template::limits::ParseLimits;
+
+/// Attributes of one element. The XML library compares each with all before it.
+const ATTRIBUTES_MAX: usize = 64;
+/// Bytes of one start tag: names and namespaces are compared and copied as often as they are used.
+const TAG_BYTES_MAX: usize = 16 * 1024;
+/// Namespace declarations in scope. The XML library copies them for each element that adds one.
+const NAMESPACES_MAX: usize = 128;
+
+/// Why a file is refused, and the offset where.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Dtd(usize),
+    Depth(usize),
+    Elements(usize),
+    Attributes(usize),
+    Tag(usize),
+    Namespaces(usize),
+}
+
+/// Checks depth, counts and document type declarations. Text that is not well-formed is left to
+/// the XML library: what this scan accepts up to a fault is bounded up to that fault.
+pub(super) fn scan(text: &str, limits: &ParseLimits) -> Result<(), Refusal> {
+    check_reservation(text, limits)?;
+    let mut scan = Scan { text, limits, open: Vec::new(), elements: 0 };
+    let mut at = 0;
+    while let Some(tag) = find(text, at, "<") {
+        match scan.markup(tag)? {
+            Some(next) => at = next,
+            None => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// The XML library reserves room for a node at each `<` and an attribute at each `=`.
+fn check_reservation(text: &str, limits: &ParseLimits) -> Result<(), Refusal> {
+    let marks_max = limits.elements_max.saturating_mul(4);
+    for mark in [b'<', b'='] {
+        if text.bytes().filter(|&byte| byte == mark).count() > marks_max {
+            return Err(Refusal::Elements(0));
+        }
+    }
+    Ok(())
+}
+
+struct Scan<'a> {
+    text: &'a str,
+    limits: &'a ParseLimits,
+    /// Namespace declarations in scope, for each open element.
+    open: Vec<usize>,
+    elements: usize,
+}
+
+impl Scan<'_> {
+    /// Steps over the markup at `start`; `None` at the end of what can be read.
+    fn markup(&mut self, start: usize) -> Result<Option<usize>, Refusal> {
+        let rest = self.text.get(start..).unwrap_or_default();
+        if rest.starts_with("<!--") {
+            self.count(start)?;
+            Ok(self.skip(start + 4, "-->"))
+        } else if rest.starts_with("<![CDATA[") {
+            self.count(start)?;
+            Ok(self.skip(start + 9, "]]>"))
+        } else if rest.starts_with("<!") {
+            Err(Refusal::Dtd(start))
+        } else if rest.starts_with("<?") {
+            self.count(start)?;
+            Ok(self.skip(start + 2, "?>"))
+        } else if rest.starts_with("</") {
+            self.open.pop();
+            Ok(self.skip(start + 2, ">"))
+        } else {
+            self.element(start)
+        }
+    }
+
+    /// Counts comments and instructions too: the tree has a node for each.
+    fn count(&mut self, start: usize) -> Result<(), Refusal> {
+        self.elements += 1;
+        if self.elements > self.limits.elements_max {
+            Err(Refusal::Elements(start))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn skip(&self, from: usize, end: &str) -> Option<usize> {
+        find(self.text, from, end).map(|at| at + end.len())
+    }
+
+    fn element(&mut self, start: usize) -> Result<Option<usize>, Refusal> {
+        self.count(start)?;
+        let mut attributes = 0usize;
+        let mut namespaces = self.open.last().copied().unwrap_or(0);
+        let mut quote = None;
+        let bytes = self.text.as_bytes();
+        for (at, &byte) in bytes.iter().enumerate().skip(start + 1) {
+            if at - start > TAG_BYTES_MAX {
+                return Err(Refusal::Tag(start));
+            }
+            match (quote, byte) {
+                (Some(open), _) if open == byte => quote = None,
+                (Some(_), _) => {}
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (None, b'=') => {
+                    attributes += 1;
+                    if attributes > ATTRIBUTES_MAX {
+                        return Err(Refusal::Attributes(start));
+                    }
+                }
+                (None, b'x') if bytes.get(at..at + 5) == Some(b"xmlns") => {
+                    namespaces += 1;
+                    if namespaces > NAMESPACES_MAX {
+                        return Err(Refusal::Namespaces(start));
+                    }
+                }
+                (None, b'>') => {
+                    if bytes.get(at - 1) != Some(&b'/') {
+                        self.open.push(namespaces);
+                        if self.open.len() > self.limits.depth() {
+                            return Err(Refusal::Depth(start));
+                        }
+                    }
+                    return Ok(Some(at + 1));
+                }
+                (None, _) => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn find(text: &str, from: usize, what: &str) -> Option<usize> {
+    text.get(from..)?.find(what).map(|at| from + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> Option<Refusal> {
+        scan(text, &ParseLimits::default()).err()
+    }
+
+    #[test]
+    fn marks_inside_comments_and_quotes_are_not_elements() {
+        let text = "<?xml?><!-- <a><a> --><a b='>' c=\"<\"><![CDATA[<a>]]></a>";
+        assert_eq!(refusal(text), None);
+        let limits = ParseLimits { depth_max: 1, ..ParseLimits::default() };
+        assert_eq!(scan(text, &limits), Ok(()));
+    }
+
+    #[test]
+    fn a_document_type_declaration_is_refused() {
+        assert_eq!(refusal("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"), Some(Refusal::Dtd(0)));
+    }
+
+    #[test]
+    fn depth_is_counted_over_open_elements_only() {
+        let limits = ParseLimits { depth_max: 2, ..ParseLimits::default() };
+        assert_eq!(scan("<a><b/><b/><b></b></a>", &limits), Ok(()));
+        assert_eq!(scan("<a><b><c><d/></c></b></a>", &limits), Err(Refusal::Depth(6)));
+    }
+
+    #[test]
+    fn many_attributes_or_namespaces_on_one_element_are_refused() {
+        let attributes: String = (0..70).map(|i| format!(" a{i}=''")).collect();
+        assert_eq!(refusal(&format!("<a{attributes}/>")), Some(Refusal::Attributes(0)));
+        let namespaces: String = (0..50).map(|i| format!(" xmlns:a{i}='u'")).collect();
+        let text = format!("<a{namespaces}><b{namespaces}><c{namespaces}/></b></a>");
+        assert!(matches!(refusal(&text), Some(Refusal::Namespaces(_))));
+    }
+
+    #[test]
+    fn a_very_long_tag_is_refused() {
+        let text = format!("<a><b c='{}'/></a>", "x".repeat(20_000));
+        assert_eq!(refusal(&text), Some(Refusal::Tag(3)));
+    }
+
+    #[test]
+    fn reserved_room_is_bounded() {
+        let limits = ParseLimits { elements_max: 10, ..ParseLimits::default() };
+        let text = format!("<a><!--{}--></a>", "<".repeat(50));
+        assert_eq!(scan(&text, &limits), Err(Refusal::Elements(0)));
+    }
+}

@@ -1,0 +1,90 @@
+//! What surrounds an instruction: inherited attributes and definitions.
+
+use super::Node;
+use super::source::quote;
+use super::state::Reader;
+use crate::code::Code;
+use crate::template::model::{Dictionary, Name};
+use roxmltree::NodeId;
+use std::collections::HashMap;
+
+/// The scopes around an instruction.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'s> {
+    /// Inherited `ns`.
+    pub(super) ns: &'s str,
+    /// Inherited `templateNs`.
+    pub(super) template_ns: &'s str,
+    /// Innermost `dictionary` attribute.
+    pub(super) dictionary: Option<&'s str>,
+    /// Name of the template around.
+    pub(super) template: &'s Name,
+    /// Innermost `typeRef`.
+    pub(super) application_type: Option<&'s Name>,
+    /// Definitions that can be named here.
+    pub(super) definitions: &'s Definitions<'s>,
+    /// Definitions that are being expanded around here.
+    pub(super) expanding: &'s [NodeId],
+    /// Instructions around this one.
+    pub(super) depth: usize,
+}
+
+impl Scope<'_> {
+    /// Names the dictionary that a `dictionary` attribute means here.
+    pub(super) fn dictionary(&self, reader: &mut Reader<'_>, node: Node<'_>) -> Dictionary {
+        match self.dictionary.unwrap_or("global") {
+            "global" => Dictionary::Global,
+            "template" => {
+                Dictionary::Template(reader.name(&self.template.ns, &self.template.local, node))
+            }
+            "type" => Dictionary::Type(
+                self.application_type.map(|name| reader.name(&name.ns, &name.local, node)),
+            ),
+            name => Dictionary::Named(reader.name("", name, node).local),
+        }
+    }
+}
+
+/// The definitions of one element and of those around it.
+#[derive(Default)]
+pub(super) struct Definitions<'s> {
+    names: HashMap<&'s str, Node<'s>>,
+    outer: Option<&'s Definitions<'s>>,
+}
+
+impl<'s> Definitions<'s> {
+    /// Collects the `define` children of an element.
+    pub(super) fn collect(
+        reader: &mut Reader<'_>,
+        parent: Node<'s>,
+        outer: Option<&'s Definitions<'s>>,
+    ) -> Self {
+        let mut names = HashMap::new();
+        for node in reader.children(parent) {
+            if node.tag_name().name() != "define" {
+                continue;
+            }
+            let Some(name) = reader.attribute(node, "name").map(str::trim) else {
+                reader.error(Code::S1, node, "a define has no name", "add a name attribute");
+                continue;
+            };
+            if names.insert(name, node).is_some() {
+                let message = format!("{} is defined twice", quote(name));
+                reader.error(Code::S1, node, message, "give each define its own name");
+            }
+        }
+        Self { names, outer }
+    }
+
+    /// Finds a definition, and the definitions that can be named inside it.
+    pub(super) fn find(&'s self, name: &str) -> Option<(Node<'s>, &'s Definitions<'s>)> {
+        let mut here = Some(self);
+        while let Some(definitions) = here {
+            if let Some(&node) = definitions.names.get(name) {
+                return Some((node, definitions));
+            }
+            here = definitions.outer;
+        }
+        None
+    }
+}

@@ -1,0 +1,195 @@
+//! What the reader carries along: errors, budgets and the way to the current field.
+
+use super::Node;
+use super::position::Positions;
+use super::source::Source;
+use crate::code::Code;
+use crate::template::error::{ErrorList, TemplateError};
+use crate::template::limits::ParseLimits;
+use crate::template::model::{Enumeration, Location, Name};
+use roxmltree::NodeId;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// State of reading one file.
+pub(super) struct Reader<'a> {
+    pub(super) limits: &'a ParseLimits,
+    pub(super) errors: ErrorList,
+    pub(super) templates: TemplateNames,
+    /// Enumerations already read, by the `enum` or `set` element they stand in.
+    pub(super) enumerations: HashMap<NodeId, Arc<Enumeration>>,
+    /// Namespace of the root element: taken for FAST's, whatever it is.
+    pub(super) root_ns: String,
+    source: &'a Source<'a>,
+    positions: Positions<'a>,
+    template: String,
+    path: Vec<String>,
+    instructions: usize,
+    text_bytes: usize,
+    visits: Cell<usize>,
+    exhausted: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(source: &'a Source<'a>, root_ns: &str, limits: &'a ParseLimits) -> Self {
+        Self {
+            limits,
+            errors: ErrorList::new(limits.errors_max),
+            templates: TemplateNames::default(),
+            enumerations: HashMap::new(),
+            root_ns: root_ns.to_owned(),
+            source,
+            positions: source.positions(),
+            template: String::new(),
+            path: Vec::new(),
+            instructions: 0,
+            text_bytes: 0,
+            visits: Cell::new(0),
+            exhausted: false,
+        }
+    }
+
+    /// Where an element starts.
+    pub(super) fn location(&self, node: Node<'_>) -> Location {
+        self.positions.at(self.source.offset(node.range().start))
+    }
+
+    pub(super) fn enter_template(&mut self, name: &str) {
+        self.template = name.to_owned();
+        self.path.clear();
+    }
+
+    pub(super) fn enter_field(&mut self, name: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    pub(super) fn leave_field(&mut self) {
+        self.path.pop();
+    }
+
+    /// Notes an error at an element.
+    pub(super) fn error(
+        &mut self,
+        code: Code,
+        node: Node<'_>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.push(Some(code), node, message.into(), help.into());
+    }
+
+    fn push(&mut self, code: Option<Code>, node: Node<'_>, message: String, help: String) {
+        self.errors.push(TemplateError {
+            code,
+            location: self.location(node),
+            template: self.template.clone(),
+            field: self.path.join("/"),
+            message,
+            help,
+        });
+    }
+
+    /// Notes that a limit is reached; nothing more is read from then on.
+    pub(super) fn exhaust(&mut self, node: Node<'_>, message: String, help: &str) {
+        if !self.exhausted {
+            self.exhausted = true;
+            self.push(None, node, message, help.to_owned());
+        }
+    }
+
+    /// Whether a limit is reached.
+    pub(super) fn exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    /// Takes looks at elements from the budget; false if there are not enough left.
+    pub(super) fn visit(&self, count: usize) -> bool {
+        self.visits.set(self.visits.get().saturating_add(count));
+        self.visits.get() <= self.limits.visits()
+    }
+
+    /// Notes that the looks at elements are used up, if they are.
+    pub(super) fn check_visits(&mut self, node: Node<'_>) {
+        if !self.visit(0) {
+            let message = format!(
+                "elements of the file have to be looked at more than {} times",
+                self.limits.visits()
+            );
+            let help = "use large definitions less often, or raise ParseLimits::elements_max";
+            self.exhaust(node, message, help);
+        }
+    }
+
+    /// Takes one instruction from the budget; false if there is none left.
+    pub(super) fn take_instruction(&mut self, node: Node<'_>) -> bool {
+        self.check_visits(node);
+        self.instructions += 1;
+        if self.instructions > self.limits.instructions_max {
+            let message = format!(
+                "the file has more than {} instructions with definitions expanded",
+                self.limits.instructions_max
+            );
+            let help = "raise ParseLimits::instructions_max if the file is meant to be so large";
+            self.exhaust(node, message, help);
+        }
+        !self.exhausted
+    }
+
+    /// Takes text of the model from the budget; false if there is not enough left.
+    pub(super) fn take_text(&mut self, bytes: usize, node: Node<'_>) -> bool {
+        self.text_bytes = self.text_bytes.saturating_add(bytes);
+        if self.text_bytes > self.limits.text_bytes_max {
+            let message = format!(
+                "names and values of the templates take more than {} bytes",
+                self.limits.text_bytes_max
+            );
+            let help = "shorten names and namespaces, or raise ParseLimits::text_bytes_max";
+            self.exhaust(node, message, help);
+        }
+        !self.exhausted
+    }
+
+    /// Copies a name into the model; an empty name when the budget is used up.
+    pub(super) fn name(&mut self, ns: &str, local: &str, node: Node<'_>) -> Name {
+        if self.take_text(ns.len().saturating_add(local.len()), node) {
+            Name { ns: ns.into(), local: local.into() }
+        } else {
+            Name::default()
+        }
+    }
+}
+
+/// The templates of the file by name, noted before any body is read.
+#[derive(Default)]
+pub(super) struct TemplateNames {
+    /// Namespaces and indexes of the templates of each local name.
+    local: HashMap<Box<str>, Vec<(Box<str>, usize)>>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy)]
+pub(super) enum Lookup {
+    One(usize),
+    Several,
+    None,
+}
+
+impl TemplateNames {
+    pub(super) fn insert(&mut self, name: &Name, index: usize) {
+        self.local.entry(name.local.clone()).or_default().push((name.ns.clone(), index));
+    }
+
+    /// Finds a template by name and namespace. Files that are careless with namespaces are met, so
+    /// a local name that only one template has is enough. The second value is the number of
+    /// templates looked at.
+    pub(super) fn find(&self, ns: &str, local: &str) -> (Lookup, usize) {
+        let Some(named) = self.local.get(local) else { return (Lookup::None, 1) };
+        let mut exact = named.iter().filter(|(own, _)| **own == *ns).map(|&(_, index)| index);
+        let lookup = match (exact.next(), exact.next(), named.as_slice()) {
+            (Some(index), None, _) | (None, None, &[(_, index)]) => Lookup::One(index),
+            _ => Lookup::Several,
+        };
+        (lookup, named.len())
+    }
+}

@@ -1,0 +1,206 @@
+//! Checks of a set as a whole: identifiers, static references, and size when expanded.
+
+use super::error::{ErrorList, TemplateError};
+use super::limits::ParseLimits;
+use super::model::{Instruction, Location, Template, TemplateId};
+use crate::code::Code;
+use std::collections::HashMap;
+
+/// What a template contributes by itself, and which templates it refers to at which depth.
+struct Outline {
+    instructions: usize,
+    depth: usize,
+    references: Vec<Reference>,
+}
+
+struct Reference {
+    target: usize,
+    depth: usize,
+    location: Location,
+}
+
+/// Checks the set and returns the indexes of all templates, each after those it refers to.
+/// The order is only complete if no error was added.
+pub(crate) fn check(
+    templates: &[Template],
+    limits: &ParseLimits,
+    errors: &mut ErrorList,
+) -> Vec<usize> {
+    if templates.len() > limits.templates_max {
+        errors.push(limit(
+            templates.get(limits.templates_max),
+            format!("the set has more than {} templates", limits.templates_max),
+            "raise ParseLimits::templates_max if the file is meant to be so large",
+        ));
+        return Vec::new();
+    }
+    check_identifiers(templates, errors);
+    let outlines: Vec<Outline> =
+        templates.iter().map(|template| outline(template, templates, errors)).collect();
+    let order = sort(templates, &outlines, errors);
+    check_size(templates, &outlines, &order, limits, errors);
+    order
+}
+
+fn check_identifiers(templates: &[Template], errors: &mut ErrorList) {
+    let mut seen: HashMap<TemplateId, &Template> = HashMap::new();
+    for template in templates {
+        let Some(id) = template.id else { continue };
+        if let Some(first) = seen.get(&id) {
+            errors.push(TemplateError {
+                code: Some(Code::S1),
+                location: template.location,
+                template: template.name.to_string(),
+                field: String::new(),
+                message: format!(
+                    "template id {id} is already that of \"{}\" at line {}",
+                    first.name, first.location.line
+                ),
+                help: "give each template its own id, or load the versions as separate sets"
+                    .to_owned(),
+            });
+        } else {
+            seen.insert(id, template);
+        }
+    }
+}
+
+fn outline(template: &Template, templates: &[Template], errors: &mut ErrorList) -> Outline {
+    let mut outline = Outline { instructions: 0, depth: 0, references: Vec::new() };
+    let mut pending: Vec<(&[Instruction], usize)> = vec![(&template.instructions, 1)];
+    while let Some((instructions, depth)) = pending.pop() {
+        outline.instructions = outline.instructions.saturating_add(instructions.len());
+        outline.depth = outline.depth.max(depth);
+        for instruction in instructions {
+            match instruction {
+                Instruction::Field(_) | Instruction::DynamicRef(_) => {}
+                Instruction::Group(group) => pending.push((&group.instructions, depth + 1)),
+                Instruction::Sequence(sequence) => {
+                    pending.push((&sequence.instructions, depth + 1));
+                }
+                &Instruction::StaticRef(target, location) => {
+                    if target < templates.len() {
+                        outline.references.push(Reference { target, depth, location });
+                    } else {
+                        errors.push(TemplateError {
+                            code: Some(Code::D8),
+                            location,
+                            template: template.name.to_string(),
+                            field: String::new(),
+                            message: format!("template index {target} is outside the set"),
+                            help: "refer to a template of the same set".to_owned(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    outline
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Visit {
+    New,
+    Open,
+    Done,
+}
+
+/// Depth-first without recursion: a chain of references can be as long as the set.
+fn sort(templates: &[Template], outlines: &[Outline], errors: &mut ErrorList) -> Vec<usize> {
+    let mut state = vec![Visit::New; outlines.len()];
+    let mut order = Vec::with_capacity(outlines.len());
+    let mut path: Vec<(usize, usize)> = Vec::new();
+    for root in 0..outlines.len() {
+        if state[root] == Visit::New {
+            state[root] = Visit::Open;
+            path.push((root, 0));
+        }
+        while let Some((index, next)) = path.last_mut() {
+            let index = *index;
+            let Some(reference) = outlines[index].references.get(*next) else {
+                state[index] = Visit::Done;
+                order.push(index);
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            match state[reference.target] {
+                Visit::Done => {}
+                Visit::New => {
+                    state[reference.target] = Visit::Open;
+                    path.push((reference.target, 0));
+                }
+                Visit::Open => errors.push(cycle(templates, index, reference)),
+            }
+        }
+    }
+    order
+}
+
+fn cycle(templates: &[Template], index: usize, reference: &Reference) -> TemplateError {
+    TemplateError {
+        code: Some(Code::S1),
+        location: reference.location,
+        template: templates[index].name.to_string(),
+        field: String::new(),
+        message: format!(
+            "the static reference to \"{}\" leads back to the template it stands in",
+            templates[reference.target].name
+        ),
+        help: "remove one reference of the circle, or make it dynamic (templateRef without name)"
+            .to_owned(),
+    }
+}
+
+fn check_size(
+    templates: &[Template],
+    outlines: &[Outline],
+    order: &[usize],
+    limits: &ParseLimits,
+    errors: &mut ErrorList,
+) {
+    let mut sizes = vec![0usize; outlines.len()];
+    let mut depths = vec![0usize; outlines.len()];
+    let mut total = 0usize;
+    for &index in order {
+        let outline = &outlines[index];
+        sizes[index] = outline.instructions;
+        depths[index] = outline.depth;
+        for reference in &outline.references {
+            sizes[index] = sizes[index].saturating_add(sizes[reference.target]);
+            let below = reference.depth.saturating_add(depths[reference.target]);
+            depths[index] = depths[index].max(below);
+        }
+        total = total.saturating_add(sizes[index]);
+        if depths[index] > limits.depth() {
+            errors.push(limit(
+                templates.get(index),
+                format!("groups, sequences and references nest deeper than {}", limits.depth()),
+                "nest less, or raise ParseLimits::depth_max",
+            ));
+            return;
+        }
+        if total > limits.instructions_max {
+            errors.push(limit(
+                templates.get(index),
+                format!(
+                    "the set has more than {} instructions with references expanded",
+                    limits.instructions_max
+                ),
+                "raise ParseLimits::instructions_max if the file is meant to be so large",
+            ));
+            return;
+        }
+    }
+}
+
+fn limit(template: Option<&Template>, message: String, help: &str) -> TemplateError {
+    TemplateError {
+        code: None,
+        location: template.map_or_else(Location::default, |template| template.location),
+        template: template.map_or_else(String::new, |template| template.name.to_string()),
+        field: String::new(),
+        message,
+        help: help.to_owned(),
+    }
+}

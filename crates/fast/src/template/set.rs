@@ -1,0 +1,150 @@
+//! A set of templates and the ways to look one up.
+
+use super::error::{ErrorList, TemplateErrors};
+use super::limits::ParseLimits;
+use super::model::{Template, TemplateId};
+use super::{reader, references};
+use std::collections::HashMap;
+
+/// The checked templates of a file, in file order.
+#[derive(Clone, Debug, Default)]
+pub struct TemplateSet {
+    templates: Vec<Template>,
+    ids: HashMap<TemplateId, usize>,
+    names: HashMap<Box<str>, Vec<usize>>,
+    bottom_up: Vec<usize>,
+}
+
+impl TemplateSet {
+    /// Reads a template file with the default limits.
+    ///
+    /// # Errors
+    /// [`TemplateErrors`] with everything that is wrong in the file.
+    pub fn parse(xml: &str) -> Result<Self, TemplateErrors> {
+        Self::parse_with(xml, &ParseLimits::default())
+    }
+
+    /// Reads a template file with limits of the caller.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_with(xml: &str, limits: &ParseLimits) -> Result<Self, TemplateErrors> {
+        reader::read_text(xml, limits)
+    }
+
+    /// Reads the bytes of a template file: UTF-8, with or without a byte order mark.
+    ///
+    /// An XML declaration that names another encoding does not matter as long as the bytes are
+    /// valid UTF-8.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and S1 for bytes in another encoding.
+    pub fn parse_bytes(bytes: &[u8]) -> Result<Self, TemplateErrors> {
+        Self::parse_bytes_with(bytes, &ParseLimits::default())
+    }
+
+    /// Reads the bytes of a template file with limits of the caller.
+    ///
+    /// # Errors
+    /// As [`parse_bytes`](Self::parse_bytes).
+    pub fn parse_bytes_with(bytes: &[u8], limits: &ParseLimits) -> Result<Self, TemplateErrors> {
+        reader::read_bytes(bytes, limits)
+    }
+
+    /// Builds a set from templates made by hand, and checks what concerns the set as a whole:
+    /// identifiers, static references and size. Operators and values are taken as they are.
+    ///
+    /// # Errors
+    /// [`TemplateErrors`] for a duplicate identifier (S1), a static reference outside the set (D8),
+    /// a cycle of static references (S1), or a limit.
+    pub fn from_templates(
+        templates: Vec<Template>,
+        limits: &ParseLimits,
+    ) -> Result<Self, TemplateErrors> {
+        let mut errors = ErrorList::new(limits.errors_max);
+        let bottom_up = references::check(&templates, limits, &mut errors);
+        errors.finish()?;
+        Ok(Self::index(templates, bottom_up))
+    }
+
+    /// Puts checked templates together.
+    pub(super) fn index(templates: Vec<Template>, bottom_up: Vec<usize>) -> Self {
+        let mut set = Self { templates, bottom_up, ..Self::default() };
+        for (index, template) in set.templates.iter().enumerate() {
+            if let Some(id) = template.id {
+                set.ids.insert(id, index);
+            }
+            set.names.entry(template.name.local.clone()).or_default().push(index);
+        }
+        set
+    }
+
+    /// All templates in file order.
+    pub fn templates(&self) -> &[Template] {
+        &self.templates
+    }
+
+    /// The index of the template with an identifier.
+    pub fn by_id(&self, id: TemplateId) -> Option<usize> {
+        self.ids.get(&id).copied()
+    }
+
+    /// The template with an identifier.
+    pub fn template(&self, id: TemplateId) -> Option<&Template> {
+        self.templates.get(self.by_id(id)?)
+    }
+
+    /// The first template of a local name, with its index. Names need not be unique: exchanges
+    /// reuse them over identifiers; see [`all_named`](Self::all_named).
+    pub fn named(&self, name: &str) -> Option<(usize, &Template)> {
+        self.all_named(name).next()
+    }
+
+    /// Every template of a local name, with its index, in file order.
+    pub fn all_named(&self, name: &str) -> impl Iterator<Item = (usize, &Template)> {
+        let indexes = self.names.get(name).map_or(&[][..], Vec::as_slice);
+        indexes.iter().filter_map(|&index| Some((index, self.templates.get(index)?)))
+    }
+
+    /// Indexes of all templates, each after the templates it refers to statically.
+    pub fn bottom_up(&self) -> &[usize] {
+        &self.bottom_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::{Instruction, Location, Name};
+
+    fn template(name: &str, id: Option<u32>, instructions: Vec<Instruction>) -> Template {
+        Template {
+            name: Name::local(name),
+            id: id.map(TemplateId),
+            application_type: None,
+            reset: false,
+            instructions,
+            attributes: Vec::new(),
+            location: Location::default(),
+        }
+    }
+
+    #[test]
+    fn templates_of_one_name_are_all_found() {
+        let templates = vec![template("A", Some(1), vec![]), template("A", Some(2), vec![])];
+        let set = TemplateSet::from_templates(templates, &ParseLimits::default()).unwrap();
+        assert_eq!(set.named("A").map(|(index, _)| index), Some(0));
+        assert_eq!(set.all_named("A").count(), 2);
+        assert_eq!(set.by_id(TemplateId(2)), Some(1));
+        assert!(set.named("B").is_none());
+        assert!(set.template(TemplateId(3)).is_none());
+    }
+
+    #[test]
+    fn a_reference_outside_the_set_is_refused() {
+        let reference = Instruction::StaticRef(7, Location::default());
+        let templates = vec![template("A", Some(1), vec![reference])];
+        let errors = TemplateSet::from_templates(templates, &ParseLimits::default()).unwrap_err();
+        assert_eq!(errors.errors[0].code, Some(crate::code::Code::D8));
+    }
+}

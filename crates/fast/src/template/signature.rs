@@ -1,0 +1,358 @@
+//! Stable signatures: what changes decoding changes them, and nothing else.
+//!
+//! A signature covers names, identifiers, types, presence, operators, initial values, dictionary
+//! entries, resets, references and enumeration elements. It does not cover comments, white space,
+//! the order of attributes or of templates, spelling of values, vendor attributes, or positions. A
+//! static reference counts as what the template it names is.
+
+use super::model::{
+    Dictionary, EntryKey, Enumeration, Field, FieldType, Group, Instruction, Length, Name,
+    Operator, Operators, Sequence, Template, Value,
+};
+use super::set::TemplateSet;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
+
+/// Part of every signature, so that a change of what is covered changes all of them.
+const FORMAT: &[u8] = b"tickwire templates 1";
+
+/// Names the decoding behaviour of a template or a set: SHA-256 over a canonical form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Signature([u8; 32]);
+
+impl Signature {
+    /// The 32 bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The text is not a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignatureSyntax;
+
+impl fmt::Display for SignatureSyntax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a signature: expected 64 hexadecimal digits")
+    }
+}
+
+impl std::error::Error for SignatureSyntax {}
+
+impl FromStr for Signature {
+    type Err = SignatureSyntax;
+
+    fn from_str(text: &str) -> Result<Self, SignatureSyntax> {
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if pairs.len() != 32 || !rest.is_empty() {
+            return Err(SignatureSyntax);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(pairs) {
+            let digit = |digit: u8| char::from(digit).to_digit(16).ok_or(SignatureSyntax);
+            let value = digit(pair[0])? << 4 | digit(pair[1])?;
+            *byte = u8::try_from(value).map_err(|_| SignatureSyntax)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl TemplateSet {
+    /// The signature of the whole set; the order of templates does not matter.
+    pub fn signature(&self) -> Signature {
+        let mut signatures = self.signatures();
+        signatures.sort_unstable();
+        let mut canon = Canon::new(b"set");
+        canon.count(signatures.len());
+        for signature in signatures {
+            canon.hash.update(signature.0);
+        }
+        canon.finish()
+    }
+
+    /// The signature of one template, with those it refers to statically; `None` outside the set.
+    pub fn signature_of(&self, index: usize) -> Option<Signature> {
+        self.signatures().get(index).copied()
+    }
+
+    /// The signatures of all templates, in the order of [`templates`](Self::templates).
+    pub fn signatures(&self) -> Vec<Signature> {
+        let mut signatures = vec![Signature([0; 32]); self.templates().len()];
+        for &index in self.bottom_up() {
+            let mut canon = Canon::new(b"template");
+            canon.template(&self.templates()[index], &signatures);
+            signatures[index] = canon.finish();
+        }
+        signatures
+    }
+}
+
+/// Writes the canonical form into the hash. Every item is led by its kind or its length, so that
+/// different models never have the same form.
+struct Canon {
+    hash: Sha256,
+}
+
+impl Canon {
+    fn new(kind: &[u8]) -> Self {
+        let mut canon = Self { hash: Sha256::new() };
+        canon.bytes(FORMAT);
+        canon.bytes(kind);
+        canon
+    }
+
+    fn finish(self) -> Signature {
+        Signature(self.hash.finalize().into())
+    }
+
+    fn tag(&mut self, tag: u8) {
+        self.hash.update([tag]);
+    }
+
+    fn number(&mut self, number: u64) {
+        self.hash.update(number.to_be_bytes());
+    }
+
+    fn count(&mut self, count: usize) {
+        self.number(count as u64);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.hash.update(bytes);
+    }
+
+    fn name(&mut self, name: &Name) {
+        self.bytes(name.ns.as_bytes());
+        self.bytes(name.local.as_bytes());
+    }
+
+    fn optional<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
+        match value {
+            None => self.tag(0),
+            Some(value) => {
+                self.tag(1);
+                write(self, value);
+            }
+        }
+    }
+
+    fn id(&mut self, id: Option<u32>) {
+        self.optional(id, |canon, id| canon.number(id.into()));
+    }
+
+    fn template(&mut self, template: &Template, signatures: &[Signature]) {
+        self.name(&template.name);
+        self.id(template.id.map(|id| id.0));
+        self.optional(template.application_type.as_ref(), Self::name);
+        self.tag(template.reset.into());
+        self.instructions(&template.instructions, signatures);
+    }
+
+    fn instructions(&mut self, instructions: &[Instruction], signatures: &[Signature]) {
+        self.count(instructions.len());
+        for instruction in instructions {
+            match instruction {
+                Instruction::Field(field) => self.field(field),
+                Instruction::Group(group) => self.group(group, signatures),
+                Instruction::Sequence(sequence) => self.sequence(sequence, signatures),
+                Instruction::StaticRef(target, _) => {
+                    self.tag(b'r');
+                    self.hash.update(signatures[*target].0);
+                }
+                Instruction::DynamicRef(_) => self.tag(b'd'),
+            }
+        }
+    }
+
+    fn field(&mut self, field: &Field) {
+        self.tag(b'f');
+        self.name(&field.name);
+        self.id(field.id);
+        self.bytes(field.presence.name().as_bytes());
+        self.field_type(&field.field_type);
+        match &field.operators {
+            Operators::Whole(operator) => {
+                self.tag(1);
+                self.operator(operator);
+            }
+            Operators::Parts { exponent, mantissa } => {
+                self.tag(2);
+                self.operator(exponent);
+                self.operator(mantissa);
+            }
+        }
+    }
+
+    fn group(&mut self, group: &Group, signatures: &[Signature]) {
+        self.tag(b'g');
+        self.name(&group.name);
+        self.id(group.id);
+        self.bytes(group.presence.name().as_bytes());
+        self.optional(group.application_type.as_ref(), Self::name);
+        self.instructions(&group.instructions, signatures);
+    }
+
+    fn sequence(&mut self, sequence: &Sequence, signatures: &[Signature]) {
+        self.tag(b's');
+        self.name(&sequence.name);
+        self.id(sequence.id);
+        self.bytes(sequence.presence.name().as_bytes());
+        self.length(&sequence.length);
+        self.optional(sequence.application_type.as_ref(), Self::name);
+        self.instructions(&sequence.instructions, signatures);
+    }
+
+    fn length(&mut self, length: &Length) {
+        self.optional(length.name.as_ref(), Self::name);
+        self.id(length.id);
+        self.operator(&length.operator);
+    }
+
+    fn field_type(&mut self, field_type: &FieldType) {
+        self.bytes(field_type.name().as_bytes());
+        match field_type {
+            FieldType::Enum(enumeration) | FieldType::Set(enumeration) => {
+                self.enumeration(enumeration);
+            }
+            FieldType::Timestamp(timestamp) => {
+                self.bytes(timestamp.unit.name().as_bytes());
+                self.bytes(timestamp.epoch.name().as_bytes());
+            }
+            _ => {}
+        }
+    }
+
+    fn enumeration(&mut self, enumeration: &Enumeration) {
+        self.count(enumeration.elements.len());
+        for element in &enumeration.elements {
+            self.bytes(element.name.as_bytes());
+            self.bytes(element.id.as_bytes());
+            self.number(element.value);
+        }
+    }
+
+    fn operator(&mut self, operator: &Operator) {
+        self.bytes(operator.kind.name().as_bytes());
+        self.optional(operator.initial.as_ref(), Self::value);
+        if operator.kind.uses_dictionary() {
+            self.entry(&operator.entry);
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::UInt(value) => {
+                self.tag(b'u');
+                self.number(*value);
+            }
+            Value::Int(value) => {
+                self.tag(b'i');
+                self.hash.update(value.to_be_bytes());
+            }
+            Value::Decimal(decimal) => {
+                self.tag(b'd');
+                self.hash.update(decimal.mantissa.to_be_bytes());
+                self.hash.update(decimal.exponent.to_be_bytes());
+            }
+            Value::Bytes(bytes) => {
+                self.tag(b'b');
+                self.bytes(bytes);
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &EntryKey) {
+        match &entry.dictionary {
+            Dictionary::Global => self.tag(b'g'),
+            Dictionary::Template(name) => {
+                self.tag(b't');
+                self.name(name);
+            }
+            Dictionary::Type(name) => {
+                self.tag(b'a');
+                self.optional(name.as_ref(), Self::name);
+            }
+            Dictionary::Named(name) => {
+                self.tag(b'n');
+                self.bytes(name.as_bytes());
+            }
+        }
+        self.name(&entry.key);
+        self.bytes(entry.part.name().as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signature(xml: &str) -> Signature {
+        TemplateSet::parse(xml).unwrap_or_else(|errors| panic!("{errors}")).signature()
+    }
+
+    const BASE: &str = r#"<templates dictionary="d"><template name="A" id="1">
+        <uInt32 id="7" name="a" presence="optional"><copy value="5"/></uInt32>
+        <decimal name="p"><exponent><default value="0"/></exponent></decimal>
+    </template><template name="B" id="2"><templateRef name="A"/></template></templates>"#;
+
+    #[test]
+    fn spelling_order_and_vendor_attributes_do_not_count() {
+        let other = r#"<?xml version="1.0"?><templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+            <template id="2" name="B"><templateRef name="A"/></template>
+            <!-- comment -->
+            <template name="A" id="1" style="x">
+              <uInt32 presence="optional" name="a" id="7"><copy dictionary="d" value=" 05 "/></uInt32>
+              <decimal name="p" scale="2"><exponent><default value="0"/></exponent><mantissa/></decimal>
+            </template></templates>"#;
+        assert_eq!(signature(BASE), signature(other));
+    }
+
+    #[test]
+    fn whatever_changes_decoding_counts() {
+        let base = signature(BASE);
+        for (old, new) in [
+            ("id=\"1\"", "id=\"3\""),
+            ("name=\"p\"", "name=\"q\""),
+            ("id=\"7\"", "id=\"8\""),
+            (" presence=\"optional\"", ""),
+            ("<copy value=\"5\"", "<copy value=\"6\""),
+            ("<copy value=\"5\"", "<copy"),
+            ("<copy value", "<delta value"),
+            ("dictionary=\"d\"", "dictionary=\"e\""),
+            ("<copy value", "<copy key=\"k\" value"),
+            ("<templates ", "<templates ns=\"u\" "),
+            ("<template name=\"A\"", "<template reset=\"yes\" name=\"A\""),
+            ("<exponent>", "<exponent/><mantissa>"),
+        ] {
+            let closed = BASE.replace(old, new).replace(
+                "<mantissa><default value=\"0\"/></exponent>",
+                "<mantissa><default value=\"0\"/></mantissa>",
+            );
+            assert_ne!(signature(&closed), base, "{old} to {new}");
+        }
+    }
+
+    #[test]
+    fn a_template_changes_with_what_it_refers_to() {
+        let old = TemplateSet::parse(BASE).unwrap();
+        let new = TemplateSet::parse(&BASE.replace("value=\"5\"", "value=\"6\"")).unwrap();
+        assert_ne!(old.signature_of(1), new.signature_of(1));
+        assert_eq!(old.signature_of(2), None);
+    }
+
+    #[test]
+    fn a_signature_parses_from_its_text() {
+        let signature = signature(BASE);
+        assert_eq!(signature.to_string().parse(), Ok(signature));
+        assert_eq!("12".parse::<Signature>(), Err(SignatureSyntax));
+        assert_eq!("x".repeat(64).parse::<Signature>(), Err(SignatureSyntax));
+    }
+}

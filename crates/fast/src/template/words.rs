@@ -1,0 +1,88 @@
+//! The standard's words for parts of the model.
+
+use super::model::{Epoch, FieldType, OperatorKind, Part, Presence, TimeUnit, Width};
+
+impl FieldType {
+    /// The standard's name of the type, such as `uInt32`; a string says its character set where it
+    /// is not ASCII.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::UInt(Width::W8) => "uInt8",
+            Self::UInt(Width::W16) => "uInt16",
+            Self::UInt(Width::W32) => "uInt32",
+            Self::UInt(Width::W64) => "uInt64",
+            Self::Int(Width::W8) => "int8",
+            Self::Int(Width::W16) => "int16",
+            Self::Int(Width::W32) => "int32",
+            Self::Int(Width::W64) => "int64",
+            Self::Boolean => "boolean",
+            Self::Enum(_) => "enum",
+            Self::Set(_) => "set",
+            Self::Timestamp(_) => "timestamp",
+            Self::Ascii => "string",
+            Self::Unicode => "unicode string",
+            Self::ByteVector => "byteVector",
+            Self::Decimal => "decimal",
+        }
+    }
+}
+
+impl OperatorKind {
+    /// The standard's name of the operator, such as `copy`, or `none`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Constant => "constant",
+            Self::Default => "default",
+            Self::Copy => "copy",
+            Self::Increment => "increment",
+            Self::Delta => "delta",
+            Self::Tail => "tail",
+        }
+    }
+}
+
+impl Presence {
+    /// `mandatory` or `optional`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mandatory => "mandatory",
+            Self::Optional => "optional",
+        }
+    }
+}
+
+impl TimeUnit {
+    /// The unit in the singular, such as `second`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Second => "second",
+            Self::Millisecond => "millisecond",
+            Self::Microsecond => "microsecond",
+            Self::Nanosecond => "nanosecond",
+        }
+    }
+}
+
+impl Epoch {
+    /// `unix` or `today`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unix => "unix",
+            Self::Today => "today",
+        }
+    }
+}
+
+impl Part {
+    /// What the key stands for: `whole`, `exponent`, `mantissa` or `length`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Exponent => "exponent",
+            Self::Mantissa => "mantissa",
+            Self::Length => "length",
+        }
+    }
+}

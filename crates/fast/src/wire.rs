@@ -1,0 +1,477 @@
+//! The wire types: integers, strings, vectors and presence maps, read from a slice.
+//!
+//! Spec: FAST 1.1 §10.
+
+use crate::error::ErrorKind;
+
+/// How much of the reportable errors a decoder lets pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conformance {
+    /// Every reportable error (R code) is counted and decoding goes on with the best reading.
+    Lenient,
+    /// Reportable errors that leave a value in doubt (R1, R2, R3, R4, R5, R9) are errors; encodings
+    /// that are only longer than needed (R6, R7, R8) have a certain value and are counted.
+    #[default]
+    Strict,
+    /// Every reportable error is an error: only what a canonical encoder writes passes.
+    Canonical,
+}
+
+/// How often reportable errors were let pass since the decoder was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// R1: exponent outside -63 to 63.
+    pub decimal_range: u64,
+    /// R2: a unicode string that is not UTF-8.
+    pub invalid_utf8: u64,
+    /// R6: integer longer than needed.
+    pub overlong_integer: u64,
+    /// R7: presence map longer than needed.
+    pub overlong_presence_map: u64,
+    /// R8: presence-map bits that the template does not use.
+    pub presence_map_bits: u64,
+    /// R9: string with more leading zeros than needed.
+    pub overlong_string: u64,
+}
+
+impl Findings {
+    /// All of them together.
+    pub fn total(&self) -> u64 {
+        self.decimal_range
+            + self.invalid_utf8
+            + self.overlong_integer
+            + self.overlong_presence_map
+            + self.presence_map_bits
+            + self.overlong_string
+    }
+}
+
+const STOP: u8 = 0x80;
+
+/// Reads wire types from a slice, and judges reportable errors.
+pub(crate) struct Reader<'b> {
+    bytes: &'b [u8],
+    pos: usize,
+    conformance: Conformance,
+    findings: &'b mut Findings,
+    /// More bytes may come: what is too long must not be waited for.
+    streaming: bool,
+}
+
+impl<'b> Reader<'b> {
+    pub(crate) fn new(
+        bytes: &'b [u8],
+        conformance: Conformance,
+        findings: &'b mut Findings,
+    ) -> Self {
+        Self { bytes, pos: 0, conformance, findings, streaming: false }
+    }
+
+    /// A reader of what has arrived of a stream.
+    pub(crate) fn streaming(self) -> Self {
+        Self { streaming: true, ..self }
+    }
+
+    /// Bytes not read yet.
+    #[inline]
+    pub(crate) fn remaining(&self) -> usize {
+        self.bytes.len() - self.pos
+    }
+
+    #[inline]
+    pub(crate) fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// Passes or raises a reportable error.
+    #[cold]
+    pub(crate) fn report(&mut self, kind: ErrorKind) -> Result<(), ErrorKind> {
+        let (count, raised_from) = match kind {
+            ErrorKind::DecimalRange => (&mut self.findings.decimal_range, Conformance::Strict),
+            ErrorKind::InvalidUtf8 => (&mut self.findings.invalid_utf8, Conformance::Strict),
+            ErrorKind::OverlongString => (&mut self.findings.overlong_string, Conformance::Strict),
+            ErrorKind::OverlongInteger => {
+                (&mut self.findings.overlong_integer, Conformance::Canonical)
+            }
+            ErrorKind::OverlongPresenceMap => {
+                (&mut self.findings.overlong_presence_map, Conformance::Canonical)
+            }
+            ErrorKind::PresenceMapBits => {
+                (&mut self.findings.presence_map_bits, Conformance::Canonical)
+            }
+            _ => return Err(kind),
+        };
+        if self.conformance >= raised_from {
+            return Err(kind);
+        }
+        *count += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn byte(&mut self) -> Result<u8, ErrorKind> {
+        let byte = *self.bytes.get(self.pos).ok_or(ErrorKind::Truncated)?;
+        self.pos += 1;
+        Ok(byte)
+    }
+
+    /// An unsigned integer of at most 64 bits. More is D2.
+    #[inline(always)]
+    pub(crate) fn unsigned(&mut self) -> Result<u64, ErrorKind> {
+        let first = self.byte()?;
+        if first & STOP != 0 {
+            return Ok(u64::from(first & !STOP));
+        }
+        let second = self.byte()?;
+        if second & STOP != 0 && first != 0 {
+            return Ok(u64::from(first) << 7 | u64::from(second & !STOP));
+        }
+        self.unsigned_from(first, second)
+    }
+
+    fn unsigned_from(&mut self, first: u8, second: u8) -> Result<u64, ErrorKind> {
+        if first == 0 {
+            self.report(ErrorKind::OverlongInteger)?;
+        }
+        let mut value = u64::from(first) << 7 | u64::from(second & !STOP);
+        if second & STOP != 0 {
+            return Ok(value);
+        }
+        let rest = &self.bytes[self.pos..];
+        for (index, &byte) in rest.iter().enumerate() {
+            if value >> 57 != 0 {
+                return Err(ErrorKind::IntegerRange);
+            }
+            value = value << 7 | u64::from(byte & !STOP);
+            if byte & STOP != 0 {
+                self.pos += index + 1;
+                return Ok(value);
+            }
+        }
+        Err(ErrorKind::Truncated)
+    }
+
+    /// A nullable unsigned integer; `None` is NULL.
+    #[inline(always)]
+    pub(crate) fn unsigned_nullable(&mut self) -> Result<Option<u64>, ErrorKind> {
+        let start = self.pos;
+        match self.unsigned() {
+            Ok(value) => Ok(value.checked_sub(1)),
+            Err(ErrorKind::IntegerRange) => self.largest_nullable(start),
+            Err(kind) => Err(kind),
+        }
+    }
+
+    /// 2^64 stands for 2^64 - 1, the one nullable value that needs a 65th bit.
+    #[cold]
+    fn largest_nullable(&mut self, start: usize) -> Result<Option<u64>, ErrorKind> {
+        match self.wide_from(start)? {
+            value if value == 1 << 64 => Ok(Some(u64::MAX)),
+            _ => Err(ErrorKind::IntegerRange),
+        }
+    }
+
+    /// A signed integer of at most 64 bits. More is D2.
+    #[inline(always)]
+    pub(crate) fn signed(&mut self) -> Result<i64, ErrorKind> {
+        let first = self.byte()?;
+        let value = i64::from((first << 1) as i8 >> 1);
+        if first & STOP != 0 {
+            return Ok(value);
+        }
+        self.signed_from(first, value)
+    }
+
+    fn signed_from(&mut self, first: u8, mut value: i64) -> Result<i64, ErrorKind> {
+        let start = self.pos - 1;
+        let second = self.byte()?;
+        value = value << 7 | i64::from(second & !STOP);
+        // The second byte's sign bit may not repeat what the first says alone.
+        if (first == 0 || first == 0x7f) && (first ^ second) & 0x40 == 0 {
+            self.report(ErrorKind::OverlongInteger)?;
+        }
+        if second & STOP != 0 {
+            return Ok(value);
+        }
+        let rest = &self.bytes[self.pos..];
+        for (index, &byte) in rest.iter().enumerate().take(7) {
+            value = value << 7 | i64::from(byte & !STOP);
+            if byte & STOP != 0 {
+                self.pos += index + 1;
+                return Ok(value);
+            }
+        }
+        if rest.len() < 7 {
+            return Err(ErrorKind::Truncated);
+        }
+        self.pos = start;
+        i64::try_from(self.wide_signed()?).map_err(|_| ErrorKind::IntegerRange)
+    }
+
+    /// A nullable signed integer; `None` is NULL.
+    #[inline(always)]
+    pub(crate) fn signed_nullable(&mut self) -> Result<Option<i64>, ErrorKind> {
+        let start = self.pos;
+        match self.signed() {
+            Ok(0) => Ok(None),
+            Ok(value) => Ok(Some(value - i64::from(value > 0))),
+            Err(ErrorKind::IntegerRange) => {
+                let value = self.wide_from(start)? - 1;
+                i64::try_from(value).map(Some).map_err(|_| ErrorKind::IntegerRange)
+            }
+            Err(kind) => Err(kind),
+        }
+    }
+
+    /// A signed integer again from `start`, where it did not fit 64 bits. Deltas and the largest
+    /// nullable value need one bit more.
+    #[cold]
+    pub(crate) fn wide_from(&mut self, start: usize) -> Result<i128, ErrorKind> {
+        self.pos = start;
+        self.wide_signed()
+    }
+
+    /// A signed integer of any length whose value fits 67 bits; more is D2.
+    #[cold]
+    fn wide_signed(&mut self) -> Result<i128, ErrorKind> {
+        let mut byte = self.byte()?;
+        let mut value = i128::from((byte << 1) as i8 >> 1);
+        while byte & STOP == 0 {
+            byte = self.byte()?;
+            if value.unsigned_abs() >> 60 != 0 {
+                return Err(ErrorKind::IntegerRange);
+            }
+            value = value << 7 | i128::from(byte & !STOP);
+        }
+        Ok(value)
+    }
+
+    /// The bytes of an ascii string, up to and with the one with the stop bit, as on the wire.
+    #[inline(always)]
+    fn stop_bit_bytes(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
+        let rest = self.bytes.get(self.pos..).unwrap_or_default();
+        match rest {
+            [first, ..] if first & STOP != 0 => {
+                self.pos += 1;
+                Ok(&rest[..1])
+            }
+            _ => self.long_stop_bit_bytes(rest, max),
+        }
+    }
+
+    fn long_stop_bit_bytes(&mut self, rest: &'b [u8], max: u32) -> Result<&'b [u8], ErrorKind> {
+        let max = max as usize;
+        let Some(last) = rest.iter().position(|byte| byte & STOP != 0) else {
+            let too_long = self.streaming && rest.len() > max;
+            return Err(if too_long { ErrorKind::StringTooLong } else { ErrorKind::Truncated });
+        };
+        if last >= max {
+            return Err(ErrorKind::StringTooLong);
+        }
+        self.pos += last + 1;
+        Ok(&rest[..=last])
+    }
+
+    /// An ascii string. The last byte of the result still has its stop bit.
+    #[inline(always)]
+    pub(crate) fn ascii(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
+        let wire = self.stop_bit_bytes(max)?;
+        if wire[0] & !STOP != 0 {
+            return Ok(wire);
+        }
+        self.ascii_with_preamble(wire, 0)
+    }
+
+    /// A nullable ascii string; `None` is NULL.
+    #[inline(always)]
+    pub(crate) fn ascii_nullable(&mut self, max: u32) -> Result<Option<&'b [u8]>, ErrorKind> {
+        let wire = self.stop_bit_bytes(max)?;
+        if wire[0] & !STOP != 0 {
+            return Ok(Some(wire));
+        }
+        if wire.len() == 1 {
+            return Ok(None);
+        }
+        self.ascii_with_preamble(wire, 1).map(Some)
+    }
+
+    /// Reads a string that starts with a zero byte: `empty_at` zeros before the last byte are the
+    /// empty string, one more is a NUL, anything else is overlong (R9).
+    fn ascii_with_preamble(
+        &mut self,
+        wire: &'b [u8],
+        empty_at: usize,
+    ) -> Result<&'b [u8], ErrorKind> {
+        let zeros = wire.iter().take_while(|&&byte| byte & !STOP == 0).count();
+        let all_zero = zeros == wire.len();
+        if all_zero && zeros == empty_at + 1 {
+            return Ok(&[]);
+        }
+        if !(all_zero && zeros == empty_at + 2) {
+            self.report(ErrorKind::OverlongString)?;
+        }
+        Ok(if all_zero { &wire[wire.len() - 1..] } else { &wire[zeros..] })
+    }
+
+    /// The bytes of a unicode string or byte vector.
+    #[inline]
+    pub(crate) fn vector(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
+        let len = self.unsigned()?;
+        self.vector_of(len, max)
+    }
+
+    /// The bytes of a nullable unicode string or byte vector; `None` is NULL.
+    #[inline]
+    pub(crate) fn vector_nullable(&mut self, max: u32) -> Result<Option<&'b [u8]>, ErrorKind> {
+        match self.unsigned_nullable()? {
+            Some(len) => self.vector_of(len, max).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn vector_of(&mut self, len: u64, max: u32) -> Result<&'b [u8], ErrorKind> {
+        if len > u64::from(u32::MAX) {
+            return Err(ErrorKind::IntegerRange);
+        }
+        let too_long = len > u64::from(max);
+        if too_long && self.streaming {
+            return Err(ErrorKind::StringTooLong);
+        }
+        let rest = &self.bytes[self.pos..];
+        let value = rest.get(..len as usize).ok_or(ErrorKind::Truncated)?;
+        if too_long {
+            return Err(ErrorKind::StringTooLong);
+        }
+        self.pos += len as usize;
+        Ok(value)
+    }
+
+    /// A presence map.
+    #[inline(always)]
+    pub(crate) fn presence_map(&mut self) -> Result<PresenceMap<'b>, ErrorKind> {
+        let first = self.byte()?;
+        if first & STOP != 0 {
+            return Ok(PresenceMap { bits: u64::from(first) << 57, more: &[] });
+        }
+        self.long_presence_map(first)
+    }
+
+    fn long_presence_map(&mut self, first: u8) -> Result<PresenceMap<'b>, ErrorKind> {
+        let mut bits = u64::from(first) << 57;
+        let mut shift = 50i32;
+        loop {
+            let byte = self.byte()?;
+            bits |= u64::from(byte & !STOP) << shift;
+            if byte & STOP != 0 {
+                if byte == STOP {
+                    self.report(ErrorKind::OverlongPresenceMap)?;
+                }
+                return Ok(PresenceMap { bits, more: &[] });
+            }
+            shift -= 7;
+            if shift < 1 {
+                return self.presence_map_beyond_word(bits);
+            }
+        }
+    }
+
+    #[cold]
+    fn presence_map_beyond_word(&mut self, bits: u64) -> Result<PresenceMap<'b>, ErrorKind> {
+        let more = self.stop_bit_bytes(u32::MAX)?;
+        if more.last() == Some(&STOP) {
+            self.report(ErrorKind::OverlongPresenceMap)?;
+        }
+        Ok(PresenceMap { bits, more })
+    }
+
+    /// Reports bits left over at the end of a segment (R8).
+    #[inline]
+    pub(crate) fn finish_map(&mut self, map: &PresenceMap<'b>) -> Result<(), ErrorKind> {
+        if map.bits != 0 || !map.more.is_empty() {
+            self.finish_long_map(map)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn finish_long_map(&mut self, map: &PresenceMap<'b>) -> Result<(), ErrorKind> {
+        if map.bits != 0 || map.more.iter().any(|byte| byte & !STOP != 0) {
+            self.report(ErrorKind::PresenceMapBits)?;
+        }
+        Ok(())
+    }
+}
+
+/// The bits of a presence map that are not used up yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PresenceMap<'b> {
+    /// The next bits, the first at the top; at most 63.
+    bits: u64,
+    /// Map bytes after the first nine.
+    more: &'b [u8],
+}
+
+/// Bits that [`PresenceMap`] holds in its word.
+pub(crate) const WORD_BITS: u32 = 63;
+
+impl PresenceMap<'_> {
+    /// The next bit, of a map that has at most [`WORD_BITS`] in use. Bits past the end are 0.
+    #[inline]
+    pub(crate) fn take(&mut self) -> bool {
+        let bit = self.bits >> 63 != 0;
+        self.bits <<= 1;
+        bit
+    }
+
+    /// Whether the next bit is set, without using it up.
+    #[inline]
+    pub(crate) fn peek(&self) -> bool {
+        self.bits >> 63 != 0
+    }
+}
+
+/// A position in a presence map wider than a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WideMap<'b> {
+    map: PresenceMap<'b>,
+    used: u32,
+}
+
+impl<'b> WideMap<'b> {
+    pub(crate) fn new(map: PresenceMap<'b>) -> Self {
+        Self { map, used: 0 }
+    }
+
+    /// The map of a template whose id bit is taken already.
+    pub(crate) fn after_first(map: PresenceMap<'b>) -> Self {
+        Self { map, used: 1 }
+    }
+
+    pub(crate) fn take(&mut self) -> bool {
+        let bit = self.peek();
+        self.used += 1;
+        self.map.bits <<= 1;
+        if self.used.is_multiple_of(WORD_BITS) {
+            self.refill();
+        }
+        bit
+    }
+
+    pub(crate) fn peek(&self) -> bool {
+        self.map.peek()
+    }
+
+    pub(crate) fn rest(&self) -> PresenceMap<'b> {
+        self.map
+    }
+
+    fn refill(&mut self) {
+        let (now, more) = self.map.more.split_at(self.map.more.len().min(9));
+        let mut shift = 64;
+        self.map.bits = now.iter().fold(0, |bits, byte| {
+            shift -= 7;
+            bits | u64::from(byte & !STOP) << shift
+        });
+        self.map.more = more;
+    }
+}

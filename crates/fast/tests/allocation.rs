@@ -1,0 +1,76 @@
+//! A warm decoder allocates nothing, whatever the feed.
+
+mod support;
+
+use support::{CORPORA, packets};
+use tickwire_fast::{Decoder, FieldLayout, FieldValue, Visitor};
+
+/// Sums what it sees, so that nothing can be left out.
+#[derive(Default)]
+struct Sum(u64);
+
+impl Visitor for Sum {
+    fn field(&mut self, _field: &FieldLayout, value: FieldValue<'_>) {
+        self.0 = self.0.wrapping_add(match value {
+            FieldValue::UInt(value) => value,
+            FieldValue::Int(value) => value as u64,
+            FieldValue::Decimal(value) => value.mantissa as u64,
+            FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) | FieldValue::Bytes(bytes) => {
+                bytes.len() as u64
+            }
+            _ => 1,
+        });
+    }
+}
+
+fn decode_all(decoder: &mut Decoder, packets: &[&[u8]], preamble: usize) -> usize {
+    let mut messages = 0;
+    for packet in packets {
+        decoder.begin_packet();
+        let mut rest = &packet[preamble..];
+        while !rest.is_empty() {
+            let len = decoder.decode(rest).expect("decodes").len;
+            rest = &rest[len..];
+            messages += 1;
+        }
+    }
+    messages
+}
+
+fn visit_all(decoder: &mut Decoder, packets: &[&[u8]], preamble: usize, sum: &mut Sum) {
+    for packet in packets {
+        decoder.begin_packet();
+        let mut rest = &packet[preamble..];
+        while !rest.is_empty() {
+            let len = decoder.visit(rest, sum).expect("decodes");
+            rest = &rest[len..];
+        }
+    }
+}
+
+#[test]
+fn a_warm_decoder_allocates_nothing() {
+    for corpus in &CORPORA {
+        let Some((program, file)) = corpus.load() else { continue };
+        let packets = packets(&file);
+        let mut decoder = corpus.decoder(&program);
+        decode_all(&mut decoder, &packets, corpus.preamble);
+        decoder.reset();
+        let mut messages = 0;
+        let counted = allocation_counter::measure(|| {
+            messages = decode_all(&mut decoder, &packets, corpus.preamble);
+        });
+        assert!(messages > 0);
+        assert_eq!(counted.count_total, 0, "{}: allocations in {messages} messages", corpus.name);
+
+        let mut sum = Sum::default();
+        decoder.reset();
+        visit_all(&mut decoder, &packets, corpus.preamble, &mut sum);
+        decoder.reset();
+        let counted = allocation_counter::measure(|| {
+            visit_all(&mut decoder, &packets, corpus.preamble, &mut sum);
+        });
+        assert!(sum.0 > 0);
+        assert_eq!(counted.count_total, 0, "{}: allocations while visiting", corpus.name);
+    }
+}

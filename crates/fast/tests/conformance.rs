@@ -1,0 +1,62 @@
+//! The conformance cases beside the project, decoded strictly.
+
+mod support;
+
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use support::{hex, shared, vector_json};
+use tickwire_fast::{Decoder, ErrorKind, Program, TemplateSet};
+
+/// What came out of a case: messages and the code of the error that ended it.
+fn run(case: &Json) -> (Vec<Json>, Json) {
+    let set = match TemplateSet::parse(case["template_xml"].as_str().unwrap()) {
+        Ok(set) => set,
+        Err(errors) => return (Vec::new(), json!(errors.errors[0].code.map(|code| code.as_str()))),
+    };
+    let mut decoder = Decoder::new(Arc::new(Program::compile(set).unwrap()));
+    let mut messages = Vec::new();
+    for buffer in case["hex"].as_array().unwrap() {
+        let buffer = buffer.as_str().unwrap();
+        if buffer.starts_with('!') {
+            decoder.reset();
+        }
+        let bytes = hex(buffer.trim_start_matches('!'));
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            match decoder.decode(rest) {
+                Ok(decoded) => {
+                    messages.push(vector_json(decoded.message));
+                    rest = &rest[decoded.len..];
+                }
+                Err(error) if error.kind() == ErrorKind::Truncated => {
+                    return (messages, json!("truncated"));
+                }
+                Err(error) => return (messages, json!(error.code().map(|code| code.as_str()))),
+            }
+        }
+    }
+    (messages, Json::Null)
+}
+
+#[test]
+fn every_shared_case_gives_its_values_and_errors() {
+    let Some(path) = shared("vectors/fast.jsonl") else { return };
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let case: Json = serde_json::from_str(line).unwrap();
+        let (messages, error) = run(&case);
+        count += 1;
+        if Json::Array(messages.clone()) != case["expect"] || error != case["error"] {
+            failures.push(format!(
+                "{}: got {} {error}, expected {} {}",
+                case["name"],
+                Json::Array(messages),
+                case["expect"],
+                case["error"]
+            ));
+        }
+    }
+    println!("{count} conformance cases");
+    assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
+}

@@ -1,0 +1,81 @@
+//! Real captures beside the project: every message equal to what two independent decoders found.
+
+mod support;
+
+use serde_json::json;
+use support::{Absent, CORPORA, packets, record_json, to_hex};
+use tickwire_fast::Step;
+
+#[test]
+fn every_message_of_every_capture_has_its_expected_values() {
+    for corpus in &CORPORA {
+        let (Some((program, file)), Some(mut expected)) = (corpus.load(), corpus.expected()) else {
+            continue;
+        };
+        let mut decoder = corpus.decoder(&program);
+        let mut count = 0;
+        for (index, packet) in packets(&file).into_iter().enumerate() {
+            decoder.begin_packet();
+            let mut offset = corpus.preamble;
+            while offset < packet.len() {
+                let decoded = decoder.decode(&packet[offset..]).unwrap_or_else(|error| {
+                    panic!(
+                        "{} packet {index}: {}",
+                        corpus.name,
+                        error.shifted(offset).describe(&program)
+                    )
+                });
+                let message = decoded.message;
+                let got = json!({
+                    "pkt": index,
+                    "pre": to_hex(&packet[..corpus.preamble]),
+                    "off": offset,
+                    "len": decoded.len,
+                    "t": message.template_id().map(|id| id.0),
+                    "n": message.template_name(),
+                    "msg": record_json(message.root(), Absent::Null),
+                });
+                assert_eq!(Some(got), expected.next(), "{} packet {index}", corpus.name);
+                offset += decoded.len;
+                count += 1;
+            }
+        }
+        assert_eq!(expected.next(), None, "{}: messages missing", corpus.name);
+        println!("{}: {count} messages equal", corpus.name);
+    }
+}
+
+/// A stream that arrives a few bytes at a time gives the same messages as whole packets.
+#[test]
+fn a_stream_cut_anywhere_gives_the_same_messages() {
+    for corpus in CORPORA.iter().filter(|corpus| corpus.preamble == 0) {
+        let Some((program, file)) = corpus.load() else { continue };
+        let mut whole = corpus.decoder(&program);
+        let mut cut = corpus.decoder(&program);
+        for (index, packet) in packets(&file).into_iter().take(200).enumerate() {
+            whole.begin_packet();
+            cut.begin_packet();
+            let mut offset = 0;
+            while offset < packet.len() {
+                let decoded = whole.decode(&packet[offset..]).expect("decodes");
+                let len = decoded.len;
+                let values = record_json(decoded.message.root(), Absent::Null);
+                for end in offset..offset + len {
+                    let step = cut.decode_stream(&packet[offset..end]).expect("only short");
+                    assert!(
+                        matches!(step, Step::NeedMore),
+                        "{} packet {index} at {end}",
+                        corpus.name
+                    );
+                }
+                let Step::Message(decoded) = cut.decode_stream(&packet[offset..]).expect("decodes")
+                else {
+                    panic!("{} packet {index}: more bytes wanted than there are", corpus.name);
+                };
+                assert_eq!(values, record_json(decoded.message.root(), Absent::Null));
+                assert_eq!(len, decoded.len);
+                offset += len;
+            }
+        }
+    }
+}

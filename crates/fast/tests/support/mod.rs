@@ -1,0 +1,151 @@
+//! What the tests of this crate share: corpora beside the project, and messages as JSON.
+#![allow(dead_code)]
+
+use serde_json::{Map, Value as Json, json};
+use std::path::PathBuf;
+use tickwire_fast::{FieldValue, Message, Record};
+
+/// A file or folder of the material beside the project, or `None`, said on standard error.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let full = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    if full.exists() {
+        return Some(full);
+    }
+    eprintln!("SKIPPED: {} is not there", full.display());
+    None
+}
+
+/// Bytes of a hex string; white space is ignored.
+pub fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.chunks(2).map(pair).collect()
+}
+
+/// Hex digits of bytes.
+pub fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The packets of a file of u32 big-endian lengths and packets.
+pub fn packets(file: &[u8]) -> Vec<&[u8]> {
+    let mut packets = Vec::new();
+    let mut rest = file;
+    while let Some((len, tail)) = rest.split_first_chunk::<4>() {
+        let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
+        packets.push(packet);
+        rest = tail;
+    }
+    packets
+}
+
+/// How values become JSON.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// As `null`.
+    Null,
+    /// Not at all.
+    LeftOut,
+}
+
+/// A record as a JSON object, integers for enums, sets and booleans.
+pub fn record_json(record: Record<'_>, absent: Absent) -> Json {
+    let mut object = Map::new();
+    for (field, value) in record.fields() {
+        let value = match value {
+            FieldValue::Absent if absent == Absent::LeftOut => continue,
+            FieldValue::Discarded => continue,
+            value => value_json(value, absent),
+        };
+        object.insert(field.name.local.to_string(), value);
+    }
+    Json::Object(object)
+}
+
+fn value_json(value: FieldValue<'_>, absent: Absent) -> Json {
+    match value {
+        FieldValue::Absent | FieldValue::Discarded => Json::Null,
+        FieldValue::UInt(value) => json!(value),
+        FieldValue::Int(value) => json!(value),
+        FieldValue::Decimal(value) => json!({"m": value.mantissa, "e": value.exponent}),
+        FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => {
+            json!(String::from_utf8_lossy(bytes))
+        }
+        FieldValue::Bytes(bytes) => json!({"hex": to_hex(bytes)}),
+        FieldValue::Group(group) => record_json(group, absent),
+        FieldValue::Sequence(entries) => {
+            entries.iter().map(|entry| record_json(entry, absent)).collect()
+        }
+        FieldValue::Dynamic(_, record) => record_json(record, absent),
+    }
+}
+
+/// A message as the vectors write it.
+pub fn vector_json(message: &Message) -> Json {
+    json!({"t": message.template_name(), "f": record_json(message.root(), Absent::LeftOut)})
+}
+
+/// A capture beside the project and how it is framed.
+pub struct Corpus {
+    /// Folder and stem of the files.
+    pub name: &'static str,
+    pub templates: &'static str,
+    /// Bytes before the message in each packet.
+    pub preamble: usize,
+    pub reset: tickwire_fast::ResetPolicy,
+}
+
+/// The captures of `../shared/corpus`, as its README describes them.
+pub const CORPORA: [Corpus; 9] = {
+    use tickwire_fast::ResetPolicy::{Never, Packet, Template};
+    const fn corpus(
+        name: &'static str,
+        templates: &'static str,
+        preamble: usize,
+        reset: tickwire_fast::ResetPolicy,
+    ) -> Corpus {
+        Corpus { name, templates, preamble, reset }
+    }
+    [
+        corpus("oci_complex/oci_complex30000", "oci_complex", 0, Template),
+        corpus("moex_forts/moex_forts_2013.increment_a", "moex_forts", 0, Template),
+        corpus("moex_forts/moex_forts_2013.increment_b", "moex_forts", 0, Template),
+        corpus("moex_forts/moex_forts_2013.snapshot", "moex_forts", 0, Template),
+        corpus("cme_2012/cme_2012_sampleMD", "cme_2012", 5, Packet),
+        corpus("cqg_2024/cqg_2024_fastlib", "cqg_2024", 0, Never),
+        corpus("simple/simple30000", "simple", 0, Packet),
+        corpus("cme_like/cme30000", "cme_like", 0, Packet),
+        corpus("cme_like/cme_channel9_30000", "cme_like", 0, Packet),
+    ]
+};
+
+impl Corpus {
+    /// The compiled templates and the capture's bytes, or `None` where it is not there.
+    pub fn load(&self) -> Option<(std::sync::Arc<tickwire_fast::Program>, Vec<u8>)> {
+        let templates = shared(&format!("corpus/{}/templates.xml", self.templates))?;
+        let capture = shared(&format!("corpus/{}.bin", self.name))?;
+        let xml = std::fs::read(templates).expect("readable");
+        let set = tickwire_fast::TemplateSet::parse_bytes(&xml)
+            .unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        let program = tickwire_fast::Program::compile(set).expect("compiles");
+        Some((std::sync::Arc::new(program), std::fs::read(capture).expect("readable")))
+    }
+
+    /// The expected messages, one JSON object each.
+    pub fn expected(&self) -> Option<impl Iterator<Item = Json>> {
+        use std::io::BufRead;
+        let path = shared(&format!("corpus/{}.expected.jsonl.gz", self.name))?;
+        let file = std::fs::File::open(path).expect("readable");
+        let lines = std::io::BufReader::new(flate2::read::GzDecoder::new(file)).lines();
+        Some(lines.map(|line| serde_json::from_str(&line.expect("readable")).expect("JSON")))
+    }
+
+    /// A decoder as this capture wants it.
+    pub fn decoder(
+        &self,
+        program: &std::sync::Arc<tickwire_fast::Program>,
+    ) -> tickwire_fast::Decoder {
+        let options = tickwire_fast::DecoderOptions { reset: self.reset, ..Default::default() };
+        tickwire_fast::Decoder::with_options(program.clone(), options)
+    }
+}
