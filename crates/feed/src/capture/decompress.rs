@@ -1,0 +1,184 @@
+//! Decompression of .gz and .zst while reading, recognised by the first bytes.
+
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// gzip, with deflate as its method: the only method there is.
+const GZIP_MAGIC: [u8; 3] = [0x1F, 0x8B, 0x08];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+/// Bytes 1 to 3 of a zstd skippable frame; byte 0 is 50 to 5F.
+const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
+
+/// Largest window a zstd frame may ask for: what its own tools accept without being told.
+const ZSTD_WINDOW_BYTES_MAX: u64 = 128 << 20;
+
+/// The input with the bytes that were read to recognise it put back in front.
+type Rewound<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// The input, decompressed where it is compressed.
+pub(super) enum Decompressed<R> {
+    Plain(Rewound<R>),
+    Gzip(Box<MultiGzDecoder<Rewound<R>>>),
+    Zstd(Box<ZstdFrames<Rewound<R>>>),
+}
+
+impl<R: Read> Decompressed<R> {
+    /// Reads the first bytes of `input` and chooses how to read on.
+    pub(super) fn open(mut input: R) -> io::Result<Self> {
+        let mut magic = Vec::with_capacity(ZSTD_MAGIC.len());
+        input.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut magic)?;
+        let gzip = magic.starts_with(&GZIP_MAGIC);
+        let zstd = magic == ZSTD_MAGIC
+            || (magic.ends_with(&ZSTD_SKIPPABLE) && matches!(magic.first(), Some(0x50..=0x5F)));
+        let rewound = Cursor::new(magic).chain(input);
+        Ok(if gzip {
+            Self::Gzip(Box::new(MultiGzDecoder::new(rewound)))
+        } else if zstd {
+            Self::Zstd(Box::new(ZstdFrames::new(rewound)))
+        } else {
+            Self::Plain(rewound)
+        })
+    }
+}
+
+impl<R: Read> Read for Decompressed<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(input) => input.read(buf),
+            Self::Gzip(input) => input.read(buf),
+            Self::Zstd(input) => input.read(buf),
+        }
+    }
+}
+
+/// The content of zstd frames one after the other, skippable frames left out.
+pub(super) struct ZstdFrames<R> {
+    input: BufReader<R>,
+    decoder: FrameDecoder,
+    in_frame: bool,
+}
+
+impl<R: Read> ZstdFrames<R> {
+    fn new(input: R) -> Self {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(ZSTD_WINDOW_BYTES_MAX);
+        Self { input: BufReader::new(input), decoder, in_frame: false }
+    }
+
+    /// Starts the next frame; returns `false` where the input ends.
+    fn start_frame(&mut self) -> io::Result<bool> {
+        if self.input.fill_buf()?.is_empty() {
+            return Ok(false);
+        }
+        match self.decoder.reset(&mut self.input) {
+            Ok(()) => self.in_frame = true,
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length,
+                ..
+            })) => self.skip(u64::from(length))?,
+            Err(error) => return Err(io::Error::other(error)),
+        }
+        Ok(true)
+    }
+
+    fn skip(&mut self, len: u64) -> io::Result<()> {
+        let skipped = io::copy(&mut self.input.by_ref().take(len), &mut io::sink())?;
+        if skipped == len { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    fn end_frame(&mut self) -> io::Result<()> {
+        self.in_frame = false;
+        match self.decoder.get_checksum_from_data() {
+            Some(checksum) if Some(checksum) != self.decoder.get_calculated_checksum() => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "zstd checksum is wrong"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: Read> Read for ZstdFrames<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if !self.in_frame {
+                if !self.start_frame()? {
+                    return Ok(0);
+                }
+                continue;
+            }
+            if self.decoder.can_collect() > 0 {
+                return self.decoder.read(buf);
+            }
+            if self.decoder.is_finished() {
+                self.end_frame()?;
+                continue;
+            }
+            self.decoder
+                .decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1))
+                .map_err(io::Error::other)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::*;
+
+    fn gzip(content: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn decompress(file: &[u8]) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        Decompressed::open(file)?.read_to_end(&mut content)?;
+        Ok(content)
+    }
+
+    #[test]
+    fn plain_content_comes_back_whole_however_short() {
+        for content in [&b""[..], b"a", b"abc", b"abcdefgh"] {
+            assert_eq!(decompress(content).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn gzip_members_back_to_back_are_one_content() {
+        let file = [gzip(b"first "), gzip(b"second")].concat();
+        assert_eq!(decompress(&file).unwrap(), b"first second");
+    }
+
+    #[test]
+    fn zstd_frames_and_skippable_frames_are_one_content() {
+        let skippable = [0x50, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 9, 9, 9];
+        let first = compress_to_vec(&b"first "[..], CompressionLevel::Fastest);
+        let second = compress_to_vec(&[7; 300_000][..], CompressionLevel::Fastest);
+        let file = [&skippable[..], &first, &skippable, &second].concat();
+        let content = decompress(&file).unwrap();
+        assert!(content.starts_with(b"first \x07"));
+        assert_eq!(content.len(), 300_006);
+    }
+
+    #[test]
+    fn compressed_content_cut_anywhere_is_an_error_or_shorter_never_a_panic() {
+        let zstd = compress_to_vec(&b"some content"[..], CompressionLevel::Fastest);
+        for file in [gzip(b"some content"), zstd] {
+            for len in 4..file.len() {
+                assert!(decompress(&file[..len]).is_err(), "{len} of {}", file.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Formats of capture files, and how one is guessed.
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
+use super::{pcap, pcapng};
+use crate::endian::{Endian, array_at};
+
+/// How many bytes of a file a guess looks at, at most.
+pub const GUESS_BYTES: usize = 64 << 10;
+
+/// Longest packet that a guess believes in: no datagram is longer.
+const PLAUSIBLE_PACKET_BYTES_MAX: usize = 65_535;
+
+/// Whole packets after which a chain of lengths is believed although the file ends inside a packet.
+const PLAUSIBLE_PACKETS_MIN: usize = 2;
+
+/// How a capture file is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// pcap or pcapng; which of them, the first bytes say.
+    Pcap,
+    /// The content is one stream of bytes.
+    Raw,
+    /// Packets, each behind its length as a big-endian 32-bit number.
+    U32Be,
+    /// Packets, each behind its length as a little-endian 32-bit number.
+    U32Le,
+}
+
+impl Format {
+    /// All formats, in the order to list them.
+    pub const ALL: [Self; 4] = [Self::Pcap, Self::U32Be, Self::U32Le, Self::Raw];
+
+    /// Returns the name that [`FromStr`] takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pcap => "pcap",
+            Self::Raw => "raw",
+            Self::U32Be => "u32be",
+            Self::U32Le => "u32le",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no [`Format`] has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownFormat;
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown capture format: give u32be, u32le, raw or pcap")
+    }
+}
+
+impl Error for UnknownFormat {}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    /// Parses the name of a format; `pcapng` is taken for [`Format::Pcap`].
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        if name.eq_ignore_ascii_case("pcapng") {
+            return Ok(Self::Pcap);
+        }
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name().eq_ignore_ascii_case(name))
+            .ok_or(UnknownFormat)
+    }
+}
+
+/// The formats that the first bytes of a file fit, where they do not settle it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmbiguousFormat {
+    /// Whether the bytes fit [`Format::U32Be`].
+    pub u32be: bool,
+    /// Whether the bytes fit [`Format::U32Le`].
+    pub u32le: bool,
+}
+
+impl fmt::Display for AmbiguousFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let candidates = match (self.u32be, self.u32le) {
+            (true, true) => "u32be, u32le or raw",
+            (true, false) => "u32be or raw",
+            _ => "u32le or raw",
+        };
+        write!(f, "the format of the capture may be {candidates}: name the one it is")
+    }
+}
+
+impl Error for AmbiguousFormat {}
+
+/// How well the bytes fit a chain of lengths and packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chain {
+    /// Several packets, or one that ends exactly where the file ends.
+    Fits,
+    /// Some, but too few packets to tell.
+    MayFit,
+    Broken,
+}
+
+/// Guesses the format from the first bytes of a file and its name.
+///
+/// `first` are the first bytes, up to [`GUESS_BYTES`] of them; `whole` says that they are the whole
+/// content. The name is asked only where the bytes leave it open.
+///
+/// # Errors
+/// [`AmbiguousFormat`] where the bytes fit several formats and the name does not help.
+pub fn guess_format(
+    first: &[u8],
+    whole: bool,
+    file_name: Option<&str>,
+) -> Result<Format, AmbiguousFormat> {
+    if pcap::is_pcap(first) || pcapng::is_pcapng(first) {
+        return Ok(Format::Pcap);
+    }
+    let big = chain(first, whole, Endian::Big);
+    let little = chain(first, whole, Endian::Little);
+    match (big, little) {
+        (Chain::Broken, Chain::Broken) => Ok(Format::Raw),
+        (Chain::Fits, Chain::Broken | Chain::MayFit) => Ok(Format::U32Be),
+        (Chain::Broken | Chain::MayFit, Chain::Fits) => Ok(Format::U32Le),
+        _ => {
+            let ambiguous =
+                AmbiguousFormat { u32be: big != Chain::Broken, u32le: little != Chain::Broken };
+            file_name.and_then(named_format).ok_or(ambiguous)
+        }
+    }
+}
+
+/// Returns the format that a file name promises by one of its extensions (`feed.u32be.gz`).
+fn named_format(name: &str) -> Option<Format> {
+    let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    base.split('.').skip(1).find_map(|extension| extension.parse().ok())
+}
+
+fn chain(first: &[u8], whole: bool, endian: Endian) -> Chain {
+    let mut offset = 0;
+    let mut packets = 0;
+    while let Some(len) = array_at(first, offset).map(|bytes| endian.u32(bytes) as usize) {
+        if len == 0 || len > PLAUSIBLE_PACKET_BYTES_MAX {
+            return Chain::Broken;
+        }
+        let end = offset + size_of::<u32>() + len;
+        if end > first.len() {
+            break;
+        }
+        packets += 1;
+        offset = end;
+    }
+    let exact = whole && packets > 0 && offset == first.len();
+    if exact || packets >= PLAUSIBLE_PACKETS_MIN {
+        Chain::Fits
+    } else if first.len() < size_of::<u32>() {
+        Chain::Broken
+    } else {
+        Chain::MayFit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prefixed(endian: Endian, packets: &[&[u8]]) -> Vec<u8> {
+        packets
+            .iter()
+            .flat_map(|packet| [&endian.u32_bytes(packet.len() as u32), *packet].concat())
+            .collect()
+    }
+
+    #[test]
+    fn chains_of_lengths_tell_the_byte_order() {
+        let packets = [&b"abc"[..], b"defgh"];
+        assert_eq!(guess_format(&prefixed(Endian::Big, &packets), true, None), Ok(Format::U32Be));
+        assert_eq!(
+            guess_format(&prefixed(Endian::Little, &packets), true, None),
+            Ok(Format::U32Le)
+        );
+        assert_eq!(guess_format(&prefixed(Endian::Big, &[b"x"]), true, None), Ok(Format::U32Be));
+    }
+
+    #[test]
+    fn a_chain_may_run_over_the_end_of_what_was_looked_at() {
+        let packet = vec![1; 3000];
+        let file = prefixed(Endian::Big, &[packet.as_slice(); 30]);
+        assert_eq!(guess_format(&file[..GUESS_BYTES], false, None), Ok(Format::U32Be));
+    }
+
+    #[test]
+    fn a_file_cut_in_its_third_packet_is_still_recognised() {
+        let file = prefixed(Endian::Little, &[b"ab", b"cd", b"ef"]);
+        assert_eq!(guess_format(&file[..file.len() - 1], true, None), Ok(Format::U32Le));
+    }
+
+    #[test]
+    fn fast_bytes_are_raw() {
+        assert_eq!(guess_format(&[0xC0, 0x81, 0x82, 0x83, 0x84], true, None), Ok(Format::Raw));
+        assert_eq!(guess_format(&[], true, None), Ok(Format::Raw));
+        assert_eq!(guess_format(&[0x80], true, None), Ok(Format::Raw));
+    }
+
+    #[test]
+    fn one_packet_that_does_not_end_with_the_file_is_ambiguous_unless_the_name_helps() {
+        let file = [0, 0, 0, 9, 1, 2, 3];
+        let ambiguous = AmbiguousFormat { u32be: true, u32le: false };
+        assert_eq!(guess_format(&file, true, None), Err(ambiguous));
+        assert_eq!(guess_format(&file, true, Some("feed.bin")), Err(ambiguous));
+        assert_eq!(guess_format(&file, true, Some("x.y/feed.raw.zst")), Ok(Format::Raw));
+        assert_eq!(guess_format(&file, true, Some("feed.u32be")), Ok(Format::U32Be));
+    }
+
+    #[test]
+    fn capture_magics_are_recognised() {
+        assert_eq!(guess_format(&[0xD4, 0xC3, 0xB2, 0xA1], true, None), Ok(Format::Pcap));
+        assert_eq!(guess_format(&[0xA1, 0xB2, 0x3C, 0x4D], true, None), Ok(Format::Pcap));
+        let section = [0x0A, 0x0D, 0x0D, 0x0A, 28, 0, 0, 0, 0x4D, 0x3C, 0x2B, 0x1A];
+        assert_eq!(guess_format(&section, true, None), Ok(Format::Pcap));
+    }
+
+    #[test]
+    fn format_names_parse_back() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        assert_eq!("PCAPNG".parse(), Ok(Format::Pcap));
+        assert_eq!("tar".parse::<Format>(), Err(UnknownFormat));
+    }
+}

@@ -1,0 +1,134 @@
+//! Link layers: where in a captured frame the IP packet starts.
+
+use crate::endian::array_at;
+
+const ETHER_TYPE_IPV4: u16 = 0x0800;
+const ETHER_TYPE_IPV6: u16 = 0x86DD;
+/// Tags of 802.1Q, 802.1ad, and the type that older switches used for the outer of two tags.
+const ETHER_TYPES_VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+
+/// VLAN tags that a frame may carry.
+const VLAN_TAGS_MAX: usize = 8;
+const VLAN_TAG_BYTES: usize = 4;
+
+/// IPv4 and IPv6 in the address-family field of a loopback frame; IPv6 differs by system.
+const LOOPBACK_FAMILIES: [u32; 5] = [2, 10, 24, 28, 30];
+
+/// The layer below IP in a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkType {
+    Ethernet,
+    /// IPv4 or IPv6 without anything in front.
+    Ip,
+    LinuxCooked,
+    LinuxCookedTwo,
+    /// An address family of four bytes in front, in either byte order.
+    Loopback,
+    Unknown,
+}
+
+/// What a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// An IP packet from this offset on.
+    Ip(usize),
+    NotIp,
+    /// The frame is shorter than its headers.
+    Short,
+}
+
+impl LinkType {
+    /// Returns the link type that pcap and pcapng give this number.
+    pub(super) const fn from_number(number: u32) -> Self {
+        match number {
+            1 => Self::Ethernet,
+            // 12 and 14 stand for raw IP in files of some systems.
+            12 | 14 | 101 | 228 | 229 => Self::Ip,
+            0 | 108 => Self::Loopback,
+            113 => Self::LinuxCooked,
+            276 => Self::LinuxCookedTwo,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Finds the IP packet in `frame`.
+    pub(super) fn find_ip(self, frame: &[u8]) -> Frame {
+        let found = match self {
+            Self::Ethernet => behind_ether_type(frame, 12, 14),
+            Self::Ip => Some(Frame::Ip(0)),
+            Self::LinuxCooked => behind_ether_type(frame, 14, 16),
+            Self::LinuxCookedTwo => behind_ether_type(frame, 0, 20),
+            Self::Loopback => array_at(frame, 0).map(behind_family),
+            Self::Unknown => Some(Frame::NotIp),
+        };
+        found.unwrap_or(Frame::Short)
+    }
+}
+
+/// Follows the EtherType at `type_offset` through VLAN tags, which start at `next_offset`.
+fn behind_ether_type(frame: &[u8], type_offset: usize, next_offset: usize) -> Option<Frame> {
+    let mut ether_type = u16::from_be_bytes(array_at(frame, type_offset)?);
+    let mut offset = next_offset;
+    for _ in 0..=VLAN_TAGS_MAX {
+        if ether_type == ETHER_TYPE_IPV4 || ether_type == ETHER_TYPE_IPV6 {
+            return Some(Frame::Ip(offset));
+        }
+        if !ETHER_TYPES_VLAN.contains(&ether_type) {
+            break;
+        }
+        ether_type = u16::from_be_bytes(array_at(frame, offset + 2)?);
+        offset += VLAN_TAG_BYTES;
+    }
+    Some(Frame::NotIp)
+}
+
+fn behind_family(family: [u8; 4]) -> Frame {
+    let [big, little] = [u32::from_be_bytes(family), u32::from_le_bytes(family)];
+    if LOOPBACK_FAMILIES.contains(&big) || LOOPBACK_FAMILIES.contains(&little) {
+        Frame::Ip(4)
+    } else {
+        Frame::NotIp
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vlan_tags_are_passed_over() {
+        let addresses = [0; 12];
+        let plain = [&addresses[..], &[0x08, 0x00, 0x45]].concat();
+        assert_eq!(LinkType::Ethernet.find_ip(&plain), Frame::Ip(14));
+        let tagged = [&addresses[..], &[0x81, 0, 0, 5, 0x86, 0xDD, 0x60]].concat();
+        assert_eq!(LinkType::Ethernet.find_ip(&tagged), Frame::Ip(18));
+        let twice = [&addresses[..], &[0x88, 0xA8, 0, 5, 0x81, 0, 0, 6, 8, 0, 0x45]].concat();
+        assert_eq!(LinkType::Ethernet.find_ip(&twice), Frame::Ip(22));
+    }
+
+    #[test]
+    fn endless_vlan_tags_are_not_ip() {
+        let frame = [&[0; 12][..], &[0x81, 0].repeat(100)].concat();
+        assert_eq!(LinkType::Ethernet.find_ip(&frame), Frame::NotIp);
+    }
+
+    #[test]
+    fn other_links_find_ip_where_it_is() {
+        assert_eq!(LinkType::Ip.find_ip(&[]), Frame::Ip(0));
+        assert_eq!(LinkType::Loopback.find_ip(&[0, 0, 0, 2]), Frame::Ip(4));
+        assert_eq!(LinkType::Loopback.find_ip(&[30, 0, 0, 0]), Frame::Ip(4));
+        assert_eq!(LinkType::Loopback.find_ip(&[7, 0, 0, 0]), Frame::NotIp);
+        let cooked = [&[0; 14][..], &[0x08, 0x00]].concat();
+        assert_eq!(LinkType::LinuxCooked.find_ip(&cooked), Frame::Ip(16));
+        let cooked_two = [&[0x86, 0xDD][..], &[0; 18]].concat();
+        assert_eq!(LinkType::LinuxCookedTwo.find_ip(&cooked_two), Frame::Ip(20));
+    }
+
+    #[test]
+    fn frames_shorter_than_their_headers_are_told() {
+        assert_eq!(LinkType::Ethernet.find_ip(&[0; 13]), Frame::Short);
+        assert_eq!(LinkType::Loopback.find_ip(&[2]), Frame::Short);
+        let arp = [&[0; 12][..], &[0x08, 0x06]].concat();
+        assert_eq!(LinkType::Ethernet.find_ip(&arp), Frame::NotIp);
+    }
+}

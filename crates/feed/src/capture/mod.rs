@@ -1,0 +1,38 @@
+//! Reads packets from capture files, and writes them.
+//!
+//! [`CaptureReader`] takes any [`Read`](std::io::Read), decompresses it where its first bytes say
+//! gzip or zstd, guesses the format unless it is named, and hands out one [`Packet`] at a time. It
+//! holds one record plus what reassembly needs, never the file: each of those has a limit in
+//! [`Limits`].
+//!
+//! The containers of pcap and pcapng are parsed here rather than by a library because a length must
+//! be checked against its limit before anything is buffered, and because a file that stops early
+//! must be reported with the exact offset, bytes wanted and bytes found. The headers inside a
+//! packet are parsed by a library.
+
+mod decompress;
+mod error;
+mod format;
+mod fragments;
+mod link;
+mod network;
+mod options;
+mod packet;
+mod pcap;
+mod pcap_writer;
+mod pcapng;
+mod prefixed;
+mod reader;
+mod source;
+mod statistics;
+mod tcp;
+mod transport;
+
+pub use error::{BlockFault, CaptureError, Part};
+pub use format::{AmbiguousFormat, Format, GUESS_BYTES, UnknownFormat, guess_format};
+pub use options::{CaptureOptions, Limits};
+pub use packet::{Kind, Packet, StreamPosition};
+pub use pcap_writer::{PcapWriteError, PcapWriter};
+pub use prefixed::{PrefixedWriteError, PrefixedWriter};
+pub use reader::CaptureReader;
+pub use statistics::Statistics;

@@ -1,0 +1,264 @@
+//! From a captured frame to the payload it carries, now or later.
+
+use std::net::IpAddr;
+use std::ops::Range;
+
+use etherparse::{Ipv6ExtensionSlice, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice};
+
+use super::fragments::{DatagramKey, Fragment, Moment, Reassembly};
+use super::link::Frame;
+use super::options::{Filter, Limits};
+use super::packet::StreamPosition;
+use super::pcap::Record;
+use super::statistics::Statistics;
+use super::tcp::{Flows, Taken};
+use super::transport::{Addresses, Transport, parse_transport};
+
+/// A payload to hand out.
+#[derive(Clone, Debug)]
+pub(super) struct Payload {
+    /// Where the bytes are: in the frame just taken, or in [`Network::held_bytes`] if `held`.
+    pub(super) range: Range<usize>,
+    pub(super) held: bool,
+    pub(super) addresses: Addresses,
+    pub(super) stream: Option<StreamPosition>,
+    pub(super) missing_bytes: usize,
+    pub(super) moment: Moment,
+    pub(super) file_offset: u64,
+}
+
+/// A frame with what its container says about it.
+#[derive(Clone, Copy)]
+struct Captured<'a> {
+    frame: &'a [u8],
+    record: &'a Record,
+    moment: Moment,
+}
+
+impl Captured<'_> {
+    /// Whether the capture kept less of the frame than was on the wire.
+    fn is_cut(&self) -> bool {
+        (self.frame.len() as u64) < u64::from(self.record.wire_bytes)
+    }
+}
+
+/// Link, IP and transport layer of a capture.
+#[derive(Debug)]
+pub(super) struct Network {
+    filter: Filter,
+    reassembly: Reassembly,
+    flows: Flows,
+    held: Vec<u8>,
+}
+
+impl Network {
+    pub(super) fn new(filter: Filter, limits: &Limits) -> Self {
+        let (reassembly, flows) = (Reassembly::new(limits), Flows::new(limits));
+        Self { filter, reassembly, flows, held: Vec::new() }
+    }
+
+    /// The bytes that the range of a held [`Payload`] points into.
+    pub(super) fn held_bytes(&self) -> &[u8] {
+        &self.held
+    }
+
+    /// Takes one frame. [`take_due`](Self::take_due) must have returned `None` before.
+    pub(super) fn accept(
+        &mut self,
+        frame: &[u8],
+        record: &Record,
+        number: u64,
+        statistics: &mut Statistics,
+    ) -> Option<Payload> {
+        let moment = Moment { timestamp_ns: record.timestamp_ns, record: number };
+        let captured = Captured { frame, record, moment };
+        match record.link.find_ip(frame) {
+            Frame::Ip(offset) => {
+                self.accept_ip(captured, frame.get(offset..).unwrap_or_default(), statistics)
+            }
+            Frame::NotIp => {
+                statistics.not_ip += 1;
+                None
+            }
+            Frame::Short => {
+                count_short(captured.is_cut(), statistics);
+                None
+            }
+        }
+    }
+
+    /// Returns the next payload that earlier frames brought and that is due now.
+    pub(super) fn take_due(&mut self, statistics: &mut Statistics) -> Option<Payload> {
+        let due = self.flows.take_due(statistics)?;
+        self.held = due.bytes;
+        Some(Payload {
+            range: due.skip..self.held.len(),
+            held: true,
+            addresses: due.addresses,
+            stream: Some(due.stream),
+            missing_bytes: 0,
+            moment: due.moment,
+            file_offset: due.file_offset,
+        })
+    }
+
+    /// Gives up waiting for more frames: what is held comes out of [`take_due`](Self::take_due).
+    pub(super) fn finish(&mut self, statistics: &mut Statistics) {
+        self.reassembly.finish(statistics);
+        self.flows.finish();
+    }
+
+    fn accept_ip(
+        &mut self,
+        captured: Captured<'_>,
+        packet: &[u8],
+        statistics: &mut Statistics,
+    ) -> Option<Payload> {
+        let Ok((ip, _)) = LaxIpSlice::from_slice(packet) else {
+            count_short(captured.is_cut(), statistics);
+            return None;
+        };
+        let (source, destination) = (ip.source_addr(), ip.destination_addr());
+        let payload = ip.payload();
+        if !payload.fragmented {
+            let transport =
+                parse_transport(payload.ip_number, source, destination, payload.payload);
+            let cut = payload.incomplete;
+            let mut payload =
+                self.accept_transport(captured, packet, transport, cut, statistics)?;
+            let packet_offset = captured.frame.len() - packet.len();
+            payload.range = payload.range.start + packet_offset..payload.range.end + packet_offset;
+            payload.file_offset += payload.range.start as u64;
+            return Some(payload);
+        }
+        if payload.incomplete {
+            statistics.fragments += 1;
+            statistics.truncated += 1;
+            return None;
+        }
+        let Some(fragment) = parse_fragment(&ip) else {
+            statistics.malformed += 1;
+            return None;
+        };
+        let datagram = self.reassembly.accept(&fragment, captured.moment, statistics)?;
+        let transport = parse_transport(fragment.key.protocol, source, destination, &datagram);
+        let mut payload =
+            self.accept_transport(captured, &datagram, transport, false, statistics)?;
+        payload.held = true;
+        self.held = datagram;
+        Some(payload)
+    }
+
+    /// Takes the payload of an IP packet; the range returned is in `buffer`, which holds it.
+    fn accept_transport(
+        &mut self,
+        captured: Captured<'_>,
+        buffer: &[u8],
+        transport: Transport<'_>,
+        cut: bool,
+        statistics: &mut Statistics,
+    ) -> Option<Payload> {
+        let place = (captured.moment, captured.record.file_offset);
+        let (addresses, bytes, stream, missing_bytes) = match transport {
+            Transport::Udp { addresses, payload, missing_bytes } => {
+                self.check_wanted(addresses, statistics)?;
+                statistics.truncated += u64::from(missing_bytes > 0);
+                (addresses, payload, None, missing_bytes)
+            }
+            Transport::Tcp { addresses, segment, payload } => {
+                self.check_wanted(addresses, statistics)?;
+                statistics.truncated += u64::from(cut);
+                let taken = self.flows.accept(addresses, segment, payload, place, statistics);
+                let Taken::Now { skip, stream } = taken else { return None };
+                (addresses, payload.get(skip..)?, Some(stream), 0)
+            }
+            Transport::Other => {
+                statistics.not_udp_or_tcp += 1;
+                return None;
+            }
+            Transport::Short => {
+                count_short(cut, statistics);
+                return None;
+            }
+        };
+        let (moment, file_offset) = place;
+        let range = range_within(buffer, bytes)?;
+        let held = false;
+        Some(Payload { range, held, addresses, stream, missing_bytes, moment, file_offset })
+    }
+
+    /// Returns `None`, and counts, where the receiver is not one asked for.
+    fn check_wanted(&self, addresses: Addresses, statistics: &mut Statistics) -> Option<()> {
+        let Addresses { destination, .. } = addresses;
+        let port = self.filter.port.is_none_or(|port| port == destination.port());
+        let address = self.filter.address.is_none_or(|address| address == destination.ip());
+        if port && address {
+            return Some(());
+        }
+        statistics.filtered_out += 1;
+        None
+    }
+}
+
+/// Counts a packet that is shorter than its headers: because of the capture, or of the sender.
+fn count_short(cut: bool, statistics: &mut Statistics) {
+    if cut {
+        statistics.truncated += 1;
+    } else {
+        statistics.malformed += 1;
+    }
+}
+
+/// Returns where in `buffer` its part `inner` lies.
+fn range_within(buffer: &[u8], inner: &[u8]) -> Option<Range<usize>> {
+    let start = inner.as_ptr().addr().checked_sub(buffer.as_ptr().addr())?;
+    let end = start.checked_add(inner.len())?;
+    (end <= buffer.len()).then_some(start..end)
+}
+
+/// Returns what a fragmented packet says of its place in the datagram.
+fn parse_fragment<'a>(ip: &LaxIpSlice<'a>) -> Option<Fragment<'a>> {
+    match ip {
+        LaxIpSlice::Ipv4(packet) => Some(ipv4_fragment(packet)),
+        LaxIpSlice::Ipv6(packet) => ipv6_fragment(packet),
+    }
+}
+
+fn ipv4_fragment<'a>(packet: &LaxIpv4Slice<'a>) -> Fragment<'a> {
+    let header = packet.header();
+    Fragment {
+        key: DatagramKey {
+            source: IpAddr::V4(header.source_addr()),
+            destination: IpAddr::V4(header.destination_addr()),
+            identification: u32::from(header.identification()),
+            protocol: packet.payload().ip_number,
+        },
+        offset: usize::from(header.fragments_offset().byte_offset()),
+        more: header.more_fragments(),
+        payload: packet.payload().payload,
+    }
+}
+
+fn ipv6_fragment<'a>(packet: &LaxIpv6Slice<'a>) -> Option<Fragment<'a>> {
+    let header = packet.header();
+    let mut extensions = packet.extensions().clone().into_iter();
+    let fragment = extensions.find_map(|extension| match extension {
+        Ipv6ExtensionSlice::Fragment(fragment) => Some(fragment),
+        _ => None,
+    })?;
+    if fragment.next_header() != packet.payload().ip_number {
+        // Headers behind the fragment header belong to the datagram, not to the fragment.
+        return None;
+    }
+    Some(Fragment {
+        key: DatagramKey {
+            source: IpAddr::V6(header.source_addr()),
+            destination: IpAddr::V6(header.destination_addr()),
+            identification: fragment.identification(),
+            protocol: fragment.next_header(),
+        },
+        offset: usize::from(fragment.fragment_offset().byte_offset()),
+        more: fragment.more_fragments(),
+        payload: packet.payload().payload,
+    })
+}

@@ -1,0 +1,104 @@
+//! How a capture is to be read.
+
+use std::net::IpAddr;
+
+use super::format::Format;
+
+/// What a capture file may make the reader hold. The defaults allow about 150 MiB in the very worst
+/// case and some hundred KiB in an ordinary one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest packet of a length-prefixed file, in bytes. Default 16 MiB.
+    pub packet_bytes_max: usize,
+    /// Longest record of a pcap or pcapng file, in bytes. Default 256 KiB, the longest that capture
+    /// programs write.
+    pub record_bytes_max: usize,
+    /// Length of the pieces that a raw stream is handed out in, in bytes. Default 64 KiB.
+    pub piece_bytes: usize,
+    /// Interfaces that one section of a pcapng file may describe. Default 4096.
+    pub interfaces_max: usize,
+    /// IP datagrams being put together from fragments at the same time. Default 64.
+    pub fragmented_datagrams_max: usize,
+    /// Bytes held for those datagrams together. Default 4 MiB.
+    pub fragmented_bytes_max: usize,
+    /// How long fragments wait for the others of their datagram, in nanoseconds of capture time.
+    /// Default 30 s.
+    pub fragmented_age_ns: u64,
+    /// TCP streams followed at the same time. Default 256; the one longest silent is let go.
+    pub tcp_flows_max: usize,
+    /// Bytes held behind a hole of one TCP stream before the hole is declared lost. Default 256 KiB.
+    pub tcp_held_bytes_max: usize,
+    /// Segments held behind a hole of one TCP stream before the hole is declared lost. Default 1024.
+    pub tcp_held_segments_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            packet_bytes_max: 16 << 20,
+            record_bytes_max: 256 << 10,
+            piece_bytes: 64 << 10,
+            interfaces_max: 4096,
+            fragmented_datagrams_max: 64,
+            fragmented_bytes_max: 4 << 20,
+            fragmented_age_ns: 30_000_000_000,
+            tcp_flows_max: 256,
+            tcp_held_bytes_max: 256 << 10,
+            tcp_held_segments_max: 1024,
+        }
+    }
+}
+
+/// How a capture is to be read: nothing set means guess the format and hand out every packet.
+#[derive(Clone, Debug, Default)]
+pub struct CaptureOptions {
+    pub(super) format: Option<Format>,
+    pub(super) file_name: Option<String>,
+    pub(super) filter: Filter,
+    pub(super) limits: Limits,
+}
+
+/// Which destinations are wanted; `None` stands for any.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Filter {
+    pub(super) port: Option<u16>,
+    pub(super) address: Option<IpAddr>,
+}
+
+impl CaptureOptions {
+    /// Creates options that guess the format and keep every packet, with the default [`Limits`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Names the format, so that nothing is guessed.
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Says what the file is called: the name helps where the first bytes leave the format open.
+    pub fn file_name(mut self, name: impl Into<String>) -> Self {
+        self.file_name = Some(name.into());
+        self
+    }
+
+    /// Keeps only datagrams and segments sent to this port (pcap and pcapng).
+    pub fn destination_port(mut self, port: u16) -> Self {
+        self.filter.port = Some(port);
+        self
+    }
+
+    /// Keeps only datagrams and segments sent to this address, of a host or of a multicast group
+    /// (pcap and pcapng).
+    pub fn destination_address(mut self, address: IpAddr) -> Self {
+        self.filter.address = Some(address);
+        self
+    }
+
+    /// Sets the limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+}

@@ -1,0 +1,275 @@
+//! The reader over all formats.
+
+use std::io::Read;
+use std::ops::Range;
+
+use super::error::CaptureError;
+use super::format::{Format, guess_format};
+use super::network::{Network, Payload};
+use super::options::{CaptureOptions, Limits};
+use super::packet::{Kind, Packet, StreamPosition};
+use super::pcap::{PcapFile, Record};
+use super::pcapng::{self, PcapNgFile};
+use super::prefixed;
+use super::source::Source;
+use super::statistics::Statistics;
+use crate::endian::Endian;
+
+/// What the records of the file are found by.
+enum Container {
+    Pcap(PcapFile),
+    PcapNg(PcapNgFile),
+    Prefixed(Endian),
+    Raw,
+}
+
+/// What the next packet is, without borrowing its bytes.
+struct Found {
+    record: u64,
+    range: Range<usize>,
+    /// Whether the range is in what the network layer holds, not in the record just read.
+    held: bool,
+    file_offset: u64,
+    payload: Option<Payload>,
+    stream: Option<StreamPosition>,
+}
+
+/// Reads packets from a capture, one at a time, in bounded memory.
+///
+/// After an error it is at its end: a file that cannot be read at one place cannot be trusted
+/// behind it. What came before the place has been handed out.
+///
+/// # Examples
+///
+/// ```
+/// use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+///
+/// let file = b"\x02\0\0\0ab\x01\0\0\0c";
+/// let mut reader = CaptureReader::open(&file[..], CaptureOptions::new())?;
+/// assert_eq!(reader.format(), Format::U32Le);
+/// while let Some(packet) = reader.next_packet()? {
+///     println!("packet {} at {}: {} bytes", packet.index, packet.file_offset, packet.bytes.len());
+/// }
+/// assert_eq!(reader.statistics().packets, 2);
+/// # Ok::<(), tickwire_feed::capture::CaptureError>(())
+/// ```
+pub struct CaptureReader<R> {
+    source: Source<R>,
+    format: Format,
+    container: Container,
+    network: Network,
+    limits: Limits,
+    statistics: Statistics,
+    record: Vec<u8>,
+    at_end: bool,
+    finished: bool,
+}
+
+impl<R: Read> CaptureReader<R> {
+    /// Opens a capture: decompresses it if it is compressed, guesses the format unless the options
+    /// name it, and reads the header of the file if it has one.
+    ///
+    /// `input` is read in large pieces: it needs no buffer of its own.
+    ///
+    /// # Errors
+    /// - [`CaptureError::FormatAmbiguous`] where the format is neither named nor clear.
+    /// - [`CaptureError::NotPcap`], [`CaptureError::LinkType`] and [`CaptureError::Truncated`] for
+    ///   the header of a pcap file.
+    /// - [`CaptureError::Read`] where the input fails.
+    pub fn open(input: R, options: CaptureOptions) -> Result<Self, CaptureError> {
+        let mut source = Source::open(input)?;
+        let (first, whole) = source.look_ahead();
+        let format = match options.format {
+            Some(format) => format,
+            None => guess_format(first, whole, options.file_name.as_deref())
+                .map_err(CaptureError::FormatAmbiguous)?,
+        };
+        let container = match format {
+            Format::Pcap if pcapng::is_pcapng(first) => Container::PcapNg(PcapNgFile::new()),
+            Format::Pcap => Container::Pcap(PcapFile::open(&mut source)?),
+            Format::Raw => Container::Raw,
+            Format::U32Be => Container::Prefixed(Endian::Big),
+            Format::U32Le => Container::Prefixed(Endian::Little),
+        };
+        Ok(Self {
+            source,
+            format,
+            container,
+            network: Network::new(options.filter, &options.limits),
+            limits: options.limits,
+            statistics: Statistics::default(),
+            record: Vec::new(),
+            at_end: false,
+            finished: false,
+        })
+    }
+
+    /// Returns the format of the file, named or guessed.
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Returns what the packets are to a decoder.
+    pub const fn kind(&self) -> Kind {
+        match self.format {
+            Format::Raw => Kind::Stream,
+            Format::Pcap | Format::U32Be | Format::U32Le => Kind::Datagrams,
+        }
+    }
+
+    /// Returns what was counted so far.
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Returns how many bytes of the file were read, after decompression.
+    pub const fn position(&self) -> u64 {
+        self.source.position()
+    }
+
+    /// Reads the next packet; `None` at the end of the file and after an error.
+    ///
+    /// A raw file comes in pieces of [`Limits::piece_bytes`], cut anywhere.
+    ///
+    /// # Errors
+    /// Any [`CaptureError`] but those of opening. Whole packets before a place that cannot be read
+    /// are handed out first.
+    pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
+        if self.finished {
+            return Ok(None);
+        }
+        match self.find_next() {
+            Ok(Some(found)) => Ok(Some(self.packet(found))),
+            Ok(None) => {
+                self.finished = true;
+                Ok(None)
+            }
+            Err(error) => {
+                self.finished = true;
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads all that is left of a raw file as one packet.
+    ///
+    /// # Errors
+    /// - [`CaptureError::ContentTooLong`] if it is longer than `len_max` bytes.
+    /// - [`CaptureError::Read`] where the input fails.
+    pub fn read_whole(&mut self, len_max: usize) -> Result<Packet<'_>, CaptureError> {
+        self.finished = true;
+        let file_offset = self.source.position();
+        self.record.clear();
+        let len = self.source.append(&mut self.record, len_max.saturating_add(1))?;
+        if len > len_max {
+            return Err(CaptureError::ContentTooLong { len_max });
+        }
+        let found = self.piece(file_offset);
+        Ok(self.packet(found))
+    }
+
+    fn find_next(&mut self) -> Result<Option<Found>, CaptureError> {
+        match self.container {
+            Container::Pcap(_) | Container::PcapNg(_) => self.find_payload(),
+            Container::Prefixed(endian) => self.find_prefixed(endian),
+            Container::Raw => self.find_piece(),
+        }
+    }
+
+    fn find_prefixed(&mut self, endian: Endian) -> Result<Option<Found>, CaptureError> {
+        let next = prefixed::next_packet(&mut self.source, endian, &self.limits, &mut self.record)?;
+        let Some(file_offset) = next else { return Ok(None) };
+        let record = self.count_record();
+        let range = 0..self.record.len();
+        Ok(Some(Found { record, range, held: false, file_offset, payload: None, stream: None }))
+    }
+
+    fn find_piece(&mut self) -> Result<Option<Found>, CaptureError> {
+        let file_offset = self.source.position();
+        self.record.clear();
+        let len = self.source.append(&mut self.record, self.limits.piece_bytes.max(1))?;
+        Ok((len > 0).then(|| self.piece(file_offset)))
+    }
+
+    /// Describes the bytes just read from `file_offset` on as a piece of the file's stream.
+    fn piece(&mut self, file_offset: u64) -> Found {
+        let record = self.count_record();
+        let offset = file_offset;
+        let stream = StreamPosition { flow: 0, offset, lost_bytes: 0, joined_midway: false };
+        let range = 0..self.record.len();
+        Found { record, range, held: false, file_offset, payload: None, stream: Some(stream) }
+    }
+
+    fn find_payload(&mut self) -> Result<Option<Found>, CaptureError> {
+        loop {
+            if let Some(payload) = self.network.take_due(&mut self.statistics) {
+                return Ok(Some(Found::from_payload(payload)));
+            }
+            if self.at_end {
+                return Ok(None);
+            }
+            let Some(record) = self.next_record()? else {
+                self.at_end = true;
+                self.network.finish(&mut self.statistics);
+                continue;
+            };
+            let number = self.count_record();
+            if record.link == super::link::LinkType::Unknown {
+                self.statistics.link_type_unknown += 1;
+                continue;
+            }
+            let payload = self.network.accept(&self.record, &record, number, &mut self.statistics);
+            if let Some(payload) = payload {
+                return Ok(Some(Found::from_payload(payload)));
+            }
+        }
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, CaptureError> {
+        let (source, limits, data) = (&mut self.source, &self.limits, &mut self.record);
+        match &mut self.container {
+            Container::Pcap(file) => file.next_record(source, limits, data),
+            Container::PcapNg(file) => file.next_record(source, limits, data),
+            Container::Prefixed(_) | Container::Raw => Ok(None),
+        }
+    }
+
+    /// Counts one record and returns its number, from 0.
+    fn count_record(&mut self) -> u64 {
+        self.statistics.records += 1;
+        self.statistics.records - 1
+    }
+
+    fn packet(&mut self, found: Found) -> Packet<'_> {
+        let bytes = if found.held { self.network.held_bytes() } else { &self.record };
+        let bytes = bytes.get(found.range).unwrap_or_default();
+        let index = self.statistics.packets;
+        self.statistics.packets += 1;
+        self.statistics.bytes += bytes.len() as u64;
+        let payload = found.payload.as_ref();
+        Packet {
+            index,
+            record: found.record,
+            bytes,
+            file_offset: found.file_offset,
+            timestamp_ns: payload.and_then(|payload| payload.moment.timestamp_ns),
+            source: payload.map(|payload| payload.addresses.source),
+            destination: payload.map(|payload| payload.addresses.destination),
+            stream: found.stream,
+            missing_bytes: payload.map_or(0, |payload| payload.missing_bytes),
+        }
+    }
+}
+
+impl Found {
+    fn from_payload(payload: Payload) -> Self {
+        Self {
+            record: payload.moment.record,
+            range: payload.range.clone(),
+            held: payload.held,
+            file_offset: payload.file_offset,
+            stream: payload.stream,
+            payload: Some(payload),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What a reader counted on the way.
+
+/// Counts of one reader, from its opening on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Records read from the file: packets of any protocol, pieces of a raw stream.
+    pub records: u64,
+    /// Packets handed out.
+    pub packets: u64,
+    /// Bytes of the packets handed out.
+    pub bytes: u64,
+    /// Records and datagrams that the capture cut short (the snapshot length of the capture).
+    pub truncated: u64,
+    /// Records that carry no IP packet.
+    pub not_ip: u64,
+    /// IP packets that carry neither UDP nor TCP.
+    pub not_udp_or_tcp: u64,
+    /// Records of an interface whose link type is not known.
+    pub link_type_unknown: u64,
+    /// Records and datagrams whose headers contradict themselves.
+    pub malformed: u64,
+    /// UDP datagrams and TCP segments for another destination than asked for.
+    pub filtered_out: u64,
+    /// IP fragments seen.
+    pub fragments: u64,
+    /// Fragmented datagrams given up: a fragment missing, overlapping with other bytes, too old, or
+    /// over a limit.
+    pub fragmented_given_up: u64,
+    /// TCP segments that brought nothing new.
+    pub tcp_retransmitted: u64,
+    /// Holes declared in TCP streams.
+    pub tcp_gaps: u64,
+    /// Bytes lost in those holes.
+    pub tcp_lost_bytes: u64,
+}
+
+impl Statistics {
+    /// Returns how many records were left out because they carry nothing a feed decoder wants or
+    /// cannot be read.
+    pub const fn skipped(&self) -> u64 {
+        self.not_ip
+            .saturating_add(self.not_udp_or_tcp)
+            .saturating_add(self.link_type_unknown)
+            .saturating_add(self.malformed)
+            .saturating_add(self.filtered_out)
+    }
+}

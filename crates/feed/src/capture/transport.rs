@@ -1,0 +1,72 @@
+//! UDP and TCP headers.
+
+use std::net::{IpAddr, SocketAddr};
+
+use etherparse::{IpNumber, TcpSlice, UdpSlice};
+
+/// Sender and receiver of a datagram or segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Addresses {
+    pub(super) source: SocketAddr,
+    pub(super) destination: SocketAddr,
+}
+
+/// What a TCP segment says about its place in the stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub(super) seq_num: u32,
+    pub(super) syn: bool,
+}
+
+/// What an IP packet carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transport<'a> {
+    Udp {
+        addresses: Addresses,
+        payload: &'a [u8],
+        missing_bytes: usize,
+    },
+    Tcp {
+        addresses: Addresses,
+        segment: Segment,
+        payload: &'a [u8],
+    },
+    Other,
+    /// Shorter than its headers.
+    Short,
+}
+
+/// Parses the payload of an IP packet from `source` to `destination`.
+pub(super) fn parse_transport<'a>(
+    protocol: IpNumber,
+    source: IpAddr,
+    destination: IpAddr,
+    payload: &'a [u8],
+) -> Transport<'a> {
+    let parsed = match protocol {
+        IpNumber::UDP => parse_udp(source, destination, payload),
+        IpNumber::TCP => parse_tcp(source, destination, payload),
+        _ => return Transport::Other,
+    };
+    parsed.unwrap_or(Transport::Short)
+}
+
+fn parse_udp(source: IpAddr, destination: IpAddr, payload: &[u8]) -> Option<Transport<'_>> {
+    let datagram = UdpSlice::from_slice_lax(payload).ok()?;
+    let missing_bytes = usize::from(datagram.length()).saturating_sub(datagram.slice().len());
+    let addresses = Addresses {
+        source: SocketAddr::new(source, datagram.source_port()),
+        destination: SocketAddr::new(destination, datagram.destination_port()),
+    };
+    Some(Transport::Udp { addresses, payload: datagram.payload(), missing_bytes })
+}
+
+fn parse_tcp(source: IpAddr, destination: IpAddr, payload: &[u8]) -> Option<Transport<'_>> {
+    let tcp = TcpSlice::from_slice(payload).ok()?;
+    let addresses = Addresses {
+        source: SocketAddr::new(source, tcp.source_port()),
+        destination: SocketAddr::new(destination, tcp.destination_port()),
+    };
+    let segment = Segment { seq_num: tcp.sequence_number(), syn: tcp.syn() };
+    Some(Transport::Tcp { addresses, segment, payload: tcp.payload() })
+}

@@ -1,0 +1,112 @@
+//! Messages put together from chunks.
+
+use super::error::FramingErrorKind;
+
+/// One chunk of a message: `number` of `count`, from 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunk<'a> {
+    pub(super) seq_num: Option<u64>,
+    pub(super) count: u64,
+    pub(super) number: u64,
+    pub(super) bytes: &'a [u8],
+    /// Length that the preamble gives, where it is not that of `bytes`: of the whole message then.
+    pub(super) message_bytes: Option<u64>,
+}
+
+impl Chunk<'_> {
+    /// Checks that the chunk can be one.
+    pub(super) const fn check(&self) -> Result<(), FramingErrorKind> {
+        let Self { number, count, .. } = *self;
+        if number == 0 || number > count {
+            return Err(FramingErrorKind::ChunkNumber { number, count });
+        }
+        Ok(())
+    }
+}
+
+/// A message of which some chunks have come.
+#[derive(Debug)]
+struct Begun {
+    seq_num: Option<u64>,
+    count: u64,
+    arrived: u64,
+}
+
+/// Puts one message at a time together; chunks come in order.
+#[derive(Debug, Default)]
+pub(super) struct ChunkAssembly {
+    begun: Option<Begun>,
+    bytes: Vec<u8>,
+    /// Sequence number of the message completed last: a chunk of it that comes again is not new.
+    completed: Option<u64>,
+}
+
+impl ChunkAssembly {
+    /// Gives up the message that was begun, unless `next` may continue it; says what is lost.
+    /// Without sequence numbers, a first chunk begins another message.
+    pub(super) fn abandon_unless_continued(
+        &mut self,
+        next: Option<&Chunk<'_>>,
+    ) -> Result<(), FramingErrorKind> {
+        let abandoned = self.begun.take_if(|begun| {
+            !next.is_some_and(|chunk| {
+                begun.seq_num == chunk.seq_num && (chunk.seq_num.is_some() || chunk.number != 1)
+            })
+        });
+        match abandoned {
+            Some(Begun { arrived, count, .. }) => {
+                Err(FramingErrorKind::ChunksMissing { arrived, count })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a chunk and returns the message's bytes if it was the last one; the next chunk
+    /// overwrites them.
+    pub(super) fn add(
+        &mut self,
+        chunk: &Chunk<'_>,
+        len_max: usize,
+    ) -> Result<Option<&[u8]>, FramingErrorKind> {
+        let Chunk { seq_num, count, number, .. } = *chunk;
+        let arrived = match &self.begun {
+            Some(begun) => begun.arrived,
+            None if number == 1 => {
+                self.bytes.clear();
+                0
+            }
+            None if seq_num.is_some() && seq_num == self.completed => return Ok(None),
+            None => return Err(FramingErrorKind::ChunkUnexpected { number, count }),
+        };
+        if number <= arrived {
+            return Ok(None);
+        }
+        let same_count = self.begun.as_ref().is_none_or(|begun| begun.count == count);
+        if number > arrived + 1 || !same_count {
+            self.begun = None;
+            return Err(FramingErrorKind::ChunkUnexpected { number, count });
+        }
+        if self.bytes.len() + chunk.bytes.len() > len_max {
+            self.begun = None;
+            return Err(FramingErrorKind::MessageTooLong { len_max });
+        }
+        self.bytes.extend_from_slice(chunk.bytes);
+        self.begun = Some(Begun { seq_num, count, arrived: number });
+        if number < count {
+            return Ok(None);
+        }
+        self.begun = None;
+        self.completed = seq_num;
+        let found = self.bytes.len();
+        match chunk.message_bytes {
+            Some(len) if len != found as u64 => Err(FramingErrorKind::Length { len, found }),
+            _ => Ok(Some(&self.bytes)),
+        }
+    }
+
+    /// Forgets what was begun.
+    pub(super) fn clear(&mut self) {
+        self.begun = None;
+        self.completed = None;
+    }
+}

@@ -1,0 +1,139 @@
+//! Why a packet could not be split.
+
+use std::error::Error;
+use std::fmt;
+
+/// What is wrong with a packet's framing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FramingErrorKind {
+    /// The block length before a message is wider than 64 bits.
+    BlockLengthOverflow,
+    /// The block length before a message is above the limit.
+    BlockLengthTooLong {
+        /// The length as sent.
+        len: u64,
+        /// The limit in bytes.
+        len_max: usize,
+    },
+    /// D12: the block length before a message is zero.
+    BlockLengthZero,
+    /// The number of a chunk is 0 or above the count of chunks.
+    ChunkNumber {
+        /// The number as sent.
+        number: u64,
+        /// The count as sent.
+        count: u64,
+    },
+    /// A chunk came whose predecessor did not.
+    ChunkUnexpected {
+        /// Its number, from 1.
+        number: u64,
+        /// The chunks of its message.
+        count: u64,
+    },
+    /// A message was given up because another began before all of its chunks had come.
+    ChunksMissing {
+        /// The chunks that had come.
+        arrived: u64,
+        /// The chunks of the message.
+        count: u64,
+    },
+    /// A FIXT field is not a tag, `=`, a value and a separator.
+    FixtSyntax,
+    /// The packet ends inside a FIXT field.
+    FixtTruncated,
+    /// The preamble promises more or fewer bytes than there are.
+    Length {
+        /// The length as sent.
+        len: u64,
+        /// The bytes there are.
+        found: usize,
+    },
+    /// A message header that does not end within the limit.
+    MessageHeaderTooLong {
+        /// The limit in bytes.
+        len_max: usize,
+    },
+    /// A message of several chunks is longer than the limit.
+    MessageTooLong {
+        /// The limit in bytes.
+        len_max: usize,
+    },
+    /// The packet is shorter than its preamble.
+    PreambleTruncated {
+        /// Length of the preamble.
+        wanted: usize,
+        /// The bytes there are.
+        found: usize,
+    },
+    /// RawData (96) without a RawDataLength (95) before it, or of another length.
+    RawDataLength,
+}
+
+/// Why a packet, or the rest of it, was given up, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FramingError {
+    /// Offset in the packet.
+    pub offset: usize,
+    /// What is wrong there.
+    pub kind: FramingErrorKind,
+}
+
+const _: () = assert!(size_of::<FramingError>() <= 32, "errors travel by value");
+
+impl FramingError {
+    /// Returns the code of FAST 1.1 Appendix 4, if the standard has one for it.
+    pub const fn code(&self) -> Option<&'static str> {
+        match self.kind {
+            FramingErrorKind::BlockLengthZero => Some("D12"),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for FramingErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::BlockLengthOverflow => f.write_str("the block length is wider than 64 bits"),
+            Self::BlockLengthTooLong { len, len_max } => {
+                write!(f, "the block length {len} is above the limit of {len_max} bytes")
+            }
+            Self::BlockLengthZero => f.write_str("the block length is zero (D12)"),
+            Self::ChunkNumber { number, count } => {
+                write!(f, "chunk {number} of {count}: numbers go from 1 to the count")
+            }
+            Self::ChunkUnexpected { number, count } => {
+                write!(f, "chunk {number} of {count} came without the one before it")
+            }
+            Self::ChunksMissing { arrived, count } => {
+                write!(f, "a message is lost: {arrived} of its {count} chunks came")
+            }
+            Self::FixtSyntax => f.write_str("not a FIXT field: tag, '=', value, SOH expected"),
+            Self::FixtTruncated => f.write_str("the packet ends inside this FIXT field"),
+            Self::Length { len, found } => {
+                write!(f, "the preamble says {len} bytes, {found} are there")
+            }
+            Self::MessageHeaderTooLong { len_max } => {
+                write!(f, "the message header does not end within {len_max} bytes")
+            }
+            Self::MessageTooLong { len_max } => {
+                write!(f, "the chunks of the message exceed the limit of {len_max} bytes")
+            }
+            Self::PreambleTruncated { wanted, found } => {
+                write!(f, "a preamble of {wanted} bytes expected, {found} are there")
+            }
+            Self::RawDataLength => {
+                f.write_str("RawData (96) needs its length in RawDataLength (95) before it")
+            }
+        }
+    }
+}
+
+impl fmt::Display for FramingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "offset {}: {}", self.offset, self.kind)
+    }
+}
+
+impl Error for FramingError {}

@@ -1,0 +1,32 @@
+//! What an exchange puts around FAST messages, and where it resets dictionaries.
+//!
+//! A [`Framing`] describes one feed; [`Preset`] has those of known exchanges, and a text such as
+//! `preamble=5,seq=0:4:be,reset=packet` or `moex-asts,reset=never` makes one by hand. A [`Framer`]
+//! splits packets by it into [`Segment`]s: FAST bytes, where they stand, the sequence number, and
+//! whether dictionaries are reset before them.
+//!
+//! A `Framing` is checked when it is made, so a framer never meets one that contradicts itself.
+
+mod chunks;
+mod description;
+mod error;
+mod framer;
+mod message_header;
+mod preset;
+mod quickfast;
+mod step;
+mod step_stream;
+mod text;
+
+pub use description::{
+    ChunkFields, Envelope, Framing, FramingConfigError, NumberField, PREAMBLE_BYTES_MAX,
+    ResetPolicy,
+};
+pub use error::{FramingError, FramingErrorKind};
+pub use framer::{Framer, MESSAGE_BYTES_MAX_DEFAULT, Segment, Segments};
+pub use message_header::{
+    BLOCK_BYTES_MAX, HEADER_BYTES_MAX, MessageBounds, MessageHeader, read_message_header,
+};
+pub use preset::{Preset, UnknownPreset};
+pub use quickfast::QuickFast;
+pub use text::{ParseFramingError, ParseFramingErrorKind, UnknownResetPolicy};

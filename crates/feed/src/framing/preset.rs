@@ -1,0 +1,268 @@
+//! Framings of known exchanges.
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
+use super::description::{ChunkFields, Envelope, Framing, NumberField, ResetPolicy};
+use super::message_header::MessageHeader;
+use crate::endian::Endian;
+
+/// The framing of an exchange's feed, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// B3 (Brazil), UMDF.
+    B3Umdf,
+    /// CME (Chicago), FAST feeds up to 2014.
+    Cme,
+    /// CQG Quotes Direct.
+    Cqg,
+    /// Eurex, Xetra and the exchanges on the T7 technology.
+    EurexT7,
+    /// Moscow Exchange, equities and currencies.
+    MoexAsts,
+    /// Moscow Exchange, derivatives up to about 2015.
+    MoexForts,
+    /// Moscow Exchange, derivatives since.
+    MoexSpectra,
+    /// Nothing around the FAST bytes.
+    None,
+    /// Shenzhen Stock Exchange, STEP.
+    SzseStep,
+}
+
+/// What a preset is called and what it is, in words and as a framing.
+struct Entry {
+    preset: Preset,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    description: &'static str,
+    framing: Framing,
+}
+
+const BARE: Framing = Framing {
+    preamble_bytes: 0,
+    seq_num: None,
+    length: None,
+    chunks: None,
+    envelope: Envelope::Bare,
+    message_header: MessageHeader::None,
+    reset: ResetPolicy::Template,
+    reset_template: None,
+};
+
+const fn field(offset: usize, width: usize, endian: Endian) -> NumberField {
+    match NumberField::new(offset, width, endian) {
+        Ok(field) => field,
+        Err(_) => panic!("fields of presets are possible"),
+    }
+}
+
+const ENTRIES: [Entry; 9] = [
+    Entry {
+        preset: Preset::Cme,
+        name: "cme",
+        aliases: &["cme-fast", "cme-mdp2"],
+        description: "5-byte preamble: sequence number (u32 big-endian), subchannel (u8). One or \
+                      more messages. All dictionaries are reset before every packet.",
+        framing: Framing {
+            preamble_bytes: 5,
+            seq_num: Some(field(0, 4, Endian::Big)),
+            reset: ResetPolicy::Packet,
+            ..BARE
+        },
+    },
+    Entry {
+        preset: Preset::MoexAsts,
+        name: "moex-asts",
+        aliases: &["asts", "moex"],
+        description: "4-byte preamble: MsgSeqNum (u32 little-endian). One message. All \
+                      dictionaries are reset before every packet.",
+        framing: Framing {
+            preamble_bytes: 4,
+            seq_num: Some(field(0, 4, Endian::Little)),
+            reset: ResetPolicy::Packet,
+            ..BARE
+        },
+    },
+    Entry {
+        preset: Preset::MoexSpectra,
+        name: "moex-spectra",
+        aliases: &["spectra"],
+        description: "4-byte preamble: MsgSeqNum (u32 little-endian). One message. All \
+                      dictionaries are reset before every packet (the templates keep no state).",
+        framing: Framing {
+            preamble_bytes: 4,
+            seq_num: Some(field(0, 4, Endian::Little)),
+            reset: ResetPolicy::Packet,
+            ..BARE
+        },
+    },
+    Entry {
+        preset: Preset::MoexForts,
+        name: "moex-forts",
+        aliases: &["forts"],
+        description: "No preamble. Each packet starts with a Reset message (template 120); \
+                      dictionaries are reset where templates say, by their reset attribute.",
+        framing: BARE,
+    },
+    Entry {
+        preset: Preset::B3Umdf,
+        name: "b3-umdf",
+        aliases: &["b3", "umdf", "bvmf"],
+        description: "10-byte preamble, big-endian: sequence number (u32), chunk count (u16), \
+                      chunk number from 1 (u16), length (u16). A message may be split over \
+                      chunks and is put together. All dictionaries are reset before every message.",
+        framing: Framing {
+            preamble_bytes: 10,
+            seq_num: Some(field(0, 4, Endian::Big)),
+            length: Some(field(8, 2, Endian::Big)),
+            chunks: Some(ChunkFields {
+                count: field(4, 2, Endian::Big),
+                number: field(6, 2, Endian::Big),
+            }),
+            reset: ResetPolicy::Message,
+            ..BARE
+        },
+    },
+    Entry {
+        preset: Preset::EurexT7,
+        name: "eurex-t7",
+        aliases: &["eurex", "t7", "xetra-t7", "bse", "mcx"],
+        description: "No preamble: the packet header is a FAST message (template 72) that holds \
+                      the sequence number. A message of template 120 resets all dictionaries, \
+                      whether the template file has it or not, and so do reset attributes. Every \
+                      packet starts with both, so all dictionaries are reset before it too: a \
+                      failure stays in its packet. Many messages; the template id is left out \
+                      where it repeats.",
+        framing: Framing { reset: ResetPolicy::Packet, reset_template: Some(120), ..BARE },
+    },
+    Entry {
+        preset: Preset::Cqg,
+        name: "cqg",
+        aliases: &["cqg-quotes-direct"],
+        description: "No preamble. Dictionaries and the template id run on over messages and are \
+                      never reset.",
+        framing: Framing { reset: ResetPolicy::Never, ..BARE },
+    },
+    Entry {
+        preset: Preset::SzseStep,
+        name: "szse-step",
+        aliases: &["szse", "step"],
+        description: "FIXT 1.1 messages with 1 to 3 FAST messages in RawData (96), as long as \
+                      RawDataLength (95) says; a packet that does not start with 8=FIX is one \
+                      such block. All dictionaries are reset before every block.",
+        framing: Framing { envelope: Envelope::Step, reset: ResetPolicy::Packet, ..BARE },
+    },
+    Entry {
+        preset: Preset::None,
+        name: "none",
+        aliases: &["bare"],
+        description: "No preamble. Dictionaries are reset where templates say, by their reset \
+                      attribute.",
+        framing: BARE,
+    },
+];
+
+impl Preset {
+    /// All presets, in the order to list them.
+    pub const ALL: [Self; 9] = {
+        let mut all = [Self::None; 9];
+        let mut index = 0;
+        while index < all.len() {
+            all[index] = ENTRIES[index].preset;
+            index += 1;
+        }
+        all
+    };
+
+    /// Returns the name that [`FromStr`] takes.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// Returns the other names that [`FromStr`] takes.
+    pub fn aliases(self) -> &'static [&'static str] {
+        self.entry().aliases
+    }
+
+    /// Returns, in words, where preamble, sequence number, chunks and reset are.
+    pub fn description(self) -> &'static str {
+        self.entry().description
+    }
+
+    /// Returns the framing.
+    pub fn framing(self) -> Framing {
+        self.entry().framing
+    }
+
+    fn entry(self) -> &'static Entry {
+        const { &ENTRIES }
+            .iter()
+            .find(|entry| entry.preset == self)
+            .expect("every preset has an entry")
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no [`Preset`] has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownPreset;
+
+impl fmt::Display for UnknownPreset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown framing: give one of")?;
+        Preset::ALL.iter().try_for_each(|preset| write!(f, " {preset}"))
+    }
+}
+
+impl Error for UnknownPreset {}
+
+impl FromStr for Preset {
+    type Err = UnknownPreset;
+
+    /// Parses a name or an alias; upper and lower case, `-` and `_` are the same.
+    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
+        let wanted = name.to_ascii_lowercase().replace('_', "-");
+        ENTRIES
+            .iter()
+            .find(|entry| entry.name == wanted || entry.aliases.contains(&wanted.as_str()))
+            .map(|entry| entry.preset)
+            .ok_or(UnknownPreset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_and_alias_parses_to_one_preset() {
+        let mut names = Vec::new();
+        for preset in Preset::ALL {
+            names.push(preset.name());
+            names.extend(preset.aliases());
+            assert_eq!(preset.name().parse(), Ok(preset));
+            assert!(preset.aliases().iter().all(|alias| alias.parse() == Ok(preset)));
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert_eq!("MOEX_ASTS".parse(), Ok(Preset::MoexAsts));
+        assert_eq!("nyse".parse::<Preset>(), Err(UnknownPreset));
+    }
+
+    #[test]
+    fn every_preset_is_a_framing_that_can_be_built() {
+        for preset in Preset::ALL {
+            let framing = preset.framing();
+            assert_eq!(framing.preamble(framing.preamble_bytes()), Ok(framing), "{preset}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! FIXT messages in a byte stream that is cut anywhere.
+
+use super::error::{FramingError, FramingErrorKind};
+use super::step::{Block, FIXT_START, FieldWalk};
+
+/// What of a stream is not split yet.
+#[derive(Debug)]
+pub(super) struct StepStream {
+    held: Vec<u8>,
+    walk: FieldWalk,
+    /// Offset of `held` in the stream.
+    base: usize,
+    /// Whether the start of a message is to be found first.
+    seeking: bool,
+}
+
+impl StepStream {
+    pub(super) fn new() -> Self {
+        Self { held: Vec::new(), walk: FieldWalk::default(), base: 0, seeking: true }
+    }
+
+    /// The bytes that the ranges of blocks point into.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.held
+    }
+
+    /// Offset in the stream of the first of [`bytes`](Self::bytes).
+    pub(super) const fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Forgets what is held, and looks for the start of a message in what comes.
+    pub(super) fn clear(&mut self) {
+        self.release(self.held.len());
+        self.seeking = true;
+    }
+
+    /// Appends a piece; the blocks returned before are gone.
+    pub(super) fn append(&mut self, piece: &[u8]) {
+        self.release(self.walk.offset);
+        self.held.extend_from_slice(piece);
+    }
+
+    /// Returns the next block, or `None` where it needs more bytes. What waits for more is at most
+    /// `len_max` bytes long.
+    pub(super) fn next_block(&mut self, len_max: usize) -> Option<Result<Block, FramingError>> {
+        if self.seeking && !self.seek() {
+            return None;
+        }
+        loop {
+            let offset = self.walk.offset;
+            let kind = match self.walk.read_field(&self.held) {
+                Ok(None) => continue,
+                Ok(Some(block)) => return Some(Ok(block)),
+                Err(FramingErrorKind::FixtTruncated) if self.held.len() - offset <= len_max => {
+                    return None;
+                }
+                Err(FramingErrorKind::FixtTruncated) => {
+                    FramingErrorKind::MessageTooLong { len_max }
+                }
+                Err(kind) => kind,
+            };
+            let error = FramingError { offset: self.base + offset, kind };
+            self.walk = FieldWalk::starting_at(offset + 1);
+            self.seeking = true;
+            return Some(Err(error));
+        }
+    }
+
+    /// Moves to the start of a message; `false` where none is in what is held.
+    fn seek(&mut self) -> bool {
+        let from = self.walk.offset;
+        let rest = self.held.get(from..).unwrap_or_default();
+        let found = rest.windows(FIXT_START.len()).position(|window| window == FIXT_START);
+        let skipped = found.unwrap_or(rest.len().saturating_sub(FIXT_START.len() - 1));
+        self.walk = FieldWalk::starting_at(from + skipped);
+        self.seeking = found.is_none();
+        found.is_some()
+    }
+
+    /// Lets go of the first `len` bytes held.
+    fn release(&mut self, len: usize) {
+        self.held.drain(..len.min(self.held.len()));
+        self.base = self.base.wrapping_add(len);
+        self.walk.offset = self.walk.offset.saturating_sub(len);
+    }
+}
