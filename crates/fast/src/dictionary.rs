@@ -19,6 +19,9 @@ pub(crate) fn inline_word(bytes: &[u8]) -> Option<Word> {
     Some(word)
 }
 
+/// Epoch at which a journal starts epochs again: far more resets are left than a message can have.
+const EPOCH_RENEWED: u32 = u32::MAX / 2;
+
 /// State of an entry.
 ///
 /// Spec: FAST 1.1 §6.3.1.
@@ -219,6 +222,9 @@ impl Dictionary {
 
     /// Starts to note what is overwritten.
     pub(crate) fn begin_journal(&mut self) {
+        if self.epoch > EPOCH_RENEWED {
+            self.renew_epoch();
+        }
         let (epoch, last_template) = (self.epoch, self.last_template);
         let journal = self.journal.get_or_insert_default();
         journal.entries.clear();
@@ -226,6 +232,19 @@ impl Dictionary {
         journal.bytes.clear();
         journal.epoch = epoch;
         journal.last_template = last_template;
+    }
+
+    /// Starts epochs again and keeps every state, so that they do not run out within a message and
+    /// a journal can always be rolled back.
+    #[cold]
+    fn renew_epoch(&mut self) {
+        let epoch = std::mem::replace(&mut self.epoch, 2);
+        for entry in &mut self.entries {
+            entry.stamp = match entry.stamp.checked_sub(epoch) {
+                Some(state @ 0..=1) => 2 + state,
+                _ => 0,
+            };
+        }
     }
 
     /// Puts everything back as it was at [`begin_journal`](Self::begin_journal).
@@ -260,6 +279,36 @@ impl Dictionary {
         if let Some(journal) = &mut self.journal {
             journal.texts.push((text, journal.bytes.len()));
             journal.bytes.extend_from_slice(&self.texts[text as usize]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::TemplateSet;
+
+    #[test]
+    fn a_journal_starts_epochs_again_and_keeps_every_state() {
+        let xml = r#"<templates><template name="T" id="1">
+            <uInt32 name="a"><copy/></uInt32><uInt32 name="b"><copy/></uInt32>
+            <uInt32 name="c"><copy/></uInt32></template></templates>"#;
+        let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
+        let mut dictionary = Dictionary::new(&program);
+        dictionary.set_integer::<false>(2, 9);
+        dictionary.epoch = (EPOCH_RENEWED + 2) & !1;
+        dictionary.set_integer::<false>(0, 7);
+        dictionary.set_empty::<false>(1);
+        for _ in 0..2 {
+            dictionary.begin_journal();
+            assert_eq!(dictionary.epoch, 2);
+            assert_eq!(dictionary.state(0), EntryState::Assigned);
+            assert_eq!(dictionary.integer(0), 7);
+            assert_eq!(dictionary.state(1), EntryState::Empty);
+            assert_eq!(dictionary.state(2), EntryState::Undefined);
+            dictionary.reset();
+            dictionary.set_integer::<true>(2, 1);
+            dictionary.roll_back();
         }
     }
 }

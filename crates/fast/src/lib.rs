@@ -4,9 +4,11 @@
 //! [`Decoder`] turns bytes into [`Message`]s.
 #![forbid(unsafe_code)]
 
+mod builder;
 pub mod code;
 mod decoder;
 mod dictionary;
+mod encoder;
 mod error;
 mod limits;
 mod message;
@@ -14,8 +16,13 @@ mod program;
 pub mod template;
 mod wire;
 
+pub use builder::{FieldKey, MessageBuilder};
 pub use code::Code;
-pub use decoder::{Decoded, Decoder, DecoderOptions, ResetPolicy, Step, Visitor};
+pub use decoder::{
+    Decoded, Decoder, DecoderOptions, MapBit, PreviousValue, ResetPolicy, Step, TraceEvent,
+    TracedField, TracedPart, Visitor,
+};
+pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
 pub use error::{Description, Error, ErrorKind};
 pub use limits::Limits;
 pub use message::{Entries, FieldHandle, FieldValue, Message, Record};

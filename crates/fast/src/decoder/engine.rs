@@ -1,7 +1,7 @@
 //! Runs a compiled program over bytes.
 
 use super::integer::{Integer, Signed, Unsigned};
-use super::sink::Sink;
+use super::sink::{Sink, TraceStep};
 use crate::dictionary::{Dictionary, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
@@ -62,6 +62,15 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         &self.program.initials[op.initial as usize]
     }
 
+    /// Tells a step to a sink that wants it; nothing is left of this for one that does not.
+    #[inline(always)]
+    fn trace(&mut self, step: TraceStep<'_>) {
+        if S::TRACE {
+            let position = self.reader.position();
+            self.sink.trace(step, position, self.dictionary);
+        }
+    }
+
     /// Decodes one message: presence map, template id, fields. Returns the index of its template
     /// and the base of its record.
     ///
@@ -70,12 +79,16 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         let start = self.reader.position();
         let outside = |kind| Error::new(kind, start);
         let mut map = self.reader.presence_map().map_err(outside)?;
+        self.trace(TraceStep::Map { start, field: None });
+        let id_start = self.reader.position();
         let index = self.template(map.take())?;
         let program = self.program;
         let template = &program.templates[index as usize];
-        if template.reset && self.obey_reset {
+        let reset = template.reset && self.obey_reset;
+        if reset {
             self.dictionary.reset_values();
         }
+        self.trace(TraceStep::Template { start: id_start, template: index, reset });
         let segment = &program.segments[template.segment.index()];
         let base = self.sink.begin_message(index, segment).map_err(outside)?;
         // The template id's bit is taken off a map of one word; a wider one counts it itself.
@@ -114,6 +127,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         let start = self.reader.position();
         let here = |kind| Error::at(kind, FieldRef(field), start);
         let mut map = self.reader.presence_map().map_err(here)?;
+        self.trace(TraceStep::Map { start, field: Some(field) });
         if segment.map_bits <= WORD_BITS {
             self.fields(segment, &mut map, base)?;
             self.reader.finish_map(&map).map_err(here)
@@ -141,6 +155,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         let mut ops = ops.iter();
         while let Some(op) = ops.next() {
             let start = self.reader.position();
+            self.trace(TraceStep::Before(op));
             let outcome: Outcome = match op.code {
                 Code::UIntNone => {
                     let value = self.none::<Unsigned, false>(op);
@@ -302,6 +317,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
             if let Err(kind) = outcome {
                 return Err(Error::at(kind, FieldRef(op.field), start));
             }
+            self.trace(TraceStep::After { op, exponent, count });
         }
         self.sink.presence(presence_at, present);
         *whole_map = bits;

@@ -9,8 +9,10 @@ mod engine;
 mod integer;
 mod sink;
 mod text;
+mod trace;
 mod visitor;
 
+pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
 use crate::dictionary::Dictionary;

@@ -1,13 +1,29 @@
 //! Where decoded values go: the seam between running a program and storing what it yields.
 
-use crate::dictionary::{INLINE_MAX, Word};
+use crate::dictionary::{Dictionary, INLINE_MAX, Word};
 use crate::error::ErrorKind;
 use crate::message::{Store, pair_word};
 use crate::program::{Op, Segment};
 
+/// A step of the engine, for sinks that [trace](Sink::TRACE).
+pub(crate) enum TraceStep<'o> {
+    /// A presence map was read from `start` on, of this group or sequence or of a message.
+    Map { start: usize, field: Option<u32> },
+    /// The template is known; its id was read from `start` on, if it was in the stream.
+    Template { start: usize, template: u32, reset: bool },
+    /// An operation is about to run.
+    Before(&'o Op),
+    /// It has run; `exponent` and `count` are what exponents and lengths hand on.
+    After { op: &'o Op, exponent: i32, count: Option<u64> },
+}
+
 /// Receives values in wire order. `base` is the record the engine is filling, as
 /// [`begin_message`](Sink::begin_message) and [`begin_sequence`](Sink::begin_sequence) placed it.
 pub(crate) trait Sink {
+    /// Whether the engine tells each step; where it does not, the compiler leaves no trace of it.
+    const TRACE: bool = false;
+    /// A step of the engine; `position` is where it stands now.
+    fn trace(&mut self, _step: TraceStep<'_>, _position: usize, _dictionary: &Dictionary) {}
     /// A message or dynamic reference of this segment begins; returns the base of its record.
     fn begin_message(&mut self, template: u32, segment: &Segment) -> Result<usize, ErrorKind>;
     fn end_message(&mut self) {}

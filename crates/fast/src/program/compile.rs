@@ -1,12 +1,14 @@
 //! Lowers a template set to a [`Program`].
 
 use super::Program;
+use super::codes::{whole_code, wire_type};
+use super::entries::{Entries, type_tag};
 use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 use super::op::{Code, Initial, Op, WireType};
 use crate::dictionary::inline_word;
 use crate::template::{
-    EntryKey, Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators,
-    Presence, Sequence, TemplateSet, Value, Width,
+    Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators, Presence,
+    Sequence, TemplateSet, Value, Width,
 };
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -103,98 +105,6 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     };
     program.index_ids();
     Ok(program)
-}
-
-/// The dictionary entries of a template set, by key, with the types that use them.
-#[derive(Default)]
-struct Entries {
-    by_key: HashMap<EntryKey, u32>,
-    /// For each entry the types of the fields that use it.
-    types: Vec<Vec<u8>>,
-}
-
-/// Types that may not share an entry have different tags. 8, 9 and 10 have a text buffer.
-fn type_tag(field_type: &FieldType) -> u8 {
-    let width = |width: Width| (width as u8).trailing_zeros() as u8 - 3;
-    match field_type {
-        FieldType::UInt(w) => width(*w),
-        FieldType::Int(w) => 4 + width(*w),
-        FieldType::Timestamp(_) => 7,
-        FieldType::Ascii => 8,
-        FieldType::Unicode => 9,
-        FieldType::ByteVector => 10,
-        FieldType::Decimal => 11,
-        FieldType::Boolean => 12,
-        FieldType::Enum(_) => 13,
-        FieldType::Set(_) => 14,
-    }
-}
-
-impl Entries {
-    fn of(set: &TemplateSet) -> Self {
-        let mut entries = Self::default();
-        for template in set.templates() {
-            entries.visit(&template.instructions);
-        }
-        entries
-    }
-
-    fn visit(&mut self, instructions: &[Instruction]) {
-        for instruction in instructions {
-            match instruction {
-                Instruction::Field(field) => match &field.operators {
-                    Operators::Whole(operator) => self.add(operator, type_tag(&field.field_type)),
-                    Operators::Parts { exponent, mantissa } => {
-                        self.add(exponent, type_tag(&FieldType::Int(Width::W32)));
-                        self.add(mantissa, type_tag(&FieldType::Int(Width::W64)));
-                    }
-                },
-                Instruction::Group(group) => self.visit(&group.instructions),
-                Instruction::Sequence(sequence) => {
-                    self.add(&sequence.length.operator, type_tag(&FieldType::UInt(Width::W32)));
-                    self.visit(&sequence.instructions);
-                }
-                Instruction::StaticRef(..) | Instruction::DynamicRef(_) => {}
-            }
-        }
-    }
-
-    fn add(&mut self, operator: &Operator, tag: u8) {
-        if !operator.kind.uses_dictionary() {
-            return;
-        }
-        let next = self.types.len() as u32;
-        let index = *self.by_key.entry(operator.entry.clone()).or_insert(next);
-        if index == next {
-            self.types.push(Vec::new());
-        }
-        let types = &mut self.types[index as usize];
-        if !types.contains(&tag) {
-            types.push(tag);
-        }
-    }
-
-    /// The entry of an operator, and whether fields of several types use it.
-    fn entry(&self, operator: &Operator) -> (u32, bool) {
-        match self.by_key.get(&operator.entry) {
-            Some(&index) if operator.kind.uses_dictionary() => {
-                (index, self.types[index as usize].len() > 1)
-            }
-            _ => (0, false),
-        }
-    }
-
-    fn text_buffers(&self) -> Vec<u32> {
-        let mut next = 0;
-        let buffer = |types: &Vec<u8>| {
-            if !types.iter().any(|tag| (8..=10).contains(tag)) {
-                return u32::MAX;
-            }
-            next += 1;
-            next - 1
-        };
-        self.types.iter().map(buffer).collect()
-    }
 }
 
 /// Words of the record under construction.
@@ -672,51 +582,5 @@ fn plain_op(code: Code) -> Op {
         field: 0,
         aux: 0,
         initial: 0,
-    }
-}
-
-fn wire_type(field_type: &FieldType) -> (WireType, Width) {
-    match field_type {
-        FieldType::UInt(width) => (WireType::UInt, *width),
-        FieldType::Int(width) => (WireType::Int, *width),
-        FieldType::Boolean => (WireType::UInt, Width::W8),
-        FieldType::Enum(_) => (WireType::UInt, Width::W32),
-        FieldType::Set(_) => (WireType::UInt, Width::W64),
-        FieldType::Timestamp(_) => (WireType::Int, Width::W64),
-        FieldType::Ascii => (WireType::Ascii, Width::W64),
-        FieldType::Unicode => (WireType::Unicode, Width::W64),
-        FieldType::ByteVector => (WireType::ByteVector, Width::W64),
-        FieldType::Decimal => (WireType::Decimal, Width::W64),
-    }
-}
-
-fn whole_code(op: &Op) -> Code {
-    use OperatorKind as K;
-    match (op.wire, op.operator, op.optional) {
-        (_, K::Constant, false) => Code::Constant,
-        (_, K::Constant, true) => Code::ConstantOptional,
-        (WireType::UInt, K::None, false) => Code::UIntNone,
-        (WireType::UInt, K::None, true) => Code::UIntNoneOptional,
-        (WireType::UInt, K::Default, false) => Code::UIntDefault,
-        (WireType::UInt, K::Default, true) => Code::UIntDefaultOptional,
-        (WireType::UInt, K::Copy, false) => Code::UIntCopy,
-        (WireType::UInt, K::Copy, true) => Code::UIntCopyOptional,
-        (WireType::UInt, K::Increment, false) => Code::UIntIncrement,
-        (WireType::UInt, K::Increment, true) => Code::UIntIncrementOptional,
-        (WireType::UInt, _, false) => Code::UIntDelta,
-        (WireType::UInt, _, true) => Code::UIntDeltaOptional,
-        (WireType::Int, K::None, false) => Code::IntNone,
-        (WireType::Int, K::None, true) => Code::IntNoneOptional,
-        (WireType::Int, K::Delta, false) => Code::IntDelta,
-        (WireType::Int, K::Delta, true) => Code::IntDeltaOptional,
-        (WireType::Int, ..) => Code::Int,
-        (WireType::Ascii, K::None, false) => Code::AsciiNone,
-        (WireType::Ascii, K::None, true) => Code::AsciiNoneOptional,
-        (WireType::Ascii, K::Default, false) => Code::AsciiDefault,
-        (WireType::Ascii, K::Default, true) => Code::AsciiDefaultOptional,
-        (WireType::Ascii, K::Copy, false) => Code::AsciiCopy,
-        (WireType::Ascii, K::Copy, true) => Code::AsciiCopyOptional,
-        (WireType::Decimal, ..) => Code::Decimal,
-        _ => Code::Text,
     }
 }

@@ -8,7 +8,9 @@
 //! Invariants: every `entry` is below [`Program::entry_count`], every slot below the record size of
 //! its segment, every jump inside its segment. Segments form a tree, so running ends.
 
+mod codes;
 mod compile;
+mod entries;
 mod layout;
 mod op;
 

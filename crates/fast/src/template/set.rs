@@ -2,7 +2,7 @@
 
 use super::error::{ErrorList, TemplateErrors};
 use super::limits::ParseLimits;
-use super::model::{Template, TemplateId};
+use super::model::{Location, Name, Template, TemplateId};
 use super::{reader, references};
 use std::collections::HashMap;
 
@@ -79,6 +79,32 @@ impl TemplateSet {
         set
     }
 
+    /// Makes the template with this identifier one that resets dictionaries, and adds an empty
+    /// template `Reset` where the set has none: some feeds send a reset message that their template
+    /// file declares without the attribute, or not at all.
+    #[must_use]
+    pub fn with_reset_template(mut self, id: TemplateId) -> Self {
+        if let Some(template) = self.by_id(id).and_then(|index| self.templates.get_mut(index)) {
+            template.reset = true;
+            return self;
+        }
+        let index = self.templates.len();
+        let name = Name::local("Reset");
+        self.ids.insert(id, index);
+        self.names.entry(name.local.clone()).or_default().push(index);
+        self.bottom_up.push(index);
+        self.templates.push(Template {
+            name,
+            id: Some(id),
+            application_type: None,
+            reset: true,
+            instructions: Vec::new(),
+            attributes: Vec::new(),
+            location: Location::default(),
+        });
+        self
+    }
+
     /// All templates in file order.
     pub fn templates(&self) -> &[Template] {
         &self.templates
@@ -115,7 +141,7 @@ impl TemplateSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::{Instruction, Location, Name};
+    use crate::template::Instruction;
 
     fn template(name: &str, id: Option<u32>, instructions: Vec<Instruction>) -> Template {
         Template {
@@ -146,5 +172,21 @@ mod tests {
         let templates = vec![template("A", Some(1), vec![reference])];
         let errors = TemplateSet::from_templates(templates, &ParseLimits::default()).unwrap_err();
         assert_eq!(errors.errors[0].code, Some(crate::code::Code::D8));
+    }
+
+    #[test]
+    fn a_reset_template_is_marked_or_added() {
+        let set = TemplateSet::from_templates(
+            vec![template("A", Some(1), Vec::new())],
+            &ParseLimits::default(),
+        )
+        .expect("valid");
+        let marked = set.clone().with_reset_template(TemplateId(1));
+        assert_eq!(marked.templates().len(), 1);
+        assert!(marked.templates()[0].reset);
+        let added = set.with_reset_template(TemplateId(120));
+        assert_eq!(added.by_id(TemplateId(120)), Some(1));
+        assert!(added.template(TemplateId(120)).is_some_and(|template| template.reset));
+        assert!(!added.templates()[0].reset);
     }
 }

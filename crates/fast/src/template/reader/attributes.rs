@@ -52,20 +52,21 @@ impl Reader<'_> {
         ns == self.root_ns || is_fast_namespace(ns)
     }
 
-    /// Keeps the attributes that are not among `known`.
+    /// Keeps the attributes that are not among `known` and were not kept before.
     pub(super) fn unknown_attributes(
         &mut self,
         node: Node<'_>,
         known: &[&str],
         kept: &mut Vec<Attribute>,
     ) {
+        let outer = kept.len();
         for attribute in node.attributes() {
             let ns = attribute.namespace().unwrap_or_default();
             if known.contains(&attribute.name()) && self.is_own(Some(ns)) {
                 continue;
             }
             let name = self.name(ns, attribute.name(), node);
-            if kept.iter().any(|other| other.name == name) {
+            if kept.iter().take(outer).any(|other| other.name == name) {
                 continue;
             }
             if self.take_text(ATTRIBUTE_BYTES + attribute.value().len(), node) {
@@ -77,7 +78,7 @@ impl Reader<'_> {
     /// Reads `presence`; `None` where it is not given.
     pub(super) fn presence(&mut self, node: Node<'_>) -> Option<Presence> {
         let text = self.attribute(node, "presence")?;
-        match text.trim() {
+        match text.trim().to_ascii_lowercase().as_str() {
             "mandatory" => Some(Presence::Mandatory),
             "optional" => Some(Presence::Optional),
             _ => {

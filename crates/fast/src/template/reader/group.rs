@@ -129,6 +129,7 @@ impl Reader<'_> {
 
     fn sequence<'s>(&mut self, layers: &Layers<'s>, header: Header, scope: &Scope<'s>) -> Sequence {
         self.check_uses(layers);
+        let outer = scope;
         let scope = self.inside(layers, scope);
         let application_type = self.type_reference(layers.inner(), &scope);
         let expanding = [scope.expanding, &layers.defines].concat();
@@ -137,7 +138,13 @@ impl Reader<'_> {
             expanding: &expanding,
             ..scope
         };
-        let length = self.length(layers.inner(), &header, &body);
+        // The length stands before the entries: it uses the map and the dictionary around them.
+        let around = Scope {
+            dictionary: outer.dictionary,
+            application_type: outer.application_type,
+            ..body
+        };
+        let length = self.length(layers.inner(), &header, &around);
         let instructions = self.instructions(layers.inner(), &body);
         Sequence {
             name: header.name,
@@ -229,7 +236,7 @@ fn is_known(kind: &str) -> bool {
 mod tests {
     use super::super::testkit::{body, body_codes, codes, set};
     use super::*;
-    use crate::template::model::{OperatorKind, Presence};
+    use crate::template::model::{Dictionary, OperatorKind, Presence};
 
     fn sequence(xml: &str) -> Sequence {
         match body(xml).instructions.into_iter().next() {
@@ -255,6 +262,17 @@ mod tests {
         assert_eq!(unnamed.operator.entry.part, Part::Length);
 
         assert_eq!(body_codes("<sequence name='s'><length/><length/></sequence>"), ["S1"]);
+    }
+
+    #[test]
+    fn a_length_uses_the_dictionary_around_its_sequence_unless_it_names_one() {
+        let xml = "<sequence name='s' dictionary='d'><length name='n'><copy/></length>
+                   <int8 name='a'><copy/></int8></sequence>";
+        let inherited = sequence(xml);
+        assert_eq!(inherited.length.operator.entry.dictionary, Dictionary::Global);
+        let own = "<sequence name='s'><length name='n' dictionary='d'><copy/></length></sequence>";
+        let own = sequence(own).length.operator.entry.dictionary;
+        assert_eq!(own, Dictionary::Named("d".into()));
     }
 
     #[test]

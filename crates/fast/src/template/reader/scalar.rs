@@ -69,8 +69,9 @@ impl Reader<'_> {
 
     fn charset(&mut self, node: Node<'_>) -> FieldType {
         match self.attribute(node, "charset").map(str::trim) {
-            None | Some("ascii") => FieldType::Ascii,
-            Some("unicode") => FieldType::Unicode,
+            None => FieldType::Ascii,
+            Some(text) if text.eq_ignore_ascii_case("ascii") => FieldType::Ascii,
+            Some(text) if text.eq_ignore_ascii_case("unicode") => FieldType::Unicode,
             Some(other) => {
                 let message = format!("charset {} is unknown", quote(other));
                 self.error(Code::S1, node, message, "write charset=\"ascii\" or \"unicode\"");

@@ -113,7 +113,7 @@ impl Reader<'_> {
     }
 
     fn template_id(&mut self, node: Node<'_>) -> Option<TemplateId> {
-        let text = self.attribute(node, "id")?;
+        let text = self.attribute(node, "id").filter(|text| !text.trim().is_empty())?;
         match text.trim().parse() {
             Ok(id) => Some(TemplateId(id)),
             Err(_) => {

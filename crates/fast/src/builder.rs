@@ -1,0 +1,451 @@
+//! Builds messages field by field, for an encoder.
+
+mod required;
+mod scalar;
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::message::{FieldHandle, Message, pair_word};
+use crate::program::{FieldLayout, FieldRef, Program, SegmentRef, Storage};
+use crate::template::{Decimal, FieldType, TemplateId};
+use required::{Required, is_required};
+use scalar::{Scalar, integer_of};
+use std::sync::Arc;
+
+/// Names a field of the record being filled: an index, a [`FieldHandle`], or a name.
+///
+/// An index is the one of [`Record::value`](crate::Record::value). A handle is found once by
+/// [`Program::handle`]; it belongs to a segment and names nothing in another. A name costs a search
+/// at each use and means the first field of that name.
+pub trait FieldKey {
+    /// The index of the field among the fields of `segment`.
+    fn index_in(&self, program: &Program, segment: SegmentRef) -> Option<usize>;
+}
+
+impl FieldKey for usize {
+    fn index_in(&self, program: &Program, segment: SegmentRef) -> Option<usize> {
+        (*self < program.fields_of(segment).len()).then_some(*self)
+    }
+}
+
+impl FieldKey for FieldHandle {
+    fn index_in(&self, program: &Program, segment: SegmentRef) -> Option<usize> {
+        (self.segment == segment).then_some(self.index)?.index_in(program, segment)
+    }
+}
+
+impl FieldKey for &str {
+    fn index_in(&self, program: &Program, segment: SegmentRef) -> Option<usize> {
+        program.fields_of(segment).iter().position(|field| &*field.name.local == *self)
+    }
+}
+
+/// A record or sequence that was begun and not ended.
+#[derive(Clone, Copy, Debug)]
+enum Frame {
+    Record { segment: SegmentRef, base: usize },
+    Sequence { field: FieldRef, segment: SegmentRef, first: usize, count: u32, begun: u32 },
+}
+
+/// Builds messages of one program, one after the other, without allocating once it is warm.
+///
+/// [`begin`](Self::begin) a template, set its fields in any order, and [`finish`](Self::finish).
+/// Groups, sequences, their entries and dynamic references are begun, filled and
+/// [`end`](Self::end)ed; the setters always mean the one begun last. The number of entries is given
+/// when a sequence begins, because entries lie one behind the other. Optional fields are absent
+/// unless set, constants have their value without being set, and a field set again has the new
+/// value. A call that fails changes nothing.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tickwire_fast::{Encoder, MessageBuilder, Program, TemplateId, TemplateSet};
+///
+/// let set = TemplateSet::parse(
+///     r#"<templates><template name="Quote" id="1">
+///          <uInt32 name="Price"><delta/></uInt32>
+///          <sequence name="Sizes"><uInt32 name="Size"/></sequence>
+///        </template></templates>"#,
+/// )?;
+/// let program = Arc::new(Program::compile(set)?);
+/// let mut builder = MessageBuilder::new(program.clone());
+/// builder.begin_id(TemplateId(1))?;
+/// builder.set_u64("Price", 13331)?;
+/// builder.begin_sequence("Sizes", 1)?;
+/// builder.begin_entry()?;
+/// builder.set_u64("Size", 5)?;
+/// builder.end()?;
+/// builder.end()?;
+/// let message = builder.finish()?;
+///
+/// let mut bytes = Vec::new();
+/// Encoder::new(program).encode(message, &mut bytes)?;
+/// assert_eq!(bytes, [0xc0, 0x81, 0x00, 0x68, 0x93, 0x81, 0x85]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct MessageBuilder {
+    program: Arc<Program>,
+    limits: Limits,
+    message: Message,
+    frames: Vec<Frame>,
+    entries_left: u32,
+    required: Required,
+}
+
+impl MessageBuilder {
+    /// A builder with the default limits.
+    pub fn new(program: Arc<Program>) -> Self {
+        Self::with_limits(program, Limits::default())
+    }
+
+    /// A builder with these limits.
+    pub fn with_limits(program: Arc<Program>, limits: Limits) -> Self {
+        Self {
+            message: Message::new(program.clone()),
+            required: Required::of(&program),
+            frames: Vec::new(),
+            entries_left: 0,
+            limits,
+            program,
+        }
+    }
+
+    /// The program whose messages this builds.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Begins a message of the template at `template` in the program; whatever was begun before is
+    /// dropped.
+    ///
+    /// # Errors
+    /// D9 if there is no such template; [`ErrorKind::MissingValue`] if the program leaves fields out.
+    pub fn begin(&mut self, template: usize) -> Result<(), Error> {
+        self.frames.clear();
+        self.message.store.clear();
+        self.entries_left = self.limits.entries_total_max;
+        if !self.program.complete {
+            return Err(outside(ErrorKind::MissingValue));
+        }
+        let (segment, base) = self.reserve_template(template).map_err(outside)?;
+        self.message.set_template(template as u32);
+        self.frames.push(Frame::Record { segment, base });
+        Ok(())
+    }
+
+    /// Begins a message of the template with this id.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_id(&mut self, id: TemplateId) -> Result<(), Error> {
+        match self.program.template_index(id) {
+            Some(template) => self.begin(template),
+            None => {
+                self.frames.clear();
+                Err(outside(ErrorKind::UnknownTemplate).with_detail(id.0))
+            }
+        }
+    }
+
+    /// Sets an integer, boolean, enum or set by its unsigned value.
+    ///
+    /// # Errors
+    /// D1 if there is no such field here or it is of another type, D2 if the value is outside the
+    /// field's type.
+    pub fn set_u64(&mut self, key: impl FieldKey, value: u64) -> Result<(), Error> {
+        self.set_integer(key, i128::from(value))
+    }
+
+    /// Sets an integer, boolean, enum, set or timestamp by its signed value.
+    ///
+    /// # Errors
+    /// As [`set_u64`](Self::set_u64).
+    pub fn set_i64(&mut self, key: impl FieldKey, value: i64) -> Result<(), Error> {
+        self.set_integer(key, i128::from(value))
+    }
+
+    /// Sets a decimal; exponent and mantissa are kept as given.
+    ///
+    /// # Errors
+    /// D1 if there is no such field here or it is of another type, R1 for an exponent outside -63
+    /// to 63.
+    pub fn set_decimal(&mut self, key: impl FieldKey, value: Decimal) -> Result<(), Error> {
+        self.set(key, |field| match field.field_type {
+            Some(FieldType::Decimal) if (-63..=63).contains(&value.exponent) => {
+                Ok(Scalar::Decimal(value))
+            }
+            Some(FieldType::Decimal) => Err(ErrorKind::DecimalRange),
+            _ => Err(ErrorKind::ApplicationType),
+        })
+    }
+
+    /// Sets a string or byte vector.
+    ///
+    /// # Errors
+    /// D1 if there is no such field here or it is of another type, R2 for a unicode string that is
+    /// not UTF-8, R3 for an ascii string with other characters, and the limit on strings.
+    pub fn set_bytes(&mut self, key: impl FieldKey, value: &[u8]) -> Result<(), Error> {
+        let string_max = self.limits.string_max as usize;
+        self.set(key, |field| match field.field_type {
+            Some(FieldType::Ascii) if !value.is_ascii() => Err(ErrorKind::NotAscii),
+            Some(FieldType::Unicode) if std::str::from_utf8(value).is_err() => {
+                Err(ErrorKind::InvalidUtf8)
+            }
+            Some(FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector) => {
+                match value.len() > string_max {
+                    true => Err(ErrorKind::StringTooLong),
+                    false => Ok(Scalar::Bytes(value)),
+                }
+            }
+            _ => Err(ErrorKind::ApplicationType),
+        })
+    }
+
+    /// Sets a string, or a byte vector to the bytes of a string.
+    ///
+    /// # Errors
+    /// As [`set_bytes`](Self::set_bytes).
+    pub fn set_str(&mut self, key: impl FieldKey, value: &str) -> Result<(), Error> {
+        self.set_bytes(key, value.as_bytes())
+    }
+
+    /// Makes an optional constant present.
+    ///
+    /// # Errors
+    /// D1 if there is no such field here or it is not a constant.
+    pub fn set_constant(&mut self, key: impl FieldKey) -> Result<(), Error> {
+        let (field, base) = self.field(key)?;
+        match self.program.field(field).storage {
+            Storage::Constant(_) | Storage::OptionalConstant(_) => {
+                self.mark(field, base, true);
+                Ok(())
+            }
+            _ => Err(Error::at(ErrorKind::ApplicationType, field, 0)),
+        }
+    }
+
+    /// Makes an optional field, group or sequence absent again.
+    ///
+    /// # Errors
+    /// D1 if there is no such field here, [`ErrorKind::MissingValue`] if it is mandatory.
+    pub fn clear(&mut self, key: impl FieldKey) -> Result<(), Error> {
+        let (field, base) = self.field(key)?;
+        if !self.program.field(field).optional {
+            return Err(Error::at(ErrorKind::MissingValue, field, 0));
+        }
+        self.mark(field, base, false);
+        Ok(())
+    }
+
+    /// Begins a group. Mandatory groups must be begun and ended too.
+    ///
+    /// # Errors
+    /// D1 if there is no such group here.
+    pub fn begin_group(&mut self, key: impl FieldKey) -> Result<(), Error> {
+        let (field, base) = self.field(key)?;
+        let Storage::Group(segment) = self.program.field(field).storage else {
+            return Err(Error::at(ErrorKind::ApplicationType, field, 0));
+        };
+        self.mark(field, base, true);
+        self.begin_record(segment, base);
+        Ok(())
+    }
+
+    /// Begins a sequence of `count` entries, each to be begun with [`begin_entry`](Self::begin_entry).
+    ///
+    /// # Errors
+    /// D1 if there is no such sequence here, and the limits on entries and memory.
+    pub fn begin_sequence(&mut self, key: impl FieldKey, count: usize) -> Result<(), Error> {
+        let (field, base) = self.field(key)?;
+        let here = |kind| Error::at(kind, field, 0);
+        let Storage::Sequence { slot, segment } = self.program.field(field).storage else {
+            return Err(here(ErrorKind::ApplicationType));
+        };
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        if count > self.limits.entries_max || count > self.entries_left {
+            return Err(here(ErrorKind::TooManyEntries).with_detail(count));
+        }
+        let words = self.program.segment(segment).record_words as usize;
+        let total = words.checked_mul(count as usize).ok_or(here(ErrorKind::MessageTooLarge))?;
+        let first = self.reserve(total).map_err(here)?;
+        self.entries_left -= count;
+        self.message.store.words[base + slot as usize] = pair_word(count, first as u32);
+        self.mark(field, base, true);
+        self.frames.push(Frame::Sequence { field, segment, first, count, begun: 0 });
+        Ok(())
+    }
+
+    /// Begins the next entry of the sequence begun last.
+    ///
+    /// # Errors
+    /// D1 outside a sequence, [`ErrorKind::TooManyEntries`] for more than it was begun with.
+    pub fn begin_entry(&mut self) -> Result<(), Error> {
+        let Some(Frame::Sequence { field, segment, first, count, begun }) = self.frames.last_mut()
+        else {
+            return Err(outside(ErrorKind::ApplicationType));
+        };
+        if begun == count {
+            return Err(Error::at(ErrorKind::TooManyEntries, *field, 0).with_detail(*count));
+        }
+        let words = self.program.segment(*segment).record_words as usize;
+        let (segment, base) = (*segment, *first + *begun as usize * words);
+        *begun += 1;
+        self.begin_record(segment, base);
+        Ok(())
+    }
+
+    /// Begins what a dynamic template reference refers to: a message of the template at `template`
+    /// in the program. Its fields are named `#dyn`.
+    ///
+    /// # Errors
+    /// D1 if there is no such reference here, D9 if there is no such template or it has no id.
+    pub fn begin_dynamic(&mut self, key: impl FieldKey, template: usize) -> Result<(), Error> {
+        let (field, base) = self.field(key)?;
+        let here = |kind| Error::at(kind, field, 0);
+        let Storage::Dynamic(slot) = self.program.field(field).storage else {
+            return Err(here(ErrorKind::ApplicationType));
+        };
+        if self.program.templates().get(template).is_none_or(|template| template.id.is_none()) {
+            return Err(here(ErrorKind::UnknownTemplate));
+        }
+        let (segment, place) = self.reserve_template(template).map_err(here)?;
+        self.message.store.words[base + slot as usize] = pair_word(template as u32, place as u32);
+        self.mark(field, base, true);
+        self.frames.push(Frame::Record { segment, base: place });
+        Ok(())
+    }
+
+    /// Ends the group, sequence, entry or dynamic reference begun last.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingValue`] with the mandatory field that is not set, or with the sequence
+    /// that has fewer entries than it was begun with; D1 if nothing but the message is begun.
+    pub fn end(&mut self) -> Result<(), Error> {
+        if self.frames.len() < 2 {
+            return Err(outside(ErrorKind::ApplicationType));
+        }
+        self.check_last()?;
+        self.frames.pop();
+        Ok(())
+    }
+
+    /// Ends the message. It is good until the next is begun.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingValue`] with the mandatory field that is not set; D1 if no message is
+    /// begun, or something in it is not ended.
+    pub fn finish(&mut self) -> Result<&Message, Error> {
+        if self.frames.len() != 1 {
+            return Err(outside(ErrorKind::ApplicationType));
+        }
+        self.check_last()?;
+        self.frames.clear();
+        Ok(&self.message)
+    }
+
+    fn check_last(&self) -> Result<(), Error> {
+        match self.frames.last() {
+            Some(Frame::Sequence { field, count, begun, .. }) if begun < count => {
+                Err(Error::at(ErrorKind::MissingValue, *field, 0).with_detail(*begun))
+            }
+            Some(Frame::Record { segment, base }) => self.check_record(*segment, *base),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_record(&self, segment: SegmentRef, base: usize) -> Result<(), Error> {
+        let at = base + self.program.segment(segment).presence_at as usize;
+        let masks = self.required.masks(segment);
+        let words = &self.message.store.words[at..at + masks.len()];
+        let missing = |(word, mask): (&[u8; 8], &u64)| u64::from_le_bytes(*word) & mask != *mask;
+        if !words.iter().zip(masks).any(missing) {
+            return Ok(());
+        }
+        let is_missing = |field: &FieldLayout| {
+            let word = u64::from_le_bytes(words[field.presence.0 as usize]);
+            is_required(field) && word >> field.presence.1 & 1 == 0
+        };
+        let index = self.program.fields_of(segment).iter().position(is_missing).unwrap_or_default();
+        let field = self.program.field_ref(FieldHandle { segment, index });
+        Err(Error::at(ErrorKind::MissingValue, field, 0))
+    }
+
+    /// The field of a key in the record begun last, and the base of that record.
+    fn field(&self, key: impl FieldKey) -> Result<(FieldRef, usize), Error> {
+        let Some(&Frame::Record { segment, base }) = self.frames.last() else {
+            return Err(outside(ErrorKind::ApplicationType));
+        };
+        let index = key
+            .index_in(&self.program, segment)
+            .filter(|&index| index < self.program.fields_of(segment).len())
+            .ok_or(outside(ErrorKind::ApplicationType))?;
+        Ok((self.program.field_ref(FieldHandle { segment, index }), base))
+    }
+
+    fn set_integer(&mut self, key: impl FieldKey, value: i128) -> Result<(), Error> {
+        self.set(key, |field| match &field.field_type {
+            Some(field_type) => integer_of(field_type, value).map(Scalar::Integer),
+            None => Err(ErrorKind::ApplicationType),
+        })
+    }
+
+    /// Sets a scalar field to what `convert` makes of the value for it.
+    fn set<'v>(
+        &mut self,
+        key: impl FieldKey,
+        convert: impl FnOnce(&FieldLayout) -> Result<Scalar<'v>, ErrorKind>,
+    ) -> Result<(), Error> {
+        let (field, base) = self.field(key)?;
+        let layout = self.program.field(field);
+        let store = &mut self.message.store;
+        let bytes_max = self.limits.message_bytes_max;
+        let outcome = convert(layout).and_then(|value| match &layout.storage {
+            Storage::Slot(slot) => value.store(store, base + *slot as usize, bytes_max),
+            Storage::Constant(constant) | Storage::OptionalConstant(constant) => {
+                value.check_constant(constant)
+            }
+            _ => Err(ErrorKind::ApplicationType),
+        });
+        outcome.map_err(|kind| Error::at(kind, field, 0))?;
+        self.mark(field, base, true);
+        Ok(())
+    }
+
+    /// Sets or clears a field's presence bit.
+    fn mark(&mut self, field: FieldRef, base: usize, present: bool) {
+        let layout = self.program.field(field);
+        let (word, bit) = layout.presence;
+        let at = base + (self.program.segment(layout.segment).presence_at + word) as usize;
+        let word = &mut self.message.store.words[at];
+        let others = u64::from_le_bytes(*word) & !(1 << bit);
+        *word = (others | u64::from(present) << bit).to_le_bytes();
+    }
+
+    /// Begins a record at `base`: every field is absent.
+    fn begin_record(&mut self, segment: SegmentRef, base: usize) {
+        let at = base + self.program.segment(segment).presence_at as usize;
+        let len = self.required.masks(segment).len();
+        self.message.store.words[at..at + len].fill([0; 8]);
+        self.frames.push(Frame::Record { segment, base });
+    }
+
+    /// Makes room for the record of a template.
+    fn reserve_template(&mut self, template: usize) -> Result<(SegmentRef, usize), ErrorKind> {
+        let layout = self.program.templates().get(template).ok_or(ErrorKind::UnknownTemplate)?;
+        let segment = layout.segment;
+        let base = self.reserve(self.program.segment(segment).record_words as usize)?;
+        Ok((segment, base))
+    }
+
+    /// Makes room for words, all zero.
+    fn reserve(&mut self, words: usize) -> Result<usize, ErrorKind> {
+        let first = self.message.store.reserve(words, self.limits.message_bytes_max)?;
+        self.message.store.words[first..first + words].fill([0; 8]);
+        Ok(first)
+    }
+}
+
+/// A misuse or an error of the message as a whole.
+fn outside(kind: ErrorKind) -> Error {
+    Error::new(kind, 0)
+}

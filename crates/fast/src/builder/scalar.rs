@@ -1,0 +1,70 @@
+//! Values of scalar fields on their way into a message.
+
+use crate::error::ErrorKind;
+use crate::message::Store;
+use crate::template::{Decimal, FieldType, Value, Width};
+
+/// A value as it is stored.
+#[derive(Clone, Copy)]
+pub(super) enum Scalar<'v> {
+    /// Two's complement.
+    Integer(u64),
+    Decimal(Decimal),
+    Bytes(&'v [u8]),
+}
+
+impl Scalar<'_> {
+    /// Writes the value to its place in a message.
+    pub(super) fn store(
+        self,
+        store: &mut Store,
+        at: usize,
+        bytes_max: usize,
+    ) -> Result<(), ErrorKind> {
+        match self {
+            Self::Integer(value) => store.words[at] = value.to_le_bytes(),
+            Self::Decimal(value) => {
+                store.words[at] = value.mantissa.to_le_bytes();
+                store.words[at + 1] = i64::from(value.exponent).to_le_bytes();
+            }
+            Self::Bytes(bytes) => store.set_bytes(at, bytes, bytes_max)?,
+        }
+        Ok(())
+    }
+
+    /// A constant can only be set to its own value.
+    pub(super) fn check_constant(&self, constant: &Value) -> Result<(), ErrorKind> {
+        let same = match (self, constant) {
+            (Self::Integer(value), Value::UInt(constant)) => value == constant,
+            (Self::Integer(value), Value::Int(constant)) => *value as i64 == *constant,
+            (Self::Decimal(value), Value::Decimal(constant)) => value == constant,
+            (Self::Bytes(value), Value::Bytes(constant)) => **value == **constant,
+            _ => false,
+        };
+        if same { Ok(()) } else { Err(ErrorKind::ApplicationType) }
+    }
+}
+
+/// The word of an integer for a field of this type, if it is in range.
+pub(super) fn integer_of(field_type: &FieldType, value: i128) -> Result<u64, ErrorKind> {
+    let unsigned = |width: Width| {
+        let value = u64::try_from(value).ok()?;
+        (value <= u64::MAX >> (64 - width as u32)).then_some(value)
+    };
+    let signed = |width: Width| {
+        let limit = 1i128 << (width as u32 - 1);
+        (-limit..limit).contains(&value).then_some(value as i64 as u64)
+    };
+    let word = match field_type {
+        FieldType::UInt(width) => unsigned(*width),
+        FieldType::Boolean => unsigned(Width::W8),
+        FieldType::Enum(_) => unsigned(Width::W32),
+        FieldType::Set(_) => unsigned(Width::W64),
+        FieldType::Int(width) => signed(*width),
+        FieldType::Timestamp(_) => signed(Width::W64),
+        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector | FieldType::Decimal => {
+            return Err(ErrorKind::ApplicationType);
+        }
+    };
+    word.ok_or(ErrorKind::IntegerRange)
+}

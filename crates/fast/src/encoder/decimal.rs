@@ -1,0 +1,122 @@
+//! Decimals with one operator for exponent and mantissa together.
+
+use super::engine::Engine;
+use super::writer::{self, MapWriter};
+use crate::dictionary::EntryState;
+use crate::error::ErrorKind;
+use crate::program::Op;
+use crate::template::{Decimal, OperatorKind};
+
+/// Checks an exponent (R1).
+#[inline]
+pub(super) fn check_exponent(exponent: i32) -> Result<(), ErrorKind> {
+    match exponent {
+        -63..=63 => Ok(()),
+        _ => Err(ErrorKind::DecimalRange),
+    }
+}
+
+impl Engine<'_> {
+    /// A decimal by its operator and presence. Exponent and mantissa are kept as given.
+    ///
+    /// Spec: FAST 1.1 §6.3, §10.6.4.
+    pub(super) fn scaled(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        value: Option<Decimal>,
+    ) -> Result<(), ErrorKind> {
+        if let Some(value) = value {
+            check_exponent(value.exponent)?;
+        }
+        match op.operator {
+            OperatorKind::None => self.scaled_on_wire(op, value),
+            OperatorKind::Delta => self.scaled_delta(op, value),
+            OperatorKind::Copy => self.scaled_copy(op, map, value),
+            _ => {
+                let initial = self.scaled_initial(op);
+                let follows = value == initial && (op.optional || initial.is_some());
+                map.push(self.out, !follows);
+                if follows {
+                    return Ok(());
+                }
+                self.scaled_on_wire(op, value)
+            }
+        }
+    }
+
+    fn scaled_on_wire(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), ErrorKind> {
+        let Some(Decimal { mantissa, exponent }) = value else { return self.absent_delta(op) };
+        match op.optional {
+            true => writer::signed_nullable(self.out, Some(i64::from(exponent))),
+            false => writer::signed(self.out, i64::from(exponent)),
+        }
+        writer::signed(self.out, mantissa);
+        Ok(())
+    }
+
+    fn scaled_initial(&self, op: &Op) -> Option<Decimal> {
+        let initial = self.initial(op);
+        initial
+            .given
+            .then_some(Decimal { mantissa: initial.word as i64, exponent: initial.exponent })
+    }
+
+    fn previous_scaled(&self, op: &Op) -> Decimal {
+        let (mantissa, exponent) = self.dictionary.decimal(op.entry);
+        Decimal { mantissa, exponent }
+    }
+
+    fn set_scaled(&mut self, op: &Op, value: Option<Decimal>) {
+        match value {
+            Some(Decimal { mantissa, exponent }) => {
+                self.dictionary.set_decimal::<true>(op.entry, mantissa, exponent);
+            }
+            None => self.dictionary.set_empty::<true>(op.entry),
+        }
+    }
+
+    fn scaled_copy(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        value: Option<Decimal>,
+    ) -> Result<(), ErrorKind> {
+        let follows = !self.take_replace() && self.scaled_follows(op, value);
+        map.push(self.out, !follows);
+        if !follows {
+            self.scaled_on_wire(op, value)?;
+        }
+        self.set_scaled(op, value);
+        Ok(())
+    }
+
+    /// Whether a decoder comes to `value` without anything in the stream.
+    fn scaled_follows(&self, op: &Op, value: Option<Decimal>) -> bool {
+        let state = self.dictionary.state(op.entry);
+        if state == EntryState::Assigned {
+            return value == Some(self.previous_scaled(op));
+        }
+        let initial = self.scaled_initial(op).filter(|_| state == EntryState::Undefined);
+        value == initial && (op.optional || initial.is_some())
+    }
+
+    fn scaled_delta(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), ErrorKind> {
+        let Some(Decimal { mantissa, exponent }) = value else { return self.absent_delta(op) };
+        let base = match self.dictionary.state(op.entry) {
+            EntryState::Assigned => self.previous_scaled(op),
+            EntryState::Undefined => {
+                self.scaled_initial(op).unwrap_or(Decimal { mantissa: 0, exponent: 0 })
+            }
+            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+        };
+        let delta = i128::from(exponent) - i128::from(base.exponent);
+        match op.optional {
+            true => writer::delta_nullable(self.out, delta),
+            false => writer::delta(self.out, delta),
+        }
+        writer::delta(self.out, i128::from(mantissa) - i128::from(base.mantissa));
+        self.set_scaled(op, value);
+        Ok(())
+    }
+}

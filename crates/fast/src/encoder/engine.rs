@@ -1,0 +1,272 @@
+//! Runs a compiled program over a message.
+
+use super::decimal::check_exponent;
+use super::integer::{Signed, Unsigned};
+use super::writer::{self, MapWriter};
+use crate::dictionary::{Dictionary, EntryState};
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::message::{Store, pair_of};
+use crate::program::{Code, FieldRef, Initial, Op, Program, Segment};
+use crate::template::{Decimal, OperatorKind};
+
+/// One run of a program over one message.
+///
+/// The values are those of a message of the same program: slots and places are right, and every
+/// presence word is written. Everything the run changes in the dictionaries is journalled.
+pub(super) struct Engine<'e> {
+    pub(super) program: &'e Program,
+    pub(super) store: &'e Store,
+    pub(super) dictionary: &'e mut Dictionary,
+    pub(super) out: &'e mut Vec<u8>,
+    pub(super) limits: &'e Limits,
+    pub(super) obey_reset: bool,
+    pub(super) entries_left: u32,
+    pub(super) nesting: u32,
+    /// The next operation, a copy or an increment, has to write its value: its entry holds a value
+    /// of another type.
+    pub(super) replace: bool,
+}
+
+/// What a field's code did with it.
+type Outcome = Result<(), ErrorKind>;
+
+/// An error of the message as a whole. Its offset is 0: what failed to be encoded is not there.
+fn outside(kind: ErrorKind) -> Error {
+    Error::new(kind, 0)
+}
+
+impl<'e> Engine<'e> {
+    #[inline(always)]
+    pub(super) fn initial(&self, op: &Op) -> &'e Initial {
+        let program = self.program;
+        &program.initials[op.initial as usize]
+    }
+
+    /// Whether the operation must not rely on the previous value; true once after its check.
+    #[inline(always)]
+    pub(super) fn take_replace(&mut self) -> bool {
+        std::mem::take(&mut self.replace)
+    }
+
+    /// Encodes one message: presence map, template id, fields.
+    ///
+    /// Spec: FAST 1.1 §10.3.
+    pub(super) fn message(&mut self, index: u32, base: usize) -> Result<(), Error> {
+        let program = self.program;
+        let template = &program.templates[index as usize];
+        let Some(id) = template.id else { return Err(outside(ErrorKind::UnknownTemplate)) };
+        let segment = &program.segments[template.segment.index()];
+        let mut map = MapWriter::begin(self.out, segment.map_bits + 1);
+        let known = self.dictionary.last_template() == Some(index);
+        map.push(self.out, !known);
+        if !known {
+            writer::unsigned(self.out, u64::from(id.0));
+            self.dictionary.set_last_template(index);
+        }
+        if template.reset && self.obey_reset {
+            self.dictionary.reset_values();
+        }
+        self.fields(segment, &mut map, base)?;
+        map.finish(self.out);
+        Ok(())
+    }
+
+    /// A group or sequence entry: its presence map, if it has one, and its fields.
+    fn segment(&mut self, segment: &'e Segment, base: usize) -> Result<(), Error> {
+        if !segment.has_map() {
+            return self.fields(segment, &mut MapWriter::default(), base);
+        }
+        let mut map = MapWriter::begin(self.out, segment.map_bits);
+        self.fields(segment, &mut map, base)?;
+        map.finish(self.out);
+        Ok(())
+    }
+
+    fn fields(
+        &mut self,
+        segment: &'e Segment,
+        map: &mut MapWriter,
+        base: usize,
+    ) -> Result<(), Error> {
+        let program = self.program;
+        let ops = &program.code[segment.ops.start as usize..segment.ops.end as usize];
+        let mut presence_at = base + segment.presence_at as usize;
+        let mut present = self.word(presence_at);
+        let mut pc = 0;
+        while let Some(op) = ops.get(pc) {
+            pc += 1;
+            let is_present = present >> op.bit & 1 != 0;
+            let at = base + op.slot as usize;
+            let integer = || is_present.then(|| self.word(at));
+            let outcome: Outcome = match op.code {
+                Code::UIntNone | Code::UIntNoneOptional => {
+                    let value = integer();
+                    self.none::<Unsigned>(op, value)
+                }
+                Code::UIntDefault | Code::UIntDefaultOptional => {
+                    let value = integer();
+                    self.default::<Unsigned>(op, map, value)
+                }
+                Code::UIntCopy | Code::UIntCopyOptional => {
+                    let value = integer();
+                    self.copy::<Unsigned>(op, map, value)
+                }
+                Code::UIntIncrement | Code::UIntIncrementOptional => {
+                    let value = integer();
+                    self.increment::<Unsigned>(op, map, value)
+                }
+                Code::UIntDelta | Code::UIntDeltaOptional => {
+                    let value = integer();
+                    self.delta::<Unsigned>(op, value)
+                }
+                Code::IntNone | Code::IntNoneOptional => {
+                    let value = integer();
+                    self.none::<Signed>(op, value)
+                }
+                Code::IntDelta | Code::IntDeltaOptional => {
+                    let value = integer();
+                    self.delta::<Signed>(op, value)
+                }
+                Code::Int => {
+                    let value = integer();
+                    self.any::<Signed>(op, map, value, ErrorKind::ApplicationType)
+                }
+                Code::AsciiDefault | Code::AsciiDefaultOptional => {
+                    self.text_default(op, map, is_present.then_some(at))
+                }
+                Code::AsciiCopy | Code::AsciiCopyOptional => {
+                    self.text_following(op, map, is_present.then_some(at))
+                }
+                Code::AsciiNone | Code::AsciiNoneOptional | Code::Text => {
+                    self.text(op, map, is_present.then_some(at))
+                }
+                Code::Decimal => {
+                    let value = is_present.then(|| self.decimal_at(at));
+                    self.scaled(op, map, value)
+                }
+                Code::ExponentDefault | Code::ExponentDefaultOptional | Code::Exponent => {
+                    if !is_present {
+                        pc += op.aux as usize;
+                    }
+                    self.exponent(op, map, is_present.then(|| self.decimal_at(at).exponent))
+                }
+                Code::MantissaDelta => self.delta::<Signed>(op, Some(self.word(at))),
+                Code::Mantissa => {
+                    let value = Some(self.word(at));
+                    self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable)
+                }
+                Code::Constant => Ok(()),
+                Code::ConstantOptional => self.constant(op, map, is_present),
+                Code::LengthNone | Code::Length => {
+                    let count = is_present.then(|| u64::from(pair_of(self.store.words[at]).0));
+                    self.any::<Unsigned>(op, map, count, ErrorKind::ApplicationType)
+                }
+                Code::Sequence if is_present => {
+                    self.sequence(op, at)?;
+                    Ok(())
+                }
+                Code::Sequence => Ok(()),
+                Code::Group if !is_present => Err(ErrorKind::MissingValue),
+                Code::Group => {
+                    self.group(op, base)?;
+                    Ok(())
+                }
+                Code::GroupOptional => {
+                    map.push(self.out, is_present);
+                    if is_present {
+                        self.group(op, base)?;
+                    }
+                    Ok(())
+                }
+                Code::DynamicRef if !is_present => Err(ErrorKind::MissingValue),
+                Code::DynamicRef => {
+                    self.dynamic(op, at)?;
+                    Ok(())
+                }
+                Code::NextPresenceWord => {
+                    presence_at += 1;
+                    present = self.word(presence_at);
+                    Ok(())
+                }
+                Code::CheckEntryType => self.check_entry_type(op),
+            };
+            if let Err(kind) = outcome {
+                return Err(Error::at(kind, FieldRef(op.field), 0));
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.store.words[at])
+    }
+
+    #[inline(always)]
+    fn decimal_at(&self, at: usize) -> Decimal {
+        Decimal { mantissa: self.word(at) as i64, exponent: self.word(at + 1) as i32 }
+    }
+
+    /// The exponent of a decimal with parts; without one the mantissa is not written either.
+    #[inline(always)]
+    fn exponent(&mut self, op: &Op, map: &mut MapWriter, value: Option<i32>) -> Outcome {
+        if let Some(exponent) = value {
+            check_exponent(exponent)?;
+        }
+        let value = value.map(|exponent| i64::from(exponent) as u64);
+        match op.code {
+            Code::Exponent => self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable),
+            _ => self.default::<Signed>(op, map, value),
+        }
+    }
+
+    fn group(&mut self, op: &Op, base: usize) -> Result<(), Error> {
+        let program = self.program;
+        self.segment(&program.segments[op.aux as usize], base)
+    }
+
+    fn sequence(&mut self, op: &Op, at: usize) -> Result<(), Error> {
+        let (count, first) = pair_of(self.store.words[at]);
+        if count > self.limits.entries_max || count > self.entries_left {
+            let error = Error::at(ErrorKind::TooManyEntries, FieldRef(op.field), 0);
+            return Err(error.with_detail(count));
+        }
+        self.entries_left -= count;
+        let program = self.program;
+        let segment = &program.segments[op.aux as usize];
+        let step = segment.record_words as usize;
+        for index in 0..count as usize {
+            self.segment(segment, first as usize + index * step)?;
+        }
+        Ok(())
+    }
+
+    fn dynamic(&mut self, op: &Op, at: usize) -> Result<(), Error> {
+        let here = |kind| Error::at(kind, FieldRef(op.field), 0);
+        if self.nesting >= self.limits.nesting_max {
+            return Err(here(ErrorKind::NestingTooDeep));
+        }
+        let (template, place) = pair_of(self.store.words[at]);
+        self.nesting += 1;
+        let outcome = self.message(template, place as usize);
+        self.nesting -= 1;
+        outcome.map_err(|error| if error.field().is_none() { here(error.kind()) } else { error })
+    }
+
+    /// D4: the entry holds a value of another type than the field that is about to use it. Copy and
+    /// increment get round it by writing their value; delta and tail cannot.
+    #[cold]
+    fn check_entry_type(&mut self, op: &Op) -> Outcome {
+        let tag = op.aux as u8;
+        let foreign = self.dictionary.state(op.entry) != EntryState::Undefined
+            && self.dictionary.tag(op.entry) != tag;
+        self.replace =
+            foreign && matches!(op.operator, OperatorKind::Copy | OperatorKind::Increment);
+        if foreign && !self.replace {
+            return Err(ErrorKind::PreviousValueType);
+        }
+        self.dictionary.set_tag(op.entry, tag);
+        Ok(())
+    }
+}

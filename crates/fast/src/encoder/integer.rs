@@ -1,0 +1,258 @@
+//! Integer fields: every operator, signed and unsigned.
+
+use super::engine::Engine;
+use super::writer::{self, MapWriter};
+use crate::dictionary::EntryState;
+use crate::error::ErrorKind;
+use crate::program::Op;
+use crate::template::{OperatorKind, Width};
+
+/// How an integer type is written and counts. Values travel as two's complement in a `u64`.
+pub(super) trait Integer {
+    fn write(out: &mut Vec<u8>, value: u64);
+    fn write_nullable(out: &mut Vec<u8>, value: Option<u64>);
+    fn increment(value: u64, width: Width) -> u64;
+    fn to_wide(value: u64) -> i128;
+}
+
+pub(super) struct Unsigned;
+pub(super) struct Signed;
+
+impl Integer for Unsigned {
+    #[inline(always)]
+    fn write(out: &mut Vec<u8>, value: u64) {
+        writer::unsigned(out, value);
+    }
+
+    #[inline(always)]
+    fn write_nullable(out: &mut Vec<u8>, value: Option<u64>) {
+        writer::unsigned_nullable(out, value);
+    }
+
+    #[inline(always)]
+    fn increment(value: u64, width: Width) -> u64 {
+        value.wrapping_add(1) & u64::MAX >> (64 - width as u32)
+    }
+
+    #[inline(always)]
+    fn to_wide(value: u64) -> i128 {
+        i128::from(value)
+    }
+}
+
+impl Integer for Signed {
+    #[inline(always)]
+    fn write(out: &mut Vec<u8>, value: u64) {
+        writer::signed(out, value as i64);
+    }
+
+    #[inline(always)]
+    fn write_nullable(out: &mut Vec<u8>, value: Option<u64>) {
+        writer::signed_nullable(out, value.map(|value| value as i64));
+    }
+
+    #[inline(always)]
+    fn increment(value: u64, width: Width) -> u64 {
+        let shift = 64 - width as u32;
+        ((value.wrapping_add(1) << shift) as i64 >> shift) as u64
+    }
+
+    #[inline(always)]
+    fn to_wide(value: u64) -> i128 {
+        i128::from(value as i64)
+    }
+}
+
+impl Engine<'_> {
+    /// Spec: FAST 1.1 §6.3.2.
+    #[inline(always)]
+    pub(super) fn none<T: Integer>(
+        &mut self,
+        op: &Op,
+        value: Option<u64>,
+    ) -> Result<(), ErrorKind> {
+        match (op.optional, value) {
+            (true, value) => T::write_nullable(self.out, value),
+            (false, Some(value)) => T::write(self.out, value),
+            (false, None) => return Err(ErrorKind::MissingValue),
+        }
+        Ok(())
+    }
+
+    /// Spec: FAST 1.1 §6.3.4.
+    #[inline(always)]
+    pub(super) fn default<T: Integer>(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        value: Option<u64>,
+    ) -> Result<(), ErrorKind> {
+        let initial = self.initial(op);
+        if value == initial.given.then_some(initial.word) && (op.optional || initial.given) {
+            map.push(self.out, false);
+            return Ok(());
+        }
+        map.push(self.out, true);
+        self.none::<T>(op, value)
+    }
+
+    /// Spec: FAST 1.1 §6.3.5.
+    #[inline(always)]
+    pub(super) fn copy<T: Integer>(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        value: Option<u64>,
+    ) -> Result<(), ErrorKind> {
+        if !self.take_replace() {
+            match self.dictionary.state(op.entry) {
+                EntryState::Assigned if value == Some(self.dictionary.integer(op.entry)) => {
+                    map.push(self.out, false);
+                    return Ok(());
+                }
+                EntryState::Assigned => {}
+                state if self.follows_not_assigned(op, state, value) => {
+                    map.push(self.out, false);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        self.replace::<T>(op, map, value)
+    }
+
+    /// Spec: FAST 1.1 §6.3.6.
+    #[inline(always)]
+    pub(super) fn increment<T: Integer>(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        value: Option<u64>,
+    ) -> Result<(), ErrorKind> {
+        if !self.take_replace() {
+            match self.dictionary.state(op.entry) {
+                EntryState::Assigned => {
+                    let next = T::increment(self.dictionary.integer(op.entry), op.width);
+                    if value == Some(next) {
+                        self.dictionary.set_integer::<true>(op.entry, next);
+                        map.push(self.out, false);
+                        return Ok(());
+                    }
+                }
+                state if self.follows_not_assigned(op, state, value) => {
+                    map.push(self.out, false);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        self.replace::<T>(op, map, value)
+    }
+
+    /// Copy and increment with a value in the stream, which becomes the previous value.
+    #[inline]
+    fn replace<T: Integer>(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        value: Option<u64>,
+    ) -> Result<(), ErrorKind> {
+        map.push(self.out, true);
+        self.none::<T>(op, value)?;
+        match value {
+            Some(value) => self.dictionary.set_integer::<true>(op.entry, value),
+            None => self.dictionary.set_empty::<true>(op.entry),
+        }
+        Ok(())
+    }
+
+    /// Whether a decoder without a previous value comes to `value` by itself; if so, the entry is
+    /// left as the decoder leaves it.
+    #[inline]
+    fn follows_not_assigned(&mut self, op: &Op, state: EntryState, value: Option<u64>) -> bool {
+        let initial = self.initial(op);
+        if state == EntryState::Undefined && initial.given {
+            let same = value == Some(initial.word);
+            if same {
+                self.dictionary.set_integer::<true>(op.entry, initial.word);
+            }
+            return same;
+        }
+        let absent = op.optional && value.is_none();
+        if absent {
+            self.dictionary.set_empty::<true>(op.entry);
+        }
+        absent
+    }
+
+    /// Spec: FAST 1.1 §6.3.7.1.
+    #[inline(always)]
+    pub(super) fn delta<T: Integer>(
+        &mut self,
+        op: &Op,
+        value: Option<u64>,
+    ) -> Result<(), ErrorKind> {
+        let Some(value) = value else { return self.absent_delta(op) };
+        let base = match self.dictionary.state(op.entry) {
+            EntryState::Assigned => self.dictionary.integer(op.entry),
+            EntryState::Undefined => self.initial(op).word,
+            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+        };
+        let delta = T::to_wide(value) - T::to_wide(base);
+        match op.optional {
+            true => writer::delta_nullable(self.out, delta),
+            false => writer::delta(self.out, delta),
+        }
+        self.dictionary.set_integer::<true>(op.entry, value);
+        Ok(())
+    }
+
+    /// A delta of any type without a value: NULL, and the previous value stays.
+    #[inline]
+    pub(super) fn absent_delta(&mut self, op: &Op) -> Result<(), ErrorKind> {
+        if !op.optional {
+            return Err(ErrorKind::MissingValue);
+        }
+        writer::null(self.out);
+        Ok(())
+    }
+
+    /// An integer by whatever operator and presence `op` has. `mismatch` is the error for a value
+    /// that is not the constant.
+    pub(super) fn any<T: Integer>(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        value: Option<u64>,
+        mismatch: ErrorKind,
+    ) -> Result<(), ErrorKind> {
+        match op.operator {
+            OperatorKind::None => self.none::<T>(op, value),
+            OperatorKind::Default => self.default::<T>(op, map, value),
+            OperatorKind::Copy => self.copy::<T>(op, map, value),
+            OperatorKind::Increment => self.increment::<T>(op, map, value),
+            OperatorKind::Delta | OperatorKind::Tail => self.delta::<T>(op, value),
+            OperatorKind::Constant => {
+                if value.is_some_and(|value| value != self.initial(op).word) {
+                    return Err(mismatch);
+                }
+                self.constant(op, map, value.is_some())
+            }
+        }
+    }
+
+    /// A constant needs no more than its presence said.
+    pub(super) fn constant(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        present: bool,
+    ) -> Result<(), ErrorKind> {
+        match (op.optional, present) {
+            (true, present) => map.push(self.out, present),
+            (false, true) => {}
+            (false, false) => return Err(ErrorKind::MissingValue),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! The encoder: messages to bytes in their shortest form, by a compiled program.
+//!
+//! An [`Encoder`] is the inverse of a [`Decoder`](crate::Decoder): after every message its
+//! dictionaries are as those of a decoder that has read it. The encoding is canonical: no integer
+//! or presence map is longer than needed, a template id is left out where it is the one before, and
+//! whatever the decoder comes to by itself is not written.
+
+mod decimal;
+mod engine;
+mod integer;
+mod packet;
+mod text;
+mod writer;
+
+pub use packet::PacketEncoder;
+
+use crate::decoder::ResetPolicy;
+use crate::dictionary::Dictionary;
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::message::Message;
+use crate::program::Program;
+use engine::Engine;
+use std::sync::Arc;
+
+/// What an encoder does and what it accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncoderOptions {
+    /// When dictionaries are emptied; the decoder must do the same. Default by template.
+    pub reset: ResetPolicy,
+    /// Bounds on messages: what the decoder's own would refuse is not encoded.
+    pub limits: Limits,
+    /// Bytes of a packet of [`PacketEncoder`]. Default 1,472: an Ethernet frame of 1,500 bytes
+    /// without its IPv4 and UDP headers.
+    pub packet_bytes_max: usize,
+}
+
+impl Default for EncoderOptions {
+    fn default() -> Self {
+        Self { reset: ResetPolicy::default(), limits: Limits::default(), packet_bytes_max: 1_472 }
+    }
+}
+
+/// An encoder for one stream of messages: it keeps that stream's dictionaries.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    program: Arc<Program>,
+    options: EncoderOptions,
+    dictionary: Dictionary,
+}
+
+impl Encoder {
+    /// An encoder with default options.
+    pub fn new(program: Arc<Program>) -> Self {
+        Self::with_options(program, EncoderOptions::default())
+    }
+
+    /// An encoder with these options.
+    pub fn with_options(program: Arc<Program>, options: EncoderOptions) -> Self {
+        Self { dictionary: Dictionary::new(&program), options, program }
+    }
+
+    /// The program this encoder runs.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The options this encoder was made with.
+    pub fn options(&self) -> &EncoderOptions {
+        &self.options
+    }
+
+    /// Empties every dictionary and forgets the template id.
+    pub fn reset(&mut self) {
+        self.dictionary.reset();
+    }
+
+    /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
+    pub fn begin_packet(&mut self) {
+        if self.options.reset == ResetPolicy::Packet {
+            self.reset();
+        }
+    }
+
+    /// Appends the encoded message to `out` and returns its length in bytes.
+    ///
+    /// The message must be of this encoder's program, the same `Arc`, as a
+    /// [`Decoder`](crate::Decoder) of it decodes or a [`MessageBuilder`](crate::MessageBuilder) of
+    /// it builds; and the program must store all fields.
+    ///
+    /// # Errors
+    /// `out` and the dictionaries are then unchanged. The error names the field; its offset is 0.
+    ///
+    /// - D1 for a sequence whose constant length is another, D3 for a decimal whose constant
+    ///   exponent or mantissa is another.
+    /// - D4 for a delta or tail whose dictionary entry holds another type.
+    /// - D6 for a delta on an empty previous value.
+    /// - D9 for a message of another program, or of a template without an id.
+    /// - D11 for a tail that would have to shorten the previous value, and for an ascii string
+    ///   with a NUL in front of other characters.
+    /// - R1, R2, R3 for values that only a lenient decoder lets pass.
+    /// - [`ErrorKind::MissingValue`] for a mandatory field that is absent, and for every message of
+    ///   a program that leaves fields out.
+    /// - The limits of [`EncoderOptions::limits`].
+    pub fn encode(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<usize, Error> {
+        self.transact(out, |encoder, out| {
+            if encoder.options.reset == ResetPolicy::Message {
+                encoder.dictionary.reset();
+            }
+            encoder.run(message, out)
+        })
+    }
+
+    /// Does something as a whole or not at all: on an error, `out` and the dictionaries are as they
+    /// were. The journal is kept, so that [`take_back`](Self::take_back) can still undo it.
+    fn transact(
+        &mut self,
+        out: &mut Vec<u8>,
+        work: impl FnOnce(&mut Self, &mut Vec<u8>) -> Result<(), Error>,
+    ) -> Result<usize, Error> {
+        let start = out.len();
+        self.dictionary.begin_journal();
+        match work(self, out) {
+            Ok(()) => Ok(out.len() - start),
+            Err(error) => {
+                out.truncate(start);
+                self.dictionary.roll_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// Undoes what the last message did to the dictionaries.
+    fn take_back(&mut self) {
+        self.dictionary.roll_back();
+    }
+
+    fn run(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<(), Error> {
+        if !Arc::ptr_eq(message.program(), &self.program) {
+            return Err(Error::new(ErrorKind::UnknownTemplate, 0));
+        }
+        if !self.program.complete {
+            return Err(Error::new(ErrorKind::MissingValue, 0));
+        }
+        let mut engine = Engine {
+            program: &self.program,
+            store: &message.store,
+            dictionary: &mut self.dictionary,
+            out,
+            limits: &self.options.limits,
+            obey_reset: self.options.reset != ResetPolicy::Never,
+            entries_left: self.options.limits.entries_total_max,
+            nesting: 0,
+            replace: false,
+        };
+        engine.message(message.template_index() as u32, 0)
+    }
+}

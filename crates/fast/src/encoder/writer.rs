@@ -1,0 +1,474 @@
+//! The wire types, written in their shortest form to the end of a buffer.
+//!
+//! Spec: FAST 1.1 §10.
+
+use crate::dictionary::{INLINE_MAX, Word};
+use crate::error::ErrorKind;
+
+const STOP: u8 = 0x80;
+/// Bits of a byte that carry a value.
+const GROUP_BITS: u32 = 7;
+/// Longest integer: 64 bits signed, up to the 66 bits of a nullable delta of 64 bits.
+const INTEGER_BYTES_MAX: usize = 10;
+
+/// Number of bytes that `bits` bits take, at least one.
+#[inline]
+fn groups(bits: u32) -> usize {
+    // As `bits.div_ceil(7).max(1)` up to 70, without a division.
+    (((bits + 6) * 37) >> 8).max(1) as usize
+}
+
+#[inline]
+fn unsigned_groups(value: u64) -> usize {
+    groups(u64::BITS - value.leading_zeros())
+}
+
+#[inline]
+fn signed_groups(value: i64) -> usize {
+    let magnitude = (value ^ (value >> 63)) as u64;
+    groups(u64::BITS + 1 - magnitude.leading_zeros())
+}
+
+/// Writes the low `len` groups of `value`, at most eight, the highest first.
+///
+/// All groups are spread to bytes at once and all eight bytes written, because lengths of
+/// neighbouring integers are hard to predict.
+#[inline]
+fn push_groups(out: &mut Vec<u8>, value: u64, len: usize) {
+    let halves = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
+    let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
+    let bytes = quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
+    let bytes = (bytes | u64::from(STOP)) << (8 * (8 - len));
+    push_front(out, bytes.to_be_bytes(), len);
+}
+
+/// Writes the first `len` of eight bytes.
+#[inline]
+fn push_front(out: &mut Vec<u8>, bytes: [u8; 8], len: usize) {
+    out.extend_from_slice(&bytes);
+    out.truncate(out.len() - (8 - len));
+}
+
+/// Writes an unsigned integer.
+#[inline]
+pub(super) fn unsigned(out: &mut Vec<u8>, value: u64) {
+    match unsigned_groups(value) {
+        len @ 1..=8 => push_groups(out, value, len),
+        len => wide(out, i128::from(value), len),
+    }
+}
+
+/// Writes a nullable unsigned integer; `None` is NULL.
+#[inline]
+pub(super) fn unsigned_nullable(out: &mut Vec<u8>, value: Option<u64>) {
+    match value.map(|value| value.checked_add(1)) {
+        None => null(out),
+        Some(Some(value)) => unsigned(out, value),
+        Some(None) => wide(out, 1 << 64, INTEGER_BYTES_MAX),
+    }
+}
+
+/// Writes NULL, whatever the type.
+#[inline]
+pub(super) fn null(out: &mut Vec<u8>) {
+    out.push(STOP);
+}
+
+/// Writes a signed integer.
+#[inline]
+pub(super) fn signed(out: &mut Vec<u8>, value: i64) {
+    match signed_groups(value) {
+        len @ 1..=8 => push_groups(out, value as u64, len),
+        len => wide(out, i128::from(value), len),
+    }
+}
+
+/// Writes a nullable signed integer; `None` is NULL.
+#[inline]
+pub(super) fn signed_nullable(out: &mut Vec<u8>, value: Option<i64>) {
+    match value {
+        None => null(out),
+        Some(value) => delta(out, i128::from(value) + i128::from(value >= 0)),
+    }
+}
+
+/// Writes the difference of two integers of 64 bits.
+#[inline]
+pub(super) fn delta(out: &mut Vec<u8>, value: i128) {
+    match i64::try_from(value) {
+        Ok(value) => signed(out, value),
+        Err(_) => wide(out, value, INTEGER_BYTES_MAX),
+    }
+}
+
+/// Writes the nullable difference of two integers of 64 bits.
+#[inline]
+pub(super) fn delta_nullable(out: &mut Vec<u8>, value: i128) {
+    delta(out, value + i128::from(value >= 0));
+}
+
+/// Writes the low `len` groups of an integer of any length.
+#[cold]
+fn wide(out: &mut Vec<u8>, value: i128, len: usize) {
+    for index in (0..len as u32).rev() {
+        out.push((value >> (index * GROUP_BITS)) as u8 & !STOP);
+    }
+    if let Some(last) = out.last_mut() {
+        *last |= STOP;
+    }
+}
+
+/// Whether an ascii string can be told from its overlong forms: a leading NUL stands only alone.
+#[inline]
+pub(super) fn is_ascii_expressible(value: &[u8]) -> bool {
+    !matches!(value, [0, _, ..])
+}
+
+/// Writes an ascii string.
+///
+/// # Errors
+/// R3 for a byte of 128 or more, D11 for a NUL in front of other characters.
+#[inline]
+pub(super) fn ascii(out: &mut Vec<u8>, value: &[u8]) -> Result<(), ErrorKind> {
+    push_ascii(out, value, &[])
+}
+
+/// Writes an ascii string of one to seven characters, given in the form of a word.
+///
+/// # Errors
+/// As [`ascii`].
+#[inline]
+pub(super) fn short_ascii(out: &mut Vec<u8>, word: Word, optional: bool) -> Result<(), ErrorKind> {
+    let len = usize::from(word[INLINE_MAX]);
+    let characters = u64::from_le_bytes(word) << 8 >> 8;
+    if characters & 0x0080_8080_8080_8080 != 0 {
+        return Err(ErrorKind::NotAscii);
+    }
+    if characters & 0xff == 0 {
+        return push_ascii(out, &word[..len.min(INLINE_MAX)], if optional { &[0] } else { &[] });
+    }
+    let stop = u64::from(STOP) << (8 * (len - 1));
+    push_front(out, (characters | stop).to_le_bytes(), len);
+    Ok(())
+}
+
+/// Writes a nullable ascii string; `None` is NULL.
+///
+/// # Errors
+/// As [`ascii`].
+#[inline]
+pub(super) fn ascii_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), ErrorKind> {
+    match value {
+        None => null(out),
+        Some(value) => push_ascii(out, value, &[0])?,
+    }
+    Ok(())
+}
+
+/// `preamble` is what a string that starts with a zero has in front, besides its own.
+#[inline]
+fn push_ascii(out: &mut Vec<u8>, value: &[u8], preamble: &[u8]) -> Result<(), ErrorKind> {
+    let Some((last, head)) = value.split_last() else {
+        out.extend_from_slice(preamble);
+        out.push(STOP);
+        return Ok(());
+    };
+    if !value.is_ascii() {
+        return Err(ErrorKind::NotAscii);
+    }
+    if value[0] == 0 {
+        if !is_ascii_expressible(value) {
+            return Err(ErrorKind::StringSyntax);
+        }
+        out.extend_from_slice(preamble);
+        out.push(0);
+    }
+    out.extend_from_slice(head);
+    out.push(last | STOP);
+    Ok(())
+}
+
+/// Writes a unicode string or byte vector: length and bytes.
+#[inline]
+pub(super) fn vector(out: &mut Vec<u8>, value: &[u8]) {
+    unsigned(out, value.len() as u64);
+    out.extend_from_slice(value);
+}
+
+/// Writes a nullable unicode string or byte vector; `None` is NULL.
+#[inline]
+pub(super) fn vector_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) {
+    unsigned_nullable(out, value.map(|value| value.len() as u64));
+    out.extend_from_slice(value.unwrap_or_default());
+}
+
+/// Number of bytes of a signed integer on the wire.
+pub(super) fn signed_len(value: i64) -> usize {
+    signed_groups(value)
+}
+
+/// Number of bytes of an unsigned integer on the wire.
+pub(super) fn unsigned_len(value: u64) -> usize {
+    unsigned_groups(value)
+}
+
+/// A presence map under construction: room for all bits a segment may use, ahead of its fields.
+#[derive(Debug, Default)]
+pub(super) struct MapWriter {
+    start: usize,
+    end: usize,
+    /// Where the byte goes that the next bit belongs to.
+    at: usize,
+    byte: u8,
+    /// The next bit of the byte.
+    mask: u8,
+}
+
+const FIRST_BIT: u8 = 0x40;
+
+impl MapWriter {
+    /// Makes room for `bits` bits at the end of `out`.
+    #[inline]
+    pub(super) fn begin(out: &mut Vec<u8>, bits: u32) -> Self {
+        let start = out.len();
+        let len = bits.div_ceil(GROUP_BITS).max(1) as usize;
+        match len {
+            1 => out.push(0),
+            2 => out.extend_from_slice(&[0; 2]),
+            _ => out.resize(start + len, 0),
+        }
+        Self { start, end: start + len, at: start, byte: 0, mask: FIRST_BIT }
+    }
+
+    /// Writes the next bit.
+    #[inline]
+    pub(super) fn push(&mut self, out: &mut [u8], bit: bool) {
+        self.byte |= if bit { self.mask } else { 0 };
+        self.mask >>= 1;
+        if self.mask == 0 {
+            out[self.at] = self.byte;
+            self.at += 1;
+            self.byte = 0;
+            self.mask = FIRST_BIT;
+        }
+    }
+
+    /// Ends the map: trailing zero bytes go, the fields behind it move up.
+    #[inline]
+    pub(super) fn finish(self, out: &mut Vec<u8>) {
+        if self.mask != FIRST_BIT {
+            out[self.at] = self.byte;
+        }
+        let mut last = self.end - 1;
+        while last > self.start && out[last] == 0 {
+            last -= 1;
+        }
+        out[last] |= STOP;
+        if last + 1 < self.end {
+            out.copy_within(self.end.., last + 1);
+            out.truncate(out.len() - (self.end - last - 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Conformance, Findings, Reader, WideMap};
+
+    const UNSIGNED: [u64; 14] = [
+        0,
+        1,
+        126,
+        127,
+        128,
+        16_383,
+        16_384,
+        u32::MAX as u64 - 1,
+        u32::MAX as u64,
+        1 << 56,
+        (1 << 63) - 1,
+        1 << 63,
+        u64::MAX - 1,
+        u64::MAX,
+    ];
+
+    fn signed_values() -> Vec<i64> {
+        let positive = (0..63).flat_map(|shift| [(1i64 << shift) - 1, 1 << shift]);
+        let mut values: Vec<i64> = positive.chain([i64::MAX, i64::MAX - 1]).collect();
+        values.extend(values.clone().iter().map(|value| -1 - value));
+        values
+    }
+
+    /// Writes and reads back as a canonical decoder would; the whole output must be used up.
+    fn round<T>(
+        write: impl FnOnce(&mut Vec<u8>),
+        read: impl FnOnce(&mut Reader<'_>) -> Result<T, ErrorKind>,
+    ) -> (T, Vec<u8>) {
+        let mut out = Vec::new();
+        write(&mut out);
+        let mut findings = Findings::default();
+        let mut reader = Reader::new(&out, Conformance::Canonical, &mut findings);
+        let value = read(&mut reader).unwrap_or_else(|kind| panic!("{kind:?} in {out:02x?}"));
+        assert_eq!(reader.position(), out.len(), "{out:02x?}");
+        (value, out)
+    }
+
+    #[test]
+    fn unsigned_integers_read_back_and_are_shortest() {
+        for value in UNSIGNED {
+            let (read, out) = round(|out| unsigned(out, value), |reader| reader.unsigned());
+            assert_eq!(read, value);
+            assert_eq!(out.len(), unsigned_len(value));
+            let (read, _) = round(
+                |out| unsigned_nullable(out, Some(value)),
+                |reader| reader.unsigned_nullable(),
+            );
+            assert_eq!(read, Some(value));
+        }
+        let (read, out) =
+            round(|out| unsigned_nullable(out, None), |reader| reader.unsigned_nullable());
+        assert_eq!((read, out), (None, vec![0x80]));
+    }
+
+    #[test]
+    fn the_largest_nullable_unsigned_integer_takes_65_bits() {
+        let (_, out) = round(
+            |out| unsigned_nullable(out, Some(u64::MAX)),
+            |reader| reader.unsigned_nullable(),
+        );
+        assert_eq!(out, [0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0x80]);
+    }
+
+    #[test]
+    fn signed_integers_read_back_and_are_shortest() {
+        for value in signed_values() {
+            let (read, out) = round(|out| signed(out, value), |reader| reader.signed());
+            assert_eq!(read, value);
+            assert_eq!(out.len(), signed_len(value), "{value}");
+            let (read, _) =
+                round(|out| signed_nullable(out, Some(value)), |reader| reader.signed_nullable());
+            assert_eq!(read, Some(value));
+        }
+        let (read, out) =
+            round(|out| signed_nullable(out, None), |reader| reader.signed_nullable());
+        assert_eq!((read, out), (None, vec![0x80]));
+    }
+
+    #[test]
+    fn signed_integers_have_the_bytes_of_the_specification() {
+        let bytes = |value| round(|out| signed(out, value), |reader| reader.signed()).1;
+        assert_eq!(bytes(942_755), [0x39, 0x45, 0xa3]);
+        assert_eq!(bytes(-7_942_755), [0x7c, 0x1b, 0x1b, 0x9d]);
+        assert_eq!(bytes(8_193), [0x00, 0x40, 0x81]);
+        assert_eq!(bytes(-8_193), [0x7f, 0x3f, 0xff]);
+    }
+
+    #[test]
+    fn deltas_of_65_bits_read_back() {
+        let wide = [i128::from(u64::MAX), -i128::from(u64::MAX), 1 << 63, -(1 << 63) - 1];
+        for value in wide.into_iter().chain(signed_values().into_iter().map(i128::from)) {
+            let (read, _) = round(|out| delta(out, value), |reader| reader.wide_from(0));
+            assert_eq!(read, value);
+            let (read, _) = round(|out| delta_nullable(out, value), |reader| reader.wide_from(0));
+            assert_eq!(read - i128::from(read > 0), value);
+        }
+    }
+
+    #[test]
+    fn ascii_strings_read_back() {
+        for value in [&b""[..], b"\0", b"A", b"AB\0", b"a longer string"] {
+            let plain = |bytes: &[u8]| {
+                let mut bytes = bytes.to_vec();
+                if let Some(last) = bytes.last_mut() {
+                    *last &= !STOP;
+                }
+                bytes
+            };
+            let (read, _) =
+                round(|out| ascii(out, value).unwrap(), |reader| reader.ascii(99).map(plain));
+            assert_eq!(read, value);
+            let (read, _) = round(
+                |out| ascii_nullable(out, Some(value)).unwrap(),
+                |reader| reader.ascii_nullable(99).map(|bytes| bytes.map(plain)),
+            );
+            assert_eq!(read.as_deref(), Some(value));
+        }
+    }
+
+    #[test]
+    fn a_short_string_is_written_as_any_other() {
+        for value in [&b""[..], b"\0", b"A", b"AB\0", b"seven c", b"\0A", b"\x80", b"sevenc\xff"] {
+            let word = crate::dictionary::inline_word(value).unwrap();
+            let (mut short, mut long) = (Vec::new(), Vec::new());
+            assert_eq!(short_ascii(&mut short, word, false), ascii(&mut long, value));
+            let nullable = ascii_nullable(&mut long, Some(value));
+            assert_eq!(short_ascii(&mut short, word, true), nullable);
+            assert_eq!(short, long);
+        }
+    }
+
+    #[test]
+    fn zero_preambles_tell_null_empty_and_nul_apart() {
+        let bytes = |value: Option<&[u8]>| {
+            let mut out = Vec::new();
+            ascii_nullable(&mut out, value).unwrap();
+            out
+        };
+        assert_eq!(bytes(None), [0x80]);
+        assert_eq!(bytes(Some(b"")), [0x00, 0x80]);
+        assert_eq!(bytes(Some(b"\0")), [0x00, 0x00, 0x80]);
+        let mut out = Vec::new();
+        ascii(&mut out, b"").unwrap();
+        ascii(&mut out, b"\0").unwrap();
+        assert_eq!(out, [0x80, 0x00, 0x80]);
+    }
+
+    #[test]
+    fn ascii_strings_that_cannot_be_written_are_errors() {
+        let mut out = Vec::new();
+        assert_eq!(ascii(&mut out, b"\0A"), Err(ErrorKind::StringSyntax));
+        assert_eq!(ascii(&mut out, "\u{fc}".as_bytes()), Err(ErrorKind::NotAscii));
+        assert_eq!(ascii_nullable(&mut out, Some(b"\0\0")), Err(ErrorKind::StringSyntax));
+    }
+
+    #[test]
+    fn vectors_read_back() {
+        for value in [&b""[..], b"\0\x80\xff", &[7; 300]] {
+            let (read, _) =
+                round(|out| vector(out, value), |reader| reader.vector(999).map(<[u8]>::to_vec));
+            assert_eq!(read, value);
+            let (read, _) = round(
+                |out| vector_nullable(out, Some(value)),
+                |reader| reader.vector_nullable(999).map(|bytes| bytes.map(<[u8]>::to_vec)),
+            );
+            assert_eq!(read.as_deref(), Some(value));
+        }
+    }
+
+    #[test]
+    fn presence_maps_of_any_width_end_with_their_last_set_bit() {
+        for width in 1..=200u32 {
+            for last_set in [None, Some(0), Some(width / 2), Some(width - 1)] {
+                let mut out = vec![0xaa];
+                let mut map = MapWriter::begin(&mut out, width);
+                out.extend_from_slice(b"fields");
+                for bit in 0..width {
+                    map.push(&mut out, Some(bit) == last_set);
+                }
+                map.finish(&mut out);
+                let len = last_set.map_or(1, |bit| bit as usize / 7 + 1);
+                assert_eq!(out.len(), 1 + len + 6);
+                assert_eq!(&out[1 + len..], b"fields");
+
+                let mut findings = Findings::default();
+                let mut reader = Reader::new(&out[1..], Conformance::Canonical, &mut findings);
+                let mut map = WideMap::new(reader.presence_map().unwrap());
+                for bit in 0..width {
+                    assert_eq!(map.take(), Some(bit) == last_set, "bit {bit} of {width}");
+                }
+                assert_eq!(reader.position(), len);
+            }
+        }
+    }
+}

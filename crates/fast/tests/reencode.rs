@@ -1,0 +1,268 @@
+//! Decoding, encoding and decoding again: the same values, and how often the same bytes.
+
+mod support;
+
+use serde_json::Value as Json;
+use std::sync::Arc;
+use support::{CORPORA, Corpus, hex, packets, shared};
+use tickwire_fast::{
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, FieldValue, Message,
+    MessageBuilder, PacketEncoder, Program, Record, ResetPolicy, TemplateSet,
+};
+
+/// Whether two records of one segment have the same fields with the same values.
+fn same_record(a: Record<'_>, b: Record<'_>) -> bool {
+    a.segment() == b.segment()
+        && a.fields().zip(b.fields()).all(|((_, a), (_, b))| same_value(a, b))
+}
+
+fn same_value(a: FieldValue<'_>, b: FieldValue<'_>) -> bool {
+    use FieldValue::*;
+    match (a, b) {
+        (Absent, Absent) | (Discarded, Discarded) => true,
+        (UInt(a), UInt(b)) => a == b,
+        (Int(a), Int(b)) => a == b,
+        (Decimal(a), Decimal(b)) => a == b,
+        (Ascii(a), Ascii(b)) | (Unicode(a), Unicode(b)) | (Bytes(a), Bytes(b)) => a == b,
+        (Group(a), Group(b)) => same_record(a, b),
+        (Sequence(a), Sequence(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same_record(a, b))
+        }
+        (Dynamic(a, of_a), Dynamic(b, of_b)) => a == b && same_record(of_a, of_b),
+        _ => false,
+    }
+}
+
+fn same_message(a: &Message, b: &Message) -> bool {
+    a.template_index() == b.template_index() && same_record(a.root(), b.root())
+}
+
+/// Builds `record` anew, field by field.
+fn rebuild(builder: &mut MessageBuilder, record: Record<'_>) -> Result<(), tickwire_fast::Error> {
+    for (index, (layout, value)) in record.fields().enumerate() {
+        match value {
+            FieldValue::Absent | FieldValue::Discarded => {}
+            FieldValue::UInt(value) => builder.set_u64(index, value)?,
+            FieldValue::Int(value) => builder.set_i64(index, value)?,
+            FieldValue::Decimal(value) => builder.set_decimal(index, value)?,
+            FieldValue::Ascii(value) | FieldValue::Unicode(value) | FieldValue::Bytes(value) => {
+                builder.set_bytes(index, value)?;
+            }
+            FieldValue::Group(group) => {
+                builder.begin_group(index)?;
+                rebuild(builder, group)?;
+                builder.end()?;
+            }
+            FieldValue::Sequence(entries) => {
+                builder.begin_sequence(index, entries.len())?;
+                for entry in entries.iter() {
+                    builder.begin_entry()?;
+                    rebuild(builder, entry)?;
+                    builder.end()?;
+                }
+                builder.end()?;
+            }
+            FieldValue::Dynamic(template, inner) => {
+                assert_eq!(&*layout.name.local, "#dyn");
+                builder.begin_dynamic(index, template)?;
+                rebuild(builder, inner)?;
+                builder.end()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A decoder that refuses everything but canonical bytes.
+fn canonical_decoder(program: &Arc<Program>, reset: ResetPolicy) -> Decoder {
+    let options =
+        DecoderOptions { conformance: Conformance::Canonical, reset, ..DecoderOptions::default() };
+    Decoder::with_options(program.clone(), options)
+}
+
+#[derive(Default)]
+struct Share {
+    messages: usize,
+    identical: usize,
+    bytes_before: usize,
+    bytes_after: usize,
+}
+
+/// Decodes a capture, and builds, encodes and decodes again each message, with dictionaries of the
+/// second half reset by `reset`.
+fn reencode(corpus: &Corpus, program: &Arc<Program>, file: &[u8], reset: ResetPolicy) -> Share {
+    let mut decoder = corpus.decoder(program);
+    let mut again = canonical_decoder(program, reset);
+    let options = EncoderOptions { reset, ..EncoderOptions::default() };
+    let mut encoder = Encoder::with_options(program.clone(), options);
+    let mut builder = MessageBuilder::new(program.clone());
+    let mut share = Share::default();
+    let mut out = Vec::new();
+    for (index, packet) in packets(file).into_iter().enumerate() {
+        decoder.begin_packet();
+        encoder.begin_packet();
+        again.begin_packet();
+        let mut offset = corpus.preamble;
+        while offset < packet.len() {
+            let decoded = decoder.decode(&packet[offset..]).expect("decodes");
+            let place = || format!("{} packet {index} byte {offset}", corpus.name);
+            let fail = |error: tickwire_fast::Error| -> ! {
+                panic!("{}: {}", place(), error.describe(program))
+            };
+            builder.begin(decoded.message.template_index()).unwrap_or_else(|e| fail(e));
+            rebuild(&mut builder, decoded.message.root()).unwrap_or_else(|e| fail(e));
+            let built = builder.finish().unwrap_or_else(|e| fail(e));
+            assert!(same_message(decoded.message, built), "{}: built", place());
+
+            out.clear();
+            let len = encoder.encode(built, &mut out).unwrap_or_else(|e| fail(e));
+            assert_eq!(len, out.len());
+            let back = again.decode(&out).unwrap_or_else(|e| fail(e));
+            assert_eq!(back.len, out.len(), "{}", place());
+            assert!(same_message(decoded.message, back.message), "{}: encoded {out:02x?}", place());
+
+            share.messages += 1;
+            share.identical += usize::from(out == packet[offset..offset + decoded.len]);
+            share.bytes_before += decoded.len;
+            share.bytes_after += out.len();
+            offset += decoded.len;
+        }
+    }
+    share
+}
+
+fn print_share(name: &str, share: &Share) {
+    let Share { messages, identical, bytes_before, bytes_after } = share;
+    println!(
+        "{name}: {identical} of {messages} messages come back as the same bytes; \
+         {bytes_before} bytes are {bytes_after} encoded"
+    );
+}
+
+#[test]
+fn every_message_of_every_capture_survives_encoding() {
+    for corpus in &CORPORA {
+        let Some((program, file)) = corpus.load() else { continue };
+        let share = reencode(corpus, &program, &file, corpus.reset);
+        print_share(corpus.name, &share);
+        assert!(share.bytes_after <= share.bytes_before, "{}: not the shortest", corpus.name);
+    }
+}
+
+/// The sender of this capture names the template in every message, as after a reset.
+#[test]
+fn a_capture_of_single_messages_comes_back_byte_for_byte() {
+    let corpus = CORPORA.iter().find(|corpus| corpus.name.starts_with("oci_complex"));
+    let corpus = corpus.expect("one of the captures");
+    let Some((program, file)) = corpus.load() else { return };
+    let share = reencode(corpus, &program, &file, ResetPolicy::Message);
+    print_share(&format!("{} with a reset before every message", corpus.name), &share);
+    assert_eq!(share.identical, share.messages);
+}
+
+#[test]
+fn packed_captures_decode_packet_by_packet() {
+    for corpus in &CORPORA {
+        let Some((program, file)) = corpus.load() else { continue };
+        let mut decoder = corpus.decoder(&program);
+        let packet_bytes_max = 1_024;
+        let options =
+            EncoderOptions { reset: corpus.reset, packet_bytes_max, ..EncoderOptions::default() };
+        let mut packer = PacketEncoder::new(program.clone(), options);
+        let mut packed: Vec<Vec<u8>> = Vec::new();
+        let mut expected = Vec::new();
+        for packet in packets(&file).into_iter().take(500) {
+            decoder.begin_packet();
+            let mut offset = corpus.preamble;
+            while offset < packet.len() {
+                let decoded = decoder.decode(&packet[offset..]).expect("decodes");
+                if let Some(full) = packer.push(decoded.message).expect("fits") {
+                    packed.push(full.to_vec());
+                }
+                expected.push(decoded.message.clone());
+                offset += decoded.len;
+            }
+        }
+        packed.extend(packer.finish().map(<[u8]>::to_vec));
+        assert_eq!(packer.finish(), None);
+
+        let mut again = canonical_decoder(&program, corpus.reset);
+        let mut expected = expected.iter();
+        for packet in &packed {
+            assert!(packet.len() <= packet_bytes_max);
+            again.begin_packet();
+            let mut offset = 0;
+            while offset < packet.len() {
+                let decoded = again.decode(&packet[offset..]).expect("decodes");
+                assert!(same_message(decoded.message, expected.next().expect("not too many")));
+                offset += decoded.len;
+            }
+        }
+        assert!(expected.next().is_none(), "{}", corpus.name);
+        println!("{}: {} packets", corpus.name, packed.len());
+    }
+}
+
+/// Decodes a case, encodes each message in the same order, decodes that. Returns the number of
+/// messages and of those that come back as the same bytes.
+fn reencode_case(case: &Json) -> (usize, usize) {
+    let name = &case["name"];
+    let set = TemplateSet::parse(case["template_xml"].as_str().unwrap()).expect("a valid template");
+    let program = Arc::new(Program::compile(set).unwrap());
+    let mut decoder = Decoder::new(program.clone());
+    let mut again = canonical_decoder(&program, ResetPolicy::Template);
+    let mut encoder = Encoder::new(program.clone());
+    let mut builder = MessageBuilder::new(program.clone());
+    let (mut messages, mut identical) = (0, 0);
+    for buffer in case["hex"].as_array().unwrap() {
+        let buffer = buffer.as_str().unwrap();
+        if buffer.starts_with('!') {
+            decoder.reset();
+            encoder.reset();
+            again.reset();
+        }
+        let bytes = hex(buffer.trim_start_matches('!'));
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let decoded = decoder.decode(rest).expect("decodes");
+            let describe =
+                |error: tickwire_fast::Error| panic!("{name}: {}", error.describe(&program));
+            builder.begin(decoded.message.template_index()).unwrap_or_else(describe);
+            rebuild(&mut builder, decoded.message.root()).unwrap_or_else(describe);
+            let built = builder.finish().cloned().unwrap_or_else(|e| panic!("{name}: {e}"));
+            let mut out = Vec::new();
+            encoder
+                .encode(&built, &mut out)
+                .unwrap_or_else(|error| panic!("{name}: {}", error.describe(&program)));
+            let back = again
+                .decode(&out)
+                .unwrap_or_else(|error| panic!("{name}: {out:02x?}: {}", error.describe(&program)));
+            assert_eq!(back.len, out.len(), "{name}: {out:02x?}");
+            assert!(same_message(decoded.message, back.message), "{name}: {out:02x?}");
+            messages += 1;
+            identical += usize::from(out == rest[..decoded.len]);
+            if out.len() > decoded.len {
+                println!("{name}: {} bytes are {} encoded", decoded.len, out.len());
+            }
+            rest = &rest[decoded.len..];
+        }
+    }
+    (messages, identical)
+}
+
+#[test]
+fn every_message_of_the_shared_cases_survives_encoding() {
+    let Some(path) = shared("vectors/fast.jsonl") else { return };
+    let (mut cases, mut messages, mut identical) = (0, 0, 0);
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let case: Json = serde_json::from_str(line).unwrap();
+        if !case["error"].is_null() {
+            continue;
+        }
+        let counts = reencode_case(&case);
+        cases += 1;
+        messages += counts.0;
+        identical += counts.1;
+    }
+    println!("{cases} cases: {identical} of {messages} messages come back as the same bytes");
+}
