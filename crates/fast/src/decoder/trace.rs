@@ -3,12 +3,12 @@
 use super::Decoder;
 use super::engine::Engine;
 use super::sink::{Sink, TraceStep};
+use crate::ResetPolicy;
 use crate::dictionary::{Dictionary, EntryState, INLINE_MAX, Word};
 use crate::error::{Error, ErrorKind};
 use crate::program::{Code, FieldRef, Op, Program, Segment, Storage, WireType};
 use crate::template::{Decimal, OperatorKind, Value};
 use crate::wire::Reader;
-use crate::ResetPolicy;
 use std::ops::Range;
 
 /// One step of a decoding. Ranges are offsets in the bytes given to [`Decoder::trace`].

@@ -1,6 +1,7 @@
 //! Decimals with one operator for exponent and mantissa together.
 
 use super::engine::Engine;
+use super::integer::Signed;
 use super::writer::{self, MapWriter};
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
@@ -110,12 +111,9 @@ impl Engine<'_> {
             }
             EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
         };
-        let delta = i128::from(exponent) - i128::from(base.exponent);
-        match op.optional {
-            true => writer::delta_nullable(self.out, delta),
-            false => writer::delta(self.out, delta),
-        }
-        writer::delta(self.out, i128::from(mantissa) - i128::from(base.mantissa));
+        let word = |value: i32| i64::from(value) as u64;
+        self.difference::<Signed>(op.optional, word(exponent), word(base.exponent));
+        self.difference::<Signed>(false, mantissa as u64, base.mantissa as u64);
         self.set_scaled(op, value);
         Ok(())
     }

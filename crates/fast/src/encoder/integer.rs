@@ -12,6 +12,8 @@ pub(super) trait Integer {
     fn write(out: &mut Vec<u8>, value: u64);
     fn write_nullable(out: &mut Vec<u8>, value: Option<u64>);
     fn increment(value: u64, width: Width) -> u64;
+    /// `value` minus `base`, if that fits.
+    fn difference(value: u64, base: u64) -> Option<i64>;
     fn to_wide(value: u64) -> i128;
 }
 
@@ -35,6 +37,11 @@ impl Integer for Unsigned {
     }
 
     #[inline(always)]
+    fn difference(value: u64, base: u64) -> Option<i64> {
+        let difference = value.wrapping_sub(base) as i64;
+        ((difference >= 0) == (value >= base)).then_some(difference)
+    }
+
     fn to_wide(value: u64) -> i128 {
         i128::from(value)
     }
@@ -58,6 +65,10 @@ impl Integer for Signed {
     }
 
     #[inline(always)]
+    fn difference(value: u64, base: u64) -> Option<i64> {
+        (value as i64).checked_sub(base as i64)
+    }
+
     fn to_wide(value: u64) -> i128 {
         i128::from(value as i64)
     }
@@ -198,13 +209,22 @@ impl Engine<'_> {
             EntryState::Undefined => self.initial(op).word,
             EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
         };
-        let delta = T::to_wide(value) - T::to_wide(base);
-        match op.optional {
-            true => writer::delta_nullable(self.out, delta),
-            false => writer::delta(self.out, delta),
-        }
+        self.difference::<T>(op.optional, value, base);
         self.dictionary.set_integer::<true>(op.entry, value);
         Ok(())
+    }
+
+    /// Writes what has to be added to `base`.
+    #[inline(always)]
+    pub(super) fn difference<T: Integer>(&mut self, nullable: bool, value: u64, base: u64) {
+        match T::difference(value, base) {
+            Some(delta) if nullable => writer::signed_nullable(self.out, Some(delta)),
+            Some(delta) => writer::signed(self.out, delta),
+            None => {
+                let delta = T::to_wide(value) - T::to_wide(base);
+                writer::wide_delta(self.out, delta, nullable);
+            }
+        }
     }
 
     /// A delta of any type without a value: NULL, and the previous value stays.

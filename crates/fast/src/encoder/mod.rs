@@ -103,12 +103,7 @@ impl Encoder {
     ///   a program that leaves fields out.
     /// - The limits of [`EncoderOptions::limits`].
     pub fn encode(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<usize, Error> {
-        self.transact(out, |encoder, out| {
-            if encoder.options.reset == ResetPolicy::Message {
-                encoder.dictionary.reset();
-            }
-            encoder.run(message, out)
-        })
+        self.transact(out, |encoder, out| encoder.run(message, out))
     }
 
     /// Does something as a whole or not at all: on an error, `out` and the dictionaries are as they
@@ -141,6 +136,9 @@ impl Encoder {
         }
         if !self.program.complete {
             return Err(Error::new(ErrorKind::MissingValue, 0));
+        }
+        if self.options.reset == ResetPolicy::Message {
+            self.reset();
         }
         let mut engine = Engine {
             program: &self.program,

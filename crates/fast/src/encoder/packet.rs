@@ -93,9 +93,6 @@ impl PacketEncoder {
         let bytes_max = self.encoder.options.packet_bytes_max;
         self.encoder.transact(&mut self.finished, |encoder, out| {
             encoder.begin_packet();
-            if encoder.options.reset == crate::ResetPolicy::Message {
-                encoder.reset();
-            }
             encoder.run(message, out)?;
             if out.len() > bytes_max {
                 return Err(Error::new(ErrorKind::PacketTooSmall, 0));

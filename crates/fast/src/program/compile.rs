@@ -144,6 +144,8 @@ struct Compiler<'s> {
     wanted: Option<HashSet<&'s str>>,
     found: HashSet<&'s str>,
     path: Vec<String>,
+    /// Application type where the compiler stands.
+    around: Option<&'s Name>,
 }
 
 impl<'s> Compiler<'s> {
@@ -161,6 +163,7 @@ impl<'s> Compiler<'s> {
             wanted: wanted.map(|names| names.iter().map(String::as_str).collect()),
             found: HashSet::new(),
             path: Vec::new(),
+            around: None,
         }
     }
 
@@ -177,6 +180,7 @@ impl<'s> Compiler<'s> {
         let template = &self.set.templates()[index];
         let mut record = Record { words: 0, scratch: None };
         let all = self.wanted.is_none();
+        self.around = template.application_type.as_ref();
         let segment = self.segment(&template.instructions, index, &mut record, all, 0)?;
         self.segments[segment.index()].record_words = record.words;
         self.templates.push(TemplateLayout {
@@ -279,13 +283,22 @@ impl<'s> Compiler<'s> {
                     self.sequence(body, sequence, template, record, wanted, depth)?;
                 }
                 Instruction::StaticRef(target, _) => {
-                    let instructions = &self.set.templates()[*target].instructions;
-                    self.body(body, instructions, template, record, wanted, depth + 1)?;
+                    let target = &self.set.templates()[*target];
+                    let outer = self.enter_type(target.application_type.as_ref());
+                    self.body(body, &target.instructions, template, record, wanted, depth + 1)?;
+                    self.around = outer;
                 }
                 Instruction::DynamicRef(_) => self.dynamic(body, record, wanted),
             }
         }
         Ok(())
+    }
+
+    /// Makes `inner` the application type around what follows; returns the one before.
+    fn enter_type(&mut self, inner: Option<&'s Name>) -> Option<&'s Name> {
+        let outer = self.around;
+        self.around = inner.or(outer);
+        outer
     }
 
     /// Whether the projection wants the field itself (its container may be wanted besides).
@@ -407,7 +420,7 @@ impl<'s> Compiler<'s> {
     /// Completes `base` with an operator's entry and initial value, counts its presence-map bit,
     /// and puts a type check before it where its entry is shared between types.
     fn operator(&mut self, body: &mut Body, base: Op, operator: &Operator, tag: u8) -> Op {
-        let (entry, mixed) = self.entries.entry(operator);
+        let (entry, mixed) = self.entries.entry(operator, self.around);
         let initial = self.initial(operator.initial.as_ref());
         let op = Op { operator: operator.kind, entry, initial, ..base };
         if mixed {
@@ -451,9 +464,11 @@ impl<'s> Compiler<'s> {
         depth: u32,
     ) -> Result<(), CompileError> {
         let wanted_inside = self.wants(&group.name, group.id) || wanted;
+        let outer = self.enter_type(group.application_type.as_ref());
         self.path.push(group.name.local.to_string());
         let segment =
             self.segment(&group.instructions, template, record, wanted_inside, depth + 1)?;
+        self.around = outer;
         self.path.pop();
         let stored = wanted_inside || self.stores_any(segment);
         let optional = group.presence == Presence::Optional;
@@ -491,10 +506,12 @@ impl<'s> Compiler<'s> {
         depth: u32,
     ) -> Result<(), CompileError> {
         let wanted_inside = self.wants(&sequence.name, sequence.id) || wanted;
+        let outer = self.enter_type(sequence.application_type.as_ref());
         self.path.push(sequence.name.local.to_string());
         let mut entry = Record { words: 0, scratch: None };
         let segment =
             self.segment(&sequence.instructions, template, &mut entry, wanted_inside, depth + 1)?;
+        self.around = outer;
         self.path.pop();
         self.segments[segment.index()].record_words = entry.words;
         let stored = wanted_inside || self.stores_any(segment);

@@ -1,6 +1,9 @@
 //! The dictionary entries of a template set: which operators share one, and of which types.
 
-use crate::template::{EntryKey, FieldType, Instruction, Operator, Operators, TemplateSet, Width};
+use crate::template::{
+    Dictionary, EntryKey, FieldType, Instruction, Name, Operator, Operators, TemplateSet, Width,
+};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The dictionary entries of a template set, by key, with the types that use them.
@@ -32,37 +35,49 @@ impl Entries {
     pub(super) fn of(set: &TemplateSet) -> Self {
         let mut entries = Self::default();
         for template in set.templates() {
-            entries.visit(&template.instructions);
+            entries.visit(set, &template.instructions, template.application_type.as_ref());
         }
         entries
     }
 
-    fn visit(&mut self, instructions: &[Instruction]) {
+    fn visit(&mut self, set: &TemplateSet, instructions: &[Instruction], around: Option<&Name>) {
         for instruction in instructions {
             match instruction {
                 Instruction::Field(field) => match &field.operators {
-                    Operators::Whole(operator) => self.add(operator, type_tag(&field.field_type)),
+                    Operators::Whole(operator) => {
+                        self.add(operator, around, type_tag(&field.field_type));
+                    }
                     Operators::Parts { exponent, mantissa } => {
-                        self.add(exponent, type_tag(&FieldType::Int(Width::W32)));
-                        self.add(mantissa, type_tag(&FieldType::Int(Width::W64)));
+                        self.add(exponent, around, type_tag(&FieldType::Int(Width::W32)));
+                        self.add(mantissa, around, type_tag(&FieldType::Int(Width::W64)));
                     }
                 },
-                Instruction::Group(group) => self.visit(&group.instructions),
-                Instruction::Sequence(sequence) => {
-                    self.add(&sequence.length.operator, type_tag(&FieldType::UInt(Width::W32)));
-                    self.visit(&sequence.instructions);
+                Instruction::Group(group) => {
+                    let inside = group.application_type.as_ref().or(around);
+                    self.visit(set, &group.instructions, inside);
                 }
-                Instruction::StaticRef(..) | Instruction::DynamicRef(_) => {}
+                Instruction::Sequence(sequence) => {
+                    let tag = type_tag(&FieldType::UInt(Width::W32));
+                    self.add(&sequence.length.operator, around, tag);
+                    let inside = sequence.application_type.as_ref().or(around);
+                    self.visit(set, &sequence.instructions, inside);
+                }
+                Instruction::StaticRef(target, _) => {
+                    let target = &set.templates()[*target];
+                    let inside = target.application_type.as_ref().or(around);
+                    self.visit(set, &target.instructions, inside);
+                }
+                Instruction::DynamicRef(_) => {}
             }
         }
     }
 
-    fn add(&mut self, operator: &Operator, tag: u8) {
+    fn add(&mut self, operator: &Operator, around: Option<&Name>, tag: u8) {
         if !operator.kind.uses_dictionary() {
             return;
         }
         let next = self.types.len() as u32;
-        let index = *self.by_key.entry(operator.entry.clone()).or_insert(next);
+        let index = *self.by_key.entry(key(operator, around).into_owned()).or_insert(next);
         if index == next {
             self.types.push(Vec::new());
         }
@@ -72,13 +87,15 @@ impl Entries {
         }
     }
 
-    /// The entry of an operator, and whether fields of several types use it.
-    pub(super) fn entry(&self, operator: &Operator) -> (u32, bool) {
-        match self.by_key.get(&operator.entry) {
-            Some(&index) if operator.kind.uses_dictionary() => {
-                (index, self.types[index as usize].len() > 1)
-            }
-            _ => (0, false),
+    /// The entry of an operator, and whether fields of several types use it. `around` is the
+    /// application type where the operator stands once references are expanded.
+    pub(super) fn entry(&self, operator: &Operator, around: Option<&Name>) -> (u32, bool) {
+        if !operator.kind.uses_dictionary() {
+            return (0, false);
+        }
+        match self.by_key.get(&*key(operator, around)) {
+            Some(&index) => (index, self.types[index as usize].len() > 1),
+            None => (0, false),
         }
     }
 
@@ -92,5 +109,47 @@ impl Entries {
             next - 1
         };
         self.types.iter().map(buffer).collect()
+    }
+}
+
+/// The key of an operator's entry. A referenced template without a type of its own takes the type
+/// around the reference.
+///
+/// Spec: FAST 1.1 §6.1.
+fn key<'o>(operator: &'o Operator, around: Option<&Name>) -> Cow<'o, EntryKey> {
+    match (&operator.entry.dictionary, around) {
+        (Dictionary::Type(None), Some(around)) => Cow::Owned(EntryKey {
+            dictionary: Dictionary::Type(Some(around.clone())),
+            ..operator.entry.clone()
+        }),
+        _ => Cow::Borrowed(&operator.entry),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_referenced_template_takes_the_type_around_the_reference() {
+        let xml = r#"<templates dictionary="type">
+            <template name="H"><uInt32 name="a"><copy/></uInt32></template>
+            <template name="A" id="1"><typeRef name="Q"/><templateRef name="H"/></template>
+            <template name="B" id="2"><typeRef name="R"/><templateRef name="H"/></template>
+            <template name="C" id="3"><typeRef name="Q"/><uInt32 name="a"><copy/></uInt32></template>
+            </templates>"#;
+        let set = TemplateSet::parse(xml).expect("valid");
+        let entries = Entries::of(&set);
+        let Instruction::Field(field) = &set.templates()[0].instructions[0] else {
+            panic!("no field")
+        };
+        let Operators::Whole(operator) = &field.operators else { panic!("one operator") };
+        let (q, r) = (Name::local("Q"), Name::local("R"));
+        assert_ne!(entries.entry(operator, Some(&q)), entries.entry(operator, Some(&r)));
+        let Instruction::Field(own) = &set.templates()[3].instructions[0] else {
+            panic!("no field")
+        };
+        let Operators::Whole(own) = &own.operators else { panic!("one operator") };
+        assert_eq!(entries.entry(operator, Some(&q)), entries.entry(own, Some(&q)));
     }
 }
