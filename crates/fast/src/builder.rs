@@ -119,13 +119,15 @@ impl MessageBuilder {
     /// dropped.
     ///
     /// # Errors
-    /// D9 if there is no such template; [`ErrorKind::MissingValue`] if the program leaves fields out.
+    /// D9 if there is no such template; [`ErrorKind::ProjectedProgram`] if the program leaves
+    /// fields
+    /// out.
     pub fn begin(&mut self, template: usize) -> Result<(), Error> {
         self.frames.clear();
         self.message.store.clear();
         self.entries_left = self.limits.entries_total_max;
         if !self.program.complete {
-            return Err(outside(ErrorKind::MissingValue));
+            return Err(outside(ErrorKind::ProjectedProgram));
         }
         let (segment, base) = self.reserve_template(template).map_err(outside)?;
         self.message.set_template(template as u32);
@@ -150,7 +152,8 @@ impl MessageBuilder {
     /// Sets an integer, boolean, enum or set by its unsigned value.
     ///
     /// # Errors
-    /// D1 if there is no such field here or it is of another type, D2 if the value is outside the
+    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, D2
+    /// if the value is outside the
     /// field's type.
     pub fn set_u64(&mut self, key: impl FieldKey, value: u64) -> Result<(), Error> {
         self.set_integer(key, i128::from(value))
@@ -167,7 +170,8 @@ impl MessageBuilder {
     /// Sets a decimal; exponent and mantissa are kept as given.
     ///
     /// # Errors
-    /// D1 if there is no such field here or it is of another type, R1 for an exponent outside -63
+    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, R1
+    /// for an exponent outside -63
     /// to 63.
     pub fn set_decimal(&mut self, key: impl FieldKey, value: Decimal) -> Result<(), Error> {
         self.set(key, |field| match field.field_type {
@@ -182,7 +186,8 @@ impl MessageBuilder {
     /// Sets a string or byte vector.
     ///
     /// # Errors
-    /// D1 if there is no such field here or it is of another type, R2 for a unicode string that is
+    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, R2
+    /// for a unicode string that is
     /// not UTF-8, R3 for an ascii string with other characters, and the limit on strings.
     pub fn set_bytes(&mut self, key: impl FieldKey, value: &[u8]) -> Result<(), Error> {
         let string_max = self.limits.string_max as usize;
@@ -212,7 +217,7 @@ impl MessageBuilder {
     /// Makes an optional constant present.
     ///
     /// # Errors
-    /// D1 if there is no such field here or it is not a constant.
+    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is not a constant.
     pub fn set_constant(&mut self, key: impl FieldKey) -> Result<(), Error> {
         let (field, base) = self.field(key)?;
         match self.program.field(field).storage {
@@ -227,7 +232,8 @@ impl MessageBuilder {
     /// Makes an optional field, group or sequence absent again.
     ///
     /// # Errors
-    /// D1 if there is no such field here, [`ErrorKind::MissingValue`] if it is mandatory.
+    /// [`ErrorKind::UnknownField`] if there is no such field here, [`ErrorKind::MissingValue`] if
+    /// it is mandatory.
     pub fn clear(&mut self, key: impl FieldKey) -> Result<(), Error> {
         let (field, base) = self.field(key)?;
         if !self.program.field(field).optional {
@@ -240,7 +246,7 @@ impl MessageBuilder {
     /// Begins a group. Mandatory groups must be begun and ended too.
     ///
     /// # Errors
-    /// D1 if there is no such group here.
+    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is not a group.
     pub fn begin_group(&mut self, key: impl FieldKey) -> Result<(), Error> {
         let (field, base) = self.field(key)?;
         let Storage::Group(segment) = self.program.field(field).storage else {
@@ -251,10 +257,12 @@ impl MessageBuilder {
         Ok(())
     }
 
-    /// Begins a sequence of `count` entries, each to be begun with [`begin_entry`](Self::begin_entry).
+    /// Begins a sequence of `count` entries, each to be begun with
+    /// [`begin_entry`](Self::begin_entry).
     ///
     /// # Errors
-    /// D1 if there is no such sequence here, and the limits on entries and memory.
+    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is not a sequence, and
+    /// the limits on entries and memory.
     pub fn begin_sequence(&mut self, key: impl FieldKey, count: usize) -> Result<(), Error> {
         let (field, base) = self.field(key)?;
         let here = |kind| Error::at(kind, field, 0);
@@ -278,11 +286,12 @@ impl MessageBuilder {
     /// Begins the next entry of the sequence begun last.
     ///
     /// # Errors
-    /// D1 outside a sequence, [`ErrorKind::TooManyEntries`] for more than it was begun with.
+    /// [`ErrorKind::BuilderOrder`] outside a sequence, [`ErrorKind::TooManyEntries`] for more than
+    /// it was begun with.
     pub fn begin_entry(&mut self) -> Result<(), Error> {
         let Some(Frame::Sequence { field, segment, first, count, begun }) = self.frames.last_mut()
         else {
-            return Err(outside(ErrorKind::ApplicationType));
+            return Err(outside(ErrorKind::BuilderOrder));
         };
         if begun == count {
             return Err(Error::at(ErrorKind::TooManyEntries, *field, 0).with_detail(*count));
@@ -298,15 +307,19 @@ impl MessageBuilder {
     /// in the program. Its fields are named `#dyn`.
     ///
     /// # Errors
-    /// D1 if there is no such reference here, D9 if there is no such template or it has no id.
+    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is no reference, D9 if
+    /// there is no such template,
+    /// [`ErrorKind::TemplateWithoutId`] if it has no id.
     pub fn begin_dynamic(&mut self, key: impl FieldKey, template: usize) -> Result<(), Error> {
         let (field, base) = self.field(key)?;
         let here = |kind| Error::at(kind, field, 0);
         let Storage::Dynamic(slot) = self.program.field(field).storage else {
             return Err(here(ErrorKind::ApplicationType));
         };
-        if self.program.templates().get(template).is_none_or(|template| template.id.is_none()) {
-            return Err(here(ErrorKind::UnknownTemplate));
+        let target = self.program.templates().get(template);
+        let target = target.ok_or(here(ErrorKind::UnknownTemplate))?;
+        if target.id.is_none() {
+            return Err(here(ErrorKind::TemplateWithoutId));
         }
         let (segment, place) = self.reserve_template(template).map_err(here)?;
         self.message.store.words[base + slot as usize] = pair_word(template as u32, place as u32);
@@ -319,10 +332,12 @@ impl MessageBuilder {
     ///
     /// # Errors
     /// [`ErrorKind::MissingValue`] with the mandatory field that is not set, or with the sequence
-    /// that has fewer entries than it was begun with; D1 if nothing but the message is begun.
+    /// that has fewer entries than it was begun with; [`ErrorKind::BuilderOrder`] if nothing but
+    /// the
+    /// message is begun.
     pub fn end(&mut self) -> Result<(), Error> {
         if self.frames.len() < 2 {
-            return Err(outside(ErrorKind::ApplicationType));
+            return Err(outside(ErrorKind::BuilderOrder));
         }
         self.check_last()?;
         self.frames.pop();
@@ -332,11 +347,11 @@ impl MessageBuilder {
     /// Ends the message. It is good until the next is begun.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingValue`] with the mandatory field that is not set; D1 if no message is
-    /// begun, or something in it is not ended.
+    /// [`ErrorKind::MissingValue`] with the mandatory field that is not set;
+    /// [`ErrorKind::BuilderOrder`] if no message is begun, or something in it is not ended.
     pub fn finish(&mut self) -> Result<&Message, Error> {
         if self.frames.len() != 1 {
-            return Err(outside(ErrorKind::ApplicationType));
+            return Err(outside(ErrorKind::BuilderOrder));
         }
         self.check_last()?;
         self.frames.clear();
@@ -373,12 +388,12 @@ impl MessageBuilder {
     /// The field of a key in the record begun last, and the base of that record.
     fn field(&self, key: impl FieldKey) -> Result<(FieldRef, usize), Error> {
         let Some(&Frame::Record { segment, base }) = self.frames.last() else {
-            return Err(outside(ErrorKind::ApplicationType));
+            return Err(outside(ErrorKind::BuilderOrder));
         };
         let index = key
             .index_in(&self.program, segment)
             .filter(|&index| index < self.program.fields_of(segment).len())
-            .ok_or(outside(ErrorKind::ApplicationType))?;
+            .ok_or(outside(ErrorKind::UnknownField))?;
         Ok((self.program.field_ref(FieldHandle { segment, index }), base))
     }
 

@@ -61,6 +61,17 @@ pub enum ErrorKind {
     PacketTooSmall,
     /// A decoder failed before in this packet; it needs a reset.
     NeedsReset,
+    /// The record being built has no such field. Never caused by bytes.
+    UnknownField,
+    /// A builder's calls are out of order: nothing begun, or something not ended. Never caused by
+    /// bytes.
+    BuilderOrder,
+    /// The message belongs to another program than the encoder. Never caused by bytes.
+    ForeignMessage,
+    /// The template has no id, so that no message of it can stand alone.
+    TemplateWithoutId,
+    /// The program was compiled with a projection: fields to build or encode are missing.
+    ProjectedProgram,
 }
 
 impl ErrorKind {
@@ -120,6 +131,11 @@ impl ErrorKind {
             Self::MessageTooLarge => "the message needs more memory than the limit allows",
             Self::PacketTooSmall => "the encoded message is longer than a packet may be",
             Self::NeedsReset => "an earlier message of this packet failed; waiting for a reset",
+            Self::UnknownField => "the record has no such field",
+            Self::BuilderOrder => "nothing is begun here, or something is not ended",
+            Self::ForeignMessage => "the message was made for another compiled template set",
+            Self::TemplateWithoutId => "the template has no id, so it can only be referred to",
+            Self::ProjectedProgram => "the template set was compiled for some fields only",
         }
     }
 }

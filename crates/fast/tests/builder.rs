@@ -68,11 +68,16 @@ fn values_of_another_type_are_d1() {
     assert_eq!(kind(builder.set_decimal("fixed", Decimal { mantissa: 15, exponent: -1 })), None);
     assert_eq!(kind(builder.begin_group("rows")), wrong);
     assert_eq!(kind(builder.begin_sequence("group", 1)), wrong);
-    assert_eq!(kind(builder.begin_entry()), wrong);
     assert_eq!(kind(builder.set_constant("u8")), wrong);
-    assert_eq!(kind(builder.set_u64("none such", 1)), wrong);
-    assert_eq!(kind(builder.set_u64(99, 1)), wrong);
-    assert_eq!(kind(builder.end()), wrong);
+}
+
+#[test]
+fn unknown_fields_and_calls_out_of_order_are_told_apart() {
+    let mut builder = begun(7);
+    assert_eq!(kind(builder.set_u64("none such", 1)), Some(ErrorKind::UnknownField));
+    assert_eq!(kind(builder.set_u64(99, 1)), Some(ErrorKind::UnknownField));
+    assert_eq!(kind(builder.begin_entry()), Some(ErrorKind::BuilderOrder));
+    assert_eq!(kind(builder.end()), Some(ErrorKind::BuilderOrder));
 }
 
 #[test]
@@ -103,7 +108,7 @@ fn mandatory_fields_and_groups_have_to_be_set() {
     builder.set_u64("x", 1).unwrap();
     assert_eq!(missing(builder.finish().map(drop)).as_deref(), Some("g"));
     builder.begin_group("g").unwrap();
-    assert_eq!(kind(builder.finish().map(drop)), Some(ErrorKind::ApplicationType));
+    assert_eq!(kind(builder.finish().map(drop)), Some(ErrorKind::BuilderOrder));
     builder.end().unwrap();
     assert_eq!(missing(builder.clear("x")).as_deref(), Some("x"));
     builder.finish().unwrap();
@@ -148,7 +153,7 @@ fn fields_are_set_by_index_handle_or_name() {
     builder.begin(0).unwrap();
     builder.set_u64(0, 1).unwrap();
     builder.set_u64(outer, 2).unwrap();
-    assert_eq!(kind(builder.set_u64(inner, 3)), Some(ErrorKind::ApplicationType));
+    assert_eq!(kind(builder.set_u64(inner, 3)), Some(ErrorKind::UnknownField));
     builder.begin_group("group").unwrap();
     builder.set_u64(inner, 3).unwrap();
     builder.end().unwrap();
@@ -181,7 +186,7 @@ fn nothing_of_the_message_before_is_left() {
 #[test]
 fn nothing_can_be_set_before_a_message_is_begun() {
     let mut builder = MessageBuilder::new(program());
-    let misuse = Some(ErrorKind::ApplicationType);
+    let misuse = Some(ErrorKind::BuilderOrder);
     assert_eq!(kind(builder.set_u64("u8", 1)), misuse);
     assert_eq!(kind(builder.finish().map(drop)), misuse);
     assert_eq!(kind(builder.begin_id(TemplateId(9))), Some(ErrorKind::UnknownTemplate));

@@ -123,7 +123,7 @@ fn a_dynamic_reference_is_a_message_inside() {
 
     builder.begin(0).unwrap();
     let error = builder.begin_dynamic("#dyn", 2).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnknownTemplate);
+    assert_eq!(error.kind(), ErrorKind::TemplateWithoutId);
 
     let limits = Limits { nesting_max: 3, ..Limits::default() };
     let options = EncoderOptions { limits, ..EncoderOptions::default() };
@@ -141,7 +141,7 @@ fn a_message_of_another_program_is_refused() {
     builder.set_u64("x", 1).unwrap();
     let mut out = Vec::new();
     let error = Encoder::new(program(xml)).encode(builder.finish().unwrap(), &mut out).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnknownTemplate);
+    assert_eq!(error.kind(), ErrorKind::ForeignMessage);
     assert!(out.is_empty());
 }
 
@@ -153,7 +153,7 @@ fn a_program_that_leaves_fields_out_builds_nothing() {
     let set = TemplateSet::parse(xml).unwrap();
     let program = Arc::new(Program::compile_with(set, &options).unwrap());
     let error = MessageBuilder::new(program).begin(0).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::MissingValue);
+    assert_eq!(error.kind(), ErrorKind::ProjectedProgram);
 }
 
 const QUOTES: &str = r#"<template name="Q" id="1"><uInt32 name="n"><increment/></uInt32>

@@ -55,7 +55,7 @@ impl<'e> Engine<'e> {
     pub(super) fn message(&mut self, index: u32, base: usize) -> Result<(), Error> {
         let program = self.program;
         let template = &program.templates[index as usize];
-        let Some(id) = template.id else { return Err(outside(ErrorKind::UnknownTemplate)) };
+        let Some(id) = template.id else { return Err(outside(ErrorKind::TemplateWithoutId)) };
         let segment = &program.segments[template.segment.index()];
         let mut map = MapWriter::begin(self.out, segment.map_bits + 1);
         let known = self.dictionary.last_template() == Some(index);

@@ -95,12 +95,13 @@ impl Encoder {
     ///   exponent or mantissa is another.
     /// - D4 for a delta or tail whose dictionary entry holds another type.
     /// - D6 for a delta on an empty previous value.
-    /// - D9 for a message of another program, or of a template without an id.
+    /// - [`ErrorKind::ForeignMessage`] for a message of another program,
+    ///   [`ErrorKind::TemplateWithoutId`] for one of a template without an id,
+    ///   [`ErrorKind::ProjectedProgram`] for a program that leaves fields out.
     /// - D11 for a tail that would have to shorten the previous value, and for an ascii string
     ///   with a NUL in front of other characters.
     /// - R1, R2, R3 for values that only a lenient decoder lets pass.
-    /// - [`ErrorKind::MissingValue`] for a mandatory field that is absent, and for every message of
-    ///   a program that leaves fields out.
+    /// - [`ErrorKind::MissingValue`] for a mandatory field that is absent.
     /// - The limits of [`EncoderOptions::limits`].
     pub fn encode(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<usize, Error> {
         self.transact(out, |encoder, out| encoder.run(message, out))
@@ -132,10 +133,10 @@ impl Encoder {
 
     fn run(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<(), Error> {
         if !Arc::ptr_eq(message.program(), &self.program) {
-            return Err(Error::new(ErrorKind::UnknownTemplate, 0));
+            return Err(Error::new(ErrorKind::ForeignMessage, 0));
         }
         if !self.program.complete {
-            return Err(Error::new(ErrorKind::MissingValue, 0));
+            return Err(Error::new(ErrorKind::ProjectedProgram, 0));
         }
         if self.options.reset == ResetPolicy::Message {
             self.reset();
