@@ -471,7 +471,7 @@ fn a_template_id_is_left_out_where_it_is_the_one_before() {
     bench.expect("A", &[], "80");
     bench.expect("B", &[("v", Int(3))], "e0 07 e8 83");
     bench.expect("B", &[("v", Int(3))], "a0 83");
-    bench.expect("N", &[], "D9");
+    bench.expect("N", &[], "no code");
     bench.expect("A", &[], "c0 81");
 }
 

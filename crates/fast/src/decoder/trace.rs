@@ -406,7 +406,7 @@ mod tests {
 
     fn fields(events: &[TraceEvent]) -> Vec<&TracedField> {
         let field = |event| match event {
-            &TraceEvent::Field(ref field) => Some(field),
+            TraceEvent::Field(field) => Some(field),
             _ => None,
         };
         events.iter().filter_map(field).collect()
