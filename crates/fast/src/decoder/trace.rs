@@ -405,11 +405,13 @@ mod tests {
     }
 
     fn fields(events: &[TraceEvent]) -> Vec<&TracedField> {
-        let field = |event| match event {
-            TraceEvent::Field(field) => Some(field),
-            _ => None,
-        };
-        events.iter().filter_map(field).collect()
+        let mut fields = Vec::new();
+        for event in events {
+            if let TraceEvent::Field(field) = event {
+                fields.push(field);
+            }
+        }
+        fields
     }
 
     #[test]
