@@ -1,0 +1,33 @@
+//! The command line as a whole; each command's own arguments are in its module.
+
+use crate::decode::DecodeArgs;
+use crate::demo::DemoArgs;
+use crate::encode::EncodeArgs;
+use crate::explain::ExplainArgs;
+use crate::templates::TemplatesArgs;
+use crate::vectors::VectorsArgs;
+use clap::{Parser, Subcommand};
+
+/// One toolkit for the wires that market data travels on.
+///
+/// Exit status: 0 if all is well, 1 if the data have errors, 2 if the command line is wrong or a
+/// file cannot be opened.
+#[derive(Debug, Parser)]
+#[command(name = "tickwire", version, arg_required_else_help = true)]
+#[command(after_help = "-? asks for help like --help. Start with: tickwire demo")]
+pub struct CommandLine {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands; their help is the doc comment of their arguments.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Decode(Box<DecodeArgs>),
+    Demo(DemoArgs),
+    Encode(Box<EncodeArgs>),
+    Explain(Box<ExplainArgs>),
+    Templates(TemplatesArgs),
+    Vectors(VectorsArgs),
+}

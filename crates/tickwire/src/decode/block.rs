@@ -1,0 +1,37 @@
+//! Where the next messages lie: behind a header that some feeds put before each.
+
+use tickwire_feed::framing::{Framing, FramingError, read_message_header};
+
+/// Bytes of messages behind a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Offset of the first message.
+    pub start: usize,
+    /// Where the messages end; without a length in the header, where the bytes do.
+    pub end: usize,
+    /// The header has a length: the messages fill the block.
+    pub has_length: bool,
+    /// The header stands before one message and does not say how long it is.
+    pub is_one_message: bool,
+}
+
+/// Finds the block whose header is at `at`; `None` where it is not there as a whole.
+///
+/// # Errors
+/// The header is not one, or its length is out of bounds.
+pub fn next_block(
+    framing: &Framing,
+    bytes: &[u8],
+    at: usize,
+) -> Result<Option<Block>, FramingError> {
+    let header = framing.header_before_message();
+    let Some(bounds) = read_message_header(header, bytes, at)? else { return Ok(None) };
+    let start = at + bounds.header_bytes;
+    let end = match bounds.message_bytes {
+        Some(len) => start.checked_add(len).filter(|&end| end <= bytes.len()),
+        None => Some(bytes.len()),
+    };
+    let has_length = bounds.message_bytes.is_some();
+    let is_one_message = !has_length && !header.is_none();
+    Ok(end.map(|end| Block { start, end, has_length, is_one_message }))
+}

@@ -1,0 +1,143 @@
+//! What is said on standard error: errors as they come, counts at the end.
+
+use crate::progress::Progress;
+use std::fmt::Display;
+use tickwire_fast::{Error, ErrorKind, Findings, Program};
+
+/// Errors printed one by one; the rest is only counted.
+const ERRORS_SHOWN_MAX: u64 = 20;
+
+/// Counts of a run.
+pub struct Report<'r> {
+    file: &'r str,
+    progress: &'r Progress,
+    /// Packets read.
+    pub packets: u64,
+    /// Messages decoded, those that a filter leaves out too.
+    pub messages: u64,
+    /// Bytes of the packets read.
+    pub bytes: u64,
+    given_up: u64,
+    /// Of those, how many because the dictionaries were lost before.
+    waiting: u64,
+    errors: u64,
+}
+
+impl<'r> Report<'r> {
+    /// Nothing counted yet.
+    pub fn new(file: &'r str, progress: &'r Progress) -> Self {
+        Self {
+            file,
+            progress,
+            packets: 0,
+            messages: 0,
+            bytes: 0,
+            given_up: 0,
+            waiting: 0,
+            errors: 0,
+        }
+    }
+
+    /// Whether something was given up.
+    pub fn is_flawed(&self) -> bool {
+        self.given_up > 0 || self.errors > 0
+    }
+
+    /// A message that is not decoded and takes the rest of its packet with it.
+    ///
+    /// `error` counts from the start of the packet, or of the stream; `rest` is how many bytes are
+    /// given up.
+    pub fn message_failed(
+        &mut self,
+        place: impl Display,
+        error: &Error,
+        program: &Program,
+        rest: usize,
+    ) {
+        self.given_up += 1;
+        if error.kind() == ErrorKind::NeedsReset {
+            self.waiting += 1;
+            return;
+        }
+        let description = error.describe(program);
+        let advice = advice(error);
+        self.error(&format!("{place}: {description}{advice}; {rest} bytes given up"));
+    }
+
+    /// A packet that is given up for another reason than a message in it.
+    pub fn packet_failed(&mut self, place: impl Display, why: impl Display) {
+        self.given_up += 1;
+        self.error(&format!("{place}: {why}"));
+    }
+
+    /// An error of the file itself.
+    pub fn error(&mut self, text: &str) {
+        self.errors += 1;
+        if self.errors <= ERRORS_SHOWN_MAX {
+            self.progress.print(&format!("{}: {text}", self.file));
+        }
+    }
+
+    /// A remark that makes nothing wrong.
+    pub fn remark(&self, text: &str) {
+        self.progress.print(&format!("{}: {text}", self.file));
+    }
+
+    /// Prints what was not said yet, and the counts.
+    pub fn finish(&self, findings: &Findings, quiet: bool) {
+        let hidden = self.errors.saturating_sub(ERRORS_SHOWN_MAX);
+        if hidden > 0 {
+            self.remark(&format!("{hidden} more errors not shown"));
+        }
+        if self.waiting > 0 {
+            self.remark(&format!(
+                "{} packets given up because an earlier one failed and no reset came; does --reset \
+                 fit this feed?",
+                self.waiting
+            ));
+        }
+        if findings.total() > 0 {
+            self.remark(&format!("let pass: {}", findings_text(findings)));
+        }
+        if !quiet || self.is_flawed() {
+            self.remark(&format!(
+                "{} packets, {} messages, {} bytes; {} packets given up",
+                self.packets, self.messages, self.bytes, self.given_up
+            ));
+        }
+    }
+}
+
+/// What may be behind an error that is seldom the sender's.
+fn advice(error: &Error) -> &'static str {
+    match (error.kind(), error.field()) {
+        (ErrorKind::NoInitialValue, None) => {
+            " (no template id, and no message before to take it from: is it the right --framing?)"
+        }
+        (ErrorKind::UnknownTemplate, _) => {
+            " (are --templates and --framing those of this feed and its date?)"
+        }
+        (ErrorKind::NoInitialValue | ErrorKind::EmptyPreviousValue, Some(_)) => {
+            " (was a packet lost, or does --reset not fit this feed?)"
+        }
+        (ErrorKind::Truncated, _) => " (is the packet cut, or --framing another?)",
+        (ErrorKind::TooManyEntries | ErrorKind::StringTooLong, _) => {
+            " (if the feed has such, raise the limit: --entries-max, --string-max)"
+        }
+        _ => "",
+    }
+}
+
+fn findings_text(findings: &Findings) -> String {
+    let counts = [
+        (findings.decimal_range, "R1 decimals out of range"),
+        (findings.invalid_utf8, "R2 strings not UTF-8"),
+        (findings.overlong_integer, "R6 overlong integers"),
+        (findings.overlong_presence_map, "R7 overlong presence maps"),
+        (findings.presence_map_bits, "R8 presence maps with unused bits"),
+        (findings.overlong_string, "R9 overlong strings"),
+    ];
+    let seen = counts.iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<String> = seen.map(|(count, text)| format!("{count} x {text}")).collect();
+    texts.join(", ")
+}

@@ -1,0 +1,66 @@
+//! Which messages are written.
+
+use crate::failure::Failure;
+use tickwire_fast::{Message, Program, TemplateId};
+
+/// The templates whose messages are wanted.
+#[derive(Debug)]
+pub struct Selection {
+    /// By template index; `None` wants all.
+    wanted: Option<Vec<bool>>,
+}
+
+impl Selection {
+    /// Finds templates by id or name; no names want all.
+    pub fn new(program: &Program, names: &[String]) -> Result<Self, Failure> {
+        if names.is_empty() {
+            return Ok(Self { wanted: None });
+        }
+        let mut wanted = vec![false; program.templates().len()];
+        for name in names {
+            let found = find(program, name);
+            if found.is_empty() {
+                return Err(Failure::Usage(unknown(program, name)));
+            }
+            found.into_iter().for_each(|index| wanted[index] = true);
+        }
+        Ok(Self { wanted: Some(wanted) })
+    }
+
+    /// Whether a message is wanted.
+    pub fn contains(&self, message: &Message) -> bool {
+        self.wanted.as_ref().is_none_or(|wanted| wanted[message.template_index()])
+    }
+
+    /// Indexes of the templates wanted.
+    pub fn templates(&self, program: &Program) -> Vec<usize> {
+        let all = 0..program.templates().len();
+        all.filter(|&index| self.wanted.as_ref().is_none_or(|wanted| wanted[index])).collect()
+    }
+}
+
+/// Templates of this id or name: exchanges give one name to several.
+fn find(program: &Program, name: &str) -> Vec<usize> {
+    let by_id = name.parse().ok().and_then(|id| program.template_index(TemplateId(id)));
+    match by_id {
+        Some(index) => vec![index],
+        None => program.set().all_named(name).map(|(index, _)| index).collect(),
+    }
+}
+
+fn unknown(program: &Program, name: &str) -> String {
+    const NAMES_SHOWN_MAX: usize = 12;
+    let mut names: Vec<String> = program
+        .templates()
+        .iter()
+        .take(NAMES_SHOWN_MAX)
+        .map(|template| match template.id {
+            Some(id) => format!("{} ({id})", template.name),
+            None => template.name.to_string(),
+        })
+        .collect();
+    if program.templates().len() > NAMES_SHOWN_MAX {
+        names.push("..".to_owned());
+    }
+    format!("the template file has no template \"{name}\"; it has {}", names.join(", "))
+}

@@ -1,0 +1,148 @@
+//! `tickwire demo`: a feed made up, encoded, decoded, checked and timed.
+
+mod complex;
+mod draft;
+mod measure;
+mod simple;
+
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::table::{Align, Table};
+use measure::{Feed, Measured};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Generate a feed, encode it, decode it, check every value and show the speed.
+///
+/// Two feeds: Simple, order messages with 1024-byte packets whose dictionaries start empty, and
+/// Complex, market data with several entries a message and one message a packet. The same seed
+/// gives the same feed.
+#[derive(Debug, clap::Args)]
+pub struct DemoArgs {
+    /// Messages of each feed.
+    #[arg(long, value_name = "COUNT", default_value_t = 30_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    messages: u32,
+    /// Seed of the feeds.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Directory to write the feeds and their template files to, to try other commands on.
+    #[arg(long, value_name = "DIRECTORY")]
+    save: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
+    let count = args.messages as usize;
+    let mut random = fastrand::Rng::with_seed(args.seed);
+    let feeds = [
+        Feed::new("Simple", simple::TEMPLATES, 1024, simple::drafts(count, &mut random))?,
+        Feed::new("Complex", complex::TEMPLATES, 0, complex::drafts(count, &mut random))?,
+    ];
+    if let Some(directory) = &args.save {
+        save(&feeds, directory)?;
+    }
+    let mut out = files::create(None)?;
+    let mut table = table();
+    for feed in &feeds {
+        match feed.measure() {
+            Ok(measured) => table.row(cells(feed, &measured)),
+            Err(text) => {
+                out.flush()?;
+                return Err(Failure::Data(format!(
+                    "{} feed, seed {}: {text}; please report this with the seed",
+                    feed.name, args.seed
+                )));
+            }
+        }
+    }
+    write!(out, "{table}")?;
+    writeln!(out)?;
+    writeln!(
+        out,
+        "Every value of every message was decoded as it was generated (seed {}).",
+        args.seed
+    )?;
+    writeln!(
+        out,
+        "ns and MB/s: decoding, one thread, the best of several passes; vs FIX: the same"
+    )?;
+    writeln!(out, "fields as FIX tag=value text, in bytes, against FAST.")?;
+    writeln!(out)?;
+    write_next(&mut out, args)?;
+    out.flush()?;
+    Ok(Outcome::Clean)
+}
+
+fn table() -> Table {
+    let names = [
+        "feed",
+        "messages",
+        "entries",
+        "bytes",
+        "encode ns/msg",
+        "ns/message",
+        "ns/entry",
+        "MB/s",
+        "vs FIX",
+    ];
+    let columns: Vec<_> = names
+        .into_iter()
+        .map(|name| (name, if name == "feed" { Align::Left } else { Align::Right }))
+        .collect();
+    Table::new(&columns)
+}
+
+fn cells(feed: &Feed, measured: &Measured) -> Vec<String> {
+    let ns = measured.decode.as_nanos() as f64;
+    let per = |count: u64| match count {
+        0 => "-".to_owned(),
+        count => format!("{:.1}", ns / count as f64),
+    };
+    let encode_ns = measured.encode.as_nanos() as f64 / measured.messages as f64;
+    vec![
+        feed.name.to_owned(),
+        measured.messages.to_string(),
+        measured.entries.to_string(),
+        measured.bytes.to_string(),
+        format!("{encode_ns:.1}"),
+        per(measured.messages),
+        per(measured.entries),
+        format!("{:.0}", measured.bytes as f64 / measured.decode.as_secs_f64() / 1e6),
+        format!("{:.1}x", measured.fix_bytes as f64 / measured.bytes as f64),
+    ]
+}
+
+fn save(feeds: &[Feed], directory: &std::path::Path) -> Result<(), Failure> {
+    let create = |error| Failure::file("create", directory.display(), &error);
+    std::fs::create_dir_all(directory).map_err(create)?;
+    for feed in feeds {
+        let stem = feed.name.to_lowercase();
+        for (extension, content) in [("xml", feed.templates.as_bytes()), ("bin", &feed.file())] {
+            let path = directory.join(format!("{stem}.{extension}"));
+            let written = std::fs::write(&path, content);
+            written.map_err(|error| Failure::file("write", path.display(), &error))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_next(out: &mut impl Write, args: &DemoArgs) -> Result<(), Failure> {
+    let directory = args.save.as_ref().map_or("feed".into(), |path| path.display().to_string());
+    writeln!(out, "Where to go next:")?;
+    if args.save.is_none() {
+        writeln!(
+            out,
+            "  tickwire demo --save {directory}    writes these feeds and their templates"
+        )?;
+    }
+    let complex = format!("-t {directory}/complex.xml --reset packet");
+    writeln!(out, "  tickwire decode {directory}/complex.bin {complex} --limit 2")?;
+    writeln!(out, "  tickwire explain {directory}/complex.bin {complex} --packet 0")?;
+    writeln!(
+        out,
+        "  tickwire decode {directory}/simple.bin -t {directory}/simple.xml --reset packet --format summary"
+    )?;
+    writeln!(out, "  tickwire templates show {directory}/complex.xml")?;
+    Ok(())
+}

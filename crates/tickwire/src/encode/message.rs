@@ -1,0 +1,242 @@
+//! A message from its JSON form.
+
+use crate::hex;
+use crate::json::Json;
+use tickwire_fast::template::{Enumeration, FieldType};
+use tickwire_fast::{
+    Decimal, Error, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
+};
+
+/// Why a line is not a message: the field, and what was expected.
+#[derive(Debug)]
+pub struct Mismatch {
+    path: Vec<String>,
+    text: String,
+}
+
+impl Mismatch {
+    fn new(text: impl Into<String>) -> Self {
+        Self { path: Vec::new(), text: text.into() }
+    }
+
+    fn expected(what: &str, found: &Json) -> Self {
+        Self::new(format!("expected {what}, found {}", found.kind()))
+    }
+
+    fn inside(mut self, name: impl Into<String>) -> Self {
+        self.path.push(name.into());
+        self
+    }
+
+    /// The message for people.
+    pub fn describe(&self) -> String {
+        if self.path.is_empty() {
+            return self.text.clone();
+        }
+        let path: Vec<&str> = self.path.iter().rev().map(String::as_str).collect();
+        format!("field {}: {}", path.join("/").replace("/[", "["), self.text)
+    }
+}
+
+/// An error of the builder as text, without the offset that it does not have.
+pub fn error_text(program: &Program, error: &Error) -> String {
+    let field = error.field().map(|field| format!("field {}: ", program.path(field)));
+    let code = error.code().map(|code| format!("{code}: ")).unwrap_or_default();
+    format!("{}{code}{}", field.unwrap_or_default(), error.kind().text())
+}
+
+/// Begins the message of a line in `builder` and sets its fields.
+pub fn build(builder: &mut MessageBuilder, line: &Json) -> Result<(), Mismatch> {
+    let program = builder.program().clone();
+    let template = template_of(&program, line)?;
+    let fields = line.member("msg").ok_or(Mismatch::new("\"msg\": expected an object"))?;
+    builder.begin(template).map_err(|error| Mismatch::new(error_text(&program, &error)))?;
+    let segment = program.templates()[template].segment;
+    Filler { program: &program, builder }.record(segment, fields)
+}
+
+fn template_of(program: &Program, line: &Json) -> Result<usize, Mismatch> {
+    if let Some(id) = line.member("t") {
+        let number = id.unsigned().and_then(|id| u32::try_from(id).ok());
+        let number = number.ok_or_else(|| Mismatch::expected("\"t\" to be a template id", id))?;
+        return program.template_index(TemplateId(number)).ok_or_else(|| {
+            Mismatch::new(format!("\"t\": the template file has no template with id {number}"))
+        });
+    }
+    let name = line.member("n").and_then(Json::text);
+    let name = name.ok_or(Mismatch::new("expected \"t\", a template id, or \"n\", a name"))?;
+    let mut found = program.set().all_named(name);
+    match (found.next(), found.next()) {
+        (Some((index, _)), None) => Ok(index),
+        (None, _) => Err(Mismatch::new(format!("\"n\": the template file has no \"{name}\""))),
+        _ => Err(Mismatch::new(format!(
+            "\"n\": several templates are called \"{name}\": give \"t\""
+        ))),
+    }
+}
+
+struct Filler<'f> {
+    program: &'f Program,
+    builder: &'f mut MessageBuilder,
+}
+
+impl Filler<'_> {
+    /// Sets the fields of a record: members in any order, those of one name in template order.
+    fn record(&mut self, segment: SegmentRef, fields: &Json) -> Result<(), Mismatch> {
+        let Json::Object(members) = fields else {
+            return Err(Mismatch::expected("an object of fields", fields));
+        };
+        let mut used = vec![false; self.program.fields_of(segment).len()];
+        for (name, value) in members {
+            let index = self.next_field(segment, name, &used).ok_or_else(|| {
+                let names = self.program.fields_of(segment).iter().map(|f| f.name.to_string());
+                let names: Vec<String> = names.collect();
+                Mismatch::new(format!("no such field here; there are {}", names.join(", ")))
+                    .inside(name)
+            })?;
+            used[index] = true;
+            if *value != Json::Null {
+                self.field(segment, index, value).map_err(|error| error.inside(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_field(&self, segment: SegmentRef, name: &str, used: &[bool]) -> Option<usize> {
+        let fields = self.program.fields_of(segment).iter().zip(used);
+        fields.enumerate().find_map(|(index, (field, used))| {
+            (!used && &*field.name.local == name).then_some(index)
+        })
+    }
+
+    fn field(&mut self, segment: SegmentRef, index: usize, value: &Json) -> Result<(), Mismatch> {
+        let key = FieldHandle { segment, index };
+        let program = self.program;
+        let field = &program.fields_of(segment)[index];
+        match (&field.storage, &field.field_type) {
+            (Storage::Group(inner), _) => {
+                self.call(|builder| builder.begin_group(key))?;
+                self.record(*inner, value)?;
+                self.call(MessageBuilder::end)
+            }
+            (Storage::Sequence { segment: inner, .. }, _) => self.sequence(key, *inner, value),
+            (Storage::Dynamic(_), _) => self.dynamic(key, value),
+            (_, Some(field_type)) => self.scalar(key, field_type, value),
+            _ => Err(Mismatch::new("the field cannot be set")),
+        }
+    }
+
+    fn sequence(
+        &mut self,
+        key: FieldHandle,
+        entry: SegmentRef,
+        value: &Json,
+    ) -> Result<(), Mismatch> {
+        let Json::List(entries) = value else {
+            return Err(Mismatch::expected("a list of entries", value));
+        };
+        self.call(|builder| builder.begin_sequence(key, entries.len()))?;
+        for (index, fields) in entries.iter().enumerate() {
+            self.call(MessageBuilder::begin_entry)?;
+            let filled = self.record(entry, fields).and_then(|()| self.call(MessageBuilder::end));
+            filled.map_err(|error| error.inside(format!("[{index}]")))?;
+        }
+        self.call(MessageBuilder::end)
+    }
+
+    /// The form does not say which template a reference is to: the one with these fields.
+    fn dynamic(&mut self, key: FieldHandle, value: &Json) -> Result<(), Mismatch> {
+        let Json::Object(members) = value else {
+            return Err(Mismatch::expected("an object of fields", value));
+        };
+        let templates = self.program.templates().iter().enumerate();
+        let mut fitting = templates.filter(|(_, template)| {
+            let fields = self.program.fields_of(template.segment);
+            template.id.is_some()
+                && fields.len() == members.len()
+                && fields.iter().zip(members).all(|(field, (name, _))| *field.name.local == **name)
+        });
+        let (Some((index, template)), None) = (fitting.next(), fitting.next()) else {
+            return Err(Mismatch::new("expected the fields of exactly one template, in its order"));
+        };
+        self.call(|builder| builder.begin_dynamic(key, index))?;
+        self.record(template.segment, value)?;
+        self.call(MessageBuilder::end)
+    }
+
+    fn scalar(
+        &mut self,
+        key: FieldHandle,
+        field_type: &FieldType,
+        value: &Json,
+    ) -> Result<(), Mismatch> {
+        match (field_type, value) {
+            (FieldType::Ascii | FieldType::Unicode, Json::Text(text)) => {
+                self.call(|builder| builder.set_str(key, text))
+            }
+            (FieldType::Ascii | FieldType::Unicode, _) => {
+                Err(Mismatch::expected("a string", value))
+            }
+            (FieldType::ByteVector, _) => {
+                let digits = value.member("hex").and_then(Json::text);
+                let digits =
+                    digits.ok_or_else(|| Mismatch::expected("{\"hex\": digits}", value))?;
+                let bytes = hex::parse(digits).map_err(Mismatch::new)?;
+                self.call(|builder| builder.set_bytes(key, &bytes))
+            }
+            (FieldType::Decimal, _) => {
+                let decimal = decimal(value)?;
+                self.call(|builder| builder.set_decimal(key, decimal))
+            }
+            (FieldType::Boolean, Json::Bool(value)) => {
+                self.call(|builder| builder.set_u64(key, u64::from(*value)))
+            }
+            (FieldType::Enum(enumeration), Json::Text(name)) => {
+                let value = element_value(enumeration, name)?;
+                self.call(|builder| builder.set_u64(key, value))
+            }
+            (_, Json::Integer(value)) => self.integer(key, *value),
+            _ => Err(Mismatch::expected(&format!("an integer ({})", field_type.name()), value)),
+        }
+    }
+
+    fn integer(&mut self, key: FieldHandle, value: i128) -> Result<(), Mismatch> {
+        match (u64::try_from(value), i64::try_from(value)) {
+            (Ok(value), _) => self.call(|builder| builder.set_u64(key, value)),
+            (_, Ok(value)) => self.call(|builder| builder.set_i64(key, value)),
+            _ => Err(Mismatch::new(format!("{value} does not fit 64 bits"))),
+        }
+    }
+
+    fn call(
+        &mut self,
+        call: impl FnOnce(&mut MessageBuilder) -> Result<(), Error>,
+    ) -> Result<(), Mismatch> {
+        call(self.builder).map_err(|error| {
+            let code = error.code().map(|code| format!("{code}: ")).unwrap_or_default();
+            let missing = (error.kind() == tickwire_fast::ErrorKind::MissingValue)
+                .then(|| error.field().map(|field| format!(" ({})", self.program.path(field))));
+            let missing = missing.flatten().unwrap_or_default();
+            Mismatch::new(format!("{code}{}{missing}", error.kind().text()))
+        })
+    }
+}
+
+fn decimal(value: &Json) -> Result<Decimal, Mismatch> {
+    let number = |name: &str| match value.member(name) {
+        Some(Json::Integer(number)) => Some(*number),
+        _ => None,
+    };
+    let expected = || Mismatch::expected("{\"m\": mantissa, \"e\": exponent}", value);
+    let mantissa = number("m").and_then(|m| i64::try_from(m).ok()).ok_or_else(expected)?;
+    let exponent = number("e").and_then(|e| i32::try_from(e).ok()).ok_or_else(expected)?;
+    Ok(Decimal { mantissa, exponent })
+}
+
+fn element_value(enumeration: &Enumeration, name: &str) -> Result<u64, Mismatch> {
+    let element = enumeration.elements.iter().find(|element| *element.name == *name);
+    element.map(|element| element.value).ok_or_else(|| {
+        let names: Vec<&str> = enumeration.elements.iter().map(|e| &*e.name).collect();
+        Mismatch::new(format!("expected one of {}, found \"{name}\"", names.join(", ")))
+    })
+}

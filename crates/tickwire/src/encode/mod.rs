@@ -1,0 +1,242 @@
+//! `tickwire encode`: JSON lines to FAST.
+
+mod message;
+mod packets;
+
+use crate::failure::{Failure, Outcome};
+use crate::json::Json;
+use crate::options::{FramingArgs, reset_policy, with_reset_template};
+use crate::{files, hex};
+use packets::{PacketFormat, PacketWriter};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tickwire_fast::{
+    CompileOptions, Encoder, EncoderOptions, Message, MessageBuilder, PacketEncoder,
+};
+use tickwire_feed::Endian;
+use tickwire_feed::framing::{Envelope, Framing, NumberField};
+
+/// Encode JSON lines as FAST messages.
+///
+/// Lines have the form that `decode` prints; "t" or "n", and "msg", are needed. Lines with the same
+/// "pkt" make one packet that starts with the preamble "pre"; lines without it, and all lines with
+/// --packet-bytes, fill packets of that size, without preambles. Lengths and chunk counts in a
+/// preamble are set to what is written. The first line that cannot be encoded ends the run.
+#[derive(Debug, clap::Args)]
+pub struct EncodeArgs {
+    /// JSON lines; - is standard input.
+    #[arg(value_name = "FILE", required_unless_present = "file")]
+    input: Option<PathBuf>,
+    /// The same, for those used to -f.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
+    file: Option<PathBuf>,
+    /// Template file of the feed (FAST 1.1 or 1.2 XML).
+    #[arg(short, long, value_name = "FILE")]
+    templates: PathBuf,
+    /// Where to write; - is standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Layout of the file.
+    #[arg(long, value_name = "FORMAT", default_value = "u32be")]
+    output_format: PacketFormat,
+    /// Fill packets up to this many bytes instead of keeping "pkt".
+    #[arg(long, value_name = "BYTES")]
+    packet_bytes: Option<usize>,
+    #[command(flatten)]
+    framing: FramingArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
+    let framing = args.framing.framing()?;
+    check_framing(&framing)?;
+    let set = with_reset_template(files::read_templates(&args.templates)?, &framing);
+    let program = Arc::new(files::compile(set, &CompileOptions::default())?);
+    let defaults = EncoderOptions::default();
+    let options = EncoderOptions {
+        reset: reset_policy(&framing),
+        packet_bytes_max: args.packet_bytes.unwrap_or(defaults.packet_bytes_max),
+        ..defaults
+    };
+    let path = args.input.clone().or(args.file.clone()).unwrap_or_else(|| "-".into());
+    let name = files::name_of(&path);
+    let lines = BufReader::new(files::open(&path)?).lines();
+    let writer = PacketWriter::new(files::create(Some(&args.output))?, args.output_format)?;
+    let mut packing = Packing {
+        fills_packets: args.packet_bytes.is_some(),
+        framing,
+        encoder: Encoder::with_options(program.clone(), options),
+        filling: PacketEncoder::new(program.clone(), options),
+        packet: None,
+        writer,
+    };
+    let mut builder = MessageBuilder::new(program.clone());
+    for (index, line) in lines.enumerate() {
+        let line = line.map_err(|error| Failure::file("read", &name, &error))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let at = |text: String| Failure::Data(format!("{name}:{}: {text}", index + 1));
+        let json: Json = serde_json::from_str(&line).map_err(|e| at(format!("not JSON: {e}")))?;
+        message::build(&mut builder, &json).map_err(|error| at(error.describe()))?;
+        let message = builder.finish().map_err(|e| at(message::error_text(&program, &e)))?;
+        packing.add(&json, message).map_err(|failure| match failure {
+            Failure::Data(text) => at(text),
+            failure => failure,
+        })?;
+    }
+    packing.finish()?;
+    Ok(Outcome::Clean)
+}
+
+/// Refuses what packets cannot be written with.
+fn check_framing(framing: &Framing) -> Result<(), Failure> {
+    if framing.packet_envelope() == Envelope::Step {
+        return Err(Failure::Usage(
+            "encode writes no FIXT messages: use --framing none,reset=packet for their blocks"
+                .to_owned(),
+        ));
+    }
+    if !framing.header_before_message().is_none() {
+        return Err(Failure::Usage("encode writes no headers before messages".to_owned()));
+    }
+    Ok(())
+}
+
+/// Puts messages into packets.
+struct Packing {
+    fills_packets: bool,
+    framing: Framing,
+    /// For packets as the lines say.
+    encoder: Encoder,
+    /// For packets filled up to a size.
+    filling: PacketEncoder,
+    packet: Option<Packet>,
+    writer: PacketWriter,
+}
+
+/// A packet as the lines say.
+struct Packet {
+    index: u64,
+    bytes: Vec<u8>,
+    preamble: Vec<u8>,
+    /// Where the last preamble starts.
+    part: usize,
+}
+
+impl Packing {
+    fn add(&mut self, line: &Json, message: &Message) -> Result<(), Failure> {
+        let index = match line.member("pkt") {
+            _ if self.fills_packets => None,
+            None => None,
+            Some(index) => {
+                let wrong =
+                    || Failure::Data(format!("\"pkt\": {} is no packet index", index.kind()));
+                Some(index.unsigned().ok_or_else(wrong)?)
+            }
+        };
+        match index {
+            Some(index) => {
+                self.finish_filling()?;
+                self.add_to_packet(index, preamble_of(line, &self.framing)?, message)
+            }
+            None => {
+                self.finish_packet()?;
+                let full = self.filling.push(message);
+                let program = self.encoder.program();
+                let full = full.map_err(|e| Failure::Data(message::error_text(program, &e)))?;
+                full.map_or(Ok(()), |packet| self.writer.write(packet))
+            }
+        }
+    }
+
+    fn add_to_packet(
+        &mut self,
+        index: u64,
+        preamble: Vec<u8>,
+        message: &Message,
+    ) -> Result<(), Failure> {
+        if self.packet.as_ref().is_some_and(|packet| packet.index != index) {
+            self.finish_packet()?;
+        }
+        let packet = self.packet.get_or_insert_with(|| {
+            self.encoder.begin_packet();
+            let bytes = preamble.clone();
+            Packet { index, bytes, preamble: preamble.clone(), part: 0 }
+        });
+        if packet.preamble != preamble {
+            packet.finish_part(&self.framing)?;
+            packet.part = packet.bytes.len();
+            packet.bytes.extend_from_slice(&preamble);
+            packet.preamble = preamble;
+        }
+        let encoded = self.encoder.encode(message, &mut packet.bytes);
+        let program = self.encoder.program();
+        encoded.map_err(|error| Failure::Data(message::error_text(program, &error)))?;
+        Ok(())
+    }
+
+    fn finish_packet(&mut self) -> Result<(), Failure> {
+        let Some(mut packet) = self.packet.take() else { return Ok(()) };
+        packet.finish_part(&self.framing)?;
+        self.writer.write(&packet.bytes)
+    }
+
+    fn finish_filling(&mut self) -> Result<(), Failure> {
+        self.filling.finish().map_or(Ok(()), |packet| self.writer.write(packet))
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.finish_packet()?;
+        self.finish_filling()?;
+        self.writer.finish()
+    }
+}
+
+impl Packet {
+    /// Sets the numbers in the last preamble that depend on what follows it.
+    fn finish_part(&mut self, framing: &Framing) -> Result<(), Failure> {
+        let len = self.bytes.len() - self.part - framing.preamble_bytes();
+        let chunks = framing.chunk_fields().map(|chunks| [(chunks.count, 1), (chunks.number, 1)]);
+        let length = framing.length_field().map(|field| (field, len as u64));
+        for (field, value) in chunks.into_iter().flatten().chain(length) {
+            set_number(&mut self.bytes[self.part..], field, value)?;
+        }
+        Ok(())
+    }
+}
+
+/// The preamble of a line; zeros where it has none.
+fn preamble_of(line: &Json, framing: &Framing) -> Result<Vec<u8>, Failure> {
+    let wanted = framing.preamble_bytes();
+    let digits = line.member("pre").and_then(Json::text).unwrap_or_default();
+    let bytes = hex::parse(digits).map_err(|error| Failure::Data(format!("\"pre\": {error}")))?;
+    if bytes.is_empty() {
+        return Ok(vec![0; wanted]);
+    }
+    if bytes.len() != wanted {
+        return Err(Failure::Data(format!(
+            "\"pre\": {} bytes, but the framing has a preamble of {wanted}: give the --framing of \
+             the feed",
+            bytes.len()
+        )));
+    }
+    Ok(bytes)
+}
+
+fn set_number(part: &mut [u8], field: NumberField, value: u64) -> Result<(), Failure> {
+    let width = field.width();
+    let target = part.get_mut(field.offset()..field.offset() + width);
+    let fits = width >= 8 || value >> (8 * width) == 0;
+    let Some(target) = target.filter(|_| fits) else {
+        return Err(Failure::Data(format!(
+            "{value} does not fit a preamble field of {width} bytes"
+        )));
+    };
+    match field.endian() {
+        Endian::Big => target.copy_from_slice(&value.to_be_bytes()[8 - width..]),
+        Endian::Little => target.copy_from_slice(&value.to_le_bytes()[..width]),
+    }
+    Ok(())
+}

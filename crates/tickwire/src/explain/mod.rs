@@ -1,0 +1,258 @@
+//! `tickwire explain`: one packet, byte by byte.
+
+mod print;
+mod rows;
+
+use crate::decode::block::next_block;
+use crate::failure::{Failure, Outcome};
+use crate::options::{
+    DecoderArgs, FramingArgs, InputArgs, is_by_packet, reset_policy, with_reset_template,
+};
+use crate::outline::Outline;
+use crate::progress::Progress;
+use crate::{files, hex};
+use print::{ERROR, write_rows, write_title};
+use rows::Rows;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tickwire_fast::{CompileOptions, Decoder, Error, Program};
+use tickwire_feed::capture::Kind;
+use tickwire_feed::framing::{Framer, Framing, Segment};
+
+/// Longest packet explained.
+const PACKET_BYTES_MAX: usize = 16 << 20;
+/// Bytes shown where decoding stopped.
+const BYTES_SHOWN_MAX: usize = 24;
+
+/// Explain one packet byte by byte.
+///
+/// For each message: the presence map and what each bit is for, the template id, and for each field
+/// its offset, bytes, type (? is optional), operator, presence-map bit (index:value), value, and the
+/// dictionary entry before and after. The packets before it are decoded first, so that dictionaries
+/// are as they were. An error is shown where it happens.
+#[derive(Debug, clap::Args)]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Template file of the feed (FAST 1.1 or 1.2 XML).
+    #[arg(short, long, value_name = "FILE")]
+    templates: PathBuf,
+    /// Which packet of the file, from 0.
+    #[arg(long, value_name = "INDEX", default_value_t = 0)]
+    packet: u64,
+    /// The bytes of a packet in hexadecimal, instead of a file.
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["input", "file", "packet"])]
+    hex: Option<String>,
+    /// Explain at most this many messages.
+    #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
+    limit: Option<u64>,
+    #[command(flatten)]
+    framing: FramingArgs,
+    #[command(flatten)]
+    decoder: DecoderArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
+    let framing = args.framing.framing()?;
+    let set = with_reset_template(files::read_templates(&args.templates)?, &framing);
+    let options = CompileOptions { constants: true, ..CompileOptions::default() };
+    let program = Arc::new(files::compile(set, &options)?);
+    let options = args.decoder.options(reset_policy(&framing));
+    let decoder = Decoder::with_options(program.clone(), options);
+    let mut explainer = Explainer {
+        outline: &Outline::of(&program),
+        program: &program,
+        framing,
+        decoder,
+        out: anstream::stdout().lock(),
+        left: args.limit.unwrap_or(u64::MAX),
+    };
+    match &args.hex {
+        Some(digits) => {
+            let bytes = hex::parse(digits).map_err(|e| Failure::Usage(format!("--hex: {e}")))?;
+            write_title(&mut explainer.out, &format!("packet of {} bytes", bytes.len()))?;
+            explainer.packet(&mut Framer::new(framing), &bytes)
+        }
+        None if args.input.path().is_none() => {
+            Err(Failure::Usage("name a capture file, or give the bytes with --hex".to_owned()))
+        }
+        None => explainer.file(&args.input, args.packet),
+    }
+}
+
+struct Explainer<'e, W> {
+    program: &'e Program,
+    outline: &'e Outline<'e>,
+    framing: Framing,
+    decoder: Decoder,
+    out: W,
+    left: u64,
+}
+
+impl<W: Write> Explainer<'_, W> {
+    fn file(&mut self, input: &InputArgs, wanted: u64) -> Result<Outcome, Failure> {
+        let name = files::name_of(input.required_path()?);
+        let mut reader = input.open(&Progress::none())?;
+        let mut framer = Framer::new(self.framing);
+        let is_whole = reader.kind() == Kind::Stream;
+        loop {
+            let next = match is_whole {
+                true => reader.read_whole(PACKET_BYTES_MAX).map(Some),
+                false => reader.next_packet(),
+            };
+            let packet = next.map_err(|error| Failure::Data(format!("{name}: {error}")))?;
+            let Some(packet) = packet else {
+                return Err(Failure::Usage(format!("{name} has no packet {wanted}")));
+            };
+            if packet.stream.is_some() && !is_whole && is_by_packet(&self.framing) {
+                return Err(Failure::Usage(format!(
+                    "{name}: packet {} is a piece of a TCP stream; decode explains no streams of \
+                     packets: extract one and give it with --hex",
+                    packet.index
+                )));
+            }
+            if packet.index < wanted && !is_whole {
+                self.pass(&mut framer, packet.bytes);
+                continue;
+            }
+            let title = format!(
+                "packet {} of {name}: {} bytes at file offset {}",
+                packet.index,
+                packet.bytes.len(),
+                packet.file_offset
+            );
+            write_title(&mut self.out, &title)?;
+            if self.decoder.needs_reset() {
+                writeln!(
+                    self.out,
+                    "a packet before it failed: dictionaries are lost until a reset"
+                )?;
+            }
+            return self.packet(&mut framer, packet.bytes);
+        }
+    }
+
+    /// Decodes a packet for its dictionaries alone.
+    fn pass(&mut self, framer: &mut Framer, bytes: &[u8]) {
+        for segment in framer.split(bytes).flatten() {
+            if segment.reset_before {
+                self.decoder.begin_packet();
+            }
+            let mut at = 0;
+            while let Ok(Some(block)) = next_block(&self.framing, segment.bytes, at) {
+                at = block.start;
+                while at < block.end {
+                    let Ok(decoded) = self.decoder.decode(&segment.bytes[at..block.end]) else {
+                        return;
+                    };
+                    at += decoded.len;
+                    if block.is_one_message {
+                        break;
+                    }
+                }
+                if at >= segment.bytes.len() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn packet(&mut self, framer: &mut Framer, bytes: &[u8]) -> Result<Outcome, Failure> {
+        let mut flawed = false;
+        for segment in framer.split(bytes) {
+            match segment {
+                Ok(segment) => flawed |= !self.segment(&segment)?,
+                Err(error) => {
+                    flawed = true;
+                    writeln!(self.out, "{ERROR}{error}{ERROR:#}")?;
+                }
+            }
+        }
+        self.out.flush()?;
+        Ok(Outcome::flawed_if(flawed))
+    }
+
+    /// Explains a segment; `false` if it has an error.
+    fn segment(&mut self, segment: &Segment<'_>) -> Result<bool, Failure> {
+        if !segment.preamble.is_empty() {
+            let digits: String =
+                segment.preamble.iter().map(|byte| format!(" {byte:02x}")).collect();
+            let number = segment.seq_num.map(|number| format!(", sequence number {number}"));
+            writeln!(self.out, "preamble{digits}{}", number.unwrap_or_default())?;
+        }
+        if segment.reset_before {
+            self.decoder.begin_packet();
+        }
+        let mut at = 0;
+        while at < segment.bytes.len() && self.left > 0 {
+            let block = match next_block(&self.framing, segment.bytes, at) {
+                Ok(Some(block)) => block,
+                Ok(None) => {
+                    let offset = segment.offset + at;
+                    writeln!(self.out, "{ERROR}offset {offset}: no whole block left{ERROR:#}")?;
+                    return Ok(false);
+                }
+                Err(error) => {
+                    writeln!(self.out, "{ERROR}{}{ERROR:#}", error.kind)?;
+                    return Ok(false);
+                }
+            };
+            at = block.start;
+            while at < block.end && self.left > 0 {
+                match self.message(segment, at..block.end)? {
+                    Some(len) => at += len,
+                    None => return Ok(false),
+                }
+                self.left -= 1;
+                if block.is_one_message {
+                    break;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Explains the message at the start of a range and returns its length; `None` if it has an
+    /// error.
+    fn message(
+        &mut self,
+        segment: &Segment<'_>,
+        range: std::ops::Range<usize>,
+    ) -> Result<Option<usize>, Failure> {
+        let offset = segment.offset + range.start;
+        let bytes = &segment.bytes[range.clone()];
+        let mut events = Vec::new();
+        let outcome = self.decoder.trace(bytes, |event| events.push(event));
+        let rows = Rows::of(self.program, self.outline, offset, &events);
+        writeln!(self.out)?;
+        let title = match outcome {
+            Ok(len) => format!("message at offset {offset}, {len} bytes"),
+            Err(_) => format!("message at offset {offset}"),
+        };
+        write_title(&mut self.out, &title)?;
+        write_rows(&mut self.out, segment, &rows)?;
+        match outcome {
+            Ok(len) => Ok(Some(len)),
+            Err(error) => {
+                self.error(bytes, offset, &error)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn error(&mut self, bytes: &[u8], base: usize, error: &Error) -> Result<(), Failure> {
+        let description = error.shifted(base).describe(self.program).to_string();
+        writeln!(self.out, "{ERROR}{description}{ERROR:#}")?;
+        let rest = bytes.get(error.offset()..).unwrap_or_default();
+        let shown: String =
+            rest.iter().take(BYTES_SHOWN_MAX).map(|b| format!(" {b:02x}")).collect();
+        let more = if rest.len() > BYTES_SHOWN_MAX { " .." } else { "" };
+        match rest.is_empty() {
+            true => writeln!(self.out, "no bytes are left")?,
+            false => writeln!(self.out, "bytes from there on, {}:{shown}{more}", rest.len())?,
+        }
+        Ok(())
+    }
+}

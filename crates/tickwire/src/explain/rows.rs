@@ -1,0 +1,273 @@
+//! The steps of a decoding as rows of text.
+
+use crate::outline::{Origin, Outline};
+use crate::words;
+use std::ops::Range;
+use tickwire_fast::template::{FieldType, Operator, Operators, Value};
+use tickwire_fast::{
+    FieldRef, MapBit, PreviousValue, Program, TraceEvent, TracedField, TracedPart,
+};
+
+/// One line of an explanation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// How deep in groups and sequences.
+    pub depth: usize,
+    /// Its bytes in the packet; empty if nothing of it is there.
+    pub bytes: Range<usize>,
+    /// Name of the field, or what else it is.
+    pub name: String,
+    /// Whether `name` is not of a field.
+    pub is_heading: bool,
+    /// Type.
+    pub kind: String,
+    /// Operator and initial value.
+    pub operator: String,
+    /// Presence-map bit: its index and whether it is set.
+    pub bit: String,
+    /// Value.
+    pub value: String,
+    /// Dictionary entry, before and after.
+    pub dictionary: String,
+    /// For a presence map, what each of its bits is for.
+    pub map_bits: Option<Vec<String>>,
+    /// Whether the entry changed.
+    pub changes_dictionary: bool,
+}
+
+impl Row {
+    /// The name, indented by depth.
+    pub fn indented_name(&self) -> String {
+        format!("{}{}", "  ".repeat(self.depth), self.name)
+    }
+}
+
+/// Turns events into rows.
+pub struct Rows<'p> {
+    program: &'p Program,
+    outline: &'p Outline<'p>,
+    /// Where in the packet the bytes given to the decoder start.
+    base: usize,
+    depth: usize,
+    rows: Vec<Row>,
+    /// For each presence map the row of it and the bits used so far.
+    maps: Vec<(usize, Vec<String>)>,
+    open_maps: Vec<Option<usize>>,
+}
+
+impl<'p> Rows<'p> {
+    /// The rows of these events, in order.
+    pub fn of(
+        program: &'p Program,
+        outline: &'p Outline<'p>,
+        base: usize,
+        events: &[TraceEvent],
+    ) -> Vec<Row> {
+        let mut rows = Self {
+            program,
+            outline,
+            base,
+            depth: 0,
+            rows: Vec::new(),
+            maps: Vec::new(),
+            open_maps: Vec::new(),
+        };
+        events.iter().for_each(|event| rows.event(event));
+        for (row, bits) in rows.maps {
+            rows.rows[row].map_bits = Some(bits);
+        }
+        rows.rows
+    }
+
+    fn event(&mut self, event: &TraceEvent) {
+        match event {
+            TraceEvent::PresenceMap { bytes, owner } => self.map(bytes, *owner),
+            TraceEvent::Template { bytes, template, reset } => {
+                self.template(bytes, *template, *reset);
+            }
+            TraceEvent::Field(field) => self.field(field),
+            TraceEvent::BeginGroup(field) => self.begin_group(*field),
+            TraceEvent::BeginEntry(field, index) => {
+                self.heading(format!("{}[{index}]", self.name(*field)));
+                self.begin();
+            }
+            TraceEvent::EndGroup(_) | TraceEvent::EndEntry(_) => self.end(),
+            TraceEvent::EndMessage => {
+                self.open_maps.pop();
+            }
+            _ => {}
+        }
+    }
+
+    /// The row of an optional group's presence is its heading.
+    fn begin_group(&mut self, field: FieldRef) {
+        if !self.program.field(field).optional {
+            self.heading(self.name(field));
+        }
+        self.begin();
+    }
+
+    fn begin(&mut self) {
+        self.depth += 1;
+        self.open_maps.push(None);
+    }
+
+    fn end(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        self.open_maps.pop();
+    }
+
+    fn heading(&mut self, name: String) {
+        let depth = self.depth;
+        self.rows.push(Row { depth, name, is_heading: true, ..Row::default() });
+    }
+
+    fn range(&self, bytes: &Range<usize>) -> Range<usize> {
+        self.base + bytes.start..self.base + bytes.end
+    }
+
+    fn map(&mut self, bytes: &Range<usize>, owner: Option<FieldRef>) {
+        let map = self.maps.len();
+        self.maps.push((self.rows.len(), Vec::new()));
+        match (owner, self.open_maps.last_mut()) {
+            (Some(_), Some(open)) => *open = Some(map),
+            _ => self.open_maps.push(Some(map)),
+        }
+        let depth = self.depth;
+        let name = "presence map".to_owned();
+        let bytes = self.range(bytes);
+        self.rows.push(Row { depth, bytes, name, is_heading: true, ..Row::default() });
+    }
+
+    fn template(&mut self, bytes: &Range<usize>, template: usize, reset: bool) {
+        let layout = &self.program.templates()[template];
+        let in_stream = !bytes.is_empty();
+        self.use_bit(MapBit { index: 0, set: in_stream }, "template id");
+        let id = layout.id.map(|id| id.to_string()).unwrap_or_default();
+        let from = if in_stream { "" } else { ", as in the message before" };
+        let emptied = if reset { "; dictionaries emptied" } else { "" };
+        self.rows.push(Row {
+            depth: self.depth,
+            bytes: self.range(bytes),
+            name: "template id".to_owned(),
+            is_heading: true,
+            kind: "uInt32".to_owned(),
+            operator: "copy".to_owned(),
+            bit: bit_text(MapBit { index: 0, set: in_stream }),
+            value: format!("{id} {}{from}{emptied}", layout.name),
+            ..Row::default()
+        });
+    }
+
+    /// Notes in the row of the innermost map what a bit is for.
+    fn use_bit(&mut self, bit: MapBit, name: &str) {
+        if let Some(&Some(map)) = self.open_maps.last() {
+            self.maps[map].1.push(format!("{}={name}", u8::from(bit.set)));
+        }
+    }
+
+    fn field(&mut self, traced: &TracedField) {
+        let name = self.part_name(traced);
+        if let Some(bit) = traced.map_bit {
+            self.use_bit(bit, &name);
+        }
+        let operator = self.operator(traced);
+        let mut row = Row {
+            depth: self.depth,
+            bytes: self.range(&traced.bytes),
+            kind: self.kind(traced),
+            operator: operator.map(words::operator).unwrap_or_default(),
+            bit: traced.map_bit.map(bit_text).unwrap_or_default(),
+            value: self.value(traced),
+            name,
+            ..Row::default()
+        };
+        if let (Some((before, after)), Some(operator)) = (&traced.entry, operator) {
+            row.changes_dictionary = before != after;
+            let change = match before == after {
+                true => format!("{} unchanged", previous_text(after)),
+                false => format!("{} -> {}", previous_text(before), previous_text(after)),
+            };
+            row.dictionary = format!("{}: {change}", words::entry(&operator.entry));
+        }
+        self.rows.push(row);
+    }
+
+    fn name(&self, field: FieldRef) -> String {
+        self.program.field(field).name.to_string()
+    }
+
+    fn part_name(&self, traced: &TracedField) -> String {
+        let name = self.name(traced.field);
+        match (traced.part, self.outline.origin(traced.field)) {
+            (TracedPart::Exponent, _) => format!("{name}.exponent"),
+            (TracedPart::Mantissa, _) => format!("{name}.mantissa"),
+            (TracedPart::Length, Some(Origin::Sequence(sequence))) => {
+                sequence.length.name.as_ref().map_or(format!("{name}.length"), |n| n.to_string())
+            }
+            _ => name,
+        }
+    }
+
+    fn operator(&self, traced: &TracedField) -> Option<&'p Operator> {
+        match (traced.part, self.outline.origin(traced.field)?) {
+            (TracedPart::Length, Origin::Sequence(sequence)) => Some(&sequence.length.operator),
+            (part, Origin::Field(field)) => match (&field.operators, part) {
+                (Operators::Whole(operator), _) => Some(operator),
+                (Operators::Parts { exponent, .. }, TracedPart::Exponent) => Some(exponent),
+                (Operators::Parts { mantissa, .. }, _) => Some(mantissa),
+            },
+            _ => None,
+        }
+    }
+
+    fn kind(&self, traced: &TracedField) -> String {
+        let layout = self.program.field(traced.field);
+        let mut kind = match traced.part {
+            TracedPart::Exponent => "int32".to_owned(),
+            TracedPart::Mantissa => "int64".to_owned(),
+            TracedPart::Length => "length".to_owned(),
+            TracedPart::Group => "group".to_owned(),
+            TracedPart::Whole => {
+                layout.field_type.as_ref().map(words::field_type).unwrap_or_default()
+            }
+        };
+        if layout.optional && traced.part != TracedPart::Mantissa {
+            kind.push('?');
+        }
+        kind
+    }
+
+    fn value(&self, traced: &TracedField) -> String {
+        let Some(value) = &traced.value else {
+            let is_there =
+                traced.part == TracedPart::Group && traced.map_bit.is_some_and(|b| b.set);
+            return if is_there { "present".to_owned() } else { "absent".to_owned() };
+        };
+        let text = words::value(value);
+        match (&self.program.field(traced.field).field_type, value) {
+            (Some(FieldType::Enum(enumeration)), Value::UInt(number)) => {
+                let element = enumeration.elements.iter().find(|e| e.value == *number);
+                element.map_or(text.clone(), |element| format!("{text} = {}", element.name))
+            }
+            (Some(FieldType::Set(enumeration)), Value::UInt(bits)) => {
+                let names = enumeration.elements.iter().filter(|e| bits & e.value != 0);
+                let names: Vec<&str> = names.map(|element| &*element.name).collect();
+                format!("{text} = {{{}}}", names.join(", "))
+            }
+            _ => text,
+        }
+    }
+}
+
+fn bit_text(bit: MapBit) -> String {
+    format!("{}:{}", bit.index, u8::from(bit.set))
+}
+
+fn previous_text(previous: &PreviousValue) -> String {
+    match previous {
+        PreviousValue::Undefined => "undefined".to_owned(),
+        PreviousValue::Empty => "empty".to_owned(),
+        PreviousValue::Assigned(value) => words::value(value),
+    }
+}

@@ -1,0 +1,67 @@
+//! How a command ends.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// How a command that ran to its end found its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to object to: status 0.
+    Clean,
+    /// Errors in the data, already reported: status 1.
+    Flawed,
+}
+
+impl Outcome {
+    /// `Flawed` if there is something to object to.
+    pub fn flawed_if(flawed: bool) -> Self {
+        if flawed { Self::Flawed } else { Self::Clean }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Clean => Self::from(0),
+            Outcome::Flawed => Self::from(1),
+        }
+    }
+}
+
+/// Why a command stopped before its end. The text is for the user and says what to do.
+#[derive(Debug)]
+pub enum Failure {
+    /// The data are wrong: status 1.
+    Data(String),
+    /// Whoever reads the output wants no more of it: no message, status 0.
+    OutputClosed,
+    /// The command line is wrong, or a file cannot be opened, read or written: status 2.
+    Usage(String),
+}
+
+impl Failure {
+    /// A file that cannot be opened, read or written.
+    pub fn file(action: &str, file: impl fmt::Display, error: &io::Error) -> Self {
+        Self::Usage(format!("cannot {action} {file}: {error}"))
+    }
+
+    /// The exit status.
+    pub fn status(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Data(_) => 1,
+            Self::OutputClosed => 0,
+            Self::Usage(_) => 2,
+        })
+    }
+}
+
+/// What writing to the output gives: `?` turns a closed pipe into a quiet end.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            _ => Self::Usage(format!("cannot write the output: {error}")),
+        }
+    }
+}

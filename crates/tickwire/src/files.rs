@@ -1,0 +1,90 @@
+//! Opening what the command line names. `-` is standard input or output.
+
+use crate::failure::Failure;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+use tickwire_fast::{CompileOptions, Program, TemplateSet};
+
+/// Bytes gathered before they are written.
+const OUTPUT_BYTES: usize = 256 << 10;
+/// Longest template file read: above any exchange's by a factor of ten.
+const TEMPLATE_BYTES_MAX: u64 = 64 << 20;
+
+/// Whether a path stands for standard input or output.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// What a file is called in messages.
+pub fn name_of(path: &Path) -> String {
+    if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Opens a file to read.
+pub fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
+    if is_standard(path) {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file = File::open(path).map_err(|error| Failure::file("open", path.display(), &error))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));
+    }
+    Ok(Box::new(file))
+}
+
+/// Creates a file to write, standard output if none is named.
+pub fn create(path: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
+    match path {
+        Some(path) if !is_standard(path) => {
+            let file = File::create(path);
+            let file = file.map_err(|error| Failure::file("write", path.display(), &error))?;
+            Ok(Box::new(BufWriter::with_capacity(OUTPUT_BYTES, file)))
+        }
+        _ => Ok(Box::new(BufWriter::with_capacity(OUTPUT_BYTES, io::stdout().lock()))),
+    }
+}
+
+/// Reads and checks a template file. Everything wrong in it is in the failure, a line each.
+pub fn read_templates(path: &Path) -> Result<TemplateSet, Failure> {
+    let bytes = read_template_bytes(path)?;
+    TemplateSet::parse_bytes(&bytes).map_err(|errors| {
+        let lines: Vec<String> =
+            errors.errors.iter().map(|error| template_error(path, error)).collect();
+        let more = match errors.omitted {
+            0 => String::new(),
+            omitted => format!("\nand {omitted} more"),
+        };
+        Failure::Data(format!("the template file cannot be used:\n{}{more}", lines.join("\n")))
+    })
+}
+
+/// Reads a template file as it is.
+pub fn read_template_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let file = open(path)?;
+    file.take(TEMPLATE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::file("read", name_of(path), &error))?;
+    if bytes.len() as u64 > TEMPLATE_BYTES_MAX {
+        let name = name_of(path);
+        return Err(Failure::Usage(format!(
+            "{name} is longer than {TEMPLATE_BYTES_MAX} bytes: is it a template file?"
+        )));
+    }
+    Ok(bytes)
+}
+
+/// An error of a template file as `FILE:line:column: text`, so that editors jump there.
+pub fn template_error(path: &Path, error: &tickwire_fast::template::TemplateError) -> String {
+    let place = format!("line {}, column {}: ", error.location.line, error.location.column);
+    let text = error.to_string();
+    let text = text.strip_prefix(&place).unwrap_or(&text);
+    let name = name_of(path);
+    format!("{name}:{}:{}: {text}", error.location.line, error.location.column)
+}
+
+/// Compiles a template set.
+pub fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Program, Failure> {
+    Program::compile_with(set, options).map_err(|error| Failure::Usage(error.to_string()))
+}

@@ -1,0 +1,54 @@
+//! The `tickwire` command: decodes, encodes and explains market-data feeds.
+//!
+//! One module a command. A command returns an [`Outcome`], or a [`Failure`] that stopped it; exit
+//! status 0 is fine, 1 is errors in the data, 2 is a wrong command line or a file that cannot be
+//! opened.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod decode;
+mod demo;
+mod encode;
+mod explain;
+mod failure;
+mod files;
+mod hex;
+mod json;
+mod old_options;
+mod options;
+mod outline;
+mod progress;
+mod table;
+mod templates;
+mod vectors;
+mod words;
+
+use arguments::{Command, CommandLine};
+use clap::Parser;
+use failure::{Failure, Outcome};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = old_options::rewrite(std::env::args_os());
+    let command_line = CommandLine::parse_from(arguments);
+    match run(command_line.command) {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => {
+            if let Failure::Data(text) | Failure::Usage(text) = &failure {
+                anstream::eprintln!("tickwire: {text}");
+            }
+            failure.status()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<Outcome, Failure> {
+    match command {
+        Command::Decode(args) => decode::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Encode(args) => encode::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Templates(args) => templates::run(&args),
+        Command::Vectors(args) => vectors::run(&args),
+    }
+}

@@ -1,0 +1,55 @@
+//! Spellings that users of older FAST tools type by habit.
+
+use std::ffi::OsString;
+
+/// Long options that those tools write with a single dash.
+const SINGLE_DASH: [&str; 6] = ["-pfix", "-hfix", "-hprefix", "-hsuffix", "-hbig", "-head"];
+
+/// Rewrites them: `-pfix 4` becomes `--pfix 4`, `-?` becomes `--help`. Nothing after `--` changes.
+pub fn rewrite(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut options_ended = false;
+    let rewritten = |argument: OsString| {
+        options_ended |= argument == "--";
+        match argument.to_str() {
+            Some(text) if !options_ended => spelling(text).map_or(argument, OsString::from),
+            _ => argument,
+        }
+    };
+    arguments.map(rewritten).collect()
+}
+
+fn spelling(text: &str) -> Option<String> {
+    if text == "-?" {
+        return Some("--help".to_owned());
+    }
+    let name = text.split('=').next()?;
+    SINGLE_DASH.contains(&name).then(|| format!("-{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(arguments: &[&str]) -> Vec<String> {
+        let arguments = arguments.iter().map(OsString::from);
+        rewrite(arguments).into_iter().map(|argument| argument.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn single_dash_options_become_long_ones() {
+        assert_eq!(
+            rewritten(&["decode", "-pfix", "4", "-hprefix=2", "-t", "x"]),
+            ["decode", "--pfix", "4", "--hprefix=2", "-t", "x"]
+        );
+    }
+
+    #[test]
+    fn a_question_mark_asks_for_help() {
+        assert_eq!(rewritten(&["-?"]), ["--help"]);
+    }
+
+    #[test]
+    fn what_follows_two_dashes_is_left_alone() {
+        assert_eq!(rewritten(&["--", "-?", "-pfix"]), ["--", "-?", "-pfix"]);
+    }
+}

@@ -1,0 +1,89 @@
+//! How messages are decoded.
+
+use clap::ValueEnum;
+use tickwire_fast::{Conformance, DecoderOptions, Limits, ResetPolicy};
+use tickwire_feed::framing;
+
+/// When dictionaries are emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reset {
+    /// Never, whatever the templates say.
+    Never,
+    /// Before every packet, and by template.
+    Packet,
+    /// Before every message.
+    Message,
+    /// Before messages whose template has the reset attribute.
+    Template,
+}
+
+impl From<Reset> for framing::ResetPolicy {
+    fn from(reset: Reset) -> Self {
+        match reset {
+            Reset::Never => Self::Never,
+            Reset::Packet => Self::Packet,
+            Reset::Message => Self::Message,
+            Reset::Template => Self::Template,
+        }
+    }
+}
+
+/// What happens to errors that the specification calls reportable (R codes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Judgement {
+    /// Count them all and go on with the best reading.
+    Lenient,
+    /// Refuse what leaves a value in doubt, count what is only longer than needed.
+    Strict,
+    /// Refuse them all: only what a canonical encoder writes passes.
+    Canonical,
+}
+
+/// How messages are decoded.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DecoderArgs {
+    /// What to do with reportable errors of the specification.
+    #[arg(long, value_name = "LEVEL", default_value = "strict")]
+    conformance: Judgement,
+    /// Most entries to accept in one sequence.
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().entries_max)]
+    #[arg(help_heading = "Limits")]
+    entries_max: u32,
+    /// Most entries to accept in all sequences of a message together.
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().entries_total_max)]
+    #[arg(help_heading = "Limits")]
+    entries_total_max: u32,
+    /// Longest string or byte vector to accept, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().string_max)]
+    #[arg(help_heading = "Limits")]
+    string_max: u32,
+    /// Deepest nesting of dynamic template references to accept.
+    #[arg(long, value_name = "DEPTH", default_value_t = Limits::default().nesting_max)]
+    #[arg(help_heading = "Limits")]
+    nesting_max: u32,
+    /// Most memory for one decoded message, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message_bytes_max)]
+    #[arg(help_heading = "Limits")]
+    message_bytes_max: usize,
+}
+
+impl DecoderArgs {
+    /// The decoder's options.
+    pub fn options(&self, reset: ResetPolicy) -> DecoderOptions {
+        DecoderOptions {
+            conformance: match self.conformance {
+                Judgement::Lenient => Conformance::Lenient,
+                Judgement::Strict => Conformance::Strict,
+                Judgement::Canonical => Conformance::Canonical,
+            },
+            reset,
+            limits: Limits {
+                entries_max: self.entries_max,
+                entries_total_max: self.entries_total_max,
+                string_max: self.string_max,
+                nesting_max: self.nesting_max,
+                message_bytes_max: self.message_bytes_max,
+            },
+        }
+    }
+}

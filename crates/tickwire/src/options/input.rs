@@ -1,0 +1,66 @@
+//! Which file is read, and how it is laid out.
+
+use crate::failure::Failure;
+use crate::files;
+use crate::progress::Progress;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader, Format};
+
+/// A capture file.
+#[derive(Clone, Debug, clap::Args)]
+pub struct InputArgs {
+    /// Capture file, also .gz or .zst; - is standard input.
+    #[arg(value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// The same, for those used to -f.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
+    file: Option<PathBuf>,
+    /// Layout of the file: u32be, u32le (lengths in front of packets), raw, pcap or pcapng;
+    /// guessed from its first bytes unless given.
+    #[arg(long, value_name = "FORMAT")]
+    input_format: Option<Format>,
+    /// Take only UDP and TCP sent to this port (pcap and pcapng).
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+}
+
+impl InputArgs {
+    /// The file as named; `None` if none is.
+    pub fn path(&self) -> Option<&Path> {
+        self.input.as_deref().or(self.file.as_deref())
+    }
+
+    /// The file as named.
+    pub fn required_path(&self) -> Result<&Path, Failure> {
+        self.path().ok_or_else(|| {
+            Failure::Usage("name a capture file, or - for standard input; -? for help".to_owned())
+        })
+    }
+
+    /// Opens the file; `progress` is told how far it was read.
+    pub fn open(&self, progress: &Progress) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+        let path = self.required_path()?;
+        let mut options = CaptureOptions::new();
+        if let Some(format) = self.input_format {
+            options = options.format(format);
+        }
+        if let Some(port) = self.port {
+            options = options.destination_port(port);
+        }
+        if !files::is_standard(path) {
+            options = options.file_name(path.to_string_lossy());
+        }
+        let input = progress.watch(files::open(path)?);
+        CaptureReader::open(input, options).map_err(|error| {
+            let name = files::name_of(path);
+            match error {
+                CaptureError::FormatAmbiguous(_) => {
+                    Failure::Usage(format!("{name}: {error} with --input-format"))
+                }
+                CaptureError::Read { .. } => Failure::Usage(format!("{name}: {error}")),
+                error => Failure::Data(format!("{name}: {error}")),
+            }
+        })
+    }
+}

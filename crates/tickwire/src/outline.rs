@@ -1,0 +1,97 @@
+//! The model behind each field of a compiled program.
+//!
+//! A program's layouts say where values are; names of length fields, operators and dictionary
+//! entries are in the template model. Static references are expanded in the program and not in the
+//! model, so the two are walked side by side.
+
+use std::collections::HashMap;
+use tickwire_fast::template::{Field, Group, Instruction, Sequence};
+use tickwire_fast::{FieldHandle, FieldRef, Program, SegmentRef, Storage};
+
+/// The instruction a field was compiled from.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin<'p> {
+    /// A scalar field.
+    Field(&'p Field),
+    /// A group.
+    Group(&'p Group),
+    /// A sequence.
+    Sequence(&'p Sequence),
+    /// A dynamic template reference.
+    Dynamic,
+}
+
+/// The origins of all fields of a program.
+#[derive(Debug)]
+pub struct Outline<'p> {
+    program: &'p Program,
+    fields: Vec<(FieldRef, Origin<'p>)>,
+    /// By field, the index into `fields`.
+    index_of: HashMap<FieldRef, usize>,
+}
+
+impl<'p> Outline<'p> {
+    /// Walks all templates of a program.
+    pub fn of(program: &'p Program) -> Self {
+        let mut outline = Self { program, fields: Vec::new(), index_of: HashMap::new() };
+        for (template, layout) in program.set().templates().iter().zip(program.templates()) {
+            outline.segment(&template.instructions, layout.segment);
+        }
+        outline
+    }
+
+    /// All stored fields of the program, with their origins.
+    pub fn fields(&self) -> &[(FieldRef, Origin<'p>)] {
+        &self.fields
+    }
+
+    /// The origin of a field.
+    pub fn origin(&self, field: FieldRef) -> Option<Origin<'p>> {
+        self.index_of.get(&field).map(|&index| self.fields[index].1)
+    }
+
+    fn segment(&mut self, instructions: &'p [Instruction], segment: SegmentRef) {
+        let mut index = 0;
+        self.instructions(instructions, segment, &mut index);
+    }
+
+    fn instructions(
+        &mut self,
+        instructions: &'p [Instruction],
+        segment: SegmentRef,
+        index: &mut usize,
+    ) {
+        for instruction in instructions {
+            let origin = match instruction {
+                Instruction::StaticRef(target, _) => {
+                    let target = &self.program.set().templates()[*target];
+                    self.instructions(&target.instructions, segment, index);
+                    continue;
+                }
+                Instruction::Field(field) => Origin::Field(field),
+                Instruction::Group(group) => Origin::Group(group),
+                Instruction::Sequence(sequence) => Origin::Sequence(sequence),
+                Instruction::DynamicRef(_) => Origin::Dynamic,
+            };
+            self.place(FieldHandle { segment, index: *index }, origin);
+            *index += 1;
+        }
+    }
+
+    fn place(&mut self, handle: FieldHandle, origin: Origin<'p>) {
+        let field = self.program.field_ref(handle);
+        self.index_of.insert(field, self.fields.len());
+        self.fields.push((field, origin));
+        let inner = match origin {
+            Origin::Group(group) => &group.instructions,
+            Origin::Sequence(sequence) => &sequence.instructions,
+            Origin::Field(_) | Origin::Dynamic => return,
+        };
+        match self.program.field(field).storage {
+            Storage::Group(segment) | Storage::Sequence { segment, .. } => {
+                self.segment(inner, segment);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Progress on a terminal while a long file is read.
+
+use crate::files;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+/// Files shorter than this are done before a bar is read.
+const BYTES_MIN: u64 = 32 << 20;
+
+/// A bar of bytes read, or nothing.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// A bar for this file, if standard error is a terminal and the file is long.
+    pub fn of(path: &Path) -> Self {
+        if files::is_standard(path) || !std::io::stderr().is_terminal() {
+            return Self { bar: None };
+        }
+        let len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        if len < BYTES_MIN {
+            return Self { bar: None };
+        }
+        let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(5));
+        let style = "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style);
+        }
+        Self { bar: Some(bar) }
+    }
+
+    /// No bar.
+    pub fn none() -> Self {
+        Self { bar: None }
+    }
+
+    /// Counts what is read of `input`.
+    pub fn watch(&self, input: Box<dyn Read>) -> Box<dyn Read> {
+        match &self.bar {
+            Some(bar) => Box::new(bar.wrap_read(input)),
+            None => input,
+        }
+    }
+
+    /// Writes a line to standard error without the bar in between.
+    pub fn print(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| anstream::eprintln!("{line}")),
+            None => anstream::eprintln!("{line}"),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

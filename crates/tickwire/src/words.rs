@@ -1,0 +1,70 @@
+//! The template model in the words of template files.
+
+use tickwire_fast::Decimal;
+use tickwire_fast::template::{
+    Dictionary, EntryKey, FieldType, Operator, OperatorKind, Part, Value,
+};
+
+/// The type of a field.
+pub fn field_type(field_type: &FieldType) -> String {
+    match field_type {
+        FieldType::Enum(enumeration) | FieldType::Set(enumeration) => {
+            format!("{} of {}", field_type.name(), enumeration.elements.len())
+        }
+        FieldType::Timestamp(timestamp) => {
+            let (unit, epoch) = (timestamp.unit.name(), timestamp.epoch.name());
+            format!("timestamp ({unit}, {epoch})")
+        }
+        _ => field_type.name().to_owned(),
+    }
+}
+
+/// An operator with its initial value; nothing for no operator.
+pub fn operator(operator: &Operator) -> String {
+    match (operator.kind, &operator.initial) {
+        (OperatorKind::None, _) => String::new(),
+        (kind, None) => kind.name().to_owned(),
+        (kind, Some(initial)) => format!("{} = {}", kind.name(), value(initial)),
+    }
+}
+
+/// A value of the template file.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::UInt(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Decimal(value) => decimal(*value),
+        Value::Bytes(value) => bytes(value),
+    }
+}
+
+/// A decimal, mantissa and exponent apart.
+pub fn decimal(value: Decimal) -> String {
+    format!("{} x 10^{}", value.mantissa, value.exponent)
+}
+
+/// Bytes as a string if they are text, else in hexadecimal.
+pub fn bytes(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.contains(char::is_control) => format!("\"{text}\""),
+        _ => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+/// A dictionary entry: the dictionary and the key in it.
+pub fn entry(entry: &EntryKey) -> String {
+    let dictionary = match &entry.dictionary {
+        Dictionary::Global => "global".to_owned(),
+        Dictionary::Template(name) => format!("template {name}"),
+        Dictionary::Type(Some(name)) => format!("type {name}"),
+        Dictionary::Type(None) => "type any".to_owned(),
+        Dictionary::Named(name) => format!("\"{name}\""),
+    };
+    let part = match entry.part {
+        Part::Whole => "",
+        Part::Exponent => ".exponent",
+        Part::Mantissa => ".mantissa",
+        Part::Length => ".length",
+    };
+    format!("{dictionary}: {}{part}", entry.key)
+}

@@ -1,0 +1,82 @@
+//! Captures beside the project, decoded by the command as their expected values say.
+
+mod support;
+
+use flate2::read::GzDecoder;
+use std::io::Read;
+use support::{shared, tickwire};
+
+/// Capture, folder of the template file, framing.
+const CORPORA: [(&str, &str, &str); 10] = [
+    ("cme_2012/cme_2012_sampleMD", "cme_2012", "cme"),
+    ("cme_like/cme30000", "cme_like", "none,reset=packet"),
+    ("cme_like/cme_channel11_30000", "cme_like", "none,reset=packet"),
+    ("cme_like/cme_channel9_30000", "cme_like", "none,reset=packet"),
+    ("cqg_2024/cqg_2024_fastlib", "cqg_2024", "cqg"),
+    ("moex_forts/moex_forts_2013.increment_a", "moex_forts", "moex-forts"),
+    ("moex_forts/moex_forts_2013.increment_b", "moex_forts", "moex-forts"),
+    ("moex_forts/moex_forts_2013.snapshot", "moex_forts", "moex-forts"),
+    ("oci_complex/oci_complex30000", "oci_complex", "none"),
+    ("simple/simple30000", "simple", "none,reset=packet"),
+];
+
+#[test]
+fn every_message_of_every_capture_is_as_expected() {
+    for (capture, folder, framing) in CORPORA {
+        let (Some(file), Some(templates), Some(expected)) = (
+            shared(&format!("corpus/{capture}.bin")),
+            shared(&format!("corpus/{folder}/templates.xml")),
+            shared(&format!("corpus/{capture}.expected.jsonl.gz")),
+        ) else {
+            continue;
+        };
+        let run = tickwire(&format!(
+            "decode {} --templates {} --framing {framing} --input-format u32be --format jsonl",
+            file.display(),
+            templates.display()
+        ));
+        assert_eq!(run.status, 0, "{capture}: {}", run.err);
+        let mut text = String::new();
+        let expected = std::fs::File::open(expected).expect("readable");
+        GzDecoder::new(expected).read_to_string(&mut text).expect("UTF-8");
+        assert_eq!(run.out.lines().count(), text.lines().count(), "{capture}");
+        for (index, (got, expected)) in run.out.lines().zip(text.lines()).enumerate() {
+            if got != expected {
+                let json = |line| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+                assert_eq!(json(got), json(expected), "{capture}, line {index}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_decoded_encodes_to_a_file_with_the_same_messages() {
+    let directory = support::directory("round_trip");
+    for (capture, folder, framing) in CORPORA {
+        let (Some(file), Some(templates)) = (
+            shared(&format!("corpus/{capture}.bin")),
+            shared(&format!("corpus/{folder}/templates.xml")),
+        ) else {
+            continue;
+        };
+        let options = format!("-q -n 2000 -t {} --framing {framing}", templates.display());
+        let first = tickwire(&format!("decode {} {options}", file.display()));
+        let lines = support::file(&directory, "lines.jsonl", first.out.as_bytes());
+        let encoded = directory.join("encoded.bin").display().to_string();
+        let run = tickwire(&format!(
+            "encode {lines} -t {} --framing {framing} -o {encoded}",
+            templates.display()
+        ));
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{capture}");
+        let second = tickwire(&format!("decode {encoded} --input-format u32be {options}"));
+        let values = |run: &support::Run| -> Vec<serde_json::Value> {
+            let mut lines = run.json_lines();
+            for line in &mut lines {
+                line["off"].take();
+                line["len"].take();
+            }
+            lines
+        };
+        assert_eq!(values(&first), values(&second), "{capture}");
+    }
+}

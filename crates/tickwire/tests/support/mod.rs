@@ -1,0 +1,100 @@
+//! Running the built command.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a run of the command gave.
+pub struct Run {
+    pub status: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Run {
+    /// The output lines as JSON.
+    pub fn json_lines(&self) -> Vec<serde_json::Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+}
+
+/// Runs `tickwire` with arguments separated by white space.
+pub fn tickwire(arguments: &str) -> Run {
+    tickwire_with(&arguments.split_whitespace().collect::<Vec<_>>(), b"")
+}
+
+/// Runs `tickwire` with these arguments and this input.
+pub fn tickwire_with(arguments: &[&str], input: &[u8]) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(arguments)
+        .env_remove("CLICOLOR_FORCE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A command that needs no input may close it.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().expect("the command ends");
+    writer.join().expect("the writer ends");
+    Run {
+        status: output.status.code().expect("an exit status"),
+        out: String::from_utf8(output.stdout).expect("UTF-8"),
+        err: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+/// A file of the material beside the project, or `None` with a line that says so.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    if full.exists() {
+        return Some(full);
+    }
+    println!("SKIPPED: {} is not there", full.display());
+    None
+}
+
+/// A template file of the demo.
+pub fn templates(name: &str) -> String {
+    format!("{}/templates/{name}.xml", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A directory for the files of one test, empty.
+pub fn directory(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).expect("a directory");
+    directory
+}
+
+/// Writes a file of a test and returns its path.
+pub fn file(directory: &Path, name: &str, content: &[u8]) -> String {
+    let path = directory.join(name);
+    std::fs::write(&path, content).expect("a file");
+    path.display().to_string()
+}
+
+/// Packets, each behind its length as a big-endian number.
+pub fn u32be(packets: &[&[u8]]) -> Vec<u8> {
+    let framed = |packet: &&[u8]| [&(packet.len() as u32).to_be_bytes(), *packet].concat();
+    packets.iter().flat_map(framed).collect()
+}
+
+/// Compares with a file in `tests/golden`, or writes it if UPDATE_GOLDEN is set.
+pub fn assert_golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, text).expect("written");
+        return;
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        text, golden,
+        "{name} differs from tests/golden; if that is wanted, run again with UPDATE_GOLDEN=1"
+    );
+}
