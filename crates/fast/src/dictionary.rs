@@ -69,6 +69,11 @@ struct Journal {
     bytes: Vec<u8>,
     epoch: u32,
     last_template: Option<u32>,
+    /// Number of the message being noted. What it has noted already is marked with it, so that a
+    /// journal never grows beyond the dictionaries, however often a message overwrites an entry.
+    message: u32,
+    entry_marks: Vec<u32>,
+    text_marks: Vec<u32>,
 }
 
 impl Dictionary {
@@ -213,8 +218,8 @@ impl Dictionary {
         self.tags[entry as usize]
     }
 
-    pub(crate) fn set_tag(&mut self, entry: u32, tag: u8) {
-        if self.journal.is_some() {
+    pub(crate) fn set_tag<const JOURNAL: bool>(&mut self, entry: u32, tag: u8) {
+        if JOURNAL {
             self.record(entry);
         }
         self.tags[entry as usize] = tag;
@@ -226,7 +231,13 @@ impl Dictionary {
             self.renew_epoch();
         }
         let (epoch, last_template) = (self.epoch, self.last_template);
-        let journal = self.journal.get_or_insert_default();
+        let (entries, texts) = (self.entries.len(), self.texts.len());
+        let journal = self.journal.get_or_insert_with(|| Journal {
+            entry_marks: vec![0; entries],
+            text_marks: vec![0; texts],
+            ..Journal::default()
+        });
+        journal.next_message();
         journal.entries.clear();
         journal.texts.clear();
         journal.bytes.clear();
@@ -269,16 +280,31 @@ impl Dictionary {
     }
 
     fn record(&mut self, entry: u32) {
-        if let Some(journal) = &mut self.journal {
-            let index = entry as usize;
+        let Some(journal) = &mut self.journal else { return };
+        let index = entry as usize;
+        if std::mem::replace(&mut journal.entry_marks[index], journal.message) != journal.message {
             journal.entries.push((entry, self.entries[index], self.tags[index]));
         }
     }
 
     fn record_text(&mut self, text: u32) {
-        if let Some(journal) = &mut self.journal {
+        let Some(journal) = &mut self.journal else { return };
+        let index = text as usize;
+        if std::mem::replace(&mut journal.text_marks[index], journal.message) != journal.message {
             journal.texts.push((text, journal.bytes.len()));
-            journal.bytes.extend_from_slice(&self.texts[text as usize]);
+            journal.bytes.extend_from_slice(&self.texts[index]);
+        }
+    }
+}
+
+impl Journal {
+    fn next_message(&mut self) {
+        self.message = self.message.wrapping_add(1);
+        if self.message == 0 {
+            // Marks of four billion messages ago would come true again.
+            self.entry_marks.fill(0);
+            self.text_marks.fill(0);
+            self.message = 1;
         }
     }
 }
@@ -309,6 +335,30 @@ mod tests {
             dictionary.reset();
             dictionary.set_integer::<true>(2, 1);
             dictionary.roll_back();
+        }
+    }
+
+    #[test]
+    fn a_journal_notes_an_entry_once_a_message() {
+        let xml = r#"<templates><template name="T" id="1">
+            <uInt32 name="a"><copy/></uInt32><string name="b"><copy/></string></template></templates>"#;
+        let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
+        let mut dictionary = Dictionary::new(&program);
+        let first = b"the value before the message";
+        dictionary.set_bytes::<false>(1, first);
+        dictionary.set_integer::<false>(0, 7);
+        for _ in 0..2 {
+            dictionary.begin_journal();
+            for round in 0..1000 {
+                dictionary.set_integer::<true>(0, round);
+                dictionary.set_bytes::<true>(1, format!("a long value, number {round}").as_bytes());
+            }
+            let journal = dictionary.journal.as_ref().unwrap();
+            assert_eq!((journal.entries.len(), journal.texts.len()), (2, 1));
+            assert_eq!(journal.bytes, first);
+            dictionary.roll_back();
+            assert_eq!(dictionary.integer(0), 7);
+            assert_eq!(dictionary.bytes(1), first);
         }
     }
 }

@@ -53,9 +53,11 @@ pub enum ErrorKind {
     TooManyEntries,
     /// A string longer than [`Limits::string_max`](crate::Limits).
     StringTooLong,
-    /// Dynamic references nest deeper than [`Limits::nesting_max`](crate::Limits).
+    /// Dynamic references nest deeper than [`Limits::nesting_max`](crate::Limits), or they, groups
+    /// and sequences together deeper than [`Limits::DEPTH_MAX`](crate::Limits::DEPTH_MAX).
     NestingTooDeep,
-    /// The message needs more memory than [`Limits::message_bytes_max`](crate::Limits).
+    /// The message needs more memory than [`Limits::message_bytes_max`](crate::Limits), or more bytes
+    /// of a stream than [`Limits::stream_bytes_max`](crate::Limits).
     MessageTooLarge,
     /// The encoded message is longer than the packet may be.
     PacketTooSmall,
@@ -127,7 +129,9 @@ impl ErrorKind {
             Self::MissingValue => "no value for a mandatory field",
             Self::TooManyEntries => "more sequence entries than the limit allows",
             Self::StringTooLong => "string or byte vector longer than the limit allows",
-            Self::NestingTooDeep => "dynamic references nest deeper than the limit allows",
+            Self::NestingTooDeep => {
+                "references, groups and sequences nest deeper than the limit allows"
+            }
             Self::MessageTooLarge => "the message needs more memory than the limit allows",
             Self::PacketTooSmall => "the encoded message is longer than a packet may be",
             Self::NeedsReset => "an earlier message of this packet failed; waiting for a reset",
@@ -153,14 +157,19 @@ const _: () = assert!(size_of::<Error>() <= 16, "errors travel by value on the h
 
 const NO_FIELD: u32 = u32::MAX;
 
+/// Offsets beyond 4 GiB are told as the last that fits.
+const fn clamp(offset: usize) -> u32 {
+    if offset > u32::MAX as usize { u32::MAX } else { offset as u32 }
+}
+
 impl Error {
     /// An error at `offset` bytes from the start of the message, outside any field.
     pub const fn new(kind: ErrorKind, offset: usize) -> Self {
-        Self { kind, field: NO_FIELD, offset: offset as u32, detail: 0 }
+        Self { kind, field: NO_FIELD, offset: clamp(offset), detail: 0 }
     }
 
     pub(crate) const fn at(kind: ErrorKind, field: FieldRef, offset: usize) -> Self {
-        Self { kind, field: field.0, offset: offset as u32, detail: 0 }
+        Self { kind, field: field.0, offset: clamp(offset), detail: 0 }
     }
 
     pub(crate) const fn with_detail(self, detail: u32) -> Self {
@@ -169,7 +178,7 @@ impl Error {
 
     /// The same error, `base` bytes further: from a message's offset to a packet's.
     pub const fn shifted(self, base: usize) -> Self {
-        Self { offset: self.offset.saturating_add(base as u32), ..self }
+        Self { offset: self.offset.saturating_add(clamp(base)), ..self }
     }
 
     /// What happened.

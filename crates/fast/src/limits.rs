@@ -11,8 +11,17 @@ pub struct Limits {
     pub string_max: u32,
     /// Depth of dynamic template references. Default 16.
     pub nesting_max: u32,
-    /// Memory of one decoded message, words and strings each. Default 64 MiB.
+    /// Memory of one decoded message, words and strings each. Default 64 MiB. Strings count whether
+    /// or not they are stored, so that a view, a visitor and a projection fail alike.
     pub message_bytes_max: usize,
+    /// Bytes of one message that a stream may hold back before it is whole. Default 16 MiB.
+    pub stream_bytes_max: usize,
+}
+
+impl Limits {
+    /// Depth of groups, sequences and dynamic references together. It is what keeps the stack small
+    /// and cannot be raised.
+    pub const DEPTH_MAX: u32 = 64;
 }
 
 impl Default for Limits {
@@ -23,6 +32,7 @@ impl Default for Limits {
             string_max: 1 << 20,
             nesting_max: 16,
             message_bytes_max: 64 << 20,
+            stream_bytes_max: 16 << 20,
         }
     }
 }

@@ -47,7 +47,8 @@ impl Store {
 
     #[cold]
     fn grow(&mut self, end: usize, bytes_max: usize) -> Result<(), ErrorKind> {
-        if end.saturating_mul(size_of::<Word>()) > bytes_max {
+        // Places in a message are 32 bits wide.
+        if end.saturating_mul(size_of::<Word>()) > bytes_max || u32::try_from(end).is_err() {
             return Err(ErrorKind::MessageTooLarge);
         }
         self.words.resize(end, [0; 8]);

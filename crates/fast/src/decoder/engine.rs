@@ -50,7 +50,12 @@ pub(crate) struct Engine<'e, S, const JOURNAL: bool> {
     pub(super) text: &'e mut Vec<u8>,
     pub(super) obey_reset: bool,
     pub(super) entries_left: u32,
+    /// Bytes of long strings that the message may still have.
+    pub(super) text_left: usize,
+    /// Dynamic references around.
     pub(super) nesting: u32,
+    /// Groups, sequences and dynamic references around.
+    pub(super) depth: u32,
 }
 
 /// What a field's code did with it.
@@ -121,6 +126,28 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
 
     /// A group or sequence entry: its presence map, if it has one, and its fields.
     fn segment(&mut self, segment: &'e Segment, field: u32, base: usize) -> Result<(), Error> {
+        self.enter(field)?;
+        self.segment_inside(segment, field, base)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Goes one level deeper. A failure ends the message, so nobody counts back after one.
+    fn enter(&mut self, field: u32) -> Result<(), Error> {
+        if self.depth >= Limits::DEPTH_MAX {
+            let position = self.reader.position();
+            return Err(Error::at(ErrorKind::NestingTooDeep, FieldRef(field), position));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn segment_inside(
+        &mut self,
+        segment: &'e Segment,
+        field: u32,
+        base: usize,
+    ) -> Result<(), Error> {
         if !segment.has_map() {
             return self.fields(segment, &mut PresenceMap::default(), base);
         }
@@ -438,9 +465,12 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         if self.nesting >= self.limits.nesting_max {
             return Err(Error::at(ErrorKind::NestingTooDeep, FieldRef(op.field), start));
         }
+        self.enter(op.field)?;
         self.nesting += 1;
+        self.sink.begin_dynamic(op);
         let (template, place) = self.message()?;
         self.nesting -= 1;
+        self.depth -= 1;
         self.sink.dynamic(base, op, template, place);
         Ok(())
     }
@@ -457,7 +487,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         {
             return Err(ErrorKind::PreviousValueType);
         }
-        self.dictionary.set_tag(op.entry, tag);
+        self.dictionary.set_tag::<JOURNAL>(op.entry, tag);
         Ok(())
     }
 }

@@ -149,7 +149,8 @@ impl Decoder {
     /// Decodes the message at the start of what has arrived of a stream.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode), but an early end is [`Step::NeedMore`].
+    /// As [`decode`](Self::decode), but an early end is [`Step::NeedMore`], up to
+    /// [`Limits::stream_bytes_max`].
     pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_>, Error> {
         if input.is_empty() {
             return Ok(Step::NeedMore);
@@ -160,11 +161,17 @@ impl Decoder {
         let outcome = self.prepare(input).and_then(|()| self.run::<true>(input));
         match outcome {
             Ok(len) => Ok(Step::Message(Decoded { message: &self.message, len })),
-            Err(error) if error.kind() == ErrorKind::Truncated => {
+            Err(error)
+                if error.kind() == ErrorKind::Truncated
+                    && input.len() <= self.options.limits.stream_bytes_max =>
+            {
                 self.dictionary.roll_back();
                 self.findings = findings;
                 self.failed = failed;
                 Ok(Step::NeedMore)
+            }
+            Err(error) if error.kind() == ErrorKind::Truncated => {
+                Err(self.fail(Error::new(ErrorKind::MessageTooLarge, 0)))
             }
             Err(error) => Err(self.fail(error)),
         }
@@ -179,7 +186,7 @@ impl Decoder {
     /// As [`decode`](Self::decode); the visitor has then seen the fields before the failure.
     pub fn visit(&mut self, input: &[u8], visitor: &mut impl Visitor) -> Result<usize, Error> {
         self.prepare(input)?;
-        let sink = Visiting { program: &self.program, visitor };
+        let sink = Visiting { program: &self.program, visitor, hidden: 0 };
         let mut engine = Engine::<_, false> {
             program: &self.program,
             reader: Reader::new(input, self.options.conformance, &mut self.findings),
@@ -189,7 +196,9 @@ impl Decoder {
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
             entries_left: self.options.limits.entries_total_max,
+            text_left: self.options.limits.message_bytes_max,
             nesting: 0,
+            depth: 0,
         };
         match engine.message() {
             Ok(_) => Ok(engine.reader.position()),
@@ -210,7 +219,9 @@ impl Decoder {
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
             entries_left: self.options.limits.entries_total_max,
+            text_left: self.options.limits.message_bytes_max,
             nesting: 0,
+            depth: 0,
         };
         let (template, _) = engine.message()?;
         let len = engine.reader.position();

@@ -49,6 +49,8 @@ pub(crate) trait Sink {
     fn begin_entry(&mut self, _op: &Op, _index: u32) {}
     fn end_entry(&mut self, _op: &Op) {}
     fn end_sequence(&mut self, _op: &Op) {}
+    /// What a dynamic reference holds begins; [`dynamic`](Sink::dynamic) ends it.
+    fn begin_dynamic(&mut self, _op: &Op) {}
     /// A dynamic reference of `base`'s record was decoded to the record at `place`.
     fn dynamic(&mut self, base: usize, op: &Op, template: u32, place: usize);
 }

@@ -59,12 +59,23 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
             self.sink.short_text(base, op, word);
             return Ok(());
         }
+        self.charge(wire.len())?;
         self.text.clear();
         push_ascii(self.text, wire);
         if STORE {
             self.dictionary.set_bytes::<JOURNAL>(op.entry, self.text);
         }
         self.sink.text(base, op, self.text)
+    }
+
+    /// Counts a string that does not fit a word against what the message may have.
+    #[inline]
+    fn charge(&mut self, len: usize) -> Result<(), ErrorKind> {
+        if len > INLINE_MAX {
+            let left = self.text_left.checked_sub(len);
+            self.text_left = left.ok_or(ErrorKind::MessageTooLarge)?;
+        }
+        Ok(())
     }
 
     /// No operator. Returns whether the field is present.
@@ -128,6 +139,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         if let Some(word) = initial.short {
             self.sink.short_text(base, op, word);
         } else if initial.given {
+            self.charge(initial.bytes.len())?;
             self.sink.text(base, op, &initial.bytes)?;
         }
         Ok(initial.given)
@@ -145,6 +157,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
             self.sink.short_text(base, op, word);
             return Ok(true);
         }
+        self.charge(self.dictionary.bytes(op.entry).len())?;
         self.sink.text(base, op, self.dictionary.bytes(op.entry))?;
         Ok(true)
     }
@@ -157,6 +170,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
     ) -> Result<bool, ErrorKind> {
         let initial = self.initial(op);
         if state == EntryState::Undefined && initial.given {
+            self.charge(initial.bytes.len())?;
             self.dictionary.set_bytes::<JOURNAL>(op.entry, &initial.bytes);
             self.sink.text(base, op, &initial.bytes)?;
             return Ok(true);
@@ -226,6 +240,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         if self.text.len() > self.limits.string_max as usize {
             return Err(ErrorKind::StringTooLong);
         }
+        self.charge(self.text.len())?;
         if op.wire == WireType::Unicode && std::str::from_utf8(self.text).is_err() {
             self.reader.report(ErrorKind::InvalidUtf8)?;
         }

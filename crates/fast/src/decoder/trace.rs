@@ -155,7 +155,9 @@ impl Decoder {
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
             entries_left: self.options.limits.entries_total_max,
+            text_left: self.options.limits.message_bytes_max,
             nesting: 0,
+            depth: 0,
         };
         match engine.message() {
             Ok(_) => Ok(engine.reader.position()),

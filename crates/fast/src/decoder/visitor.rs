@@ -35,6 +35,8 @@ pub trait Visitor {
 pub(super) struct Visiting<'v, V> {
     pub(super) program: &'v Program,
     pub(super) visitor: &'v mut V,
+    /// Dynamic references around that the projection leaves out, and those inside them.
+    pub(super) hidden: u32,
 }
 
 impl<'v, V: Visitor> Visiting<'v, V> {
@@ -42,8 +44,13 @@ impl<'v, V: Visitor> Visiting<'v, V> {
         &self.program.fields[op.field as usize]
     }
 
+    /// Whether the projection wants what an operation yields.
+    fn shows(&self, op: &Op) -> bool {
+        self.hidden == 0 && !op.discard
+    }
+
     fn field(&mut self, op: &Op, value: FieldValue<'_>) {
-        if !op.discard {
+        if self.shows(op) {
             self.visitor.field(self.layout(op), value);
         }
     }
@@ -59,12 +66,16 @@ impl<'v, V: Visitor> Visiting<'v, V> {
 
 impl<V: Visitor> Sink for Visiting<'_, V> {
     fn begin_message(&mut self, template: u32, _segment: &Segment) -> Result<usize, ErrorKind> {
-        self.visitor.begin_message(&self.program.templates[template as usize]);
+        if self.hidden == 0 {
+            self.visitor.begin_message(&self.program.templates[template as usize]);
+        }
         Ok(0)
     }
 
     fn end_message(&mut self) {
-        self.visitor.end_message();
+        if self.hidden == 0 {
+            self.visitor.end_message();
+        }
     }
 
     fn integer(&mut self, _base: usize, op: &Op, value: u64) {
@@ -93,7 +104,7 @@ impl<V: Visitor> Sink for Visiting<'_, V> {
         let (Storage::Constant(value) | Storage::OptionalConstant(value)) = &layout.storage else {
             return;
         };
-        self.visitor.field(layout, FieldValue::of_constant(layout, value));
+        self.field(op, FieldValue::of_constant(layout, value));
     }
 
     fn absent(&mut self, op: &Op) {
@@ -103,13 +114,15 @@ impl<V: Visitor> Sink for Visiting<'_, V> {
     fn presence(&mut self, _at: usize, _word: u64) {}
 
     fn begin_group(&mut self, op: &Op) {
-        let layout = self.layout(op);
-        self.visitor.begin_group(layout);
+        if self.shows(op) {
+            self.visitor.begin_group(self.layout(op));
+        }
     }
 
     fn end_group(&mut self, op: &Op) {
-        let layout = self.layout(op);
-        self.visitor.end_group(layout);
+        if self.shows(op) {
+            self.visitor.end_group(self.layout(op));
+        }
     }
 
     fn begin_sequence(
@@ -119,25 +132,37 @@ impl<V: Visitor> Sink for Visiting<'_, V> {
         count: u32,
         _entry: &Segment,
     ) -> Result<(usize, usize), ErrorKind> {
-        let layout = self.layout(op);
-        self.visitor.begin_sequence(layout, count as usize);
+        if self.shows(op) {
+            self.visitor.begin_sequence(self.layout(op), count as usize);
+        }
         Ok((0, 0))
     }
 
     fn begin_entry(&mut self, op: &Op, index: u32) {
-        let layout = self.layout(op);
-        self.visitor.begin_entry(layout, index as usize);
+        if self.shows(op) {
+            self.visitor.begin_entry(self.layout(op), index as usize);
+        }
     }
 
     fn end_entry(&mut self, op: &Op) {
-        let layout = self.layout(op);
-        self.visitor.end_entry(layout);
+        if self.shows(op) {
+            self.visitor.end_entry(self.layout(op));
+        }
     }
 
     fn end_sequence(&mut self, op: &Op) {
-        let layout = self.layout(op);
-        self.visitor.end_sequence(layout);
+        if self.shows(op) {
+            self.visitor.end_sequence(self.layout(op));
+        }
     }
 
-    fn dynamic(&mut self, _base: usize, _op: &Op, _template: u32, _place: usize) {}
+    fn begin_dynamic(&mut self, op: &Op) {
+        if !self.shows(op) {
+            self.hidden += 1;
+        }
+    }
+
+    fn dynamic(&mut self, _base: usize, _op: &Op, _template: u32, _place: usize) {
+        self.hidden = self.hidden.saturating_sub(1);
+    }
 }

@@ -23,6 +23,8 @@ pub(super) struct Engine<'e> {
     pub(super) obey_reset: bool,
     pub(super) entries_left: u32,
     pub(super) nesting: u32,
+    /// Groups, sequences and dynamic references around.
+    pub(super) depth: u32,
     /// The next operation, a copy or an increment, has to write its value: its entry holds a value
     /// of another type.
     pub(super) replace: bool,
@@ -74,12 +76,24 @@ impl<'e> Engine<'e> {
 
     /// A group or sequence entry: its presence map, if it has one, and its fields.
     fn segment(&mut self, segment: &'e Segment, base: usize) -> Result<(), Error> {
-        if !segment.has_map() {
-            return self.fields(segment, &mut MapWriter::default(), base);
+        self.enter()?;
+        if segment.has_map() {
+            let mut map = MapWriter::begin(self.out, segment.map_bits);
+            self.fields(segment, &mut map, base)?;
+            map.finish(self.out);
+        } else {
+            self.fields(segment, &mut MapWriter::default(), base)?;
         }
-        let mut map = MapWriter::begin(self.out, segment.map_bits);
-        self.fields(segment, &mut map, base)?;
-        map.finish(self.out);
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Goes one level deeper. A failure ends the message, so nobody counts back after one.
+    fn enter(&mut self) -> Result<(), Error> {
+        if self.depth >= Limits::DEPTH_MAX {
+            return Err(outside(ErrorKind::NestingTooDeep));
+        }
+        self.depth += 1;
         Ok(())
     }
 
@@ -248,9 +262,11 @@ impl<'e> Engine<'e> {
             return Err(here(ErrorKind::NestingTooDeep));
         }
         let (template, place) = pair_of(self.store.words[at]);
+        self.enter()?;
         self.nesting += 1;
         let outcome = self.message(template, place as usize);
         self.nesting -= 1;
+        self.depth -= 1;
         outcome.map_err(|error| if error.field().is_none() { here(error.kind()) } else { error })
     }
 
@@ -266,7 +282,7 @@ impl<'e> Engine<'e> {
         if foreign && !self.replace {
             return Err(ErrorKind::PreviousValueType);
         }
-        self.dictionary.set_tag(op.entry, tag);
+        self.dictionary.set_tag::<true>(op.entry, tag);
         Ok(())
     }
 }

@@ -150,6 +150,7 @@ impl Encoder {
             obey_reset: self.options.reset != ResetPolicy::Never,
             entries_left: self.options.limits.entries_total_max,
             nesting: 0,
+            depth: 0,
             replace: false,
         };
         engine.message(message.template_index() as u32, 0)
