@@ -32,3 +32,8 @@ pub use program::{
 };
 pub use template::{Decimal, TemplateId, TemplateSet};
 pub use wire::{Conformance, Findings};
+
+/// The README's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
