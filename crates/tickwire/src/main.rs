@@ -6,18 +6,21 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod channels;
 mod decode;
 mod demo;
 mod encode;
 mod explain;
 mod failure;
 mod files;
+mod findings;
 mod hex;
 mod json;
 mod old_options;
 mod options;
 mod outline;
 mod progress;
+mod recent;
 mod table;
 mod templates;
 mod vectors;

@@ -130,6 +130,49 @@ fn lines_that_cannot_be_encoded_name_field_and_expectation() {
 }
 
 #[test]
+fn the_template_of_a_dynamic_reference_can_be_named() {
+    let directory = directory("encode_dynamic");
+    let xml = r#"<templates>
+      <template name="T" id="1"><uInt32 name="a"/><templateRef/><templateRef/></template>
+      <template name="U" id="2"><uInt32 name="b"/></template>
+      <template name="W" id="3"><uInt32 name="b"/></template>
+      <template name="X" id="4"><uInt32 name="c"/></template></templates>"#;
+    let templates = file(&directory, "t.xml", xml.as_bytes());
+    let encode = |members: &str| {
+        let line = format!(r#"{{"t": 1, "msg": {{"a": 5, {members}}}}}"#);
+        let out = directory.join("o.bin").display().to_string();
+        let arguments = ["encode", "-", "-t", &templates, "--output-format", "raw", "-o", &out];
+        let run = tickwire_with(&arguments, line.as_bytes());
+        (run.status, run.err, std::fs::read(out).unwrap())
+    };
+    let both = r##""#dyn": {"b": 6}, "#dyn": {"b": 7}"##;
+    let expected = [0xc0, 0x81, 0x85, 0xc0, 0x83, 0x86, 0xc0, 0x82, 0x87];
+    for members in [
+        format!(r##""#dyn.t": 3, "#dyn.t": 2, {both}"##),
+        r##""#dyn": {"b": 6}, "#dyn.t": 3, "#dyn": {"b": 7}, "#dyn.t": 2"##.to_owned(),
+    ] {
+        let (status, err, bytes) = encode(&members);
+        assert_eq!((status, bytes.as_slice()), (0, &expected[..]), "{members}: {err}");
+    }
+    let found = r##""#dyn.t": 2, "#dyn": {"b": 6}, "#dyn.t": null, "#dyn": {"c": 7}"##;
+    let (_, err, bytes) = encode(found);
+    assert_eq!(bytes, [0xc0, 0x81, 0x85, 0xc0, 0x82, 0x86, 0xc0, 0x84, 0x87], "{err}");
+    for (members, expected) in [
+        (both.to_owned(), "field #dyn: expected the fields of exactly one template"),
+        (format!(r##""#dyn.t": 9, {both}"##), "field #dyn: \"#dyn.t\": the template file has no"),
+        (
+            r##""#dyn.t": 3, "#dyn.t": 3, "#dyn.t": 3, "#dyn": {"b": 6}, "#dyn": {"b": 6}"##
+                .to_owned(),
+            "field #dyn.t: there is no \"#dyn\" that it belongs to",
+        ),
+    ] {
+        let (status, err, _) = encode(&members);
+        assert_eq!(status, 1, "{members}");
+        assert!(err.contains(expected), "{members}: {err}");
+    }
+}
+
+#[test]
 fn the_demo_checks_its_values_and_saves_files_that_decode() {
     let directory = directory("demo");
     let feed = directory.join("feed").display().to_string();

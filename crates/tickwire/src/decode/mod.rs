@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod output;
+mod place;
 mod report;
 mod run;
 mod selection;
@@ -45,8 +46,10 @@ enum OutputFormat {
 /// fields around it repeated, or one row if it has no entries. An empty cell is an absent field, ""
 /// an empty string; 13331e1 is mantissa 13331 and exponent 1.
 ///
-/// A packet that cannot be decoded is reported and given up from there; decoding goes on after the
-/// next reset. The last line on standard error counts packets, messages and bytes.
+/// A packet that cannot be decoded is reported and given up from there, or to the end of the block
+/// where headers tell lengths; decoding goes on after the next reset. Datagrams to each address and
+/// port are a channel of their own, with its own dictionaries, and so is each TCP stream. The last
+/// line on standard error counts packets, messages and bytes.
 #[derive(Debug, clap::Args)]
 pub struct DecodeArgs {
     #[command(flatten)]

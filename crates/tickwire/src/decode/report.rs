@@ -1,5 +1,6 @@
 //! What is said on standard error: errors as they come, counts at the end.
 
+use super::place::MessagePlace;
 use crate::progress::Progress;
 use std::fmt::Display;
 use tickwire_fast::{Error, ErrorKind, Findings, Program};
@@ -17,10 +18,48 @@ pub struct Report<'r> {
     pub messages: u64,
     /// Bytes of the packets read.
     pub bytes: u64,
-    given_up: u64,
+    given_up: GivenUp,
     /// Of those, how many because the dictionaries were lost before.
-    waiting: u64,
+    waiting: GivenUp,
     errors: u64,
+}
+
+/// What is lost with a message that is not decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The rest of its block: so many bytes.
+    Block(usize),
+    /// The rest of its packet or stream: so many bytes.
+    Rest(usize),
+}
+
+/// How much was given up.
+#[derive(Clone, Copy, Debug, Default)]
+struct GivenUp {
+    packets: u64,
+    /// Blocks whose packet or stream went on behind them.
+    blocks: u64,
+}
+
+impl GivenUp {
+    fn add(&mut self, lost: Lost) {
+        match lost {
+            Lost::Block(_) => self.blocks += 1,
+            Lost::Rest(_) => self.packets += 1,
+        }
+    }
+
+    fn is_none(&self) -> bool {
+        self.packets == 0 && self.blocks == 0
+    }
+
+    fn text(&self) -> String {
+        match (self.packets, self.blocks) {
+            (packets, 0) => format!("{packets} packets"),
+            (0, blocks) => format!("{blocks} blocks"),
+            (packets, blocks) => format!("{packets} packets and {blocks} blocks"),
+        }
+    }
 }
 
 impl<'r> Report<'r> {
@@ -32,41 +71,38 @@ impl<'r> Report<'r> {
             packets: 0,
             messages: 0,
             bytes: 0,
-            given_up: 0,
-            waiting: 0,
+            given_up: GivenUp::default(),
+            waiting: GivenUp::default(),
             errors: 0,
         }
     }
 
     /// Whether something was given up.
     pub fn is_flawed(&self) -> bool {
-        self.given_up > 0 || self.errors > 0
+        !self.given_up.is_none() || self.errors > 0
     }
 
-    /// A message that is not decoded and takes the rest of its packet with it.
-    ///
-    /// `error` counts from the start of the packet, or of the stream; `rest` is how many bytes are
-    /// given up.
+    /// A message that is not decoded, and what is lost with it; `error` counts from its start.
     pub fn message_failed(
         &mut self,
-        place: impl Display,
+        place: MessagePlace,
         error: &Error,
         program: &Program,
-        rest: usize,
+        lost: Lost,
     ) {
-        self.given_up += 1;
+        self.given_up.add(lost);
         if error.kind() == ErrorKind::NeedsReset {
-            self.waiting += 1;
+            self.waiting.add(lost);
             return;
         }
-        let description = error.describe(program);
-        let advice = advice(error);
-        self.error(&format!("{place}: {description}{advice}; {rest} bytes given up"));
+        let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
+        let (description, advice) = (place.describe(error, program), advice(error));
+        self.error(&format!("{description}{advice}; {bytes} bytes given up"));
     }
 
     /// A packet that is given up for another reason than a message in it.
     pub fn packet_failed(&mut self, place: impl Display, why: impl Display) {
-        self.given_up += 1;
+        self.given_up.packets += 1;
         self.error(&format!("{place}: {why}"));
     }
 
@@ -89,11 +125,11 @@ impl<'r> Report<'r> {
         if hidden > 0 {
             self.remark(&format!("{hidden} more errors not shown"));
         }
-        if self.waiting > 0 {
+        if !self.waiting.is_none() {
             self.remark(&format!(
-                "{} packets given up because an earlier one failed and no reset came; does --reset \
-                 fit this feed?",
-                self.waiting
+                "{} given up because an earlier one failed and no reset came; does --reset fit \
+                 this feed?",
+                self.waiting.text()
             ));
         }
         if findings.total() > 0 {
@@ -101,8 +137,11 @@ impl<'r> Report<'r> {
         }
         if !quiet || self.is_flawed() {
             self.remark(&format!(
-                "{} packets, {} messages, {} bytes; {} packets given up",
-                self.packets, self.messages, self.bytes, self.given_up
+                "{} packets, {} messages, {} bytes; {} given up",
+                self.packets,
+                self.messages,
+                self.bytes,
+                self.given_up.text()
             ));
         }
     }

@@ -2,17 +2,19 @@
 
 use super::block::{Block, next_block};
 use super::output::{Output, Place};
-use super::report::Report;
+use super::place::{MessagePlace, Origin, PacketPlace};
+use super::report::{Lost, Report};
 use super::selection::Selection;
 use super::streams::Streams;
+use crate::channels::{Channel, Channels, lose_dictionaries};
 use crate::failure::Failure;
-use std::fmt;
+use crate::findings;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_fast::{Decoded, Decoder, DecoderOptions, Program};
 use tickwire_feed::capture::{CaptureReader, Kind, Packet};
-use tickwire_feed::framing::{Framer, Framing, FramingError, Segment, Segments};
+use tickwire_feed::framing::{Framing, FramingError, Segment, Segments};
 
 /// Longest raw file that is taken as one packet.
 const PACKET_BYTES_MAX: usize = 16 << 20;
@@ -31,28 +33,6 @@ pub struct Run<'r> {
     pub timed: bool,
 }
 
-/// A packet as errors name it.
-#[derive(Clone, Copy, Debug)]
-pub struct PacketPlace {
-    /// Index of the packet.
-    pub index: u64,
-    /// Offset of its first byte in the file.
-    pub file_offset: u64,
-}
-
-impl PacketPlace {
-    /// The place of a packet.
-    pub fn of(packet: &Packet<'_>) -> Self {
-        Self { index: packet.index, file_offset: packet.file_offset }
-    }
-}
-
-impl fmt::Display for PacketPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "packet {} (file offset {})", self.index, self.file_offset)
-    }
-}
-
 impl Run<'_> {
     /// Decodes until the capture or the limit ends, and prints the counts.
     pub fn decode_all(
@@ -60,8 +40,7 @@ impl Run<'_> {
         mut reader: CaptureReader<impl Read>,
         quiet: bool,
     ) -> Result<(), Failure> {
-        let mut decoder = Decoder::with_options(self.program.clone(), self.options);
-        let mut framer = Framer::new(self.framing);
+        let mut channels = Channels::new(self.program.clone(), self.options, self.framing);
         let mut streams = Streams::default();
         // A preamble is found from the start of a packet on: a raw file with one is one packet.
         let whole = reader.kind() == Kind::Stream && self.framing.preamble_bytes() > 0;
@@ -89,12 +68,9 @@ impl Run<'_> {
                 Some(position) if !whole => streams.piece(self, &packet, position)?,
                 _ => {
                     let place = PacketPlace::of(&packet);
-                    self.segments(&mut decoder, place, framer.split(packet.bytes))?;
-                    if packet.is_truncated() {
-                        let missing = packet.missing_bytes;
-                        let why = format!("the capture cut {missing} bytes off its end");
-                        self.report.packet_failed(place, why);
-                    }
+                    let remark = |text: &str| self.report.remark(&format!("{place}: {text}"));
+                    let channel = channels.channel(packet.destination, remark);
+                    self.datagram(channel, &packet)?;
                 }
             }
             time += start.map_or(Duration::ZERO, |start| start.elapsed());
@@ -103,7 +79,7 @@ impl Run<'_> {
             streams.finish(self)?;
         }
         self.output.finish(self.timed.then_some(time))?;
-        let findings = streams.findings(decoder.findings());
+        let findings = findings::sum(channels.findings(), streams.findings());
         self.report.finish(&findings, quiet);
         Ok(())
     }
@@ -118,16 +94,30 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Decodes what a framer found.
+    fn datagram(&mut self, channel: &mut Channel, packet: &Packet<'_>) -> Result<(), Failure> {
+        let place = PacketPlace::of(packet);
+        let segments = channel.framer.split(packet.bytes);
+        self.segments(&mut channel.decoder, place, Origin::Packet, segments)?;
+        if packet.is_truncated() {
+            lose_dictionaries(&mut channel.decoder);
+            let missing = packet.missing_bytes;
+            let why = format_args!("the capture cut {missing} bytes off its end");
+            self.report.packet_failed(place, why);
+        }
+        Ok(())
+    }
+
+    /// Decodes what a framer found in a packet, or in a stream that the packet is a piece of.
     pub fn segments(
         &mut self,
         decoder: &mut Decoder,
         packet: PacketPlace,
+        origin: Origin,
         segments: Segments<'_>,
     ) -> Result<(), Failure> {
         for segment in segments {
             match segment {
-                Ok(segment) => self.segment(decoder, packet, &segment)?,
+                Ok(segment) => self.segment(decoder, packet, origin, &segment)?,
                 Err(error) => self.report.packet_failed(packet, error),
             }
         }
@@ -138,6 +128,7 @@ impl Run<'_> {
         &mut self,
         decoder: &mut Decoder,
         packet: PacketPlace,
+        origin: Origin,
         segment: &Segment<'_>,
     ) -> Result<(), Failure> {
         if segment.reset_before {
@@ -146,11 +137,12 @@ impl Run<'_> {
         let mut at = 0;
         while at < segment.bytes.len() && self.left > 0 {
             match next_block(&self.framing, segment.bytes, at) {
-                Ok(Some(block)) => match self.block(decoder, packet, segment, block)? {
+                Ok(Some(block)) => match self.block(decoder, packet, origin, segment, block)? {
                     Some(end) => at = end,
                     None => return Ok(()),
                 },
                 Ok(None) => {
+                    lose_dictionaries(decoder);
                     let rest = segment.bytes.len() - at;
                     let offset = segment.offset + at;
                     self.report.packet_failed(
@@ -160,6 +152,7 @@ impl Run<'_> {
                     return Ok(());
                 }
                 Err(error) => {
+                    lose_dictionaries(decoder);
                     let offset = segment.offset + error.offset;
                     self.report.packet_failed(packet, FramingError { offset, ..error });
                     return Ok(());
@@ -169,24 +162,26 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Decodes the messages of a block and returns where they end; `None` if one failed.
+    /// Decodes the messages of a block and returns where the next one starts; `None` if a message
+    /// failed and that is not known.
     fn block(
         &mut self,
         decoder: &mut Decoder,
         packet: PacketPlace,
+        origin: Origin,
         segment: &Segment<'_>,
         block: Block,
     ) -> Result<Option<usize>, Failure> {
         let mut at = block.start;
         while at < block.end && self.left > 0 {
             let rest = &segment.bytes[at..block.end];
-            let offset = segment.offset + at;
+            let offset = (segment.offset + at) as u64;
             match decoder.decode(rest) {
                 Ok(decoded) => {
                     let place = Place {
                         packet: packet.index,
                         preamble: segment.preamble,
-                        offset: offset as u64,
+                        offset,
                         len: decoded.len,
                     };
                     self.take(&place, &decoded)?;
@@ -196,14 +191,13 @@ impl Run<'_> {
                     }
                 }
                 Err(error) => {
-                    let error = error.shifted(offset);
-                    self.report.message_failed(
-                        packet,
-                        &error,
-                        &self.program,
-                        segment.bytes.len() - at,
-                    );
-                    return Ok(None);
+                    let place = MessagePlace { packet, origin, offset };
+                    let lost = match block.has_length {
+                        true => Lost::Block(block.end - at),
+                        false => Lost::Rest(segment.bytes.len() - at),
+                    };
+                    self.report.message_failed(place, &error, &self.program, lost);
+                    return Ok(block.has_length.then_some(block.end));
                 }
             }
         }

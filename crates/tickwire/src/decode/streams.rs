@@ -2,10 +2,14 @@
 
 use super::block::next_block;
 use super::output::Place;
-use super::run::{PacketPlace, Run};
+use super::place::{MessagePlace, Origin, PacketPlace};
+use super::report::Lost;
+use super::run::Run;
+use crate::channels::lose_dictionaries;
 use crate::failure::Failure;
+use crate::findings;
 use crate::options::is_by_packet;
-use std::collections::BTreeMap;
+use crate::recent::Recent;
 use std::fmt::Display;
 use tickwire_fast::{Decoder, Findings, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
@@ -15,13 +19,13 @@ use tickwire_feed::framing::Framer;
 const HELD_BYTES_MAX: usize = 4 << 20;
 /// Bytes held up to which every new piece is tried; above, only growth by a quarter is.
 const TRIED_BYTES_MAX: usize = 4 << 10;
-/// Streams followed at the same time; the oldest is let go.
+/// Streams followed at the same time; the one longest silent is let go.
 const STREAMS_MAX: usize = 256;
 
 /// The streams of a capture, each with a decoder of its own.
-#[derive(Default)]
 pub struct Streams {
-    by_flow: BTreeMap<u64, Stream>,
+    by_flow: Recent<u64, Stream>,
+    /// Those of the streams let go.
     findings: Findings,
 }
 
@@ -42,6 +46,12 @@ struct Stream {
     packet: u64,
 }
 
+impl Default for Streams {
+    fn default() -> Self {
+        Self { by_flow: Recent::new(STREAMS_MAX), findings: Findings::default() }
+    }
+}
+
 impl Streams {
     /// Takes the next piece of a stream and decodes what is whole.
     pub fn piece(
@@ -51,11 +61,13 @@ impl Streams {
         position: StreamPosition,
     ) -> Result<(), Failure> {
         let place = PacketPlace::of(packet);
-        if !self.by_flow.contains_key(&position.flow) {
-            self.make_room();
-            self.by_flow.insert(position.flow, Stream::new(run, place, position));
-        }
-        let Some(stream) = self.by_flow.get_mut(&position.flow) else { return Ok(()) };
+        let stream = self.by_flow.find_or_begin(position.flow, |old| {
+            if let Some((flow, old)) = old {
+                self.findings = findings::sum(self.findings, *old.decoder.findings());
+                old.report_rest(run, flow);
+            }
+            Stream::new(run, place, position)
+        });
         stream.last = place;
         if packet.source.is_some() {
             stream.packet = place.index;
@@ -65,7 +77,8 @@ impl Streams {
         }
         if let Some(framer) = &mut stream.framer {
             let place = PacketPlace { index: stream.packet, ..place };
-            return run.segments(&mut stream.decoder, place, framer.split_stream(packet.bytes));
+            let segments = framer.split_stream(packet.bytes);
+            return run.segments(&mut stream.decoder, place, Origin::Stream, segments);
         }
         if stream.given_up {
             return Ok(());
@@ -79,30 +92,19 @@ impl Streams {
 
     /// Decodes what is held, and reports what ends inside a message.
     pub fn finish(&mut self, run: &mut Run<'_>) -> Result<(), Failure> {
-        for (flow, stream) in &mut self.by_flow {
+        for (flow, stream) in self.by_flow.iter_mut() {
             stream.decode(run)?;
-            if !stream.given_up && !stream.held.is_empty() && run.left > 0 {
-                let (len, offset) = (stream.held.len(), stream.offset);
-                run.report.packet_failed(stream.last, format_args!(
-                    "stream {flow} ends inside a message: {len} bytes at offset {offset} given up"
-                ));
+            if run.left > 0 {
+                stream.report_rest(run, *flow);
             }
         }
         Ok(())
     }
 
-    /// What all streams' decoders let pass, and another decoder.
-    pub fn findings(&self, other: &Findings) -> Findings {
+    /// What the decoders of all streams let pass.
+    pub fn findings(&self) -> Findings {
         let streams = self.by_flow.values().map(|stream| *stream.decoder.findings());
-        streams.chain([self.findings]).fold(*other, sum)
-    }
-
-    fn make_room(&mut self) {
-        if self.by_flow.len() >= STREAMS_MAX
-            && let Some((_, stream)) = self.by_flow.pop_first()
-        {
-            self.findings = sum(self.findings, *stream.decoder.findings());
-        }
+        streams.fold(self.findings, findings::sum)
     }
 }
 
@@ -132,6 +134,7 @@ impl Stream {
         let StreamPosition { lost_bytes, flow, .. } = position;
         if let Some(framer) = &mut self.framer {
             framer.clear();
+            lose_dictionaries(&mut self.decoder);
             run.report.packet_failed(
                 self.last,
                 format_args!("{lost_bytes} bytes are missing before it in stream {flow}"),
@@ -144,6 +147,7 @@ impl Stream {
                      stream is given up, as the start of the next message is not known"
                 ),
             );
+            self.held = Vec::new();
         }
     }
 
@@ -157,13 +161,16 @@ impl Stream {
         }
         self.held.drain(..at);
         self.offset += at as u64;
-        if self.held.len() > HELD_BYTES_MAX {
+        if !self.given_up && self.held.len() > HELD_BYTES_MAX {
             self.give_up(
                 run,
                 format_args!(
                     "a message is longer than {HELD_BYTES_MAX} bytes; the stream is given up"
                 ),
             );
+        }
+        if self.given_up {
+            self.held = Vec::new();
         }
         self.wanted = match self.held.len() {
             len if len <= TRIED_BYTES_MAX => 0,
@@ -172,13 +179,15 @@ impl Stream {
         Ok(())
     }
 
-    /// Decodes the block at `at` and returns where it ends; `None` if it is not whole or failed.
+    /// Decodes the block at `at` and returns where the next one starts; `None` if it is not whole, or
+    /// failed and that is not known.
     fn block(&mut self, run: &mut Run<'_>, at: usize) -> Result<Option<usize>, Failure> {
         let block = match next_block(&run.framing, &self.held, at) {
             Ok(Some(block)) => block,
             Ok(None) => return Ok(None),
             Err(error) => {
-                let why = format!("stream offset {}: {error}", self.offset);
+                let offset = self.offset + error.offset as u64;
+                let why = format!("stream offset {offset}: {}", error.kind);
                 self.give_up(run, why);
                 return Ok(None);
             }
@@ -199,11 +208,15 @@ impl Stream {
                 }
                 Ok(Step::NeedMore) => return Ok((!block.is_one_message).then_some(at)),
                 Err(error) => {
-                    self.given_up = true;
-                    let error = error.shifted(usize::try_from(self.offset).unwrap_or(0) + at);
-                    let rest = self.held.len() - at;
-                    run.report.message_failed(self.last, &error, &run.program, rest);
-                    return Ok(None);
+                    let offset = self.offset + at as u64;
+                    let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };
+                    let lost = match block.has_length {
+                        true => Lost::Block(block.end - at),
+                        false => Lost::Rest(self.held.len() - at),
+                    };
+                    run.report.message_failed(place, &error, &run.program, lost);
+                    self.given_up = !block.has_length;
+                    return Ok(block.has_length.then_some(block.end));
                 }
             }
             if block.is_one_message {
@@ -215,18 +228,19 @@ impl Stream {
 
     fn give_up(&mut self, run: &mut Run<'_>, why: impl Display) {
         self.given_up = true;
-        self.held = Vec::new();
         run.report.packet_failed(self.last, why);
     }
-}
 
-fn sum(a: Findings, b: Findings) -> Findings {
-    Findings {
-        decimal_range: a.decimal_range + b.decimal_range,
-        invalid_utf8: a.invalid_utf8 + b.invalid_utf8,
-        overlong_integer: a.overlong_integer + b.overlong_integer,
-        overlong_presence_map: a.overlong_presence_map + b.overlong_presence_map,
-        presence_map_bits: a.presence_map_bits + b.presence_map_bits,
-        overlong_string: a.overlong_string + b.overlong_string,
+    /// Reports what is held and will not be decoded, as the stream is at its end.
+    fn report_rest(&self, run: &mut Run<'_>, flow: u64) {
+        if !self.given_up && !self.held.is_empty() {
+            let (len, offset) = (self.held.len(), self.offset);
+            run.report.packet_failed(
+                self.last,
+                format_args!(
+                    "stream {flow} ends inside a message: {len} bytes at offset {offset} given up"
+                ),
+            );
+        }
     }
 }

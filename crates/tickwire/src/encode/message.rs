@@ -7,6 +7,11 @@ use tickwire_fast::{
     Decimal, Error, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
 };
 
+/// Name of the fields that are references to a template named in the stream.
+const DYNAMIC: &str = "#dyn";
+/// The member beside such a field that says which template it is to.
+const DYNAMIC_TEMPLATE: &str = "#dyn.t";
+
 /// Why a line is not a message: the field, and what was expected.
 #[derive(Debug)]
 pub struct Mismatch {
@@ -57,11 +62,7 @@ pub fn build(builder: &mut MessageBuilder, line: &Json) -> Result<(), Mismatch> 
 
 fn template_of(program: &Program, line: &Json) -> Result<usize, Mismatch> {
     if let Some(id) = line.member("t") {
-        let number = id.unsigned().and_then(|id| u32::try_from(id).ok());
-        let number = number.ok_or_else(|| Mismatch::expected("\"t\" to be a template id", id))?;
-        return program.template_index(TemplateId(number)).ok_or_else(|| {
-            Mismatch::new(format!("\"t\": the template file has no template with id {number}"))
-        });
+        return template_with_id(program, "t", id);
     }
     let name = line.member("n").and_then(Json::text);
     let name = name.ok_or(Mismatch::new("expected \"t\", a template id, or \"n\", a name"))?;
@@ -73,6 +74,16 @@ fn template_of(program: &Program, line: &Json) -> Result<usize, Mismatch> {
             "\"n\": several templates are called \"{name}\": give \"t\""
         ))),
     }
+}
+
+/// The template whose id is the value of this member.
+fn template_with_id(program: &Program, member: &str, id: &Json) -> Result<usize, Mismatch> {
+    let number = id.unsigned().and_then(|id| u32::try_from(id).ok());
+    let number = number
+        .ok_or_else(|| Mismatch::expected(&format!("\"{member}\" to be a template id"), id))?;
+    program.template_index(TemplateId(number)).ok_or_else(|| {
+        Mismatch::new(format!("\"{member}\": the template file has no template with id {number}"))
+    })
 }
 
 struct Filler<'f> {
@@ -87,7 +98,11 @@ impl Filler<'_> {
             return Err(Mismatch::expected("an object of fields", fields));
         };
         let mut used = vec![false; self.program.fields_of(segment).len()];
+        let mut ids = members.iter().filter(|(name, _)| name == DYNAMIC_TEMPLATE);
         for (name, value) in members {
+            if name == DYNAMIC_TEMPLATE {
+                continue;
+            }
             let index = self.next_field(segment, name, &used).ok_or_else(|| {
                 let names = self.program.fields_of(segment).iter().map(|f| f.name.to_string());
                 let names: Vec<String> = names.collect();
@@ -95,11 +110,16 @@ impl Filler<'_> {
                     .inside(name)
             })?;
             used[index] = true;
+            let id = if name == DYNAMIC { ids.next().map(|(_, id)| id) } else { None };
             if *value != Json::Null {
-                self.field(segment, index, value).map_err(|error| error.inside(name))?;
+                self.field(segment, index, value, id).map_err(|error| error.inside(name))?;
             }
         }
-        Ok(())
+        match ids.next() {
+            Some(_) => Err(Mismatch::new(format!("there is no \"{DYNAMIC}\" that it belongs to"))
+                .inside(DYNAMIC_TEMPLATE)),
+            None => Ok(()),
+        }
     }
 
     fn next_field(&self, segment: SegmentRef, name: &str, used: &[bool]) -> Option<usize> {
@@ -109,7 +129,14 @@ impl Filler<'_> {
         })
     }
 
-    fn field(&mut self, segment: SegmentRef, index: usize, value: &Json) -> Result<(), Mismatch> {
+    /// Sets a field; `template_id` is given beside some dynamic references.
+    fn field(
+        &mut self,
+        segment: SegmentRef,
+        index: usize,
+        value: &Json,
+        template_id: Option<&Json>,
+    ) -> Result<(), Mismatch> {
         let key = FieldHandle { segment, index };
         let program = self.program;
         let field = &program.fields_of(segment)[index];
@@ -120,7 +147,7 @@ impl Filler<'_> {
                 self.call(MessageBuilder::end)
             }
             (Storage::Sequence { segment: inner, .. }, _) => self.sequence(key, *inner, value),
-            (Storage::Dynamic(_), _) => self.dynamic(key, value),
+            (Storage::Dynamic(_), _) => self.dynamic(key, value, template_id),
             (_, Some(field_type)) => self.scalar(key, field_type, value),
             _ => Err(Mismatch::new("the field cannot be set")),
         }
@@ -144,24 +171,41 @@ impl Filler<'_> {
         self.call(MessageBuilder::end)
     }
 
-    /// The form does not say which template a reference is to: the one with these fields.
-    fn dynamic(&mut self, key: FieldHandle, value: &Json) -> Result<(), Mismatch> {
+    fn dynamic(
+        &mut self,
+        key: FieldHandle,
+        value: &Json,
+        template_id: Option<&Json>,
+    ) -> Result<(), Mismatch> {
+        let template = match template_id.filter(|id| **id != Json::Null) {
+            Some(id) => template_with_id(self.program, DYNAMIC_TEMPLATE, id)?,
+            None => self.template_with_fields(value)?,
+        };
+        let segment = self.program.templates()[template].segment;
+        self.call(|builder| builder.begin_dynamic(key, template))?;
+        self.record(segment, value)?;
+        self.call(MessageBuilder::end)
+    }
+
+    /// The form need not say which template a reference is to: then it is the one with these fields.
+    fn template_with_fields(&self, value: &Json) -> Result<usize, Mismatch> {
         let Json::Object(members) = value else {
             return Err(Mismatch::expected("an object of fields", value));
         };
+        let members = || members.iter().filter(|(name, _)| name != DYNAMIC_TEMPLATE);
         let templates = self.program.templates().iter().enumerate();
         let mut fitting = templates.filter(|(_, template)| {
-            let fields = self.program.fields_of(template.segment);
+            let fields = self.program.fields_of(template.segment).iter();
             template.id.is_some()
-                && fields.len() == members.len()
-                && fields.iter().zip(members).all(|(field, (name, _))| *field.name.local == **name)
+                && fields.map(|field| &*field.name.local).eq(members().map(|(name, _)| &**name))
         });
-        let (Some((index, template)), None) = (fitting.next(), fitting.next()) else {
-            return Err(Mismatch::new("expected the fields of exactly one template, in its order"));
-        };
-        self.call(|builder| builder.begin_dynamic(key, index))?;
-        self.record(template.segment, value)?;
-        self.call(MessageBuilder::end)
+        match (fitting.next(), fitting.next()) {
+            (Some((index, _)), None) => Ok(index),
+            _ => Err(Mismatch::new(format!(
+                "expected the fields of exactly one template, in its order, or \
+                 \"{DYNAMIC_TEMPLATE}\" beside it: a template id"
+            ))),
+        }
     }
 
     fn scalar(

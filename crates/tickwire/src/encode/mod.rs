@@ -23,6 +23,10 @@ use tickwire_feed::framing::{Envelope, Framing, NumberField};
 /// "pkt" make one packet that starts with the preamble "pre"; lines without it, and all lines with
 /// --packet-bytes, fill packets of that size, without preambles. Lengths and chunk counts in a
 /// preamble are set to what is written. The first line that cannot be encoded ends the run.
+///
+/// Which template a dynamic reference, "#dyn", is to, is found by its fields; where several
+/// templates have the same, put "#dyn.t": template id beside it in the same object. Of several in one
+/// object, the first id is for the first reference, and so on; null leaves one to be found.
 #[derive(Debug, clap::Args)]
 pub struct EncodeArgs {
     /// JSON lines; - is standard input.

@@ -3,6 +3,7 @@
 mod print;
 mod rows;
 
+use crate::channels::{Channel, Channels, lose_dictionaries};
 use crate::decode::block::next_block;
 use crate::failure::{Failure, Outcome};
 use crate::options::{
@@ -17,8 +18,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_fast::{CompileOptions, Decoder, Error, Program};
-use tickwire_feed::capture::Kind;
-use tickwire_feed::framing::{Framer, Framing, Segment};
+use tickwire_feed::capture::{Kind, Packet};
+use tickwire_feed::framing::{Framing, Segment};
 
 /// Longest packet explained.
 const PACKET_BYTES_MAX: usize = 16 << 20;
@@ -29,8 +30,8 @@ const BYTES_SHOWN_MAX: usize = 24;
 ///
 /// For each message: the presence map and what each bit is for, the template id, and for each field
 /// its offset, bytes, type (? is optional), operator, presence-map bit (index:value), value, and the
-/// dictionary entry before and after. The packets before it are decoded first, so that dictionaries
-/// are as they were. An error is shown where it happens.
+/// dictionary entry before and after. The packets before it to the same address and port are decoded
+/// first, so that dictionaries are as they were. An error is shown where it happens.
 #[derive(Debug, clap::Args)]
 pub struct ExplainArgs {
     #[command(flatten)]
@@ -60,12 +61,10 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
     let options = CompileOptions { constants: true, ..CompileOptions::default() };
     let program = Arc::new(files::compile(set, &options)?);
     let options = args.decoder.options(reset_policy(&framing));
-    let decoder = Decoder::with_options(program.clone(), options);
     let mut explainer = Explainer {
         outline: &Outline::of(&program),
         program: &program,
         framing,
-        decoder,
         out: anstream::stdout().lock(),
         left: args.limit.unwrap_or(u64::MAX),
     };
@@ -73,12 +72,15 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         Some(digits) => {
             let bytes = hex::parse(digits).map_err(|e| Failure::Usage(format!("--hex: {e}")))?;
             write_title(&mut explainer.out, &format!("packet of {} bytes", bytes.len()))?;
-            explainer.packet(&mut Framer::new(framing), &bytes)
+            explainer.packet(&mut Channel::new(program.clone(), options, framing), &bytes)
         }
         None if args.input.path().is_none() => {
             Err(Failure::Usage("name a capture file, or give the bytes with --hex".to_owned()))
         }
-        None => explainer.file(&args.input, args.packet),
+        None => {
+            let channels = Channels::new(program.clone(), options, framing);
+            explainer.file(&args.input, args.packet, channels)
+        }
     }
 }
 
@@ -86,16 +88,20 @@ struct Explainer<'e, W> {
     program: &'e Program,
     outline: &'e Outline<'e>,
     framing: Framing,
-    decoder: Decoder,
     out: W,
     left: u64,
 }
 
 impl<W: Write> Explainer<'_, W> {
-    fn file(&mut self, input: &InputArgs, wanted: u64) -> Result<Outcome, Failure> {
+    fn file(
+        &mut self,
+        input: &InputArgs,
+        wanted: u64,
+        mut channels: Channels,
+    ) -> Result<Outcome, Failure> {
         let name = files::name_of(input.required_path()?);
-        let mut reader = input.open(&Progress::none())?;
-        let mut framer = Framer::new(self.framing);
+        let progress = Progress::none();
+        let mut reader = input.open(&progress)?;
         let is_whole = reader.kind() == Kind::Stream;
         loop {
             let next = match is_whole {
@@ -113,8 +119,10 @@ impl<W: Write> Explainer<'_, W> {
                     packet.index
                 )));
             }
+            let remark = |text: &str| progress.print(&format!("{name}: {text}"));
+            let channel = channels.channel(packet.destination, remark);
             if packet.index < wanted && !is_whole {
-                self.pass(&mut framer, packet.bytes);
+                pass(&self.framing, channel, &packet);
                 continue;
             }
             let title = format!(
@@ -124,46 +132,21 @@ impl<W: Write> Explainer<'_, W> {
                 packet.file_offset
             );
             write_title(&mut self.out, &title)?;
-            if self.decoder.needs_reset() {
+            if channel.decoder.needs_reset() {
                 writeln!(
                     self.out,
                     "a packet before it failed: dictionaries are lost until a reset"
                 )?;
             }
-            return self.packet(&mut framer, packet.bytes);
+            return self.packet(channel, packet.bytes);
         }
     }
 
-    /// Decodes a packet for its dictionaries alone.
-    fn pass(&mut self, framer: &mut Framer, bytes: &[u8]) {
-        for segment in framer.split(bytes).flatten() {
-            if segment.reset_before {
-                self.decoder.begin_packet();
-            }
-            let mut at = 0;
-            while let Ok(Some(block)) = next_block(&self.framing, segment.bytes, at) {
-                at = block.start;
-                while at < block.end {
-                    let Ok(decoded) = self.decoder.decode(&segment.bytes[at..block.end]) else {
-                        return;
-                    };
-                    at += decoded.len;
-                    if block.is_one_message {
-                        break;
-                    }
-                }
-                if at >= segment.bytes.len() {
-                    break;
-                }
-            }
-        }
-    }
-
-    fn packet(&mut self, framer: &mut Framer, bytes: &[u8]) -> Result<Outcome, Failure> {
+    fn packet(&mut self, channel: &mut Channel, bytes: &[u8]) -> Result<Outcome, Failure> {
         let mut flawed = false;
-        for segment in framer.split(bytes) {
+        for segment in channel.framer.split(bytes) {
             match segment {
-                Ok(segment) => flawed |= !self.segment(&segment)?,
+                Ok(segment) => flawed |= !self.segment(&mut channel.decoder, &segment)?,
                 Err(error) => {
                     flawed = true;
                     writeln!(self.out, "{ERROR}{error}{ERROR:#}")?;
@@ -175,7 +158,7 @@ impl<W: Write> Explainer<'_, W> {
     }
 
     /// Explains a segment; `false` if it has an error.
-    fn segment(&mut self, segment: &Segment<'_>) -> Result<bool, Failure> {
+    fn segment(&mut self, decoder: &mut Decoder, segment: &Segment<'_>) -> Result<bool, Failure> {
         if !segment.preamble.is_empty() {
             let digits: String =
                 segment.preamble.iter().map(|byte| format!(" {byte:02x}")).collect();
@@ -183,8 +166,9 @@ impl<W: Write> Explainer<'_, W> {
             writeln!(self.out, "preamble{digits}{}", number.unwrap_or_default())?;
         }
         if segment.reset_before {
-            self.decoder.begin_packet();
+            decoder.begin_packet();
         }
+        let mut is_right = true;
         let mut at = 0;
         while at < segment.bytes.len() && self.left > 0 {
             let block = match next_block(&self.framing, segment.bytes, at) {
@@ -201,30 +185,34 @@ impl<W: Write> Explainer<'_, W> {
             };
             at = block.start;
             while at < block.end && self.left > 0 {
-                match self.message(segment, at..block.end)? {
+                let len = self.message(decoder, segment, at..block.end)?;
+                self.left -= 1;
+                is_right &= len.is_some();
+                match len {
                     Some(len) => at += len,
+                    None if block.has_length => at = block.end,
                     None => return Ok(false),
                 }
-                self.left -= 1;
                 if block.is_one_message {
                     break;
                 }
             }
         }
-        Ok(true)
+        Ok(is_right)
     }
 
     /// Explains the message at the start of a range and returns its length; `None` if it has an
     /// error.
     fn message(
         &mut self,
+        decoder: &mut Decoder,
         segment: &Segment<'_>,
         range: std::ops::Range<usize>,
     ) -> Result<Option<usize>, Failure> {
         let offset = segment.offset + range.start;
         let bytes = &segment.bytes[range.clone()];
         let mut events = Vec::new();
-        let outcome = self.decoder.trace(bytes, |event| events.push(event));
+        let outcome = decoder.trace(bytes, |event| events.push(event));
         let rows = Rows::of(self.program, self.outline, offset, &events);
         writeln!(self.out)?;
         let title = match outcome {
@@ -254,5 +242,38 @@ impl<W: Write> Explainer<'_, W> {
             false => writeln!(self.out, "bytes from there on, {}:{shown}{more}", rest.len())?,
         }
         Ok(())
+    }
+}
+
+/// Decodes a packet for its dictionaries alone.
+fn pass(framing: &Framing, channel: &mut Channel, packet: &Packet<'_>) {
+    for segment in channel.framer.split(packet.bytes).flatten() {
+        if segment.reset_before {
+            channel.decoder.begin_packet();
+        }
+        pass_segment(framing, &mut channel.decoder, segment.bytes);
+    }
+    if packet.is_truncated() {
+        lose_dictionaries(&mut channel.decoder);
+    }
+}
+
+fn pass_segment(framing: &Framing, decoder: &mut Decoder, bytes: &[u8]) {
+    let mut at = 0;
+    while at < bytes.len() {
+        let Ok(Some(block)) = next_block(framing, bytes, at) else {
+            return lose_dictionaries(decoder);
+        };
+        at = block.start;
+        while at < block.end {
+            at = match decoder.decode(&bytes[at..block.end]) {
+                Ok(decoded) => at + decoded.len,
+                Err(_) if block.has_length => block.end,
+                Err(_) => return,
+            };
+            if block.is_one_message {
+                break;
+            }
+        }
     }
 }

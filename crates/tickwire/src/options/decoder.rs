@@ -83,6 +83,7 @@ impl DecoderArgs {
                 string_max: self.string_max,
                 nesting_max: self.nesting_max,
                 message_bytes_max: self.message_bytes_max,
+                ..Limits::default()
             },
         }
     }

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
 use std::io::Read;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader, Format};
 
@@ -23,6 +24,9 @@ pub struct InputArgs {
     /// Take only UDP and TCP sent to this port (pcap and pcapng).
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// Take only UDP and TCP sent to this address, of a host or a multicast group (pcap and pcapng).
+    #[arg(long, value_name = "IP")]
+    address: Option<IpAddr>,
 }
 
 impl InputArgs {
@@ -47,6 +51,9 @@ impl InputArgs {
         }
         if let Some(port) = self.port {
             options = options.destination_port(port);
+        }
+        if let Some(address) = self.address {
+            options = options.destination_address(address);
         }
         if !files::is_standard(path) {
             options = options.file_name(path.to_string_lossy());

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tickwire_feed::capture::PcapWriter;
 
 /// What a run of the command gave.
 pub struct Run {
@@ -83,6 +84,17 @@ pub fn file(directory: &Path, name: &str, content: &[u8]) -> String {
 pub fn u32be(packets: &[&[u8]]) -> Vec<u8> {
     let framed = |packet: &&[u8]| [&(packet.len() as u32).to_be_bytes(), *packet].concat();
     packets.iter().flat_map(framed).collect()
+}
+
+/// A pcap file of datagrams, each to its address and port.
+pub fn pcap(datagrams: &[(&str, &[u8])]) -> Vec<u8> {
+    let source = "10.0.0.1:9000".parse().expect("an address");
+    let mut writer = PcapWriter::new(Vec::new()).expect("a header");
+    for (index, (destination, payload)) in datagrams.iter().enumerate() {
+        let destination = destination.parse().expect("an address");
+        writer.write_datagram(index as u64, source, destination, payload).expect("a datagram");
+    }
+    writer.into_inner()
 }
 
 /// Compares with a file in `tests/golden`, or writes it if UPDATE_GOLDEN is set.

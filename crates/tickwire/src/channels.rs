@@ -1,0 +1,127 @@
+//! The channels of a capture: datagrams to one address and port are one feed.
+
+use crate::findings;
+use crate::recent::Recent;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tickwire_fast::{Decoder, DecoderOptions, Findings, Program};
+use tickwire_feed::framing::{Framer, Framing};
+
+/// Channels followed at the same time; the one longest silent is let go.
+const CHANNELS_MAX: usize = 256;
+
+/// What one channel keeps from packet to packet.
+pub struct Channel {
+    /// Its dictionaries.
+    pub decoder: Decoder,
+    /// The chunks of its messages.
+    pub framer: Framer,
+}
+
+impl Channel {
+    /// A channel before its first packet.
+    pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
+        let decoder = Decoder::with_options(program, options);
+        Self { decoder, framer: Framer::new(framing) }
+    }
+}
+
+/// The channels of a capture, by destination. Files that name none are one channel.
+pub struct Channels {
+    program: Arc<Program>,
+    options: DecoderOptions,
+    framing: Framing,
+    by_destination: Recent<Option<SocketAddr>, Channel>,
+    /// Those of the channels let go.
+    findings: Findings,
+    let_go: u64,
+}
+
+impl Channels {
+    /// No channel yet.
+    pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
+        Self {
+            program,
+            options,
+            framing,
+            by_destination: Recent::new(CHANNELS_MAX),
+            findings: Findings::default(),
+            let_go: 0,
+        }
+    }
+
+    /// The channel of packets to this destination; `remark` is called the first time that another
+    /// has to be let go for it.
+    pub fn channel(
+        &mut self,
+        destination: Option<SocketAddr>,
+        remark: impl FnOnce(&str),
+    ) -> &mut Channel {
+        let Self { program, options, framing, by_destination, findings, let_go } = self;
+        by_destination.find_or_begin(destination, |old| {
+            if let Some((destination, old)) = old {
+                *findings = findings::sum(*findings, *old.decoder.findings());
+                *let_go += 1;
+                if let (1, Some(destination)) = (*let_go, destination) {
+                    remark(&let_go_text(destination));
+                }
+            }
+            let mut channel = Channel::new(program.clone(), *options, *framing);
+            if *let_go > 0 {
+                // It may have been let go before: its dictionaries are not known.
+                lose_dictionaries(&mut channel.decoder);
+            }
+            channel
+        })
+    }
+
+    /// What the decoders of all channels let pass.
+    pub fn findings(&self) -> Findings {
+        let channels = self.by_destination.values().map(|channel| *channel.decoder.findings());
+        channels.fold(self.findings, findings::sum)
+    }
+}
+
+fn let_go_text(destination: SocketAddr) -> String {
+    format!(
+        "more than {CHANNELS_MAX} channels: that of {destination} is let go, as others will be \
+         without further word; channels that begin from here on wait for a reset; choose channels \
+         with --address and --port"
+    )
+}
+
+/// Makes a decoder wait for a reset, as after a message that failed: bytes of its feed are lost.
+pub fn lose_dictionaries(decoder: &mut Decoder) {
+    // No message is empty, so this fails, and a failure is what a decoder waits after.
+    let _ = decoder.decode(&[]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_fast::TemplateSet;
+
+    const XML: &str = r#"<templates><template name="T" id="1"><uInt32 name="a"><increment/></uInt32></template></templates>"#;
+
+    fn address(number: usize) -> Option<SocketAddr> {
+        Some(SocketAddr::from(([239, 0, (number >> 8) as u8, number as u8], 1000)))
+    }
+
+    #[test]
+    fn a_channel_let_go_waits_for_a_reset_and_one_remark_says_so() {
+        let set = TemplateSet::parse(XML).expect("templates");
+        let program = Program::compile(set).expect("a program");
+        let (options, framing) = (DecoderOptions::default(), Framing::default());
+        let mut channels = Channels::new(Arc::new(program), options, framing);
+        let mut remarks = Vec::new();
+        for number in 0..CHANNELS_MAX + 2 {
+            let channel = channels.channel(address(number), |text| remarks.push(text.to_owned()));
+            assert_eq!(channel.decoder.needs_reset(), number >= CHANNELS_MAX);
+        }
+        assert_eq!(remarks.len(), 1);
+        assert!(remarks[0].contains("that of 239.0.0.0:1000 is let go"), "{}", remarks[0]);
+        let again = channels.channel(address(0), |_| {});
+        assert!(again.decoder.needs_reset());
+        assert!(!channels.channel(address(3), |_| {}).decoder.needs_reset());
+    }
+}

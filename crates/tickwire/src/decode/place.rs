@@ -1,0 +1,90 @@
+//! Where packets and messages are, as errors name them.
+
+use std::fmt;
+use tickwire_fast::{Error, Program};
+use tickwire_feed::capture::Packet;
+
+/// A packet as errors name it.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketPlace {
+    /// Index of the packet.
+    pub index: u64,
+    /// Offset of its first byte in the file.
+    pub file_offset: u64,
+}
+
+impl PacketPlace {
+    /// The place of a packet.
+    pub fn of(packet: &Packet<'_>) -> Self {
+        Self { index: packet.index, file_offset: packet.file_offset }
+    }
+}
+
+impl fmt::Display for PacketPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "packet {} (file offset {})", self.index, self.file_offset)
+    }
+}
+
+/// What the offsets of messages count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The start of the packet.
+    Packet,
+    /// The start of the stream that the packet is a piece of.
+    Stream,
+}
+
+/// A message as errors name it.
+#[derive(Clone, Copy, Debug)]
+pub struct MessagePlace {
+    /// The packet it is in, or the piece of the stream that completed it.
+    pub packet: PacketPlace,
+    /// What its offset counts from.
+    pub origin: Origin,
+    /// Where it starts.
+    pub offset: u64,
+}
+
+impl MessagePlace {
+    /// An error in the message with its place; `error` counts from the start of the message.
+    ///
+    /// An error counts in 32 bits, which is enough for a packet. Streams are longer: there the
+    /// offset of the message is named, and the error's byte counts from it.
+    pub fn describe(&self, error: &Error, program: &Program) -> String {
+        let Self { packet, offset, .. } = self;
+        match self.origin {
+            Origin::Packet => {
+                let base = usize::try_from(*offset).unwrap_or(usize::MAX);
+                format!("{packet}: {}", error.shifted(base).describe(program))
+            }
+            Origin::Stream => {
+                let byte = offset.saturating_add(error.offset() as u64);
+                let description = error.describe(program);
+                format!("{packet}, stream offset {byte}, in the message at {offset}: {description}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_fast::{ErrorKind, TemplateSet};
+
+    #[test]
+    fn offsets_in_streams_are_right_beyond_32_bits() {
+        let set = TemplateSet::parse("<templates/>").expect("templates");
+        let program = Program::compile(set).expect("a program");
+        let error = Error::new(ErrorKind::UnknownTemplate, 2);
+        let packet = PacketPlace { index: 7, file_offset: 9 };
+        let place = MessagePlace { packet, origin: Origin::Stream, offset: 5 << 32 };
+        let text = place.describe(&error, &program);
+        let start = "packet 7 (file offset 9), stream offset 21474836482, in the message at \
+                     21474836480: D9: byte 2: ";
+        assert!(text.starts_with(start), "{text}");
+        let text = MessagePlace { origin: Origin::Packet, offset: 100, ..place }
+            .describe(&error, &program);
+        assert!(text.starts_with("packet 7 (file offset 9): D9: byte 102: "), "{text}");
+    }
+}

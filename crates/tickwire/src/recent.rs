@@ -1,0 +1,75 @@
+//! A map of bounded size that lets go of what was longest unused.
+
+use std::collections::BTreeMap;
+
+/// Values by key, at most a fixed number of them.
+#[derive(Debug)]
+pub struct Recent<K, V> {
+    entries: BTreeMap<K, Entry<V>>,
+    entries_max: usize,
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    last_use: u64,
+    value: V,
+}
+
+impl<K: Ord + Clone, V> Recent<K, V> {
+    /// An empty map that will hold up to `entries_max` values.
+    pub fn new(entries_max: usize) -> Self {
+        Self { entries: BTreeMap::new(), entries_max, uses: 0 }
+    }
+
+    /// Uses the value of `key`. Where none is held, `begin` makes it; it is given the entry that is
+    /// let go for it, if there was no room.
+    pub fn find_or_begin(&mut self, key: K, begin: impl FnOnce(Option<(K, V)>) -> V) -> &mut V {
+        self.uses += 1;
+        let is_held = self.entries.contains_key(&key);
+        let let_go = if is_held { None } else { self.make_room() };
+        let begin = || Entry { last_use: 0, value: begin(let_go) };
+        let entry = self.entries.entry(key).or_insert_with(begin);
+        entry.last_use = self.uses;
+        &mut entry.value
+    }
+
+    fn make_room(&mut self) -> Option<(K, V)> {
+        if self.entries.len() < self.entries_max {
+            return None;
+        }
+        let (key, _) = self.entries.iter().min_by_key(|(_, entry)| entry.last_use)?;
+        let (key, entry) = self.entries.remove_entry(&key.clone())?;
+        Some((key, entry.value))
+    }
+
+    /// The values, by key.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.values().map(|entry| &entry.value)
+    }
+
+    /// The entries, by key, without using them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
+        self.entries.iter_mut().map(|(key, entry)| (key, &mut entry.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_unused_is_let_go() {
+        let mut recent = Recent::new(2);
+        recent.find_or_begin('a', |_| 1);
+        recent.find_or_begin('b', |_| 2);
+        assert_eq!(*recent.find_or_begin('a', |_| 9), 1);
+        let mut let_go = None;
+        recent.find_or_begin('c', |old| {
+            let_go = old;
+            3
+        });
+        assert_eq!(let_go, Some(('b', 2)));
+        assert_eq!(recent.values().copied().collect::<Vec<_>>(), [1, 3]);
+    }
+}
