@@ -1,11 +1,16 @@
-//! From a capture file to the bytes a codec decodes.
+//! From packets to the bytes a codec decodes, and from decoded messages to books.
 //!
 //! [`capture`] reads packets from length-prefixed files, raw streams, pcap and pcapng, compressed
 //! or not, in bounded memory. [`framing`] knows what an exchange puts around FAST messages: the
 //! preamble, the sequence number, chunks, blocks, and where dictionaries are reset.
 //!
-//! Nothing here decodes a message and nothing opens a file or a socket: bytes come in through
-//! [`std::io::Read`] or as slices, and everything the bytes can choose has a named limit.
+//! [`arbiter`] makes one ordered row of packets of the lines A and B and declares what is lost.
+//! [`book`] keeps price levels, and [`recovery`] knows which books may be believed and brings the
+//! others back by snapshots.
+//!
+//! Nothing here decodes a message and nothing opens a file or a socket or reads a clock: bytes come
+//! in through [`std::io::Read`] or as slices, time as an argument, and everything the bytes can
+//! choose has a named limit.
 //!
 //! # Examples
 //!
@@ -27,8 +32,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arbiter;
+pub mod book;
 pub mod capture;
 mod endian;
 pub mod framing;
+pub mod recovery;
 
 pub use endian::Endian;

@@ -1,6 +1,8 @@
 //! What the tests of this crate share: corpora beside the project, and messages as JSON.
 #![allow(dead_code)]
 
+pub mod random;
+
 use serde_json::{Map, Value as Json, json};
 use std::path::PathBuf;
 use tickwire_fast::{FieldValue, Message, Record};
@@ -62,7 +64,8 @@ pub fn record_json(record: Record<'_>, absent: Absent) -> Json {
     Json::Object(object)
 }
 
-fn value_json(value: FieldValue<'_>, absent: Absent) -> Json {
+/// A value as JSON.
+pub fn value_json(value: FieldValue<'_>, absent: Absent) -> Json {
     match value {
         FieldValue::Absent | FieldValue::Discarded => Json::Null,
         FieldValue::UInt(value) => json!(value),

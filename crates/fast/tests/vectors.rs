@@ -1,0 +1,390 @@
+//! The vectors of `testdata`, decoded at every conformance level and encoded again.
+//!
+//! A file is TOML: `[[vector]]` tables with a `name`, the `rule` it pins down, `fields` (the body of
+//! one template `T` with id 1) or `templates` (whole templates), perhaps `limits` and `reset`, and
+//! `steps`. A step is one message:
+//!
+//! - `wire`: its bytes in hexadecimal; `message`: its fields, absent ones left out; `template`: its
+//!   template, if not the first that has an id. Integers beyond TOML's are strings, decimals strings
+//!   such as `"25e-1"`, byte vectors hexadecimal strings, groups tables, sequences arrays of tables,
+//!   a dynamic reference a table `"#dyn"` with the template's name as `"#template"`.
+//! - `error` instead of `message`: the code, or for limits the kind, of the error; `field`: where.
+//! - `canonical = false`: right to read, but no encoder of ours writes it.
+//! - `reported = "R6"`: the levels that do not raise this code count it, `findings` times (1).
+//! - `refused = "D3"`: without `wire`: encoding the message is this error.
+//! - `reset = true`: dictionaries are emptied before the step.
+
+mod support;
+
+use serde_json::{Map, Value as Json, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use support::{hex, to_hex, vector_json};
+use tickwire_fast::template::FieldType;
+use tickwire_fast::{
+    Conformance, Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, Error, Limits,
+    MessageBuilder, Program, ResetPolicy, SegmentRef, Step, Storage, TemplateSet,
+};
+use toml::{Table, Value};
+
+const LEVELS: [Conformance; 3] =
+    [Conformance::Lenient, Conformance::Strict, Conformance::Canonical];
+
+fn text<'t>(table: &'t Table, key: &str) -> Option<&'t str> {
+    table.get(key).map(|value| value.as_str().unwrap_or_else(|| panic!("{key} is not a string")))
+}
+
+fn flag(table: &Table, key: &str, default: bool) -> bool {
+    table.get(key).map_or(default, |value| value.as_bool().expect(key))
+}
+
+/// An error as the files name it: its code, or its kind if it has none.
+fn error_name(error: &Error) -> String {
+    error.code().map_or_else(|| format!("{:?}", error.kind()), |code| code.to_string())
+}
+
+/// A number that may stand as a string because it is beyond TOML's.
+fn integer(value: &Value) -> i128 {
+    match value {
+        Value::Integer(value) => i128::from(*value),
+        Value::Boolean(value) => i128::from(*value),
+        Value::String(text) => text.parse().expect("an integer"),
+        other => panic!("{other:?} is not an integer"),
+    }
+}
+
+fn decimal(value: &Value) -> Decimal {
+    let text = value.as_str().expect("a decimal is a string such as \"25e-1\"");
+    let (mantissa, exponent) = text.split_once('e').expect("mantissa, e, exponent");
+    Decimal {
+        mantissa: mantissa.parse().expect("a mantissa"),
+        exponent: exponent.parse().expect("an exponent"),
+    }
+}
+
+/// The expected fields in the form that decoded messages are compared in.
+fn expected(program: &Program, segment: SegmentRef, fields: &Table) -> Json {
+    let mut object = Map::new();
+    for layout in program.fields_of(segment) {
+        let Some(value) = fields.get(&*layout.name.local) else { continue };
+        let value = match (&layout.storage, &layout.field_type) {
+            (Storage::Group(inner), _) => expected(program, *inner, table_of(value)),
+            (Storage::Sequence { segment: inner, .. }, _) => {
+                entries_of(value).map(|entry| expected(program, *inner, entry)).collect()
+            }
+            (Storage::Dynamic(_), _) => {
+                let template = dynamic_template(program, table_of(value));
+                expected(program, program.templates()[template].segment, table_of(value))
+            }
+            (_, Some(FieldType::Decimal)) => {
+                let Decimal { mantissa, exponent } = decimal(value);
+                json!({"m": mantissa, "e": exponent})
+            }
+            (_, Some(FieldType::Ascii | FieldType::Unicode)) => {
+                json!(value.as_str().expect("text"))
+            }
+            (_, Some(FieldType::ByteVector)) => {
+                json!({"hex": to_hex(&hex(value.as_str().expect("hexadecimal")))})
+            }
+            (_, Some(FieldType::Int(_) | FieldType::Timestamp(_))) => {
+                json!(i64::try_from(integer(value)).expect("an int64"))
+            }
+            _ => json!(u64::try_from(integer(value)).expect("a uInt64")),
+        };
+        object.insert(layout.name.local.to_string(), value);
+    }
+    let named: Vec<&String> = fields.keys().filter(|name| *name != "#template").collect();
+    assert_eq!(named.len(), object.len(), "unknown or repeated fields among {named:?}");
+    Json::Object(object)
+}
+
+fn table_of(value: &Value) -> &Table {
+    value.as_table().expect("a table")
+}
+
+fn entries_of(value: &Value) -> impl Iterator<Item = &Table> {
+    value.as_array().expect("an array of tables").iter().map(table_of)
+}
+
+fn dynamic_template(program: &Program, fields: &Table) -> usize {
+    let name = text(fields, "#template").expect("#template");
+    program.set().named(name).expect("a template of the set").0
+}
+
+/// Sets the fields of the record begun last.
+fn fill(builder: &mut MessageBuilder, segment: SegmentRef, fields: &Table) -> Result<(), Error> {
+    let program = builder.program().clone();
+    for (index, layout) in program.fields_of(segment).iter().enumerate() {
+        let Some(value) = fields.get(&*layout.name.local) else { continue };
+        match (&layout.storage, &layout.field_type) {
+            (Storage::Group(inner), _) => {
+                builder.begin_group(index)?;
+                fill(builder, *inner, table_of(value))?;
+                builder.end()?;
+            }
+            (Storage::Sequence { segment: inner, .. }, _) => {
+                builder.begin_sequence(index, entries_of(value).count())?;
+                for entry in entries_of(value) {
+                    builder.begin_entry()?;
+                    fill(builder, *inner, entry)?;
+                    builder.end()?;
+                }
+                builder.end()?;
+            }
+            (Storage::Dynamic(_), _) => {
+                let template = dynamic_template(&program, table_of(value));
+                builder.begin_dynamic(index, template)?;
+                fill(builder, program.templates()[template].segment, table_of(value))?;
+                builder.end()?;
+            }
+            (_, Some(FieldType::Decimal)) => builder.set_decimal(index, decimal(value))?,
+            (_, Some(FieldType::Ascii | FieldType::Unicode)) => {
+                builder.set_str(index, value.as_str().expect("text"))?;
+            }
+            (_, Some(FieldType::ByteVector)) => {
+                builder.set_bytes(index, &hex(value.as_str().expect("hexadecimal")))?;
+            }
+            _ => match i64::try_from(integer(value)) {
+                Ok(value) => builder.set_i64(index, value)?,
+                Err(_) => {
+                    builder.set_u64(index, u64::try_from(integer(value)).expect("64 bits"))?
+                }
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Whether this level raises a reportable code.
+fn raises(level: Conformance, code: &str) -> bool {
+    let from = match code {
+        "R6" | "R7" | "R8" => Conformance::Canonical,
+        _ => Conformance::Strict,
+    };
+    level >= from
+}
+
+/// One vector at one level.
+struct Run<'v> {
+    place: String,
+    level: Conformance,
+    steps: &'v [Value],
+    program: Arc<Program>,
+    decoder: Decoder,
+    stream: Decoder,
+    builder: MessageBuilder,
+    encoder: Encoder,
+    /// Reads what the encoder writes.
+    echo: Decoder,
+}
+
+impl<'v> Run<'v> {
+    fn new(file: &str, vector: &'v Table, level: Conformance) -> Self {
+        let place = format!("{file}, {} at {level:?}", text(vector, "name").expect("a name"));
+        assert!(text(vector, "rule").is_some_and(|rule| !rule.is_empty()), "{place}: no rule");
+        let xml = match (text(vector, "fields"), text(vector, "templates")) {
+            (Some(fields), None) => {
+                format!("<templates><template name='T' id='1'>{fields}</template></templates>")
+            }
+            (None, Some(templates)) => format!("<templates>{templates}</templates>"),
+            _ => panic!("{place}: give either fields or templates"),
+        };
+        let set = TemplateSet::parse(&xml).unwrap_or_else(|errors| panic!("{place}: {errors}"));
+        let program = Arc::new(Program::compile(set).expect("compiles"));
+        let (limits, reset) = (limits(vector), reset_policy(vector));
+        let options = DecoderOptions { conformance: level, reset, limits };
+        let canonical = DecoderOptions { conformance: Conformance::Canonical, ..options };
+        let encoder = EncoderOptions { reset, limits, ..EncoderOptions::default() };
+        Self {
+            level,
+            steps: vector["steps"].as_array().expect("steps"),
+            decoder: Decoder::with_options(program.clone(), options),
+            stream: Decoder::with_options(program.clone(), options),
+            builder: MessageBuilder::with_limits(program.clone(), limits),
+            encoder: Encoder::with_options(program.clone(), encoder),
+            echo: Decoder::with_options(program.clone(), canonical),
+            program,
+            place,
+        }
+    }
+
+    /// Runs the steps, at least up to the first code that this level raises.
+    fn steps(mut self) {
+        for (index, step) in self.steps.iter().enumerate() {
+            let step = table_of(step);
+            self.place.push_str(&format!(", step {}", index + 1));
+            if flag(step, "reset", false) {
+                self.reset();
+            }
+            match (text(step, "wire"), text(step, "error"), text(step, "reported")) {
+                (None, ..) => self.refused(step),
+                (Some(wire), Some(error), None) => self.fails(step, &hex(wire), error),
+                (Some(wire), None, Some(code)) if raises(self.level, code) => {
+                    return self.fails(step, &hex(wire), code);
+                }
+                (Some(wire), None, reported) => {
+                    let findings = step.get("findings").map_or(1, integer) as u64;
+                    let findings = if reported.is_some() { findings } else { 0 };
+                    self.decodes(step, &hex(wire), findings);
+                    self.encodes(step, &hex(wire), reported);
+                }
+                (Some(_), Some(_), Some(_)) => panic!("{}: error or reported?", self.place),
+            }
+            self.place.truncate(self.place.rfind(", step").expect("just added"));
+        }
+    }
+
+    fn reset(&mut self) {
+        self.decoder.reset();
+        self.stream.reset();
+        self.encoder.reset();
+        self.echo.reset();
+    }
+
+    fn template(&self, step: &Table) -> usize {
+        match text(step, "template") {
+            Some(name) => self.program.set().named(name).expect("a template of the set").0,
+            None => {
+                let templates = self.program.templates();
+                templates.iter().position(|template| template.id.is_some()).expect("an id")
+            }
+        }
+    }
+
+    fn expected(&self, step: &Table) -> Json {
+        let template = &self.program.templates()[self.template(step)];
+        let fields = step.get("message").map(table_of).expect("a message");
+        json!({"t": &*template.name.local, "f": expected(&self.program, template.segment, fields)})
+    }
+
+    fn fails(&mut self, step: &Table, wire: &[u8], name: &str) {
+        let place = &self.place;
+        let error = match self.decoder.decode(wire) {
+            Ok(decoded) => panic!("{place}: {} instead of {name}", vector_json(decoded.message)),
+            Err(error) => error,
+        };
+        assert_eq!(error_name(&error), name, "{place}: {}", error.describe(&self.program));
+        assert!(error.offset() <= wire.len(), "{place}: {error}");
+        if let Some(path) = text(step, "field") {
+            let field = error.field().map(|field| self.program.path(field));
+            assert_eq!(field.as_deref(), Some(path), "{place}: {error}");
+        }
+        match self.stream.decode_stream(wire) {
+            Ok(Step::NeedMore) => assert_eq!(name, "Truncated", "{place}: asks for more"),
+            Ok(Step::Message(_)) => panic!("{place}: a message from the stream"),
+            Err(in_stream) => assert_eq!(in_stream, error, "{place}"),
+        }
+    }
+
+    fn decodes(&mut self, step: &Table, wire: &[u8], findings: u64) {
+        let expected = self.expected(step);
+        let place = &self.place;
+        let before = self.decoder.findings().total();
+        let decoded = self
+            .decoder
+            .decode(wire)
+            .unwrap_or_else(|error| panic!("{place}: {}", error.describe(&self.program)));
+        assert_eq!(vector_json(decoded.message), expected, "{place}");
+        assert_eq!(decoded.len, wire.len(), "{place}: length");
+        assert_eq!(self.decoder.findings().total() - before, findings, "{place}: findings");
+        for cut in 0..wire.len() {
+            let piece = self.stream.decode_stream(&wire[..cut]);
+            assert!(matches!(piece, Ok(Step::NeedMore)), "{place}, {cut} bytes: {piece:?}");
+        }
+        match self.stream.decode_stream(wire) {
+            Ok(Step::Message(decoded)) => {
+                assert_eq!(vector_json(decoded.message), expected, "{place}, as a stream");
+            }
+            other => panic!("{place}, as a stream: {other:?}"),
+        }
+    }
+
+    /// Builds the message of a step and appends its encoding to `out`.
+    fn encode(&mut self, step: &Table, out: &mut Vec<u8>) -> Result<usize, Error> {
+        let template = self.template(step);
+        self.builder.begin(template)?;
+        let fields = step.get("message").map(table_of).expect("a message");
+        fill(&mut self.builder, self.program.templates()[template].segment, fields)?;
+        self.encoder.encode(self.builder.finish()?, out)
+    }
+
+    fn encodes(&mut self, step: &Table, wire: &[u8], reported: Option<&str>) {
+        let mut out = Vec::new();
+        let outcome = self.encode(step, &mut out);
+        let place = &self.place;
+        match outcome {
+            Ok(_) => {}
+            Err(error) if Some(&*error_name(&error)) == reported => return,
+            Err(error) => panic!("{place}, encoding: {}", error.describe(&self.program)),
+        }
+        if flag(step, "canonical", reported.is_none()) {
+            assert_eq!(to_hex(&out), to_hex(wire), "{place}, encoded");
+        } else {
+            assert_ne!(to_hex(&out), to_hex(wire), "{place}: canonical after all");
+        }
+        let expected = self.expected(step);
+        let echo = self.echo.decode(&out).unwrap_or_else(|error| panic!("{}: {error}", self.place));
+        assert_eq!(vector_json(echo.message), expected, "{}, encoded and decoded", self.place);
+    }
+
+    fn refused(&mut self, step: &Table) {
+        let mut out = Vec::new();
+        let outcome = self.encode(step, &mut out).map_err(|error| error_name(&error));
+        let name = text(step, "refused").expect("a step has wire or refused");
+        assert_eq!(outcome, Err(name.to_owned()), "{}: {}", self.place, to_hex(&out));
+    }
+}
+
+fn limits(vector: &Table) -> Limits {
+    let mut limits = Limits::default();
+    for (name, value) in vector.get("limits").map(table_of).into_iter().flatten() {
+        let value = u32::try_from(integer(value)).expect("a limit");
+        match name.as_str() {
+            "entries_max" => limits.entries_max = value,
+            "entries_total_max" => limits.entries_total_max = value,
+            "string_max" => limits.string_max = value,
+            "nesting_max" => limits.nesting_max = value,
+            "stream_bytes_max" => limits.stream_bytes_max = value as usize,
+            "message_bytes_max" => limits.message_bytes_max = value as usize,
+            _ => panic!("no limit {name}"),
+        }
+    }
+    limits
+}
+
+fn reset_policy(vector: &Table) -> ResetPolicy {
+    match text(vector, "reset") {
+        None | Some("template") => ResetPolicy::Template,
+        Some("never") => ResetPolicy::Never,
+        Some("message") => ResetPolicy::Message,
+        Some(other) => panic!("no reset policy {other}"),
+    }
+}
+
+#[test]
+fn every_vector_holds_in_both_directions() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let entries = std::fs::read_dir(&folder).expect("testdata");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
+    paths.sort();
+    let (mut steps, mut failures) = (0, Vec::new());
+    let mut names = std::collections::HashSet::new();
+    for path in paths {
+        let file = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let content = std::fs::read_to_string(&path).expect("UTF-8");
+        let table: Table = content.parse().unwrap_or_else(|error| panic!("{file}: {error}"));
+        for vector in entries_of(&table["vector"]) {
+            let name = text(vector, "name").expect("a name").to_owned();
+            assert!(names.insert(name.clone()), "{file}: two vectors {name}");
+            steps += vector["steps"].as_array().expect("steps").len();
+            for level in LEVELS {
+                let run = || Run::new(&file, vector, level).steps();
+                if std::panic::catch_unwind(run).is_err() {
+                    failures.push(format!("{file}: {name} at {level:?}"));
+                }
+            }
+        }
+    }
+    println!("{} vectors, {steps} steps", names.len());
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+}

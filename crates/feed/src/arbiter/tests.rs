@@ -1,0 +1,239 @@
+use super::*;
+
+fn options() -> ArbiterOptions {
+    ArbiterOptions {
+        hold_ns: 100,
+        packets_held_max: 8,
+        packet_bytes_max: 16,
+        ahead_max: 1000,
+        behind_max: 20,
+        ..Default::default()
+    }
+}
+
+/// Everything there is to poll: `D7a` for packet 7 of line A, `G8+2` for a gap, `R1` for a reset.
+fn poll_all(arbiter: &mut Arbiter) -> String {
+    let mut text = Vec::new();
+    while let Some(output) = arbiter.poll_output() {
+        text.push(match output {
+            Output::Deliver { seq_num, line, bytes, .. } => {
+                assert_eq!(bytes, seq_num.to_be_bytes());
+                format!("D{seq_num}{}", if line == Line::A { 'a' } else { 'b' })
+            }
+            Output::Gap(gap) => format!("G{}+{}", gap.first, gap.count),
+            Output::Reset { seq_num } => format!("R{seq_num}"),
+        });
+    }
+    text.join(" ")
+}
+
+fn packet(arbiter: &mut Arbiter, now_ns: u64, line: Line, seq_num: u64) -> String {
+    arbiter.handle_packet(now_ns, line, seq_num, &seq_num.to_be_bytes());
+    poll_all(arbiter)
+}
+
+#[test]
+fn the_first_arrival_wins_and_the_second_is_a_duplicate() {
+    let mut arbiter = Arbiter::new(options());
+    assert_eq!(packet(&mut arbiter, 0, Line::B, 5), "D5b");
+    assert_eq!(packet(&mut arbiter, 1, Line::A, 5), "");
+    assert_eq!(packet(&mut arbiter, 2, Line::A, 6), "D6a");
+    assert_eq!(packet(&mut arbiter, 3, Line::B, 6), "");
+    let a = arbiter.line_counters(Line::A);
+    assert_eq!((a.received, a.won, a.duplicate, a.lost), (2, 1, 1, 0));
+}
+
+#[test]
+fn packets_ahead_wait_for_the_missing_one() {
+    let mut arbiter = Arbiter::new(options());
+    assert_eq!(packet(&mut arbiter, 0, Line::A, 1), "D1a");
+    assert_eq!(packet(&mut arbiter, 10, Line::A, 3), "");
+    assert_eq!(packet(&mut arbiter, 20, Line::A, 4), "");
+    assert_eq!(arbiter.packets_held(), 2);
+    assert_eq!(packet(&mut arbiter, 30, Line::B, 2), "D2b D3a D4a");
+    assert_eq!(arbiter.poll_timeout(), None);
+    assert_eq!(arbiter.line_counters(Line::A).lost, 1);
+    assert_eq!(arbiter.line_counters(Line::B).lost, 3);
+}
+
+#[test]
+fn the_hold_time_runs_from_the_first_packet_behind_the_missing_one() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 1);
+    packet(&mut arbiter, 10, Line::A, 5);
+    packet(&mut arbiter, 60, Line::A, 3);
+    assert_eq!(arbiter.poll_timeout(), Some(110));
+    arbiter.handle_timeout(109);
+    assert_eq!(poll_all(&mut arbiter), "");
+    arbiter.handle_timeout(110);
+    assert_eq!(poll_all(&mut arbiter), "G2+1 D3a G4+1 D5a");
+    assert_eq!(arbiter.counters().gap_seq_nums, 2);
+}
+
+#[test]
+fn a_later_gap_keeps_its_own_time() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 1);
+    packet(&mut arbiter, 10, Line::A, 3);
+    packet(&mut arbiter, 60, Line::A, 5);
+    arbiter.handle_timeout(110);
+    assert_eq!(poll_all(&mut arbiter), "G2+1 D3a");
+    assert_eq!(arbiter.poll_timeout(), Some(160));
+    assert_eq!(packet(&mut arbiter, 150, Line::B, 4), "D4b D5a");
+}
+
+#[test]
+fn a_packet_after_its_gap_is_late_and_its_copy_too() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 1);
+    packet(&mut arbiter, 0, Line::A, 3);
+    arbiter.handle_timeout(100);
+    assert_eq!(poll_all(&mut arbiter), "G2+1 D3a");
+    assert_eq!(arbiter.line_counters(Line::A).lost, 1);
+    assert_eq!(packet(&mut arbiter, 101, Line::A, 2), "");
+    assert_eq!(packet(&mut arbiter, 102, Line::B, 2), "");
+    assert_eq!(arbiter.line_counters(Line::A).late, 1);
+    assert_eq!(arbiter.line_counters(Line::A).lost, 0);
+    assert_eq!(arbiter.line_counters(Line::B).late, 1);
+    assert_eq!(arbiter.line_counters(Line::B).lost, 2);
+}
+
+#[test]
+fn more_than_the_window_gives_up_the_oldest_numbers() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 1);
+    assert_eq!(packet(&mut arbiter, 1, Line::A, 3), "");
+    assert_eq!(packet(&mut arbiter, 2, Line::A, 12), "G2+1 D3a G4+1");
+    assert_eq!(arbiter.next_seq_num(), Some(5));
+    assert_eq!(packet(&mut arbiter, 3, Line::A, 5), "D5a");
+    arbiter.handle_timeout(102);
+    assert_eq!(poll_all(&mut arbiter), "G6+6 D12a");
+}
+
+#[test]
+fn a_stream_that_overflows_the_window_is_not_foreign() {
+    let mut arbiter = Arbiter::new(ArbiterOptions { ahead_max: 0, ..options() });
+    packet(&mut arbiter, 0, Line::A, 1);
+    for seq_num in 3..10 {
+        assert_eq!(packet(&mut arbiter, 1, Line::A, seq_num), "");
+    }
+    let text = packet(&mut arbiter, 1, Line::A, 10);
+    assert_eq!(text, "G2+1 D3a D4a D5a D6a D7a D8a D9a D10a");
+}
+
+#[test]
+fn holding_nothing_declares_gaps_at_once() {
+    let mut arbiter = Arbiter::new(ArbiterOptions { packets_held_max: 0, ..options() });
+    assert_eq!(packet(&mut arbiter, 0, Line::A, 1), "D1a");
+    assert_eq!(packet(&mut arbiter, 0, Line::A, 4), "G2+2 D4a");
+    assert_eq!(packet(&mut arbiter, 0, Line::A, 3), "");
+    assert_eq!(arbiter.line_counters(Line::A).late, 1);
+}
+
+#[test]
+fn numbers_before_the_first_are_late() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 10);
+    assert_eq!(packet(&mut arbiter, 0, Line::B, 9), "");
+    assert_eq!(arbiter.line_counters(Line::B).late, 1);
+    assert_eq!(arbiter.line_counters(Line::B).lost, 1);
+}
+
+#[test]
+fn a_known_first_number_is_waited_for() {
+    let mut arbiter = Arbiter::new(ArbiterOptions { first_seq_num: Some(1), ..options() });
+    assert_eq!(packet(&mut arbiter, 0, Line::A, 2), "");
+    assert_eq!(packet(&mut arbiter, 1, Line::B, 1), "D1b D2a");
+}
+
+#[test]
+fn one_foreign_number_changes_nothing() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 5000);
+    for foreign in [u64::MAX, 6001, 1, 0] {
+        assert_eq!(packet(&mut arbiter, 1, Line::A, foreign), "");
+    }
+    assert_eq!(packet(&mut arbiter, 2, Line::A, 5001), "D5001a");
+    assert_eq!(arbiter.line_counters(Line::A).foreign, 4);
+}
+
+#[test]
+fn foreign_numbers_in_a_row_are_a_reset_after_what_is_held() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 5000);
+    packet(&mut arbiter, 0, Line::A, 5002);
+    assert_eq!(packet(&mut arbiter, 1, Line::A, 1), "");
+    assert_eq!(packet(&mut arbiter, 2, Line::A, 2), "");
+    assert_eq!(packet(&mut arbiter, 3, Line::A, 3), "G5001+1 D5002a R1");
+    assert_eq!(packet(&mut arbiter, 4, Line::B, 1), "D1b");
+    arbiter.handle_timeout(103);
+    assert_eq!(poll_all(&mut arbiter), "G2+1 D3a");
+    assert_eq!(arbiter.counters().resets, 1);
+}
+
+#[test]
+fn foreign_numbers_ahead_are_a_gap_once_they_are_believed() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 5);
+    packet(&mut arbiter, 0, Line::A, 7);
+    assert_eq!(packet(&mut arbiter, 1, Line::A, 9000), "");
+    assert_eq!(packet(&mut arbiter, 2, Line::A, 9001), "");
+    assert_eq!(packet(&mut arbiter, 3, Line::A, 9003), "G6+1 D7a G8+8992");
+    assert_eq!(packet(&mut arbiter, 4, Line::B, 9000), "D9000b");
+    arbiter.handle_timeout(103);
+    assert_eq!(poll_all(&mut arbiter), "G9001+2 D9003a");
+    assert_eq!(arbiter.counters().resets, 0);
+}
+
+#[test]
+fn foreign_numbers_never_reset_where_the_policy_says_so() {
+    let policy = ArbiterOptions { foreign: ForeignPolicy::Drop, ..options() };
+    let mut arbiter = Arbiter::new(policy);
+    packet(&mut arbiter, 0, Line::A, 5000);
+    for seq_num in 1..100 {
+        assert_eq!(packet(&mut arbiter, 1, Line::A, seq_num), "");
+    }
+    assert_eq!(arbiter.line_counters(Line::A).foreign, 99);
+}
+
+#[test]
+fn a_reset_by_the_caller_delivers_what_is_held_first() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 5);
+    packet(&mut arbiter, 0, Line::A, 7);
+    arbiter.reset(1);
+    assert_eq!(poll_all(&mut arbiter), "G6+1 D7a R1");
+    assert_eq!(packet(&mut arbiter, 1, Line::A, 1), "D1a");
+}
+
+#[test]
+fn a_reset_before_the_first_packet_sets_the_first_number() {
+    let mut arbiter = Arbiter::new(options());
+    arbiter.reset(4);
+    assert_eq!(poll_all(&mut arbiter), "R4");
+    assert_eq!(packet(&mut arbiter, 1, Line::A, 5), "");
+    assert_eq!(packet(&mut arbiter, 1, Line::B, 4), "D4b D5a");
+}
+
+#[test]
+fn a_packet_above_the_length_limit_is_counted_and_missing() {
+    let mut arbiter = Arbiter::new(options());
+    packet(&mut arbiter, 0, Line::A, 1);
+    arbiter.handle_packet(1, Line::A, 2, &[0; 17]);
+    assert_eq!(packet(&mut arbiter, 2, Line::A, 3), "");
+    assert_eq!(arbiter.line_counters(Line::A).too_long, 1);
+    assert_eq!(packet(&mut arbiter, 3, Line::B, 2), "D2b D3a");
+}
+
+#[test]
+fn output_that_is_not_polled_costs_packets_and_not_memory() {
+    let mut arbiter = Arbiter::new(options());
+    for seq_num in [1, 50, 100, 150, 200] {
+        arbiter.handle_packet(0, Line::A, seq_num, &u64::to_be_bytes(seq_num));
+    }
+    assert_eq!(arbiter.line_counters(Line::A).not_polled, 3);
+    arbiter.handle_timeout(100);
+    assert_eq!(poll_all(&mut arbiter), "D1a G2+41");
+    arbiter.handle_timeout(100);
+    assert_eq!(poll_all(&mut arbiter), "G43+7 D50a");
+}

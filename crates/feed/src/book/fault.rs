@@ -1,0 +1,109 @@
+//! What is wrong with a book or an update.
+
+use std::error::Error;
+use std::fmt;
+
+use super::{Amount, Side};
+
+/// Why an update does not fit a book, or why a book cannot be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BookFault {
+    /// The best bid is above the best offer.
+    Crossed {
+        /// Best bid.
+        bid: Amount,
+        /// Best offer.
+        offer: Amount,
+    },
+    /// The best bid equals the best offer. Some markets allow this for a moment.
+    Locked {
+        /// The price of both.
+        price: Amount,
+    },
+    /// A new level, or one of a snapshot, would leave a hole before it.
+    Hole {
+        /// Which side.
+        side: Side,
+        /// The level named, from 1.
+        level: u32,
+        /// Levels there are.
+        levels: u32,
+    },
+    /// The update names a level that is not there.
+    NoSuchLevel {
+        /// Which side.
+        side: Side,
+        /// The level named, from 1.
+        level: u32,
+        /// Levels there are.
+        levels: u32,
+    },
+    /// The level is 0, or deeper than the book may be.
+    LevelOutOfRange {
+        /// Which side.
+        side: Side,
+        /// The level named.
+        level: u32,
+        /// The deepest allowed.
+        depth_max: u32,
+    },
+    /// The update names a price that is not there.
+    NoSuchPrice {
+        /// Which side.
+        side: Side,
+        /// The price named.
+        price: Amount,
+    },
+    /// A new price is there already.
+    PriceExists {
+        /// Which side.
+        side: Side,
+        /// The price named.
+        price: Amount,
+    },
+    /// A level is not worse than the one before it.
+    Disordered {
+        /// Which side.
+        side: Side,
+        /// The level, from 1.
+        level: u32,
+    },
+    /// A book by price has as many levels as it may have, and another came.
+    TooManyLevels {
+        /// Which side.
+        side: Side,
+        /// The most there may be.
+        depth_max: u32,
+    },
+}
+
+impl fmt::Display for BookFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Crossed { bid, offer } => write!(f, "best bid {bid} is above best offer {offer}"),
+            Self::Locked { price } => write!(f, "best bid and best offer are both {price}"),
+            Self::Hole { side, level, levels } => {
+                write!(f, "{side:?} level {level} would leave a hole: there are {levels} levels")
+            }
+            Self::NoSuchLevel { side, level, levels } => {
+                write!(f, "{side:?} level {level} is not there: there are {levels} levels")
+            }
+            Self::LevelOutOfRange { side, level, depth_max } => {
+                write!(f, "{side:?} level {level}: levels go from 1 to {depth_max} here")
+            }
+            Self::NoSuchPrice { side, price } => write!(f, "{side:?} price {price} is not there"),
+            Self::PriceExists { side, price } => {
+                write!(f, "new {side:?} price {price} is there already")
+            }
+            Self::Disordered { side, level } => {
+                write!(f, "{side:?} level {level} is not worse than the level before it")
+            }
+            Self::TooManyLevels { side, depth_max } => {
+                write!(f, "{side:?} has {depth_max} levels, the most it may have")
+            }
+        }
+    }
+}
+
+impl Error for BookFault {}

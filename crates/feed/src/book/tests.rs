@@ -1,0 +1,175 @@
+use super::*;
+use proptest::prelude::*;
+
+fn level(price: i64) -> Level {
+    Level { price: Amount::integer(price), size: Amount::integer(1), orders: None }
+}
+
+fn by_level(side: Side, level: u32, action: LevelAction) -> BookUpdate {
+    BookUpdate::ByLevel { side, level, action }
+}
+
+fn by_price(side: Side, action: PriceAction, price: i64) -> BookUpdate {
+    BookUpdate::ByPrice { side, action, level: level(price) }
+}
+
+fn prices(book: &Book, side: Side) -> Vec<i64> {
+    book.levels(side).iter().map(|level| level.price.mantissa).collect()
+}
+
+/// Bids at 100, 99, 98 and offers at 101, 102, 103, of a depth of 3.
+fn full_book() -> Book {
+    let mut book = Book::new(3);
+    for index in 1..=3 {
+        let step = i64::from(index) - 1;
+        for (side, price) in [(Side::Bid, 100 - step), (Side::Offer, 101 + step)] {
+            book.apply(&by_level(side, index, LevelAction::New(level(price)))).unwrap();
+        }
+    }
+    book
+}
+
+#[test]
+fn a_new_level_pushes_the_last_beyond_the_depth() {
+    let mut book = full_book();
+    book.apply(&by_level(Side::Offer, 2, LevelAction::New(level(150)))).unwrap();
+    assert_eq!(prices(&book, Side::Offer), [101, 150, 102]);
+    assert_eq!(prices(&book, Side::Bid), [100, 99, 98]);
+}
+
+#[test]
+fn a_new_level_at_the_depth_replaces_the_last() {
+    let mut book = full_book();
+    book.apply(&by_level(Side::Bid, 3, LevelAction::New(level(97)))).unwrap();
+    assert_eq!(prices(&book, Side::Bid), [100, 99, 97]);
+}
+
+#[test]
+fn deletes_move_the_levels_behind_up() {
+    let mut book = full_book();
+    book.apply(&by_level(Side::Bid, 1, LevelAction::Delete)).unwrap();
+    assert_eq!(prices(&book, Side::Bid), [99, 98]);
+    book.apply(&by_level(Side::Offer, 2, LevelAction::DeleteThru)).unwrap();
+    assert_eq!(prices(&book, Side::Offer), [103]);
+    let mut book = full_book();
+    book.apply(&by_level(Side::Offer, 2, LevelAction::DeleteFrom)).unwrap();
+    assert_eq!(prices(&book, Side::Offer), [101]);
+}
+
+#[test]
+fn updates_that_do_not_fit_change_nothing() {
+    let mut book = Book::new(3);
+    book.apply(&by_level(Side::Bid, 1, LevelAction::New(level(5)))).unwrap();
+    let before = book.clone();
+    let faults = [
+        (by_level(Side::Bid, 3, LevelAction::New(level(4))), "leave a hole"),
+        (by_level(Side::Bid, 2, LevelAction::Change(level(4))), "not there"),
+        (by_level(Side::Bid, 2, LevelAction::Delete), "not there"),
+        (by_level(Side::Bid, 0, LevelAction::Delete), "from 1 to 3"),
+        (by_level(Side::Bid, 4, LevelAction::New(level(4))), "from 1 to 3"),
+        (by_price(Side::Bid, PriceAction::New, 5), "already"),
+        (by_price(Side::Bid, PriceAction::Change, 6), "not there"),
+        (by_price(Side::Offer, PriceAction::Delete, 6), "not there"),
+    ];
+    for (update, text) in faults {
+        let fault = book.apply(&update).unwrap_err();
+        assert!(fault.to_string().contains(text), "{fault}");
+        assert_eq!(book, before);
+    }
+}
+
+#[test]
+fn prices_find_their_place_by_value() {
+    let mut book = Book::new(3);
+    for price in [100, 98, 99] {
+        book.apply(&by_price(Side::Bid, PriceAction::New, price)).unwrap();
+        book.apply(&by_price(Side::Offer, PriceAction::New, price + 10)).unwrap();
+    }
+    assert_eq!(prices(&book, Side::Bid), [100, 99, 98]);
+    assert_eq!(prices(&book, Side::Offer), [108, 109, 110]);
+    let price = Amount { mantissa: 990, exponent: -1 };
+    let update = BookUpdate::ByPrice {
+        side: Side::Bid,
+        action: PriceAction::Delete,
+        level: Level { price, ..level(0) },
+    };
+    book.apply(&update).unwrap();
+    assert_eq!(prices(&book, Side::Bid), [100, 98]);
+}
+
+#[test]
+fn a_full_book_by_price_refuses_another_level() {
+    let mut book = full_book();
+    let fault = book.apply(&by_price(Side::Bid, PriceAction::New, 50)).unwrap_err();
+    assert_eq!(fault, BookFault::TooManyLevels { side: Side::Bid, depth_max: 3 });
+}
+
+#[test]
+fn checks_find_crossed_locked_and_disordered_books() {
+    let mut book = full_book();
+    assert_eq!(book.check(), None);
+    book.apply(&by_level(Side::Bid, 1, LevelAction::Change(level(101)))).unwrap();
+    assert_eq!(book.check(), Some(BookFault::Locked { price: Amount::integer(101) }));
+    book.apply(&by_level(Side::Bid, 1, LevelAction::Change(level(102)))).unwrap();
+    assert!(matches!(book.check(), Some(BookFault::Crossed { .. })));
+    book.apply(&by_level(Side::Offer, 3, LevelAction::Change(level(102)))).unwrap();
+    let disordered = BookFault::Disordered { side: Side::Offer, level: 3 };
+    assert_eq!(book.check(), Some(disordered));
+}
+
+fn any_level() -> impl Strategy<Value = Level> {
+    let amount = || {
+        (any::<i64>(), any::<i32>()).prop_map(|(mantissa, exponent)| Amount { mantissa, exponent })
+    };
+    (amount(), amount(), any::<Option<u32>>()).prop_map(|(price, size, orders)| Level {
+        price,
+        size,
+        orders,
+    })
+}
+
+fn any_update() -> impl Strategy<Value = BookUpdate> {
+    let side = || prop_oneof![Just(Side::Bid), Just(Side::Offer)];
+    let action = any_level().prop_flat_map(|level| {
+        prop_oneof![
+            Just(LevelAction::New(level)),
+            Just(LevelAction::Change(level)),
+            Just(LevelAction::Delete),
+            Just(LevelAction::DeleteThru),
+            Just(LevelAction::DeleteFrom),
+        ]
+    });
+    let price_action =
+        prop_oneof![Just(PriceAction::New), Just(PriceAction::Change), Just(PriceAction::Delete)];
+    prop_oneof![
+        (side(), prop_oneof![0_u32..8, any::<u32>()], action)
+            .prop_map(|(side, level, action)| BookUpdate::ByLevel { side, level, action }),
+        (side(), price_action, any_level()).prop_map(|(side, action, level)| BookUpdate::ByPrice {
+            side,
+            action,
+            level
+        }),
+        Just(BookUpdate::Clear),
+        Just(BookUpdate::Other),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_update_panics_or_exceeds_the_depth(
+        depth_max in 0_u32..6,
+        updates in proptest::collection::vec(any_update(), 0..60),
+    ) {
+        let mut book = Book::new(depth_max);
+        for update in &updates {
+            let before = book.clone();
+            if book.apply(update).is_err() {
+                prop_assert_eq!(&before, &book);
+            }
+            let _ = book.check();
+            for side in Side::ALL {
+                prop_assert!(book.levels(side).len() <= depth_max.max(1) as usize);
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Arbitration, books and recovery: simulated lines, and real captures where they lie beside the
+//! project.
+
+mod adapter;
+mod allocation;
+mod corpus;
+mod garbage;

@@ -1,0 +1,146 @@
+//! Arbitration against what the arrivals say should come out.
+
+use std::collections::BTreeMap;
+
+use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Line, Output};
+
+use super::random::Random;
+
+const PACKETS: u64 = 500;
+/// Time between two packets.
+const SLOT_NS: u64 = 10_000;
+/// How many slots late a packet may come on its line, so how far it is out of order.
+const DELAY_SLOTS_MAX: u64 = 8;
+
+/// One packet coming in.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub at_ns: u64,
+    pub line: Line,
+    pub seq_num: u64,
+}
+
+/// How bad the lines of a seed are.
+struct Weather {
+    lost_percent: u64,
+    duplicate_percent: u64,
+    delayed_percent: u64,
+    skew_ns: u64,
+}
+
+/// Packets 1 to `packets` as the two lines bring them, in the order of time.
+pub fn arrivals(random: &mut Random, packets: u64) -> Vec<Arrival> {
+    let mut arrivals = Vec::new();
+    for line in Line::ALL {
+        let weather = Weather {
+            lost_percent: [0, 1, 10, 40][random.below(4) as usize],
+            duplicate_percent: random.below(20),
+            delayed_percent: random.below(60),
+            skew_ns: 2 * random.below(SLOT_NS),
+        };
+        for seq_num in 1..=packets {
+            if random.chance(weather.lost_percent) {
+                continue;
+            }
+            let copies = 1 + u64::from(random.chance(weather.duplicate_percent));
+            for _ in 0..copies {
+                let is_delayed = random.chance(weather.delayed_percent);
+                let slots = if is_delayed { random.below(DELAY_SLOTS_MAX + 1) } else { 0 };
+                let at_ns = (seq_num + slots) * SLOT_NS + weather.skew_ns;
+                arrivals.push(Arrival { at_ns, line, seq_num });
+            }
+        }
+    }
+    arrivals.sort_by_key(|arrival| arrival.at_ns);
+    arrivals
+}
+
+/// Hands the arrivals to an arbiter with every timeout on time, and polls after each.
+pub fn drive(arbiter: &mut Arbiter, arrivals: &[Arrival], mut poll: impl FnMut(&mut Arbiter, u64)) {
+    for arrival in arrivals {
+        while let Some(timeout_ns) = arbiter.poll_timeout().filter(|&ns| ns < arrival.at_ns) {
+            arbiter.handle_timeout(timeout_ns);
+            poll(arbiter, timeout_ns);
+        }
+        let bytes = arrival.seq_num.to_le_bytes();
+        arbiter.handle_packet(arrival.at_ns, arrival.line, arrival.seq_num, &bytes);
+        poll(arbiter, arrival.at_ns);
+    }
+    while let Some(timeout_ns) = arbiter.poll_timeout() {
+        arbiter.handle_timeout(timeout_ns);
+        poll(arbiter, timeout_ns);
+    }
+}
+
+/// For each number up to the highest that came, whether it is to be delivered: it is unless a packet
+/// behind it had been there for longer than the hold time.
+fn expected(arrivals: &[Arrival], hold_ns: u64) -> BTreeMap<u64, bool> {
+    let mut first_ns: BTreeMap<u64, u64> = BTreeMap::new();
+    for arrival in arrivals {
+        let first = first_ns.entry(arrival.seq_num).or_insert(arrival.at_ns);
+        *first = (*first).min(arrival.at_ns);
+    }
+    let mut expected = BTreeMap::new();
+    let mut behind_ns = u64::MAX;
+    for seq_num in (1..=first_ns.keys().last().copied().unwrap_or(0)).rev() {
+        let came_ns = first_ns.get(&seq_num).copied();
+        let deadline_ns = behind_ns.saturating_add(hold_ns);
+        expected.insert(seq_num, came_ns.is_some_and(|came_ns| came_ns <= deadline_ns));
+        behind_ns = behind_ns.min(came_ns.unwrap_or(u64::MAX));
+    }
+    expected
+}
+
+pub fn run(seed: u64) {
+    let mut random = Random::new(seed);
+    let arrivals = arrivals(&mut random, PACKETS);
+    // Odd, where arrivals are even: no packet comes at the very moment it is given up.
+    let hold_ns = random.below(12) * SLOT_NS + 1;
+    let is_small = random.chance(70);
+    let options = ArbiterOptions {
+        hold_ns,
+        first_seq_num: Some(1),
+        packets_held_max: if is_small { 40 } else { 1024 },
+        behind_max: if is_small { 40 } else { 8192 },
+        ..Default::default()
+    };
+    let mut arbiter = Arbiter::new(options);
+    let mut found = BTreeMap::new();
+    let mut next = 1;
+    drive(&mut arbiter, &arrivals, |arbiter, _| {
+        while let Some(output) = arbiter.poll_output() {
+            let (first, count, is_delivered) = match output {
+                Output::Deliver { seq_num, bytes, .. } => {
+                    assert_eq!(bytes, seq_num.to_le_bytes());
+                    (seq_num, 1, true)
+                }
+                Output::Gap(gap) => (gap.first, gap.count, false),
+                Output::Reset { .. } => panic!("no number is foreign"),
+            };
+            assert_eq!(first, next, "numbers follow one another");
+            next = first + count;
+            found.extend((first..next).map(|seq_num| (seq_num, is_delivered)));
+        }
+    });
+    assert_eq!(found, expected(&arrivals, hold_ns));
+    check_counters(&arbiter, &arrivals, next);
+}
+
+fn check_counters(arbiter: &Arbiter, arrivals: &[Arrival], next: u64) {
+    let totals = arbiter.counters();
+    assert_eq!(totals.delivered + totals.gap_seq_nums, next - 1);
+    let mut won = 0;
+    for line in Line::ALL {
+        let counters = arbiter.line_counters(line);
+        let mut brought: Vec<u64> =
+            arrivals.iter().filter(|a| a.line == line).map(|a| a.seq_num).collect();
+        assert_eq!(counters.received, brought.len() as u64);
+        assert_eq!(counters.received, counters.won + counters.duplicate + counters.late);
+        assert!(counters.out_of_order_by_max <= DELAY_SLOTS_MAX);
+        brought.sort_unstable();
+        brought.dedup();
+        assert_eq!(counters.lost, next - 1 - brought.len() as u64);
+        won += counters.won;
+    }
+    assert_eq!(won, totals.delivered);
+}

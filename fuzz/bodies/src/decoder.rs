@@ -1,0 +1,183 @@
+//! The decoder on any bytes: its ways to decode agree, and what it decodes can be encoded.
+
+use crate::choices::Choices;
+use crate::events::{self, Event, Recorder};
+use crate::sets::{self, CompiledSet, LIMITS};
+use tickwire_fast::{
+    Conformance, Decoded, Decoder, DecoderOptions, Encoder, EncoderOptions, Error, ErrorKind,
+    Message, ResetPolicy, Step,
+};
+
+const MESSAGES_MAX: usize = 64;
+
+/// Decodes a stream of messages of one of the built-in template sets. The first byte chooses the
+/// set, the second conformance and reset.
+///
+/// # Panics
+/// If decoding whole, in pieces, by visitor, traced and projected differ, or if an encoder cannot
+/// give back what was decoded.
+pub fn decoder(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let set = &sets::all()[choices.below(sets::all().len())];
+    let judgement = choices.byte();
+    let options = DecoderOptions {
+        conformance: [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
+            [usize::from(judgement & 0xf) % 3],
+        reset: [
+            ResetPolicy::Template,
+            ResetPolicy::Never,
+            ResetPolicy::Message,
+            ResetPolicy::Packet,
+        ][usize::from(judgement >> 4) % 4],
+        limits: LIMITS,
+    };
+    let mut run = Run::new(set, options);
+    let mut rest = choices.rest();
+    for _ in 0..MESSAGES_MAX {
+        match run.message(rest) {
+            Some(len) => rest = &rest[len..],
+            None => break,
+        }
+    }
+}
+
+/// The same stream through every way to decode it.
+struct Run {
+    wanted: &'static [String],
+    whole: Decoder,
+    pieces: Decoder,
+    visited: Decoder,
+    traced: Decoder,
+    projected: Decoder,
+    again: Option<Again>,
+}
+
+/// Encodes what was decoded and decodes it again, until a message cannot be encoded.
+struct Again {
+    encoder: Encoder,
+    decoder: Decoder,
+    lenient: bool,
+    bytes: Vec<u8>,
+}
+
+impl Run {
+    fn new(set: &'static CompiledSet, options: DecoderOptions) -> Self {
+        let decoder = |program| Decoder::with_options(program, options);
+        let canonical = DecoderOptions { conformance: Conformance::Canonical, ..options };
+        let encoder_options =
+            EncoderOptions { reset: options.reset, limits: LIMITS, ..EncoderOptions::default() };
+        Self {
+            wanted: &set.wanted,
+            whole: decoder(set.whole.clone()),
+            pieces: decoder(set.whole.clone()),
+            visited: decoder(set.visited.clone()),
+            traced: decoder(set.visited.clone()),
+            projected: decoder(set.projected.clone()),
+            again: Some(Again {
+                encoder: Encoder::with_options(set.whole.clone(), encoder_options),
+                decoder: Decoder::with_options(set.whole.clone(), canonical),
+                lenient: options.conformance == Conformance::Lenient,
+                bytes: Vec::new(),
+            }),
+        }
+    }
+
+    /// Decodes the message at the start of `input` in every way; `None` when the stream is over.
+    fn message(&mut self, input: &[u8]) -> Option<usize> {
+        let findings = self.whole.findings().total();
+        match self.whole.decode(input) {
+            Ok(Decoded { message, len }) => {
+                assert!(0 < len && len <= input.len(), "{len} of {} bytes", input.len());
+                let events = events::of_message(message);
+                decode_in_pieces(&mut self.pieces, input, len, &events);
+                let mut recorder = Recorder::default();
+                assert_eq!(self.visited.visit(input, &mut recorder), Ok(len));
+                assert_eq!(recorder.0, events);
+                assert_eq!(self.traced.trace(input, |_| ()), Ok(len));
+                project(&mut self.projected, input, len, message, self.wanted);
+                if self.again.as_mut().is_some_and(|again| !again.round(message, len, &events)) {
+                    self.again = None;
+                }
+                assert_eq!(self.pieces.findings(), self.whole.findings());
+                Some(len)
+            }
+            Err(error) => {
+                assert!(error.offset() <= input.len(), "{error}");
+                assert!(!error.describe(self.whole.program()).to_string().is_empty());
+                assert!(self.whole.findings().total() >= findings);
+                self.fail_alike(input, error);
+                None
+            }
+        }
+    }
+
+    /// What is an error for one way to decode is one for the others.
+    fn fail_alike(&mut self, input: &[u8], error: Error) {
+        match self.pieces.decode_stream(input) {
+            Ok(Step::NeedMore) => assert_eq!(error.kind(), ErrorKind::Truncated),
+            Ok(Step::Message(_)) => panic!("only whole: {error}"),
+            Err(in_pieces) => {
+                assert!(in_pieces == error || is_limit(in_pieces.kind()), "{in_pieces}, {error}");
+            }
+        }
+        // Ways that store less may come further, or to the end.
+        let stores_less = error.kind() == ErrorKind::MessageTooLarge;
+        let visited = self.visited.visit(input, &mut Recorder::default());
+        let traced = self.traced.trace(input, |_| ());
+        let projected = self.projected.decode(input).map(|decoded| decoded.len);
+        for other in [visited, traced, projected] {
+            assert!(stores_less || other == Err(error), "{other:?}, {error}");
+        }
+        if self.whole.needs_reset() {
+            let next = self.whole.decode(&[0x80]).map(|decoded| decoded.len);
+            assert_eq!(next.map_err(|error| error.kind()), Err(ErrorKind::NeedsReset));
+        }
+    }
+}
+
+fn decode_in_pieces(decoder: &mut Decoder, input: &[u8], len: usize, events: &[Event]) {
+    for cut in (0..len).step_by(1 + len / 8) {
+        match decoder.decode_stream(&input[..cut]) {
+            Ok(Step::NeedMore) => {}
+            other => panic!("{cut} of {len} bytes: {other:?}"),
+        }
+    }
+    match decoder.decode_stream(input) {
+        Ok(Step::Message(decoded)) => {
+            assert_eq!(decoded.len, len);
+            assert_eq!(events::of_message(decoded.message), events);
+        }
+        other => panic!("in pieces: {other:?}"),
+    }
+}
+
+fn project(decoder: &mut Decoder, input: &[u8], len: usize, whole: &Message, wanted: &[String]) {
+    let projected = decoder.decode(input).unwrap_or_else(|error| panic!("projected: {error}"));
+    assert_eq!(projected.len, len);
+    assert_eq!(events::of_fields(projected.message, wanted), events::of_fields(whole, wanted));
+}
+
+impl Again {
+    /// Encodes a message and decodes it again. False if it could not be encoded, which happens only
+    /// to what a lenient decoder let pass.
+    fn round(&mut self, message: &Message, len: usize, events: &[Event]) -> bool {
+        self.bytes.clear();
+        if let Err(error) = self.encoder.encode(message, &mut self.bytes) {
+            assert!(self.lenient, "decoded but not encoded: {error}");
+            return false;
+        }
+        assert!(self.bytes.len() <= len, "{:02x?} is longer than {len} bytes", self.bytes);
+        let again = self.decoder.decode(&self.bytes).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.len, self.bytes.len());
+        assert_eq!(events::of_message(again.message), events);
+        true
+    }
+}
+
+/// Limits that a stream is stopped at before its bytes are all there.
+fn is_limit(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::TooManyEntries | ErrorKind::StringTooLong | ErrorKind::MessageTooLarge
+    )
+}

@@ -1,0 +1,19 @@
+//! What the fuzz targets do with their input: plain functions that panic when a promise is broken.
+//!
+//! cargo-fuzz calls them from `fuzz/fuzz_targets`; `tests/smoke.rs` calls them on seeds and a
+//! bounded number of mutated inputs with stable Rust.
+#![forbid(unsafe_code)]
+
+mod capture;
+mod choices;
+mod decoder;
+mod encoder;
+mod events;
+mod fill;
+mod sets;
+mod template_xml;
+
+pub use capture::capture;
+pub use decoder::decoder;
+pub use encoder::encoder;
+pub use template_xml::template_xml;

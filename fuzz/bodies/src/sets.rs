@@ -1,0 +1,60 @@
+//! The template sets that the targets run.
+
+use std::sync::{Arc, OnceLock};
+use tickwire_fast::{CompileOptions, Limits, Program, Storage, TemplateSet};
+
+/// A compiled set: whole, with constants as operations for a visitor, and with a projection.
+pub(crate) struct CompiledSet {
+    pub(crate) whole: Arc<Program>,
+    pub(crate) visited: Arc<Program>,
+    pub(crate) projected: Arc<Program>,
+    /// Names of the fields that the projection keeps.
+    pub(crate) wanted: Vec<String>,
+}
+
+/// Small, so that what goes over a limit shows.
+pub(crate) const LIMITS: Limits = Limits {
+    entries_max: 64,
+    entries_total_max: 256,
+    string_max: 256,
+    nesting_max: 4,
+    message_bytes_max: 64 << 10,
+    stream_bytes_max: 64 << 10,
+};
+
+const XML: [&str; 7] = [
+    include_str!("../templates/decimals.xml"),
+    include_str!("../templates/dictionaries.xml"),
+    include_str!("../templates/extended.xml"),
+    include_str!("../templates/integers.xml"),
+    include_str!("../templates/structure.xml"),
+    include_str!("../templates/texts.xml"),
+    include_str!("../templates/wide.xml"),
+];
+
+/// Every set, compiled once.
+pub(crate) fn all() -> &'static [CompiledSet] {
+    static SETS: OnceLock<Vec<CompiledSet>> = OnceLock::new();
+    SETS.get_or_init(|| XML.iter().map(|xml| compile(xml)).collect())
+}
+
+fn compile(xml: &str) -> CompiledSet {
+    let set = TemplateSet::parse(xml).unwrap_or_else(|errors| panic!("{errors}"));
+    let program = |options: CompileOptions| {
+        let program = Program::compile_with(set.clone(), &options).expect("small sets compile");
+        Arc::new(program)
+    };
+    let whole = program(CompileOptions::default());
+    let visited = program(CompileOptions { constants: true, ..CompileOptions::default() });
+    let wanted = every_second_field(&whole);
+    let projected =
+        program(CompileOptions { fields: Some(wanted.clone()), ..CompileOptions::default() });
+    CompiledSet { whole, visited, projected, wanted }
+}
+
+fn every_second_field(program: &Program) -> Vec<String> {
+    let fields =
+        program.templates().iter().flat_map(|template| program.fields_of(template.segment));
+    let named = fields.filter(|field| !matches!(field.storage, Storage::Dynamic(_)));
+    named.step_by(2).map(|field| field.name.local.to_string()).collect()
+}

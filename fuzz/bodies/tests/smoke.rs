@@ -1,0 +1,91 @@
+//! Every fuzz target on its seeds and on a bounded number of inputs made of them.
+
+use std::path::PathBuf;
+use tickwire_fuzz_bodies::{capture, decoder, encoder, template_xml};
+
+/// Numbers from a seed (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut value = self.0;
+        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        value ^ (value >> 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count.max(1) as u64) as usize
+    }
+}
+
+/// The files of `fuzz/seeds/<target>`, in the order of their names.
+fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../seeds").join(target);
+    let entries =
+        std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).expect("readable")).collect()
+}
+
+/// A seed with a few bytes changed, or cut, or with a piece of another seed in it.
+fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
+    let mut input = seeds[random.below(seeds.len())].clone();
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(input.len() + 1);
+        match random.below(6) {
+            0 => input.truncate(at),
+            1 => input.insert(at, random.next() as u8),
+            2 => {
+                let other = &seeds[random.below(seeds.len())];
+                let start = random.below(other.len() + 1);
+                let piece = other[start..].iter().copied().take(random.below(64));
+                input.splice(at..at, piece.collect::<Vec<u8>>());
+            }
+            3 if at < input.len() => {
+                input.remove(at);
+            }
+            _ => {
+                if let Some(byte) = input.get_mut(at) {
+                    *byte ^= 1 << random.below(8);
+                }
+            }
+        }
+    }
+    input
+}
+
+fn run(target: &str, body: fn(&[u8]), mutations: usize) {
+    let seeds = seeds(target);
+    assert!(!seeds.is_empty(), "no seeds for {target}");
+    seeds.iter().for_each(|seed| body(seed));
+    let mut random = Random(1);
+    for index in 0..mutations {
+        let input = mutated(&mut random, &seeds);
+        let outcome = std::panic::catch_unwind(|| body(&input));
+        assert!(outcome.is_ok(), "{target}, input {index}: {input:02x?}");
+    }
+    println!("{target}: {} seeds, {mutations} mutated inputs", seeds.len());
+}
+
+#[test]
+fn decoder_keeps_its_promises() {
+    run("decoder", decoder, 4000);
+}
+
+#[test]
+fn template_xml_keeps_its_promises() {
+    run("template_xml", template_xml, 400);
+}
+
+#[test]
+fn encoder_keeps_its_promises() {
+    run("encoder", encoder, 2000);
+}
+
+#[test]
+fn capture_keeps_its_promises() {
+    run("capture", capture, 4000);
+}
