@@ -1,0 +1,122 @@
+//! OPRA messages a second through the grammar, with light actions: each sums what it gets.
+//!
+//! `cargo bench -p tickwire-dsparser`. The packets are made here from a fixed seed: 20 messages each,
+//! about 22 bytes and 9 fields a message, lengths spread as the 2009 paper reports.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};
+
+#[path = "../tests/generated/opra2.rs"]
+#[allow(dead_code)]
+mod opra2;
+
+const PACKETS: usize = 1000;
+const MESSAGES: usize = 20;
+
+#[derive(Default)]
+struct Sums {
+    sum: u64,
+    fields: u64,
+}
+
+impl Host for Sums {
+    #[inline]
+    fn execute(
+        &mut self,
+        _action: ActionId,
+        bytes: &[u8],
+        _offset: usize,
+    ) -> Result<ActionValue, ActionError> {
+        self.sum = self.sum.wrapping_add(bytes.len() as u64);
+        Ok(ActionValue::default())
+    }
+
+    #[inline]
+    fn execute_stop_bit(
+        &mut self,
+        action: ActionId,
+        _bytes: &[u8],
+        _offset: usize,
+        integer: u64,
+    ) -> Result<ActionValue, ActionError> {
+        self.fields += u64::from(action.0);
+        self.sum = self.sum.wrapping_add(integer);
+        Ok(ActionValue::default())
+    }
+}
+
+/// A seeded generator of numbers (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn item(&mut self, len: usize, to: &mut Vec<u8>) {
+        for _ in 1..len {
+            to.push(self.below(128) as u8);
+        }
+        to.push(0x80 | self.below(128) as u8);
+    }
+}
+
+fn packets() -> Vec<Vec<u8>> {
+    let mut random = Random(7);
+    let packet = |_| {
+        let mut packet = b"\x01\x020000000001020".to_vec();
+        for _ in 0..MESSAGES {
+            let mut message = Vec::new();
+            random.item(5, &mut message);
+            random.item(5, &mut message);
+            for _ in 0..8 {
+                let len = match random.below(100) {
+                    0..63 => 1,
+                    63..84 => 2,
+                    84..97 => 3,
+                    _ => 4,
+                };
+                random.item(len, &mut message);
+            }
+            packet.push(message.len() as u8);
+            packet.extend(message);
+        }
+        packet
+    };
+    (0..PACKETS).map(packet).collect()
+}
+
+fn run(criterion: &mut Criterion) {
+    let packets = packets();
+    let text = include_str!("../grammars/opra2.dsp");
+    let names = ActionNames::new(["sequence_number", "action_pmap", "action_field"]);
+    let machine = Program::parse(text, &names).expect("the grammar is valid").machine();
+    let mut group = criterion.benchmark_group("dsparser/run/opra2");
+    group.throughput(Throughput::Elements((PACKETS * MESSAGES) as u64));
+    group.bench_function(BenchmarkId::from_parameter("runtime"), |bencher| {
+        bencher.iter(|| {
+            let mut host = Sums::default();
+            for packet in &packets {
+                machine.run(black_box(packet), &mut host).expect("the packet fits");
+            }
+            (host.sum, host.fields)
+        });
+    });
+    group.bench_function(BenchmarkId::from_parameter("generated"), |bencher| {
+        bencher.iter(|| {
+            let mut host = Sums::default();
+            for packet in &packets {
+                opra2::run(black_box(packet), &mut host).expect("the packet fits");
+            }
+            (host.sum, host.fields)
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, run);
+criterion_main!(benches);

@@ -1,0 +1,136 @@
+//! The checked program: what every engine runs and the generator prints.
+
+use std::sync::Arc;
+
+use crate::ast::CountEncoding;
+use crate::host::ActionId;
+use crate::pattern::{ByteSet, Pattern, Union};
+
+/// One statement of a checked program.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) statement: u32,
+    pub(crate) kind: NodeKind,
+    /// What lies between the mark and the position before the statement; for a loop or a switch,
+    /// before every round of it.
+    pub(crate) before: Since,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum NodeKind {
+    Execute {
+        action: ActionId,
+        /// Whether the bytes are always exactly one stop-bit item.
+        stop_bit: bool,
+    },
+    Loop {
+        until: Option<End>,
+        /// The bytes the body can start at.
+        first: ByteSet,
+        body: Vec<Node>,
+    },
+    Match(Arc<Pattern>),
+    Push,
+    Repeat {
+        count: CountSource,
+        body: Vec<Node>,
+    },
+    Send {
+        code: u32,
+        value: u64,
+    },
+    Switch {
+        cases: Vec<CaseNode>,
+        union: Arc<Union>,
+    },
+    WhileCount {
+        count: CountSource,
+        body: Vec<Node>,
+        /// Whether a round of the body may consume nothing, so that the engine has to look.
+        may_stall: bool,
+    },
+}
+
+/// The pattern that ends a loop.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) pattern: Arc<Pattern>,
+    /// Whether it must reach the end of the input.
+    pub(crate) last: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum CountSource {
+    Bytes { encoding: CountEncoding, pattern: Arc<Pattern> },
+    Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CaseNode {
+    pub(crate) pattern: Arc<Pattern>,
+    pub(crate) body: Vec<Node>,
+}
+
+/// What is known of the bytes between the mark and the position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// There are none.
+    Empty,
+    /// None has the top bit; there may be none.
+    Open,
+    /// Exactly one stop-bit item.
+    Item,
+    /// Anything.
+    Other,
+}
+
+/// Whether a round of `body` may consume nothing.
+///
+/// `in_count` says that it is a round of `WHILECNT`, which has bytes left: there, loops, switches and
+/// counts inside are trusted to take some, and the engine reports the case in which they do not.
+pub(crate) fn can_match_nothing(body: &[Node], in_count: bool) -> bool {
+    body.iter().all(|node| match &node.kind {
+        NodeKind::Execute { .. } | NodeKind::Push | NodeKind::Send { .. } => true,
+        NodeKind::Match(pattern) => pattern.len_min == 0,
+        NodeKind::Loop { until, .. } => until.is_none() && !in_count,
+        NodeKind::Switch { .. } => !in_count,
+        NodeKind::Repeat { count, .. } | NodeKind::WhileCount { count, .. } => {
+            matches!(count, CountSource::Value) && !in_count
+        }
+    })
+}
+
+/// The bytes `body` can start at.
+pub(crate) fn first(body: &[Node]) -> ByteSet {
+    let mut set = ByteSet::EMPTY;
+    for node in body {
+        let (own, optional) = first_of(node);
+        set = set.union(&own);
+        if !optional {
+            break;
+        }
+    }
+    set
+}
+
+/// The bytes a statement can start at, and whether it may consume nothing.
+fn first_of(node: &Node) -> (ByteSet, bool) {
+    match &node.kind {
+        NodeKind::Execute { .. } | NodeKind::Push | NodeKind::Send { .. } => (ByteSet::EMPTY, true),
+        NodeKind::Match(pattern) => (pattern.dfa.first(), pattern.len_min == 0),
+        NodeKind::Loop { until: Some(end), body, .. } => {
+            (end.pattern.dfa.first().union(&first(body)), false)
+        }
+        NodeKind::Loop { first, .. } => (*first, true),
+        NodeKind::Switch { cases, .. } => {
+            let sets = cases.iter().map(|case| case.pattern.dfa.first());
+            (sets.fold(ByteSet::EMPTY, |all, set| all.union(&set)), true)
+        }
+        NodeKind::Repeat { count, body } | NodeKind::WhileCount { count, body, .. } => {
+            match count {
+                CountSource::Bytes { pattern, .. } => (pattern.dfa.first(), false),
+                CountSource::Value => (first(body), true),
+            }
+        }
+    }
+}

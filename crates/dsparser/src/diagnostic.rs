@@ -1,0 +1,178 @@
+//! What is wrong with a grammar text, for people.
+
+use std::fmt;
+
+/// Where something stands in a grammar text. Line and column count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column of the first character, from 1.
+    pub column: u32,
+}
+
+/// What sort of mistake a [`Diagnostic`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DiagnosticKind {
+    /// Two cases of a switch can match the same bytes.
+    AmbiguousCases,
+    /// A pattern that is not a byte regular expression of this language.
+    BadPattern,
+    /// A case after one that takes every byte.
+    CaseAfterCatchAll,
+    /// A case or a loop body that can match nothing, so it could repeat for ever.
+    CanMatchNothing,
+    /// A count of more bytes than 64 bits can need.
+    CountTooWide,
+    /// Words or punctuation where they do not belong.
+    Syntax,
+    /// A limit of [`Limits`](crate::Limits) is reached.
+    TooLarge,
+    /// A block without its end, or an end without its block.
+    UnbalancedBlock,
+    /// An action name the host does not have.
+    UnknownAction,
+    /// The first word of a line is no keyword.
+    UnknownKeyword,
+    /// `VALUE` before any action has run.
+    ValueWithoutAction,
+}
+
+/// One mistake: where, what and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where it stands.
+    pub span: Span,
+    /// What sort of mistake it is.
+    pub kind: DiagnosticKind,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Span { line, column } = self.span;
+        write!(f, "line {line}, column {column}: {}; {}", self.message, self.help)
+    }
+}
+
+/// Everything that is wrong with a grammar, in the order of the text. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramErrors {
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) left_out: usize,
+}
+
+impl ProgramErrors {
+    /// The mistakes, in the order of the text.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// How many more there are than [`Limits::errors_max`](crate::Limits::errors_max) let through.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+impl fmt::Display for ProgramErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.diagnostics.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{diagnostic}")?;
+        }
+        if self.left_out > 0 {
+            write!(f, "\nand {} more", self.left_out)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ProgramErrors {}
+
+/// Collects mistakes while a text is read.
+#[derive(Debug, Default)]
+pub(crate) struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    pub(crate) fn push(
+        &mut self,
+        span: Span,
+        kind: DiagnosticKind,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.list.push(Diagnostic { span, kind, message: message.into(), help: help.into() });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(crate) fn into_errors(mut self, errors_max: usize) -> ProgramErrors {
+        self.list.sort_by_key(|diagnostic| diagnostic.span);
+        let left_out = self.list.len().saturating_sub(errors_max.max(1));
+        self.list.truncate(errors_max.max(1));
+        ProgramErrors { diagnostics: self.list, left_out }
+    }
+}
+
+/// The word of `known` that `word` was probably meant to be.
+pub(crate) fn suggestion<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (distance(&word.to_lowercase(), &name.to_lowercase()), name))
+        .filter(|(far, name)| *far <= 1 + name.len() / 4)
+        .min_by_key(|(far, _)| *far)
+        .map(|(_, name)| name)
+}
+
+/// Edit distance between two short words.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_word_is_suggested_and_a_far_one_is_not() {
+        assert_eq!(suggestion("match", ["PUSH", "MATCH"]), Some("MATCH"));
+        assert_eq!(suggestion("EXECUT", ["PUSH", "EXECUTE"]), Some("EXECUTE"));
+        assert_eq!(suggestion("FOREACH", ["PUSH", "MATCH"]), None);
+    }
+
+    #[test]
+    fn errors_are_sorted_and_cut_at_the_limit() {
+        let mut list = Diagnostics::default();
+        for line in [3, 1, 2] {
+            list.push(Span { line, column: 1 }, DiagnosticKind::Syntax, "m", "h");
+        }
+        let errors = list.into_errors(2);
+        assert_eq!(errors.diagnostics()[0].span.line, 1);
+        assert_eq!(errors.left_out(), 1);
+        assert_eq!(errors.to_string().lines().last(), Some("and 1 more"));
+    }
+}

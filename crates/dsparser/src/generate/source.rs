@@ -1,0 +1,52 @@
+//! Text with indentation.
+
+/// Rust source in the making.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    text: String,
+    depth: usize,
+}
+
+impl Source {
+    pub(super) fn line(&mut self, line: &str) {
+        for _ in 0..self.depth {
+            self.text.push_str("    ");
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    pub(super) fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// A line that opens a block.
+    pub(super) fn open(&mut self, line: &str) {
+        self.line(line);
+        self.depth += 1;
+    }
+
+    /// A line that closes a block.
+    pub(super) fn close(&mut self, line: &str) {
+        self.depth = self.depth.saturating_sub(1);
+        self.line(line);
+    }
+
+    pub(super) fn push(&mut self, other: &Self) {
+        self.text.push_str(&other.text);
+    }
+
+    /// Whether a line has more than `characters` characters.
+    pub(super) fn is_wider_than(&self, characters: usize) -> bool {
+        self.text.lines().any(|line| line.chars().count() > characters)
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// `text` fit for a comment: control characters would end the line.
+pub(super) fn comment(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
+}

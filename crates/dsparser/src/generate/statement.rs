@@ -1,0 +1,375 @@
+//! Statements as Rust.
+
+use crate::ast::CountEncoding;
+use crate::block::{CaseNode, CountSource, End, Node, NodeKind, Since};
+use crate::host::ActionId;
+use crate::pattern::{ByteSet, Pattern, Shape, Union};
+
+use super::scan::{byte_pattern, pattern_function, union_function};
+use super::source::Source;
+
+/// Longest line the formatter leaves alone.
+const LINE_CHARACTERS_MAX: usize = 100;
+
+/// Where the integer of the bytes since the mark is at hand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Integer {
+    /// In `byte`, the only byte since the mark.
+    Byte,
+    /// In `integer`.
+    Walked,
+    Unknown,
+}
+
+pub(super) struct Emitter {
+    run: Source,
+    functions: Source,
+    function_count: usize,
+    uses_value: bool,
+}
+
+impl Emitter {
+    pub(super) fn new(uses_value: bool) -> Self {
+        let (run, functions) = Default::default();
+        Self { run, functions, function_count: 0, uses_value }
+    }
+
+    /// Writes `fn run`; returns it, and the functions it calls.
+    pub(super) fn run(mut self, body: &[Node]) -> (Source, Source) {
+        self.run
+            .open("pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {");
+        self.run.line("let input0 = packet;");
+        self.run.line("let mut pos = 0_usize;");
+        self.run.line("let mut mark = 0_usize;");
+        if self.uses_value {
+            self.run.line("let mut value = 0_u64;");
+        }
+        self.block(body, 0, Integer::Unknown);
+        self.run.line("Ok(pos)");
+        self.run.close("}");
+        let mut run = Source::default();
+        for line in [
+            "/// Runs the grammar over `packet`, calling `host`; returns how many bytes it took.",
+            "///",
+            "/// # Errors",
+            "/// `RunError` where the packet does not fit or an action fails.",
+            "// Every statement keeps position and mark, whether or not a later one looks at them.",
+            "#[allow(unused_assignments, unused_mut, unused_variables)]",
+        ] {
+            run.line(line);
+        }
+        if self.run.is_wider_than(LINE_CHARACTERS_MAX) {
+            run.line("#[rustfmt::skip]");
+        }
+        run.push(&self.run);
+        (run, self.functions)
+    }
+
+    /// `depth` is the number of counts around the block.
+    fn block(&mut self, body: &[Node], depth: usize, mut integer: Integer) {
+        for (index, node) in body.iter().enumerate() {
+            let rest = body.get(index + 1..).unwrap_or_default();
+            integer = self.statement(node, rest, depth, integer);
+        }
+    }
+
+    /// Returns where the integer of the bytes since the mark is after the statement.
+    fn statement(&mut self, node: &Node, rest: &[Node], depth: usize, integer: Integer) -> Integer {
+        let statement = node.statement;
+        match &node.kind {
+            NodeKind::Execute { action, stop_bit } => {
+                self.execute(*action, stop_bit.then_some(integer), statement);
+            }
+            NodeKind::Loop { until: None, first, body } => {
+                let head = match first.len() {
+                    256 => format!("while pos < input{depth}.len() {{"),
+                    _ => format!(
+                        "while let Some({}) = input{depth}.get(pos) {{",
+                        byte_pattern(first)
+                    ),
+                };
+                self.run.open(&head);
+                self.block(body, depth, Integer::Unknown);
+                self.run.close("}");
+            }
+            NodeKind::Loop { until: Some(end), body, .. } => {
+                self.loop_until(end, body, depth, statement);
+            }
+            NodeKind::Match(pattern) => {
+                return self.pattern(pattern, node, rest, depth, integer);
+            }
+            NodeKind::Push if node.before == Since::Empty => {}
+            NodeKind::Push => self.run.line("mark = pos;"),
+            NodeKind::Repeat { count, body } => {
+                self.run.open("{");
+                self.count(count, depth, statement);
+                self.run.open("for _ in 0..count {");
+                self.block(body, depth, Integer::Unknown);
+                self.run.close("}");
+                self.run.close("}");
+            }
+            NodeKind::Send { code, value } => {
+                self.run.line(&format!("host.send({code:#x}, {value});"));
+                return integer;
+            }
+            NodeKind::Switch { cases, union } => self.switch(node, cases, union, depth),
+            NodeKind::WhileCount { count, body, may_stall } => {
+                self.while_count(count, body, *may_stall, depth, statement);
+            }
+        }
+        Integer::Unknown
+    }
+
+    /// `integer` is given where the bytes are one stop-bit item.
+    fn execute(&mut self, action: ActionId, integer: Option<Integer>, statement: u32) {
+        let id = format!("ActionId({})", action.0);
+        self.run.line("let bytes = rt::between(packet, mark, pos);");
+        let call = match integer {
+            None => format!("host.execute({id}, bytes, mark)"),
+            Some(integer) => {
+                let integer = match integer {
+                    Integer::Byte => "u64::from(byte & 0x7f)",
+                    Integer::Walked => "integer",
+                    Integer::Unknown => "rt::stop_bit_integer(bytes)",
+                };
+                format!("host.execute_stop_bit({id}, bytes, mark, {integer})")
+            }
+        };
+        self.run.open(&format!("match {call} {{"));
+        self.run.line(match self.uses_value {
+            true => "Ok(returned) => value = returned.0,",
+            false => "Ok(_) => {}",
+        });
+        self.run.open("Err(code) => {");
+        self.run.line(&format!(
+            "return Err(rt::action_failed({id}, code, mark, &STATEMENTS, {statement}));"
+        ));
+        self.run.close("}");
+        self.run.close("}");
+        self.run.line("mark = pos;");
+    }
+
+    fn loop_until(&mut self, end: &End, body: &[Node], depth: usize, statement: u32) {
+        let found = self.scan(&end.pattern, depth);
+        let guard = if end.last { format!(" if end == input{depth}.len()") } else { String::new() };
+        self.run.open("loop {");
+        self.run.open(&format!("match {found} {{"));
+        self.run.open(&format!("Ok(end){guard} => {{"));
+        self.run.line("pos = end;");
+        self.run.line("break;");
+        self.run.close("}");
+        self.run.open(&format!("_ if pos == input{depth}.len() => {{"));
+        self.run.line(&format!(
+            "return Err(rt::ended(packet, input{depth}, &STATEMENTS, {statement}));"
+        ));
+        self.run.close("}");
+        self.run.line("_ => {}");
+        self.run.close("}");
+        self.block(body, depth, Integer::Unknown);
+        self.run.close("}");
+    }
+
+    fn pattern(
+        &mut self,
+        pattern: &Pattern,
+        node: &Node,
+        rest: &[Node],
+        depth: usize,
+        integer: Integer,
+    ) -> Integer {
+        let statement = node.statement;
+        let ended =
+            format!("return Err(rt::ended(packet, input{depth}, &STATEMENTS, {statement}));");
+        match &pattern.shape {
+            Shape::Any(bytes) => {
+                self.run
+                    .open(&format!("let Some(end) = rt::any(input{depth}, pos, {bytes}) else {{"));
+                self.run.line(&ended);
+                self.run.close("};");
+                self.run.line("pos = end;");
+            }
+            Shape::StopBit => {
+                let walk = match (integer, node.before) {
+                    _ if !takes_integer(rest) => None,
+                    (Integer::Byte, _) => Some("rt::stop_bit_from"),
+                    (_, Since::Empty) => Some("rt::stop_bit"),
+                    _ => None,
+                };
+                let head = match walk {
+                    Some("rt::stop_bit_from") => ", u64::from(byte & 0x7f)",
+                    _ => "",
+                };
+                let name = if walk.is_some() { "integer" } else { "_" };
+                let walked = if walk.is_some() { Integer::Walked } else { Integer::Unknown };
+                let walk = format!("{}(input{depth}, pos{head})", walk.unwrap_or("rt::stop_bit"));
+                self.run.open(&format!("let Some((end, {name})) = {walk} else {{"));
+                self.run.line(&ended);
+                self.run.close("};");
+                self.run.line("pos = end;");
+                return walked;
+            }
+            Shape::One(set) => {
+                let set = byte_pattern(set);
+                self.run.open(&format!("match input{depth}.get(pos) {{"));
+                self.run.line(&format!("Some({set}) => pos += 1,"));
+                self.run.line(&format!(
+                    "_ => return Err(rt::mismatch(packet, input{depth}, pos, &STATEMENTS, {statement})),"
+                ));
+                self.run.close("}");
+            }
+            Shape::Literal(_) | Shape::Table => {
+                let found = self.scan(pattern, depth);
+                self.run.open(&format!("match {found} {{"));
+                self.run.line("Ok(end) => pos = end,");
+                self.run.line(&format!(
+                    "Err(at) => return Err(rt::mismatch(packet, input{depth}, at, &STATEMENTS, {statement})),"
+                ));
+                self.run.close("}");
+            }
+        }
+        Integer::Unknown
+    }
+
+    fn while_count(
+        &mut self,
+        count: &CountSource,
+        body: &[Node],
+        may_stall: bool,
+        depth: usize,
+        statement: u32,
+    ) {
+        let inner = depth + 1;
+        self.run.open("{");
+        self.count(count, depth, statement);
+        self.run.open(&format!(
+            "let Some(input{inner}) = rt::counted(input{depth}, pos, count) else {{"
+        ));
+        self.run.line(&format!(
+            "return Err(rt::count_past_end(count, start, &STATEMENTS, {statement}));"
+        ));
+        self.run.close("};");
+        self.run.open(&format!("while pos < input{inner}.len() {{"));
+        if may_stall {
+            self.run.line("let round = pos;");
+        }
+        self.block(body, inner, Integer::Unknown);
+        if may_stall {
+            self.run.open("if pos == round {");
+            self.run.line(&format!("return Err(rt::not_used_up(pos, &STATEMENTS, {statement}));"));
+            self.run.close("}");
+        }
+        self.run.close("}");
+        self.run.close("}");
+    }
+
+    /// Writes `start`, where the count begins, and `count`.
+    fn count(&mut self, count: &CountSource, depth: usize, statement: u32) {
+        self.run.line("let start = pos;");
+        let CountSource::Bytes { encoding, pattern } = count else {
+            self.run.line("let count = value;");
+            return;
+        };
+        let is_byte = pattern.shape == Shape::Any(1) && *encoding == CountEncoding::BigEndian;
+        if is_byte {
+            self.run.open(&format!("let Some(&count) = input{depth}.get(pos) else {{"));
+            self.run.line(&format!(
+                "return Err(rt::ended(packet, input{depth}, &STATEMENTS, {statement}));"
+            ));
+            self.run.close("};");
+            self.run.line("pos += 1;");
+            self.run.line("let count = u64::from(count);");
+            return;
+        }
+        let found = self.scan(pattern, depth);
+        self.run.open(&format!("match {found} {{"));
+        self.run.line("Ok(end) => pos = end,");
+        self.run.line(&format!(
+            "Err(at) => return Err(rt::mismatch(packet, input{depth}, at, &STATEMENTS, {statement})),"
+        ));
+        self.run.close("}");
+        let read = match encoding {
+            CountEncoding::BigEndian => "big_endian",
+            CountEncoding::Decimal => "decimal",
+            CountEncoding::LittleEndian => "little_endian",
+            CountEncoding::StopBit => "stop_bit_count",
+        };
+        self.run.open(&format!("let count = match rt::{read}(rt::between(packet, start, pos)) {{"));
+        self.run.line("Ok(count) => count,");
+        self.run.line(&format!(
+            "Err(kind) => return Err(rt::error(kind, start, &STATEMENTS, {statement})),"
+        ));
+        self.run.close("};");
+    }
+
+    fn switch(&mut self, node: &Node, cases: &[CaseNode], union: &Union, depth: usize) {
+        if union.by_first_byte().is_none() {
+            return self.switch_by_states(cases, union, depth);
+        }
+        let mut taken = ByteSet::EMPTY;
+        self.run.open(&format!("while let Some(&byte) = input{depth}.get(pos) {{"));
+        self.run.open("match byte {");
+        for case in cases {
+            let set = case.pattern.dfa.first();
+            taken = taken.union(&set);
+            let set = byte_pattern(&set);
+            self.run.open(&format!("{set} => {{"));
+            self.run.line("pos += 1;");
+            let is_alone = node.before == Since::Empty;
+            let integer = if is_alone { Integer::Byte } else { Integer::Unknown };
+            self.block(&case.body, depth, integer);
+            self.run.close("}");
+        }
+        if taken.len() < 256 {
+            self.run.line("_ => break,");
+        }
+        self.run.close("}");
+        self.run.close("}");
+    }
+
+    fn switch_by_states(&mut self, cases: &[CaseNode], union: &Union, depth: usize) {
+        let name = self.function_name("select");
+        union_function(&name, union, &mut self.functions);
+        self.run.open(&format!("while let Some((end, case)) = {name}(input{depth}, pos) {{"));
+        self.run.line("pos = end;");
+        self.run.open("match case {");
+        for (number, case) in cases.iter().enumerate() {
+            let is_last = number + 1 == cases.len();
+            self.run.open(&match is_last {
+                true => "_ => {".to_owned(),
+                false => format!("{number} => {{"),
+            });
+            self.block(&case.body, depth, Integer::Unknown);
+            self.run.close("}");
+        }
+        self.run.close("}");
+        self.run.close("}");
+    }
+
+    /// An expression for where a pattern's match ends, or the byte that does not fit.
+    fn scan(&mut self, pattern: &Pattern, depth: usize) -> String {
+        match &pattern.shape {
+            Shape::Any(bytes) => {
+                format!("rt::any(input{depth}, pos, {bytes}).ok_or(input{depth}.len())")
+            }
+            Shape::Literal(bytes) => {
+                format!("rt::literal(input{depth}, pos, b\"{}\")", bytes.escape_ascii())
+            }
+            Shape::One(_) | Shape::StopBit | Shape::Table => {
+                let name = self.function_name("scan");
+                pattern_function(&name, pattern, &mut self.functions);
+                format!("{name}(input{depth}, pos)")
+            }
+        }
+    }
+
+    fn function_name(&mut self, stem: &str) -> String {
+        self.function_count += 1;
+        format!("{stem}_{}", self.function_count)
+    }
+}
+
+/// Whether the next thing that happens to the bytes since the mark is an action that takes an integer.
+fn takes_integer(rest: &[Node]) -> bool {
+    let next = rest.iter().find(|node| !matches!(node.kind, NodeKind::Send { .. }));
+    next.is_some_and(|node| matches!(node.kind, NodeKind::Execute { stop_bit: true, .. }))
+}

@@ -1,0 +1,71 @@
+//! A packet grammar language: byte patterns joined by plain control statements, with actions between
+//! them.
+//!
+//! [`Program::parse`] checks a grammar and reports everything that is wrong with it at once.
+//! [`Machine`] is the program as one automaton and runs over packets; [`generate()`] writes the same
+//! program as Rust source. Both drive a [`Host`], which holds the actions and their state, and
+//! [`reference`] says the same once more, plainly.
+//!
+//! ```
+//! use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};
+//!
+//! /// Collects what the grammar hands out.
+//! struct Words(Vec<String>);
+//!
+//! impl Host for Words {
+//!     fn execute(
+//!         &mut self,
+//!         _action: ActionId,
+//!         bytes: &[u8],
+//!         _offset: usize,
+//!     ) -> Result<ActionValue, ActionError> {
+//!         self.0.push(String::from_utf8_lossy(bytes).into_owned());
+//!         Ok(ActionValue::default())
+//!     }
+//! }
+//!
+//! let grammar = "
+//!     LOOP
+//!       PUSH
+//!       MATCH \"[^;]+\"
+//!       EXECUTE word
+//!       MATCH \";\"
+//!     ENDLOOP
+//! ";
+//! let machine = Program::parse(grammar, &ActionNames::new(["word"]))?.machine();
+//! let mut words = Words(Vec::new());
+//! assert_eq!(machine.run(b"bid;offer;", &mut words)?, 10);
+//! assert_eq!(words.0, ["bid", "offer"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod ast;
+mod block;
+mod check;
+mod diagnostic;
+mod generate;
+mod host;
+mod lexer;
+mod limits;
+mod machine;
+mod parser;
+mod pattern;
+mod program;
+pub mod reference;
+pub mod rt;
+mod run_error;
+
+pub use diagnostic::{Diagnostic, DiagnosticKind, ProgramErrors, Span};
+pub use generate::generate;
+pub use host::{ActionError, ActionId, ActionNames, ActionValue, Host};
+pub use limits::Limits;
+pub use machine::Machine;
+pub use pattern::ByteSet;
+pub use program::Program;
+pub use run_error::{RunError, RunErrorKind, StatementText};
+
+/// The tutorial's Rust is compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/grammar-tutorial.md")]
+struct Tutorial;

@@ -1,0 +1,38 @@
+//! How large a grammar may be.
+
+/// Bounds on what a grammar text can ask of the compiler. Reaching one is an error of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of the grammar text. Default 1 MiB.
+    pub text_bytes_max: usize,
+    /// Statements of the grammar. Default 4096.
+    pub statements_max: usize,
+    /// Blocks open at the same time. Default 32, and never more than 32.
+    pub nesting_max: usize,
+    /// Bytes of one pattern. Default 1024.
+    pub pattern_bytes_max: usize,
+    /// Automaton states of one pattern or of one switch. Default 4096.
+    pub pattern_states_max: usize,
+    /// Automaton states of the whole program. Default 32768.
+    pub states_max: usize,
+    /// Errors reported; the rest is counted. Default 100.
+    pub errors_max: usize,
+}
+
+/// What no setting exceeds: the engines keep their counts in arrays of this size.
+pub(crate) const NESTING_MAX: usize = 32;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            text_bytes_max: 1 << 20,
+            statements_max: 4096,
+            nesting_max: NESTING_MAX,
+            pattern_bytes_max: 1024,
+            pattern_states_max: 4096,
+            states_max: 32_768,
+            errors_max: 100,
+        }
+    }
+}

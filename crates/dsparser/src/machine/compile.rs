@@ -1,0 +1,349 @@
+//! The checked program into control states and one table of scanning states.
+//!
+//! A block is compiled from its last statement to its first, so the state that follows is always
+//! known; only loops reserve their head before their body.
+
+use std::collections::HashMap;
+
+use crate::block::{CaseNode, CountSource, End, Node, NodeKind, Since};
+use crate::pattern::{ByteSet, DEAD, Pattern, Shape, Union};
+use crate::program::Program;
+
+use super::{Fragment, ItemArm, Items, Machine, NONE, Op, Scan, StateId, Switch, Walk};
+
+impl Machine {
+    pub(crate) fn compile(program: &Program) -> Self {
+        let mut compiler = Compiler::default();
+        let end = compiler.op(Op::End);
+        let start = compiler.block(&program.body, end, 0);
+        let mut machine = Self {
+            ops: compiler.ops,
+            fragments: compiler.fragments,
+            switches: compiler.switches,
+            items: compiler.items,
+            sets: compiler.sets,
+            scan: scan(&compiler.rows, compiler.accepts),
+            statements: program.statements().to_vec(),
+            actions: program.actions().to_vec(),
+        };
+        machine.renumber(start);
+        machine
+    }
+
+    /// Numbers control states in the order they are met, from the start on.
+    fn renumber(&mut self, start: StateId) {
+        let mut numbers = HashMap::from([(start, 0)]);
+        let mut order = vec![start];
+        let mut next = 0;
+        while let Some(state) = order.get(next).copied() {
+            next += 1;
+            for target in self.targets(state) {
+                numbers.entry(target).or_insert_with(|| {
+                    order.push(target);
+                    order.len() as u32 - 1
+                });
+            }
+        }
+        let number = |state: &mut u32| {
+            if let Some(known) = numbers.get(state) {
+                *state = *known;
+            }
+        };
+        let mut ops: Vec<Op> = order.iter().map(|state| self.ops[*state as usize]).collect();
+        ops.iter_mut().for_each(|op| op.targets_mut().into_iter().flatten().for_each(number));
+        self.ops = ops;
+        for switch in &mut self.switches {
+            number(&mut switch.otherwise);
+            if let Some(table) = &mut switch.by_first_byte {
+                table.iter_mut().for_each(number);
+            }
+        }
+        self.scan.accepts.iter_mut().for_each(number);
+    }
+
+    /// The control states a control state can lead to.
+    pub(super) fn targets(&self, state: StateId) -> Vec<StateId> {
+        let mut op = self.ops[state as usize];
+        let mut targets: Vec<StateId> =
+            op.targets_mut().into_iter().flatten().map(|target| *target).collect();
+        // The states of a fused switch stay, so that a person still sees what it does.
+        let switch = match op {
+            Op::Items { items, .. } => Some(self.items[items as usize].switch),
+            Op::Switch { switch } => Some(switch),
+            _ => None,
+        };
+        if let Some(switch) = switch {
+            let switch = &self.switches[switch as usize];
+            targets.extend(self.scan.reachable(switch.start).into_iter().filter_map(|state| {
+                let accept = self.scan.accepts[state as usize];
+                (accept != NONE).then_some(accept)
+            }));
+            targets.push(switch.otherwise);
+        }
+        targets
+    }
+}
+
+impl Op {
+    fn targets_mut(&mut self) -> [Option<&mut StateId>; 2] {
+        match self {
+            Self::Any { next, .. }
+            | Self::Count { next, .. }
+            | Self::CountValue { next, .. }
+            | Self::Execute { next, .. }
+            | Self::Item { next, .. }
+            | Self::Items { next, .. }
+            | Self::Match { next, .. }
+            | Self::One { next, .. }
+            | Self::Push { next }
+            | Self::Repeat { next, .. }
+            | Self::RepeatValue { next, .. }
+            | Self::Send { next, .. }
+            | Self::StopBit { next, .. } => [Some(next), None],
+            Self::Loop { body, exit, .. }
+            | Self::RepeatRound { body, exit, .. }
+            | Self::Round { body, exit, .. }
+            | Self::Until { body, exit, .. } => [Some(body), Some(exit)],
+            Self::End | Self::Switch { .. } => [None, None],
+        }
+    }
+}
+
+impl Scan {
+    /// The scanning states of a fragment, in the order they are met.
+    pub(super) fn reachable(&self, start: u32) -> Vec<u32> {
+        let mut found = vec![start];
+        let mut next = 0;
+        while let Some(state) = found.get(next).copied() {
+            next += 1;
+            let from = state as usize * self.class_count;
+            for target in &self.table[from..from + self.class_count] {
+                if *target != NONE && !found.contains(target) {
+                    found.push(*target);
+                }
+            }
+        }
+        found
+    }
+}
+
+#[derive(Default)]
+struct Compiler {
+    ops: Vec<Op>,
+    fragments: Vec<Fragment>,
+    switches: Vec<Switch>,
+    items: Vec<Items>,
+    sets: Vec<ByteSet>,
+    rows: Vec<[u32; 256]>,
+    accepts: Vec<u32>,
+}
+
+impl Compiler {
+    fn op(&mut self, op: Op) -> StateId {
+        self.ops.push(op);
+        self.ops.len() as u32 - 1
+    }
+
+    /// Compiles `body` so that `next` follows it; `slot` is the number of counts around it.
+    fn block(&mut self, body: &[Node], next: StateId, slot: u8) -> StateId {
+        body.iter().rev().fold(next, |next, node| self.statement(node, next, slot))
+    }
+
+    fn statement(&mut self, node: &Node, next: StateId, slot: u8) -> StateId {
+        let statement = node.statement;
+        match &node.kind {
+            NodeKind::Execute { action, stop_bit } => {
+                self.op(Op::Execute { action: *action, stop_bit: *stop_bit, statement, next })
+            }
+            NodeKind::Loop { until, first, body } => {
+                let head = self.op(Op::End);
+                let body = self.block(body, head, slot);
+                self.ops[head as usize] = match until {
+                    None => Op::Loop { set: self.set(*first), body, exit: next },
+                    Some(End { pattern, last }) => {
+                        let fragment = self.fragment(pattern, next);
+                        Op::Until { fragment, last: *last, statement, body, exit: next }
+                    }
+                };
+                head
+            }
+            NodeKind::Match(pattern) => self.pattern(pattern, node, next),
+            NodeKind::Push if node.before == Since::Empty => next,
+            NodeKind::Push => self.op(Op::Push { next }),
+            NodeKind::Repeat { count, body } => {
+                let round = self.op(Op::End);
+                let body = self.block(body, round, slot + 1);
+                self.ops[round as usize] = Op::RepeatRound { slot, body, exit: next };
+                match count {
+                    CountSource::Value => self.op(Op::RepeatValue { slot, next: round }),
+                    CountSource::Bytes { encoding, pattern } => {
+                        let (encoding, fragment) = (*encoding, self.fragment(pattern, round));
+                        self.op(Op::Repeat { slot, encoding, fragment, statement, next: round })
+                    }
+                }
+            }
+            NodeKind::Send { code, value } => {
+                self.op(Op::Send { code: *code, value: *value, next })
+            }
+            NodeKind::Switch { cases, union } => {
+                let head = self.switch(cases, union, next, slot);
+                if node.before == Since::Empty {
+                    self.fuse_items(cases, head, next);
+                }
+                head
+            }
+            NodeKind::WhileCount { count, body, may_stall } => {
+                let round = self.op(Op::End);
+                let body = self.block(body, round, slot + 1);
+                let may_stall = *may_stall;
+                self.ops[round as usize] =
+                    Op::Round { slot, may_stall, statement, body, exit: next };
+                match count {
+                    CountSource::Value => self.op(Op::CountValue { slot, statement, next: round }),
+                    CountSource::Bytes { encoding, pattern } => {
+                        let (encoding, fragment) = (*encoding, self.fragment(pattern, round));
+                        self.op(Op::Count { slot, encoding, fragment, statement, next: round })
+                    }
+                }
+            }
+        }
+    }
+
+    fn pattern(&mut self, pattern: &Pattern, node: &Node, next: StateId) -> StateId {
+        let statement = node.statement;
+        if pattern.shape == Shape::StopBit && node.before == Since::Empty {
+            let following = self.ops[next as usize];
+            if let Op::Execute { action, stop_bit: true, statement: at, next } = following {
+                return self.op(Op::Item { statement, action, action_statement: at, next });
+            }
+        }
+        let fragment = self.fragment(pattern, next);
+        let op = match &pattern.shape {
+            Shape::Any(bytes) => Op::Any { bytes: *bytes, statement, next },
+            Shape::One(set) => Op::One { set: self.set(*set), statement, next },
+            Shape::StopBit => Op::StopBit { statement, next },
+            Shape::Literal(_) | Shape::Table => Op::Match { fragment, statement, next },
+        };
+        self.op(op)
+    }
+
+    fn switch(
+        &mut self,
+        cases: &[CaseNode],
+        union: &Union,
+        otherwise: StateId,
+        slot: u8,
+    ) -> StateId {
+        let switch = self.switches.len() as u32;
+        self.switches.push(Switch { start: 0, by_first_byte: None, otherwise });
+        let head = self.op(Op::Switch { switch });
+        let arms: Vec<StateId> =
+            cases.iter().map(|case| self.block(&case.body, head, slot)).collect();
+        let target = |arm: usize| arms.get(arm).copied().unwrap_or(otherwise);
+        let start = self.rows.len() as u32;
+        for state in 0..union.states() {
+            self.row(start, |byte| union.next(state, byte));
+            self.accepts.push(union.accepts(state).map_or(NONE, |arm| target(arm as usize)));
+        }
+        let by_first_byte =
+            union.by_first_byte().map(|table| Box::new(table.map(|arm| target(usize::from(arm)))));
+        self.switches[switch as usize] = Switch { start, by_first_byte, otherwise };
+        head
+    }
+
+    /// Turns a switch on the top bit, each case of which hands its stop-bit item to an action, into
+    /// one loop over items.
+    fn fuse_items(&mut self, cases: &[CaseNode], head: StateId, next: StateId) {
+        let Op::Switch { switch } = self.ops[head as usize] else { return };
+        let Some(table) = &self.switches[switch as usize].by_first_byte else { return };
+        let (long, short) = (table[0], table[0x80]);
+        let splits = table.iter().enumerate().all(|(byte, state)| match byte < 0x80 {
+            true => *state == long,
+            false => *state == short,
+        });
+        if cases.len() != 2 || !splits {
+            return;
+        }
+        let Op::StopBit { statement: walk_statement, next: walked } = self.ops[long as usize]
+        else {
+            return;
+        };
+        let arms = self.item_arm(short, head).zip(self.item_arm(walked, head));
+        if let Some((short, long)) = arms {
+            self.items.push(Items { short, long, walk_statement, switch });
+            let items = self.items.len() as u32 - 1;
+            self.ops[head as usize] = Op::Items { items, next };
+        }
+    }
+
+    /// The action at `state`, with at most one event before it, if `head` comes next.
+    fn item_arm(&self, state: StateId, head: StateId) -> Option<ItemArm> {
+        let (send, state) = match self.ops[state as usize] {
+            Op::Send { code, value, next } => (Some((code, value)), next),
+            _ => (None, state),
+        };
+        match self.ops[state as usize] {
+            Op::Execute { action, stop_bit: true, statement, next } if next == head => {
+                Some(ItemArm { send, action, statement })
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds the scanning states of `pattern`; a match leads to `next`.
+    fn fragment(&mut self, pattern: &Pattern, next: StateId) -> u32 {
+        let start = self.rows.len() as u32;
+        for state in 0..pattern.dfa.states() {
+            self.row(start, |byte| pattern.dfa.next(state, byte));
+            self.accepts.push(if pattern.dfa.accepts(state) { next } else { NONE });
+        }
+        let walk = match &pattern.shape {
+            Shape::Any(bytes) => Walk::Any(*bytes as usize),
+            Shape::Literal(bytes) => Walk::Literal(bytes.as_slice().into()),
+            Shape::One(set) => Walk::One(*set),
+            Shape::StopBit => Walk::StopBit,
+            Shape::Table => Walk::Table,
+        };
+        self.fragments.push(Fragment { text: pattern.text.clone(), start, walk });
+        self.fragments.len() as u32 - 1
+    }
+
+    fn row(&mut self, start: u32, next: impl Fn(u8) -> u32) {
+        let mut row = [NONE; 256];
+        for (byte, cell) in (0..=u8::MAX).zip(&mut row) {
+            let target = next(byte);
+            if target != DEAD {
+                *cell = start + target;
+            }
+        }
+        self.rows.push(row);
+    }
+
+    fn set(&mut self, set: ByteSet) -> u32 {
+        let known = self.sets.iter().position(|known| *known == set);
+        let index = known.unwrap_or_else(|| {
+            self.sets.push(set);
+            self.sets.len() - 1
+        });
+        index as u32
+    }
+}
+
+/// Folds bytes that no state tells apart into classes.
+fn scan(rows: &[[u32; 256]], accepts: Vec<u32>) -> Scan {
+    let mut classes = Vec::with_capacity(256);
+    let mut representatives = Vec::new();
+    let mut known: HashMap<Vec<u32>, u8> = HashMap::new();
+    for byte in 0..=u8::MAX {
+        let column: Vec<u32> = rows.iter().map(|row| row[usize::from(byte)]).collect();
+        let class = *known.entry(column).or_insert_with(|| {
+            representatives.push(byte);
+            (representatives.len() - 1) as u8
+        });
+        classes.push(class);
+    }
+    let cells =
+        rows.iter().flat_map(|row| representatives.iter().map(|byte| row[usize::from(*byte)]));
+    let lasts = rows.iter().map(|row| row.iter().all(|target| *target == NONE)).collect();
+    Scan { class_count: representatives.len(), table: cells.collect(), classes, accepts, lasts }
+}

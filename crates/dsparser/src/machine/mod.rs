@@ -1,0 +1,134 @@
+//! The program as one automaton: control states with actions, scanning states with transitions on
+//! classes of bytes.
+
+mod compile;
+mod dot;
+mod run;
+mod show;
+
+use crate::ast::CountEncoding;
+use crate::host::ActionId;
+use crate::pattern::ByteSet;
+use crate::run_error::StatementText;
+
+/// A control state's number.
+pub(crate) type StateId = u32;
+
+/// The program as one automaton, ready to run; immutable, so threads may share it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Control states; the first is the start.
+    ops: Vec<Op>,
+    fragments: Vec<Fragment>,
+    switches: Vec<Switch>,
+    items: Vec<Items>,
+    sets: Vec<ByteSet>,
+    scan: Scan,
+    statements: Vec<StatementText>,
+    actions: Vec<String>,
+}
+
+/// The scanning states of all patterns together.
+#[derive(Clone, Debug, Default)]
+struct Scan {
+    /// Byte to class; bytes of one class are never told apart by any pattern.
+    classes: Vec<u8>,
+    class_count: usize,
+    /// `table[state * class_count + class]`: the next scanning state, or [`NONE`].
+    table: Vec<u32>,
+    /// By scanning state, the control state entered when a match ends there, or [`NONE`].
+    accepts: Vec<u32>,
+    /// By scanning state, whether nothing leads on.
+    lasts: Vec<bool>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A pattern in the machine: its scanning states, and the shape that makes them needless.
+#[derive(Clone, Debug)]
+struct Fragment {
+    text: String,
+    start: u32,
+    walk: Walk,
+}
+
+/// How a fragment is run.
+#[derive(Clone, Debug)]
+enum Walk {
+    Any(usize),
+    Literal(Box<[u8]>),
+    One(ByteSet),
+    StopBit,
+    Table,
+}
+
+/// A switch: by first byte where that decides, else by its scanning states.
+#[derive(Clone, Debug)]
+struct Switch {
+    start: u32,
+    /// By first byte, the control state of its case or that of `otherwise`.
+    by_first_byte: Option<Box<[StateId; 256]>>,
+    otherwise: StateId,
+}
+
+/// A switch on the top bit that hands every stop-bit item to an action, run as one loop.
+#[derive(Clone, Debug)]
+struct Items {
+    /// For items of one byte.
+    short: ItemArm,
+    /// For longer ones.
+    long: ItemArm,
+    /// The statement that walks a longer item.
+    walk_statement: u32,
+    /// The switch as it was written, for people.
+    switch: u32,
+}
+
+/// What happens to an item.
+#[derive(Clone, Copy, Debug)]
+struct ItemArm {
+    send: Option<(u32, u64)>,
+    action: ActionId,
+    statement: u32,
+}
+
+/// What a control state does. `slot` is the depth of a count among the counts around it.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Any { bytes: u32, statement: u32, next: StateId },
+    Count { slot: u8, encoding: CountEncoding, fragment: u32, statement: u32, next: StateId },
+    CountValue { slot: u8, statement: u32, next: StateId },
+    End,
+    Execute { action: ActionId, stop_bit: bool, statement: u32, next: StateId },
+    Item { statement: u32, action: ActionId, action_statement: u32, next: StateId },
+    Items { items: u32, next: StateId },
+    Loop { set: u32, body: StateId, exit: StateId },
+    Match { fragment: u32, statement: u32, next: StateId },
+    One { set: u32, statement: u32, next: StateId },
+    Push { next: StateId },
+    Repeat { slot: u8, encoding: CountEncoding, fragment: u32, statement: u32, next: StateId },
+    RepeatRound { slot: u8, body: StateId, exit: StateId },
+    RepeatValue { slot: u8, next: StateId },
+    Round { slot: u8, may_stall: bool, statement: u32, body: StateId, exit: StateId },
+    Send { code: u32, value: u64, next: StateId },
+    StopBit { statement: u32, next: StateId },
+    Switch { switch: u32 },
+    Until { fragment: u32, last: bool, statement: u32, body: StateId, exit: StateId },
+}
+
+impl Machine {
+    /// Control states, scanning states and classes of bytes.
+    pub fn size(&self) -> (usize, usize, usize) {
+        (self.ops.len(), self.scan.accepts.len(), self.scan.class_count)
+    }
+
+    /// The statements of the program, for [`RunError::describe`](crate::RunError::describe).
+    pub fn statements(&self) -> &[StatementText] {
+        &self.statements
+    }
+
+    /// The action names, by [`ActionId`].
+    pub fn actions(&self) -> &[String] {
+        &self.actions
+    }
+}

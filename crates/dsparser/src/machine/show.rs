@@ -1,0 +1,201 @@
+//! The machine as text.
+
+use std::fmt::Write;
+
+use crate::host::ActionId;
+use crate::pattern::ByteSet;
+
+use super::{ItemArm, Machine, NONE, Op, Scan, StateId, Walk};
+
+impl Machine {
+    /// Describes the automaton as text: classes of bytes, control states with their actions, and the
+    /// scanning states of each pattern with their transitions.
+    ///
+    /// Control states are `q0` and up, scanning states `s0` and up, classes `c0` and up.
+    pub fn show(&self) -> String {
+        let mut text = String::new();
+        let (controls, scans, classes) = self.size();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{controls} control states, {scans} scanning states, {classes} classes of bytes"
+        );
+        let _ = writeln!(text, "\nclasses");
+        for (class, set) in self.scan.class_sets().iter().enumerate() {
+            let _ = writeln!(text, "  c{class}: {set}");
+        }
+        let _ = writeln!(text, "\nstates");
+        for state in 0..self.ops.len() as StateId {
+            let _ = writeln!(text, "  q{state}: {}", self.label(state));
+            if let Some(start) = self.fragment_start(state) {
+                self.show_scan(start, &mut text);
+            }
+        }
+        text
+    }
+
+    fn show_scan(&self, start: u32, text: &mut String) {
+        for state in self.scan.reachable(start) {
+            let mut ways: Vec<String> = self
+                .scan
+                .arcs(state)
+                .into_iter()
+                .map(|(target, classes)| {
+                    let names: Vec<String> = classes.iter().map(|c| format!("c{c}")).collect();
+                    format!("{} -> s{target}", names.join(" "))
+                })
+                .collect();
+            let accept = self.scan.accepts[state as usize];
+            if accept != NONE {
+                ways.push(format!("match -> q{accept}"));
+            }
+            let _ = writeln!(text, "      s{state}: {}", ways.join(", "));
+        }
+    }
+
+    /// What a control state does, in words.
+    pub(super) fn label(&self, state: StateId) -> String {
+        let (text, statement) = match self.ops[state as usize] {
+            Op::Any { bytes, statement, next } => {
+                (format!("any {bytes} bytes -> q{next}"), Some(statement))
+            }
+            Op::Count { slot, encoding, fragment, statement, next } => {
+                let pattern = self.pattern_text(fragment);
+                let text = format!("open count {slot} from {encoding:?} {pattern} -> q{next}");
+                (text, Some(statement))
+            }
+            Op::CountValue { slot, statement, next } => {
+                (format!("open count {slot} from the value -> q{next}"), Some(statement))
+            }
+            Op::End => ("end".to_owned(), None),
+            Op::Execute { action, stop_bit, statement, next } => {
+                let name = self.action_name(action);
+                let item = if stop_bit { " (one stop-bit item)" } else { "" };
+                (format!("execute {name}{item} -> q{next}"), Some(statement))
+            }
+            Op::Item { statement, action, next, .. } => {
+                let name = self.action_name(action);
+                (format!("stop-bit walk, execute {name} -> q{next}"), Some(statement))
+            }
+            Op::Items { items, next } => {
+                let items = &self.items[items as usize];
+                let text = format!(
+                    "each stop-bit item: one byte {}; longer {}; at the end of input -> q{next}",
+                    self.arm(items.short),
+                    self.arm(items.long),
+                );
+                (text, Some(items.walk_statement))
+            }
+            Op::Loop { set, body, exit } => {
+                let set = self.sets[set as usize];
+                (format!("if next byte in [{set}] -> q{body}, else -> q{exit}"), None)
+            }
+            Op::Match { fragment, statement, next } => {
+                (format!("match {} -> q{next}", self.pattern_text(fragment)), Some(statement))
+            }
+            Op::One { set, statement, next } => {
+                let set = self.sets[set as usize];
+                (format!("one byte of [{set}] -> q{next}"), Some(statement))
+            }
+            Op::Push { next } => (format!("push -> q{next}"), None),
+            Op::Repeat { slot, encoding, fragment, statement, next } => {
+                let pattern = self.pattern_text(fragment);
+                let text = format!("open rounds {slot} from {encoding:?} {pattern} -> q{next}");
+                (text, Some(statement))
+            }
+            Op::RepeatRound { slot, body, exit } => {
+                (format!("if rounds {slot} are left -> q{body}, else -> q{exit}"), None)
+            }
+            Op::RepeatValue { slot, next } => {
+                (format!("open rounds {slot} from the value -> q{next}"), None)
+            }
+            Op::Round { slot, statement, body, exit, .. } => {
+                let text = format!(
+                    "if bytes of count {slot} are left -> q{body}, else close it -> q{exit}"
+                );
+                (text, Some(statement))
+            }
+            Op::Send { code, value, next } => (format!("send {code:#x} {value} -> q{next}"), None),
+            Op::StopBit { statement, next } => {
+                (format!("stop-bit walk -> q{next}"), Some(statement))
+            }
+            Op::Switch { switch } => {
+                let otherwise = self.switches[switch as usize].otherwise;
+                (format!("switch, no case -> q{otherwise}"), None)
+            }
+            Op::Until { fragment, last, statement, body, exit } => {
+                let end = if last { "last " } else { "" };
+                let pattern = self.pattern_text(fragment);
+                (format!("until {end}{pattern} -> q{exit}, else -> q{body}"), Some(statement))
+            }
+        };
+        let line = statement.and_then(|index| self.statements.get(index as usize));
+        line.map_or(text.clone(), |statement| format!("{text} (line {})", statement.line))
+    }
+
+    fn action_name(&self, action: ActionId) -> &str {
+        self.actions.get(usize::from(action.0)).map_or("?", String::as_str)
+    }
+
+    fn arm(&self, arm: ItemArm) -> String {
+        let name = self.action_name(arm.action);
+        match arm.send {
+            None => format!("execute {name}"),
+            Some((code, value)) => format!("send {code:#x} {value}, execute {name}"),
+        }
+    }
+
+    fn pattern_text(&self, fragment: u32) -> String {
+        let fragment = &self.fragments[fragment as usize];
+        let walk = match fragment.walk {
+            Walk::StopBit => " as a stop-bit walk",
+            _ => "",
+        };
+        format!("\"{}\"{walk}", fragment.text)
+    }
+
+    /// Where the scanning states of a control state begin, if it has any that are run.
+    pub(super) fn fragment_start(&self, state: StateId) -> Option<u32> {
+        match self.ops[state as usize] {
+            Op::Count { fragment, .. }
+            | Op::Match { fragment, .. }
+            | Op::Repeat { fragment, .. }
+            | Op::Until { fragment, .. } => Some(self.fragments[fragment as usize].start),
+            Op::Items { items, .. } => {
+                let switch = self.items[items as usize].switch;
+                Some(self.switches[switch as usize].start)
+            }
+            Op::Switch { switch } => Some(self.switches[switch as usize].start),
+            _ => None,
+        }
+    }
+}
+
+impl Scan {
+    /// The bytes of each class.
+    pub(super) fn class_sets(&self) -> Vec<ByteSet> {
+        let mut sets = vec![ByteSet::EMPTY; self.class_count];
+        for (byte, class) in (0..=u8::MAX).zip(&self.classes) {
+            if let Some(set) = sets.get_mut(usize::from(*class)) {
+                set.insert(byte);
+            }
+        }
+        sets
+    }
+
+    /// Where the classes lead from a scanning state.
+    pub(super) fn arcs(&self, state: u32) -> Vec<(u32, Vec<usize>)> {
+        let mut arcs: Vec<(u32, Vec<usize>)> = Vec::new();
+        let from = state as usize * self.class_count;
+        for (class, target) in self.table[from..from + self.class_count].iter().enumerate() {
+            if *target == NONE {
+                continue;
+            }
+            match arcs.iter_mut().find(|(known, _)| known == target) {
+                Some((_, classes)) => classes.push(class),
+                None => arcs.push((*target, vec![class])),
+            }
+        }
+        arcs
+    }
+}

@@ -1,0 +1,232 @@
+//! The smallest deterministic automaton of a pattern, with nothing in it that cannot lead to a match.
+
+use std::collections::{HashMap, VecDeque};
+
+use regex_automata::Anchored;
+use regex_automata::MatchKind;
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::nfa::thompson;
+use regex_automata::util::start;
+use regex_syntax::hir::Hir;
+
+use super::byte_set::ByteSet;
+
+/// No way on.
+pub(crate) const DEAD: u32 = u32::MAX;
+
+/// Memory that turning one pattern into an automaton may take.
+const BUILD_BYTES_MAX: usize = 8 << 20;
+
+/// A deterministic automaton. State 0 is the start; every state leads to a match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dfa {
+    /// Byte to class; bytes of one class are never told apart.
+    classes: Box<[u8; 256]>,
+    class_count: usize,
+    /// `table[state * class_count + class]`, or [`DEAD`].
+    table: Vec<u32>,
+    accepts: Vec<bool>,
+}
+
+/// Why there is no automaton for a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BuildError {
+    MatchesNothing,
+    TooLarge,
+}
+
+impl Dfa {
+    /// Builds the automaton of `hir`, of at most `states_max` states.
+    pub(crate) fn build(hir: &Hir, states_max: usize) -> Result<Self, BuildError> {
+        let nfa = thompson::Compiler::new()
+            .configure(
+                thompson::Config::new()
+                    .utf8(false)
+                    .which_captures(thompson::WhichCaptures::None)
+                    .nfa_size_limit(Some(BUILD_BYTES_MAX)),
+            )
+            .build_from_hir(hir)
+            .map_err(|_| BuildError::TooLarge)?;
+        let dense = dense::Builder::new()
+            .configure(
+                dense::Config::new()
+                    .match_kind(MatchKind::All)
+                    .start_kind(StartKind::Anchored)
+                    .accelerate(false)
+                    .dfa_size_limit(Some(BUILD_BYTES_MAX))
+                    .determinize_size_limit(Some(BUILD_BYTES_MAX)),
+            )
+            .build_from_nfa(&nfa)
+            .map_err(|_| BuildError::TooLarge)?;
+        let (rows, accepts) = explore(&dense, states_max)?;
+        let distances = distances(&rows, &accepts);
+        if distances.first().is_none_or(|distance| *distance == DEAD) {
+            return Err(BuildError::MatchesNothing);
+        }
+        Ok(Self::minimal(&rows, &accepts, distances))
+    }
+
+    pub(crate) fn states(&self) -> u32 {
+        u32::try_from(self.accepts.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn accepts(&self, state: u32) -> bool {
+        self.accepts.get(state as usize).copied().unwrap_or(false)
+    }
+
+    pub(crate) fn next(&self, state: u32, byte: u8) -> u32 {
+        let class = usize::from(self.classes[usize::from(byte)]);
+        self.table.get(state as usize * self.class_count + class).copied().unwrap_or(DEAD)
+    }
+
+    /// Whether nothing can follow a match in `state`.
+    pub(crate) fn is_last(&self, state: u32) -> bool {
+        (0..=u8::MAX).all(|byte| self.next(state, byte) == DEAD)
+    }
+
+    /// Where the bytes lead from `state`: ascending by target, each with its bytes.
+    pub(crate) fn arcs(&self, state: u32) -> Vec<(u32, ByteSet)> {
+        let mut arcs: Vec<(u32, ByteSet)> = Vec::new();
+        for byte in 0..=u8::MAX {
+            let target = self.next(state, byte);
+            if target == DEAD {
+                continue;
+            }
+            match arcs.iter_mut().find(|(known, _)| *known == target) {
+                Some((_, set)) => set.insert(byte),
+                None => arcs.push((target, ByteSet::from_iter([byte]))),
+            }
+        }
+        arcs.sort_by_key(|(target, _)| *target);
+        arcs
+    }
+
+    /// The bytes a match can begin with.
+    pub(crate) fn first(&self) -> ByteSet {
+        (0..=u8::MAX).filter(|byte| self.next(0, *byte) != DEAD).collect()
+    }
+
+    /// Merges states that no input tells apart (Moore's refinement) and leaves dead ones out.
+    ///
+    /// States that are equal are equally far from a match. Beginning with the distances instead of with
+    /// what accepts saves a round for every byte of a long pattern.
+    fn minimal(rows: &[[u32; 256]], accepts: &[bool], distances: Vec<u32>) -> Self {
+        let alive: Vec<bool> = distances.iter().map(|distance| *distance != DEAD).collect();
+        let (classes, representatives) = byte_classes(rows);
+        let step = |state: usize, byte: u8| {
+            let target = rows[state][usize::from(byte)];
+            if target != DEAD && alive[target as usize] { target } else { DEAD }
+        };
+        let mut group = distances;
+        let mut group_count = 0;
+        loop {
+            let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+            let mut refined = group.clone();
+            for state in (0..rows.len()).filter(|state| alive[*state]) {
+                let targets = representatives.iter().map(|byte| match step(state, *byte) {
+                    DEAD => DEAD,
+                    target => group[target as usize],
+                });
+                let signature: Vec<u32> = std::iter::once(group[state]).chain(targets).collect();
+                let next = known.len() as u32;
+                refined[state] = *known.entry(signature).or_insert(next);
+            }
+            group = refined;
+            if known.len() == group_count {
+                break;
+            }
+            group_count = known.len();
+        }
+        // States are visited in the order they were found, so the start's group is group 0.
+        let mut table = vec![DEAD; group_count * representatives.len()];
+        let mut group_accepts = vec![false; group_count];
+        for state in (0..rows.len()).filter(|state| alive[*state]) {
+            let own = group[state] as usize;
+            group_accepts[own] = accepts[state];
+            for (class, byte) in representatives.iter().enumerate() {
+                let target = step(state, *byte);
+                if target != DEAD {
+                    table[own * representatives.len() + class] = group[target as usize];
+                }
+            }
+        }
+        Self { classes, class_count: representatives.len(), table, accepts: group_accepts }
+    }
+}
+
+/// Walks the library's automaton from its anchored start: rows of targets by byte, and which states
+/// accept where they stand. The library signals a match one byte late; asking each state for the
+/// end of input undoes that.
+fn explore(
+    dense: &dense::DFA<Vec<u32>>,
+    states_max: usize,
+) -> Result<(Vec<[u32; 256]>, Vec<bool>), BuildError> {
+    let anchored = start::Config::new().anchored(Anchored::Yes);
+    let start = dense.start_state(&anchored).map_err(|_| BuildError::TooLarge)?;
+    let mut numbers = HashMap::from([(start, 0_u32)]);
+    let mut order = vec![start];
+    let (mut rows, mut accepts) = (Vec::new(), Vec::new());
+    while let Some(state) = order.get(rows.len()).copied() {
+        let mut row = [DEAD; 256];
+        for byte in 0..=u8::MAX {
+            let target = dense.next_state(state, byte);
+            if dense.is_dead_state(target) {
+                continue;
+            }
+            let number = *numbers.entry(target).or_insert_with(|| {
+                order.push(target);
+                order.len() as u32 - 1
+            });
+            row[usize::from(byte)] = number;
+        }
+        if order.len() > states_max {
+            return Err(BuildError::TooLarge);
+        }
+        rows.push(row);
+        accepts.push(dense.is_match_state(dense.next_eoi_state(state)));
+    }
+    Ok((rows, accepts))
+}
+
+/// By state, the bytes of the shortest way to a match, or [`DEAD`].
+fn distances(rows: &[[u32; 256]], accepts: &[bool]) -> Vec<u32> {
+    let mut sources: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
+    for (state, row) in rows.iter().enumerate() {
+        let mut last = DEAD;
+        for target in row.iter().copied().filter(|target| *target != DEAD) {
+            if target != last {
+                sources[target as usize].push(state);
+                last = target;
+            }
+        }
+    }
+    let mut distances: Vec<u32> =
+        accepts.iter().map(|accepts| if *accepts { 0 } else { DEAD }).collect();
+    let mut queue: VecDeque<usize> = (0..rows.len()).filter(|state| accepts[*state]).collect();
+    while let Some(state) = queue.pop_front() {
+        for source in &sources[state] {
+            if distances[*source] == DEAD {
+                distances[*source] = distances[state] + 1;
+                queue.push_back(*source);
+            }
+        }
+    }
+    distances
+}
+
+/// Groups bytes whose columns are equal: class by byte, and one byte of each class.
+fn byte_classes(rows: &[[u32; 256]]) -> (Box<[u8; 256]>, Vec<u8>) {
+    let mut classes = Box::new([0; 256]);
+    let mut representatives = Vec::new();
+    let mut known: HashMap<Vec<u32>, u8> = HashMap::new();
+    for byte in 0..=u8::MAX {
+        let column: Vec<u32> = rows.iter().map(|row| row[usize::from(byte)]).collect();
+        // At most 256 classes exist, so the number of the newest fits a byte.
+        let class = *known.entry(column).or_insert_with(|| {
+            representatives.push(byte);
+            (representatives.len() - 1) as u8
+        });
+        classes[usize::from(byte)] = class;
+    }
+    (classes, representatives)
+}

@@ -1,0 +1,118 @@
+//! A checked grammar.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use crate::ast::Statement;
+use crate::block::Node;
+use crate::check::check;
+use crate::diagnostic::{DiagnosticKind, Diagnostics, ProgramErrors, Span};
+use crate::host::ActionNames;
+use crate::limits::Limits;
+use crate::machine::Machine;
+use crate::parser::parse;
+use crate::run_error::StatementText;
+
+/// A checked grammar: every name known, every pattern compiled, every loop certain to end.
+#[derive(Clone, Debug)]
+pub struct Program {
+    text: String,
+    ast: Vec<Statement>,
+    actions: Vec<String>,
+    statements: Vec<StatementText>,
+    pub(crate) body: Vec<Node>,
+}
+
+impl Program {
+    /// Parses and checks `text`; the host's action names are `actions`.
+    ///
+    /// # Errors
+    /// All errors of the text together, each with line, column, reason and what to do.
+    pub fn parse(text: &str, actions: &ActionNames) -> Result<Self, ProgramErrors> {
+        Self::parse_with(text, actions, &Limits::default())
+    }
+
+    /// As [`parse`](Self::parse), with limits of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse); reaching a limit is an error of its own.
+    pub fn parse_with(
+        text: &str,
+        actions: &ActionNames,
+        limits: &Limits,
+    ) -> Result<Self, ProgramErrors> {
+        let mut diagnostics = Diagnostics::default();
+        if text.len() > limits.text_bytes_max {
+            let message = format!("the text is longer than {} bytes", limits.text_bytes_max);
+            let start = Span { line: 1, column: 1 };
+            diagnostics.push(start, DiagnosticKind::TooLarge, message, "split the grammar");
+            return Err(diagnostics.into_errors(limits.errors_max));
+        }
+        let parsed = parse(text, limits, &mut diagnostics);
+        let (body, actions) = check(&parsed.body, actions, limits, &mut diagnostics);
+        if !diagnostics.is_empty() {
+            return Err(diagnostics.into_errors(limits.errors_max));
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            ast: parsed.body,
+            actions,
+            statements: parsed.statements,
+            body,
+        })
+    }
+
+    /// The grammar as it was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// SHA-256 of the text in hexadecimal: `GRAMMAR_SHA256` of a module generated from it.
+    pub fn sha256(&self) -> String {
+        Sha256::digest(self.text.as_bytes()).iter().fold(String::new(), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    /// The statements as a tree, as written.
+    pub fn syntax(&self) -> &[Statement] {
+        &self.ast
+    }
+
+    /// The action names, by [`ActionId`](crate::ActionId).
+    pub fn actions(&self) -> &[String] {
+        &self.actions
+    }
+
+    /// The statements in the order of the text, for
+    /// [`RunError::describe`](crate::RunError::describe).
+    pub fn statements(&self) -> &[StatementText] {
+        &self.statements
+    }
+
+    /// The program as one automaton.
+    pub fn machine(&self) -> Machine {
+        Machine::compile(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_grammars_compile_in_bounded_work() {
+        let literal = format!("MATCH \"{}\"\n", "0123456789abcdefghijklmnopqrst".repeat(30));
+        let program = Program::parse(&literal.repeat(30), &ActionNames::any());
+        assert!(program.expect("within the limits").machine().size().1 > 27_000);
+        let cases: String = (0..2000)
+            .map(|number| format!("CASE \"\\x{:02x}{:04}\"\nENDCASE\n", number % 256, number))
+            .collect();
+        let switch = format!("WSWITCH\n{cases}ENDWSWITCH\n");
+        let found = Program::parse(&switch, &ActionNames::any()).expect_err("too large");
+        assert_eq!(found.diagnostics()[0].kind, DiagnosticKind::TooLarge);
+    }
+}

@@ -1,0 +1,253 @@
+//! What the engines and generated source share: the parts with a rule of the language in them.
+//!
+//! Positions count from the start of the packet; `input` is the packet up to the end of the innermost
+//! count, so nothing reads past it.
+
+use crate::host::{ActionError, ActionId};
+use crate::run_error::{RunError, RunErrorKind, StatementText};
+
+/// The position after `bytes` bytes of any kind.
+#[inline(always)]
+pub fn any(input: &[u8], pos: usize, bytes: usize) -> Option<usize> {
+    let end = pos.checked_add(bytes)?;
+    (end <= input.len()).then_some(end)
+}
+
+/// The position after exactly `expected`, or that of the first byte that differs.
+///
+/// # Errors
+/// The offset of the first byte that differs or is missing.
+#[inline]
+pub fn literal(input: &[u8], pos: usize, expected: &[u8]) -> Result<usize, usize> {
+    let rest = input.get(pos..).unwrap_or_default();
+    match rest.starts_with(expected) {
+        true => Ok(pos + expected.len()),
+        false => Err(pos + rest.iter().zip(expected).take_while(|(a, b)| a == b).count()),
+    }
+}
+
+/// The position after one stop-bit item and the item as an integer, modulo 2^64; `None` if the input
+/// ends first.
+#[inline(always)]
+pub fn stop_bit(input: &[u8], pos: usize) -> Option<(usize, u64)> {
+    stop_bit_from(input, pos, 0)
+}
+
+/// As [`stop_bit`], after bytes of the item whose integer is `head`.
+///
+/// One test a byte, spelled out: the lengths that feeds have become branches of their own, which the
+/// processor learns.
+#[inline(always)]
+pub fn stop_bit_from(input: &[u8], pos: usize, head: u64) -> Option<(usize, u64)> {
+    let rest = input.get(pos..)?;
+    let first = *rest.first()?;
+    let one = head << 7 | u64::from(first & 0x7f);
+    if first >= 0x80 {
+        return Some((pos + 1, one));
+    }
+    let second = *rest.get(1)?;
+    let two = one << 7 | u64::from(second & 0x7f);
+    if second >= 0x80 {
+        return Some((pos + 2, two));
+    }
+    let third = *rest.get(2)?;
+    let three = two << 7 | u64::from(third & 0x7f);
+    if third >= 0x80 {
+        return Some((pos + 3, three));
+    }
+    let fourth = *rest.get(3)?;
+    let four = three << 7 | u64::from(fourth & 0x7f);
+    if fourth >= 0x80 {
+        return Some((pos + 4, four));
+    }
+    stop_bit_long(input, pos + 4, four)
+}
+
+fn stop_bit_long(input: &[u8], mut pos: usize, head: u64) -> Option<(usize, u64)> {
+    let mut integer = head;
+    for byte in input.get(pos..)? {
+        integer = integer << 7 | u64::from(byte & 0x7f);
+        pos += 1;
+        if *byte >= 0x80 {
+            return Some((pos, integer));
+        }
+    }
+    None
+}
+
+/// The integer of the bytes of one stop-bit item, modulo 2^64.
+#[inline]
+pub fn stop_bit_integer(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |integer, byte| integer << 7 | u64::from(byte & 0x7f))
+}
+
+/// The bytes from the mark up to the position.
+#[inline(always)]
+pub fn between(packet: &[u8], mark: usize, pos: usize) -> &[u8] {
+    packet.get(mark..pos).unwrap_or_default()
+}
+
+/// The input of a count of `count` bytes that begins at `pos`; `None` if they are not all there.
+#[inline(always)]
+pub fn counted(input: &[u8], pos: usize, count: u64) -> Option<&[u8]> {
+    let end = pos.checked_add(usize::try_from(count).ok()?)?;
+    input.get(..end)
+}
+
+/// Reads a count, most significant byte first.
+///
+/// # Errors
+/// [`RunErrorKind::CountRange`] above 64 bits.
+#[inline]
+pub fn big_endian(bytes: &[u8]) -> Result<u64, RunErrorKind> {
+    positional(bytes.iter().map(|byte| u64::from(*byte)), 256)
+}
+
+/// Reads a count, least significant byte first.
+///
+/// # Errors
+/// [`RunErrorKind::CountRange`] above 64 bits.
+#[inline]
+pub fn little_endian(bytes: &[u8]) -> Result<u64, RunErrorKind> {
+    positional(bytes.iter().rev().map(|byte| u64::from(*byte)), 256)
+}
+
+/// Reads a count from the low seven bits of each byte, most significant first.
+///
+/// # Errors
+/// [`RunErrorKind::CountRange`] above 64 bits.
+#[inline]
+pub fn stop_bit_count(bytes: &[u8]) -> Result<u64, RunErrorKind> {
+    positional(bytes.iter().map(|byte| u64::from(byte & 0x7f)), 128)
+}
+
+/// Reads a count from the ASCII digits that `bytes` begin with.
+///
+/// # Errors
+/// [`RunErrorKind::CountSyntax`] without a digit, [`RunErrorKind::CountRange`] above 64 bits.
+#[inline]
+pub fn decimal(bytes: &[u8]) -> Result<u64, RunErrorKind> {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit());
+    if digits.clone().next().is_none() {
+        return Err(RunErrorKind::CountSyntax);
+    }
+    positional(digits.map(|byte| u64::from(byte - b'0')), 10)
+}
+
+#[inline]
+fn positional(mut digits: impl Iterator<Item = u64>, base: u64) -> Result<u64, RunErrorKind> {
+    digits
+        .try_fold(0_u64, |number, digit| number.checked_mul(base)?.checked_add(digit))
+        .ok_or(RunErrorKind::CountRange)
+}
+
+/// The error of a pattern that does not fit at `offset`: a wrong byte, or the end of the count
+/// around it or of the packet.
+#[cold]
+pub fn mismatch(
+    packet: &[u8],
+    input: &[u8],
+    offset: usize,
+    statements: &[StatementText],
+    statement: u32,
+) -> RunError {
+    let kind = if offset < input.len() {
+        RunErrorKind::Mismatch
+    } else if input.len() < packet.len() {
+        RunErrorKind::PastCount
+    } else {
+        RunErrorKind::InputEnded
+    };
+    error(kind, offset, statements, statement)
+}
+
+/// The error of a pattern that needs bytes after the end of its input.
+#[cold]
+pub fn ended(
+    packet: &[u8],
+    input: &[u8],
+    statements: &[StatementText],
+    statement: u32,
+) -> RunError {
+    mismatch(packet, input, input.len(), statements, statement)
+}
+
+/// The error of a count of more bytes than are left.
+#[cold]
+pub fn count_past_end(
+    count: u64,
+    offset: usize,
+    statements: &[StatementText],
+    statement: u32,
+) -> RunError {
+    error(RunErrorKind::CountPastEnd { count }, offset, statements, statement)
+}
+
+/// The error of a count whose body leaves bytes over.
+#[cold]
+pub fn not_used_up(offset: usize, statements: &[StatementText], statement: u32) -> RunError {
+    error(RunErrorKind::NotUsedUp, offset, statements, statement)
+}
+
+/// The error of an action.
+#[cold]
+pub fn action_failed(
+    action: ActionId,
+    code: ActionError,
+    offset: usize,
+    statements: &[StatementText],
+    statement: u32,
+) -> RunError {
+    error(RunErrorKind::ActionFailed { action, error: code }, offset, statements, statement)
+}
+
+/// Any other error.
+#[cold]
+pub fn error(
+    kind: RunErrorKind,
+    offset: usize,
+    statements: &[StatementText],
+    statement: u32,
+) -> RunError {
+    let line = statements.get(statement as usize).map_or(0, |text| text.line);
+    RunError { offset, statement, line, kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stop_bit_items_of_every_length_are_walked() {
+        for len in 1..=12_usize {
+            let mut bytes = vec![1_u8; len];
+            bytes[len - 1] |= 0x80;
+            let expected = bytes.iter().fold(0_u64, |sum, byte| sum << 7 | u64::from(byte & 0x7f));
+            assert_eq!(stop_bit(&bytes, 0), Some((len, expected)));
+            assert_eq!(stop_bit_integer(&bytes), expected);
+            assert_eq!(stop_bit(&bytes[..len - 1], 0), None);
+            bytes.extend([0; 8]);
+            assert_eq!(stop_bit(&bytes, 0), Some((len, expected)));
+        }
+    }
+
+    #[test]
+    fn counts_are_exact_or_an_error() {
+        assert_eq!(big_endian(&[1, 2]), Ok(0x102));
+        assert_eq!(little_endian(&[1, 2]), Ok(0x201));
+        assert_eq!(big_endian(&[0xff; 8]), Ok(u64::MAX));
+        assert_eq!(stop_bit_count(&[1, 0x80]), Ok(128));
+        assert_eq!(stop_bit_count(&[0x7f; 10]), Err(RunErrorKind::CountRange));
+        assert_eq!(decimal(b"042\x01"), Ok(42));
+        assert_eq!(decimal(b"\x01"), Err(RunErrorKind::CountSyntax));
+        assert_eq!(decimal(b"99999999999999999999"), Err(RunErrorKind::CountRange));
+    }
+
+    #[test]
+    fn a_literal_fails_at_the_first_byte_that_differs() {
+        assert_eq!(literal(b"xab", 1, b"ab"), Ok(3));
+        assert_eq!(literal(b"xac", 1, b"ab"), Err(2));
+        assert_eq!(literal(b"xa", 1, b"ab"), Err(2));
+        assert_eq!(literal(b"x", 9, b"ab"), Err(9));
+    }
+}

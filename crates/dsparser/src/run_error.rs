@@ -1,0 +1,111 @@
+//! Why a packet does not fit its grammar.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::host::{ActionError, ActionId};
+
+/// Why a run stopped: where in the packet, at which statement of the grammar, and what happened.
+///
+/// Holds numbers only; [`describe`](Self::describe) adds the words of the grammar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunError {
+    /// The first byte that does not fit, or the length of what there was when bytes ran out. For
+    /// a count: where the count begins. For an action: where its bytes begin.
+    pub offset: usize,
+    /// Index into the program's statements.
+    pub statement: u32,
+    /// Line of the statement in the grammar, from 1.
+    pub line: u32,
+    /// What happened.
+    pub kind: RunErrorKind,
+}
+
+/// What happened at a [`RunError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunErrorKind {
+    /// The host's action failed.
+    ActionFailed {
+        /// Which action.
+        action: ActionId,
+        /// The host's code.
+        error: ActionError,
+    },
+    /// A count announces more bytes than are left.
+    CountPastEnd {
+        /// The announced bytes.
+        count: u64,
+    },
+    /// A count does not fit 64 bits.
+    CountRange,
+    /// A decimal count does not begin with a digit.
+    CountSyntax,
+    /// The packet ends where the statement needs a byte.
+    InputEnded,
+    /// The byte at the offset does not fit the statement.
+    Mismatch,
+    /// Bytes are left in the count, and nothing in its body takes the next one.
+    NotUsedUp,
+    /// The statement needs bytes beyond the innermost count.
+    PastCount,
+}
+
+const _: () = assert!(size_of::<RunError>() <= 32, "errors travel by value");
+
+/// One statement of a grammar, as errors quote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementText {
+    /// Line in the grammar, from 1.
+    pub line: u32,
+    /// The statement as written, without indentation and comment.
+    pub text: Cow<'static, str>,
+}
+
+impl StatementText {
+    /// Names a statement by line and text, in a constant.
+    pub const fn borrowed(line: u32, text: &'static str) -> Self {
+        Self { line, text: Cow::Borrowed(text) }
+    }
+}
+
+impl RunError {
+    /// Says the whole error in a sentence, with the statement as written.
+    ///
+    /// `statements` are those of the program that ran: `Program::statements`, or `STATEMENTS` of
+    /// generated source.
+    pub fn describe(&self, statements: &[StatementText]) -> String {
+        let text = statements.get(self.statement as usize).map_or("?", |s| &s.text);
+        format!("offset {}, grammar line {}: `{text}`: {}", self.offset, self.line, self.kind)
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "offset {}, grammar line {}: {}", self.offset, self.line, self.kind)
+    }
+}
+
+impl fmt::Display for RunErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ActionFailed { action, error } => {
+                write!(f, "action {} failed with code {}", action.0, error.0)
+            }
+            Self::CountPastEnd { count } => {
+                write!(f, "the count says {count} bytes, but fewer are left")
+            }
+            Self::CountRange => f.write_str("the count does not fit 64 bits"),
+            Self::CountSyntax => f.write_str("expected a decimal count, found no digit"),
+            Self::InputEnded => f.write_str("the packet ends where a byte is needed"),
+            Self::Mismatch => f.write_str("the byte there does not fit"),
+            Self::NotUsedUp => f.write_str(
+                "bytes are left in the count, and nothing in its body takes the next one",
+            ),
+            Self::PastCount => f.write_str("needs bytes beyond the count around it"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

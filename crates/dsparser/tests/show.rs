@@ -1,0 +1,37 @@
+//! The automaton as people see it.
+
+use tickwire_dsparser::{ActionNames, Program};
+
+const OPRA: &str = include_str!("../grammars/opra2.dsp");
+
+#[test]
+fn the_automaton_is_shown_as_text() {
+    let machine = Program::parse(OPRA, &ActionNames::any()).unwrap().machine();
+    assert_eq!(machine.show(), include_str!("golden/opra2.show.txt"));
+}
+
+#[test]
+fn every_arrow_of_the_graph_leads_to_a_node() {
+    let grammars = [
+        OPRA,
+        include_str!("../grammars/opra2_complete.dsp"),
+        include_str!("../grammars/fast_framed.dsp"),
+        include_str!("../grammars/fix.dsp"),
+        include_str!("../grammars/quotes.dsp"),
+    ];
+    for text in grammars {
+        let dot = Program::parse(text, &ActionNames::any()).unwrap().machine().dot();
+        let nodes: Vec<&str> = dot
+            .lines()
+            .filter(|line| !line.contains("->") || line.contains("[shape="))
+            .filter_map(|line| line.trim().split_once(" [shape="))
+            .map(|(name, _)| name)
+            .collect();
+        let arrows = dot.lines().filter(|line| !line.contains("[shape="));
+        for (from, to) in arrows.filter_map(|line| line.trim().split_once(" -> ")) {
+            let to = to.split([' ', ';']).next().unwrap();
+            assert!(nodes.contains(&from) && nodes.contains(&to), "{from} -> {to}");
+        }
+        assert!(dot.ends_with("}\n"));
+    }
+}
