@@ -1,0 +1,139 @@
+//! The ASCII form of messages and packets, as OPRA's own decoder prints it.
+//!
+//! A message is participant, retransmission, category, type, sequence number and time, then its body in
+//! wire order: numbers padded with zeros to their width and cut to its low digits, codes as characters.
+//! A default message is its text.
+
+use crate::category::{BEST_BID, BEST_OFFER};
+use crate::field::Kind;
+use crate::packet::{ETX, SOH};
+use crate::{Category, Chars, Decode, Error, Field, Message, Summary, group_of};
+
+/// Stands between two messages of a packet.
+pub const UNIT_SEPARATOR: u8 = 0x1F;
+
+/// What a message begins with, in the order of the ASCII form.
+const PREAMBLE: [Field; 6] = [
+    Field::Participant,
+    Field::Retransmission,
+    Field::Category,
+    Field::MessageType,
+    Field::SeqNum,
+    Field::Time,
+];
+
+/// Appends the ASCII form of `message` to `out`.
+pub fn print_message(message: &Message<'_>, out: &mut Vec<u8>) {
+    let category = message.category();
+    if category == Category::Default {
+        out.extend(message.text().unwrap_or_default().bytes());
+        return;
+    }
+    for field in PREAMBLE {
+        print_field(message, field, out);
+    }
+    for field in &category.shape(message.version()).fields[PREAMBLE.len()..] {
+        print_field(message, *field, out);
+    }
+    for field in BEST_BID.into_iter().chain(BEST_OFFER).filter(|field| message.has(*field)) {
+        print_field(message, field, out);
+    }
+    if category == Category::Underlying {
+        print_group(message, out);
+    }
+}
+
+fn print_field(message: &Message<'_>, field: Field, out: &mut Vec<u8>) {
+    match field.kind(message.version()) {
+        Kind::SeqNum(width) => print_number(message.seq_num().unwrap_or_default(), width, out),
+        Kind::Chars(width) => print_chars(message.record.chars(field), width, out),
+        Kind::Text => out.extend(message.text().unwrap_or_default().bytes()),
+        kind => print_value(message.number(field).unwrap_or_default(), kind, out),
+    }
+}
+
+fn print_value(value: u32, kind: Kind, out: &mut Vec<u8>) {
+    match kind {
+        Kind::Number(width) => print_number(value.into(), width, out),
+        // A code beyond seven bits is no character; its low bits are what a byte can hold.
+        _ => out.push(value as u8),
+    }
+}
+
+fn print_number(mut value: u64, width: u8, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + usize::from(width), b'0');
+    for digit in out[start..].iter_mut().rev() {
+        *digit += (value % 10) as u8;
+        value /= 10;
+    }
+}
+
+fn print_chars(chars: Chars, width: u8, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(&chars.bytes()[..chars.len().min(Chars::LEN_MAX)]);
+    let end = start + usize::from(width).max(chars.len());
+    out.resize(end, b' ');
+}
+
+fn print_group(message: &Message<'_>, out: &mut Vec<u8>) {
+    let message_type = message.number(Field::MessageType).unwrap_or_default();
+    let Some(group) = group_of(message_type) else { return };
+    print_field(message, group.count, out);
+    for entry in message.entries() {
+        for field in group.fields {
+            let kind = field.kind(message.version());
+            match (kind, field) {
+                (Kind::Chars(width), Field::IndexValue) => print_chars(entry.value, width, out),
+                (Kind::Chars(width), Field::BidIndexValue) => print_chars(entry.bid, width, out),
+                (Kind::Chars(width), Field::OfferIndexValue) => {
+                    print_chars(entry.offer, width, out)
+                }
+                (Kind::Chars(width), _) => print_chars(entry.symbol, width, out),
+                (_, Field::SpotValue) => print_value(entry.spot, kind, out),
+                _ => print_value(entry.decimal_placement, kind, out),
+            }
+        }
+    }
+}
+
+/// Decodes a packet and appends its ASCII form to `out`: 0x01, the messages with 0x1F between them, 0x03.
+///
+/// # Errors
+///
+/// Those of [`Decode::decode_packet`]; `out` then holds the messages before the failing one.
+pub fn print_packet(
+    decoder: &mut impl Decode,
+    packet: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Summary, Error> {
+    out.push(SOH);
+    let summary = decoder.decode_packet(packet, |message| {
+        if message.index() > 0 {
+            out.push(UNIT_SEPARATOR);
+        }
+        print_message(&message, out);
+    })?;
+    out.push(ETX);
+    Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_padded_and_cut_to_their_width() {
+        let mut out = Vec::new();
+        print_number(42, 5, &mut out);
+        print_number(1_234_567, 3, &mut out);
+        assert_eq!(out, b"00042567");
+    }
+
+    #[test]
+    fn short_strings_are_padded_with_spaces() {
+        let mut out = Vec::new();
+        print_chars(Chars::new(b"IB").unwrap(), 5, &mut out);
+        assert_eq!(out, b"IB   ");
+    }
+}

@@ -1,0 +1,71 @@
+//! The loop over the messages of a packet, the same for every engine.
+
+use super::tables::base_of;
+use super::{Decoder, Padded};
+use crate::packet::{Frame, frame};
+use crate::record::Record;
+use crate::reference;
+use crate::{Error, Field, Message, Summary, Version};
+
+/// The longest message an engine takes, so that its end is a bit of a 64-bit mask.
+pub(super) const LEN_MAX: usize = 63;
+
+/// What became of a message.
+#[derive(PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is in the record.
+    Done,
+    /// It is not of a shape the engine takes; the record is as before.
+    Unusual,
+    /// It is wrong; the record is no longer what it was.
+    Wrong,
+}
+
+/// A packet of version 2.0 whose header is done. Its bytes lie in the decoder's padded copy too.
+pub(super) struct Job<'a> {
+    pub packet: &'a [u8],
+    /// Offset of the first length byte.
+    pub offset: usize,
+    pub summary: Summary,
+}
+
+/// Decodes the messages of a packet with `engine`, which gets the padded packet, the message's place, the
+/// fields of the last category and the record.
+#[inline(always)]
+pub(super) fn run(
+    decoder: &mut Decoder,
+    job: Job<'_>,
+    engine: impl Fn(&Padded, Frame, &mut u64, &mut Record) -> Outcome,
+    mut visit: impl FnMut(Message<'_>),
+) -> Result<Summary, Error> {
+    let Decoder { record, entries, padded, .. } = decoder;
+    let Job { packet, mut offset, mut summary } = job;
+    let mut base = 0;
+    while let Some(found) = frame(packet, offset, summary.messages as usize)? {
+        match engine(padded, found, &mut base, record) {
+            Outcome::Done => {}
+            Outcome::Unusual => {
+                reference::decode_message(packet, found, Version::V2, record, entries)?;
+                base = base_of(record.number(Field::Category));
+            }
+            Outcome::Wrong => {
+                return reference::decode(packet, summary.messages, record, entries, visit);
+            }
+        }
+        let view = Message {
+            record,
+            entries,
+            text: packet,
+            version: Version::V2,
+            index: summary.messages,
+            offset: found.start as u32,
+        };
+        if summary.messages == 0 {
+            summary.first_seq_num = view.seq_num();
+        }
+        visit(view);
+        summary.messages += 1;
+        offset = found.end;
+    }
+    Ok(summary)
+}

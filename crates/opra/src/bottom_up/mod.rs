@@ -1,0 +1,120 @@
+//! The bottom-up decoder: a message is taken as a whole, by masks, instead of field by field.
+//!
+//! The stop bits of a message are one mask, its presence map another, the fields of its category a third.
+//! Where they agree, every field is a shift and a store away. Two engines do that, with equal results:
+//! a portable one, and one that expands all integers of a message at once with 512-bit vectors.
+//!
+//! Both take the common shapes only: version 2.0, categories without group and text, messages of at most
+//! 63 bytes. Other messages go through the walk of the [`reference`](mod@crate::reference) decoder, on the
+//! same record. A message that turns out to be wrong after the record was changed is decoded again by
+//! that walk from the start of its packet, which finds the place and kind of the error.
+
+mod drive;
+mod portable;
+mod tables;
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
+pub(crate) use tables::{base_of, message_fields};
+
+use crate::packet::{PACKET_BYTES_MAX, open};
+use crate::record::Record;
+use crate::reference;
+use crate::{Decode, Entry, Error, Message, Summary, Version};
+
+/// Which instructions a decoder uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// 512-bit vectors (AVX-512 with VBMI2, and GFNI and BMI2).
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// Instructions that every CPU has.
+    Portable,
+}
+
+impl Engine {
+    /// The fastest engine of this CPU.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if wide::is_available() {
+            return Self::Avx512;
+        }
+        Self::Portable
+    }
+
+    /// Every engine this CPU can run.
+    pub fn available() -> Vec<Self> {
+        let mut engines = vec![Self::Portable];
+        let fastest = Self::detect();
+        if fastest != Self::Portable {
+            engines.push(fastest);
+        }
+        engines
+    }
+}
+
+/// Bytes that can be read behind any offset in a packet.
+const PADDING_BYTES: usize = 128;
+
+/// A copy of the packet with room behind it, so that a fixed number of bytes can be read anywhere.
+type Padded = [u8; PACKET_BYTES_MAX + 1 + PADDING_BYTES];
+
+/// Decodes packets by masks.
+pub struct Decoder {
+    engine: Engine,
+    record: Record,
+    entries: Vec<Entry>,
+    padded: Box<Padded>,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder with the fastest engine of this CPU.
+    pub fn new() -> Self {
+        Self::with(Engine::detect())
+    }
+
+    /// A decoder with `engine`; `None` if this CPU cannot run it.
+    pub fn with_engine(engine: Engine) -> Option<Self> {
+        Engine::available().contains(&engine).then(|| Self::with(engine))
+    }
+
+    fn with(engine: Engine) -> Self {
+        let padded = vec![0; size_of::<Padded>()].into_boxed_slice();
+        let Ok(padded) = padded.try_into() else { unreachable!("the length is that of the array") };
+        Self { engine, record: Record::default(), entries: Vec::new(), padded }
+    }
+
+    /// The engine in use.
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+}
+
+impl Decode for Decoder {
+    #[inline]
+    fn decode_packet(
+        &mut self,
+        packet: &[u8],
+        visit: impl FnMut(Message<'_>),
+    ) -> Result<Summary, Error> {
+        let (version, header, offset) = open(packet)?;
+        if version == Version::V1 {
+            return reference::decode(packet, 0, &mut self.record, &mut self.entries, visit);
+        }
+        let summary = Summary { version, header, messages: 0, first_seq_num: None };
+        self.padded[..packet.len()].copy_from_slice(packet);
+        self.record.reset();
+        let job = drive::Job { packet, offset, summary };
+        match self.engine {
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512 => wide::decode(self, job, visit),
+            Engine::Portable => drive::run(self, job, portable::message, visit),
+        }
+    }
+}

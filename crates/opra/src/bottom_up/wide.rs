@@ -1,0 +1,227 @@
+//! The engine of 512-bit vectors: all integers of a message are taken at once.
+//!
+//! The stop mask of a message compresses the byte positions into a list of field ends; the presence map
+//! expands that list so that each slot's lane holds its own end and length. One byte permutation then
+//! gathers up to four bytes a lane, two multiply-adds join their groups of seven bits, and a masked store
+//! leaves absent fields as they were. Nothing depends on how long a field is or which ones there are.
+//!
+//! This is the one module that may use `unsafe`: to call functions of a CPU that has been asked for its
+//! features, and to load and store vectors.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::drive::{self, Job, LEN_MAX, Outcome};
+use super::tables::{BASE, message_fields};
+use super::{Decoder, PADDING_BYTES, Padded};
+use crate::field::PRESENCE_MAP_BYTES_MAX;
+use crate::packet::{Frame, PACKET_BYTES_MAX};
+use crate::record::{Record, lane};
+use crate::{Error, Field, Message, Summary};
+
+/// Whether this CPU has every instruction the engine uses.
+pub(super) fn is_available() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("gfni")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+/// Decodes the messages of a packet. Only for decoders of [`super::Engine::Avx512`].
+#[inline]
+pub(super) fn decode(
+    decoder: &mut Decoder,
+    job: Job<'_>,
+    visit: impl FnMut(Message<'_>),
+) -> Result<Summary, Error> {
+    // SAFETY: a decoder gets the engine Avx512 in `Decoder::with` only, from `Engine::detect` or
+    // `Engine::available`, which name it only where `is_available` found every feature of `run`.
+    unsafe { run(decoder, job, visit) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn run(
+    decoder: &mut Decoder,
+    job: Job<'_>,
+    visit: impl FnMut(Message<'_>),
+) -> Result<Summary, Error> {
+    drive::run(
+        decoder,
+        job,
+        |padded, frame, base, record| message(padded, frame, base, record),
+        visit,
+    )
+}
+
+const SEQ_NUM: usize = Field::SeqNum as usize;
+const SYMBOL: usize = Field::Symbol as usize;
+
+/// The longest form that each slot's lane takes: four bytes, five where a word of its own is used.
+static LENGTHS_MAX: [u8; 64] = {
+    let mut table = [4; 64];
+    table[SEQ_NUM] = 5;
+    table[SYMBOL] = 5;
+    table
+};
+
+static IOTA: [u8; 64] = {
+    let mut table = [0; 64];
+    let mut index = 0;
+    while index < 64 {
+        table[index] = index as u8;
+        index += 1;
+    }
+    table
+};
+
+/// For each of three rows of 16 lanes: which slot each of the lanes' bytes belongs to.
+static SLOT_OF_BYTE: [[u8; 64]; 3] = {
+    let mut table = [[0; 64]; 3];
+    let mut index = 0;
+    while index < 192 {
+        table[index / 64][index % 64] = (index / 4) as u8;
+        index += 1;
+    }
+    table
+};
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the reference is to 64 readable bytes; the load needs no alignment.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+/// The eight bytes of the packet that end at `last`, as a number with the last byte lowest.
+#[inline]
+fn word_ending_at(padded: &Padded, last: usize) -> u64 {
+    let first = last.wrapping_sub(7) & 0xFFFF;
+    padded[first..].first_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+const _: () = assert!(PADDING_BYTES >= 64 && size_of::<Padded>() >= PACKET_BYTES_MAX + 64);
+
+/// Decodes the message at `frame` into `record`. `base` has the fields of the category of the message
+/// before, and then of this one.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn message(padded: &Padded, frame: Frame, base: &mut u64, record: &mut Record) -> Outcome {
+    let Frame { start, end, .. } = frame;
+    let len = end - start;
+    if len > LEN_MAX {
+        return Outcome::Unusual;
+    }
+    let Some(window) = padded[start & 0xFFFF..].first_chunk::<64>() else {
+        return Outcome::Unusual;
+    };
+    let bytes = load(window);
+    let stops = _bzhi_u64(_mm512_movepi8_mask(bytes), len as u32);
+    let pmap_last = _tzcnt_u64(stops) as usize;
+    // An empty mask has 64 trailing zeros.
+    if pmap_last >= PRESENCE_MAP_BYTES_MAX {
+        return Outcome::Unusual;
+    }
+    let present = presence_map(bytes, pmap_last as u32);
+    let field_stops = _blsr_u64(stops);
+    let last_is_stop = stops >> ((len - 1) & 63) & 1 == 1;
+    if field_stops.count_ones() != present.count_ones() || !last_is_stop {
+        return Outcome::Unusual;
+    }
+    let mut category_bits = *base;
+    if present & Field::Category.bit() != 0 {
+        let code = window[pmap_last + 1];
+        if code & 0x80 == 0 {
+            return Outcome::Unusual;
+        }
+        category_bits = BASE[usize::from(code & 0x7F)];
+    }
+
+    // Ends and lengths of the fields, first in wire order, then each in the lane of its slot.
+    let iota = load(&IOTA);
+    let ends = _mm512_maskz_expand_epi8(present, _mm512_maskz_compress_epi8(field_stops, iota));
+    let previous = _mm512_maskz_expand_epi8(present, _mm512_maskz_compress_epi8(stops, iota));
+    let lengths = _mm512_sub_epi8(ends, previous);
+    let overlong = _mm512_cmpgt_epu8_mask(lengths, load(&LENGTHS_MAX));
+    if category_bits == 0 || overlong != 0 {
+        return Outcome::Unusual;
+    }
+    *base = category_bits;
+
+    let low_bits = _mm512_and_si512(bytes, _mm512_set1_epi8(0x7F));
+    store_row::<0>(low_bits, ends, lengths, present, record);
+    store_row::<1>(low_bits, ends, lengths, present, record);
+    // Only appendages have slots of the third row.
+    if present >> 32 != 0 {
+        store_row::<2>(low_bits, ends, lengths, present, record);
+    }
+    let ends = _mm_cvtsi128_si64(_mm512_castsi512_si128(ends)) as u64;
+    let lengths = _mm_cvtsi128_si64(_mm512_castsi512_si128(lengths)) as u64;
+    let word = |slot: usize| {
+        let last = (ends >> (8 * slot) & 0x3F) as usize;
+        let len = lengths >> (8 * slot) & 0xFF;
+        let word = _bzhi_u64(word_ending_at(padded, start + last), 8 * len as u32);
+        _pext_u64(word, 0x7F7F_7F7F_7F7F_7F7F) | len << 56
+    };
+    // A choice by mask, because whether a symbol comes is hard to predict.
+    let keep = (present >> SYMBOL & 1).wrapping_sub(1);
+    record.wide[lane::SYMBOL] = record.wide[lane::SYMBOL] & keep | word(SYMBOL) & !keep;
+    record.wide[lane::SEQ_NUM] = match present >> SEQ_NUM & 1 {
+        0 => record.wide[lane::SEQ_NUM].wrapping_add(1),
+        _ => word(SEQ_NUM) & 0x00FF_FFFF_FFFF_FFFF,
+    };
+
+    let fields = message_fields(category_bits, record.numbers[Field::Bbo as usize]);
+    let defined = record.defined | present;
+    let missing = fields & !defined & !Field::Symbol.bit();
+    if (present & !fields) | missing != 0 {
+        return Outcome::Wrong;
+    }
+    record.defined = defined;
+    record.fields = fields;
+    record.changed = present | Field::SeqNum.bit();
+    Outcome::Done
+}
+
+/// The presence map that ends at byte `last` of the message: slot n becomes bit n.
+#[inline]
+#[target_feature(enable = "avx512f,gfni,bmi2")]
+fn presence_map(bytes: __m512i, last: u32) -> u64 {
+    // The matrix that turns the bits of every byte around.
+    let matrix = _mm_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let turned = _mm_gf2p8affine_epi64_epi8::<0>(_mm512_castsi512_si128(bytes), matrix);
+    let map_bytes = _bzhi_u64(0xFEFE_FEFE_FEFE_FEFE, 8 * (last + 1));
+    _pext_u64(_mm_cvtsi128_si64(turned) as u64, map_bytes)
+}
+
+/// Stores the present fields of slots 16 `ROW` to 16 `ROW` + 15.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn store_row<const ROW: usize>(
+    low_bits: __m512i,
+    ends: __m512i,
+    lengths: __m512i,
+    present: u64,
+    record: &mut Record,
+) {
+    // Byte n of a lane is the n-th byte before the field's end.
+    let back = _mm512_set1_epi32(0x0302_0100);
+    let slots = load(&SLOT_OF_BYTE[ROW]);
+    let positions = _mm512_sub_epi8(_mm512_permutexvar_epi8(slots, ends), back);
+    let in_field = _mm512_cmplt_epu8_mask(back, _mm512_permutexvar_epi8(slots, lengths));
+    let gathered = _mm512_maskz_permutexvar_epi8(in_field, positions, low_bits);
+    // Pairs of bytes into 14 bits, pairs of those into 28.
+    let pairs = _mm512_maddubs_epi16(_mm512_set1_epi16(0x8001_u16 as i16), gathered);
+    let values = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x4000_0001));
+    let row = &mut record.numbers.as_chunks_mut::<16>().0[ROW];
+    let is_present = (present >> (16 * ROW)) as __mmask16;
+    // SAFETY: `row` is 16 writable numbers of 32 bits; the store needs no alignment.
+    unsafe { _mm512_mask_storeu_epi32(row.as_mut_ptr().cast(), is_present, values) };
+}

@@ -1,0 +1,356 @@
+//! Message categories: which fields each carries, in wire order, in both versions.
+
+use crate::{Field, Version};
+
+use Field::*;
+
+/// A message category.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// `a`: equity and index last sale.
+    LastSale,
+    /// `C`: administrative.
+    Administrative,
+    /// `d`: open interest.
+    OpenInterest,
+    /// `F`: FCO end of day summary.
+    FcoEndOfDay,
+    /// `f`: equity and index end of day summary.
+    EndOfDay,
+    /// `H`: control.
+    Control,
+    /// `k`: equity and index quote with size.
+    Quote,
+    /// `O`: FCO last sale.
+    FcoLastSale,
+    /// `U`: FCO quote.
+    FcoQuote,
+    /// `Y`: underlying value.
+    Underlying,
+    /// Any other code, sent as `?`: the whole message in its ASCII form.
+    Default,
+}
+
+/// How sure the wire order of a category is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Fields go out in this order, proven or the same under every reading.
+    Certain,
+    /// No source says whether fields go out in the message's order, as given here, or in slot order.
+    Open,
+}
+
+/// The fields of a category in one version.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The fields before any appendage and group, in wire order.
+    pub fields: &'static [Field],
+    /// Whether that order is certain.
+    pub order: Order,
+}
+
+/// The fields of a best bid appendage.
+pub const BEST_BID: [Field; 4] = [BestBidParticipant, BestBidDenominator, BestBid, BestBidSize];
+
+/// The fields of a best offer appendage.
+pub const BEST_OFFER: [Field; 4] =
+    [BestOfferParticipant, BestOfferDenominator, BestOffer, BestOfferSize];
+
+/// The largest number of entries in the group of an underlying value: its count has two digits.
+pub const GROUP_ENTRIES_MAX: u32 = 99;
+
+pub(crate) const fn mask(fields: &[Field]) -> u64 {
+    let mut bits = 0;
+    let mut i = 0;
+    while i < fields.len() {
+        bits |= fields[i].bit();
+        i += 1;
+    }
+    bits
+}
+
+const BEST_BID_BITS: u64 = mask(&BEST_BID);
+const BEST_OFFER_BITS: u64 = mask(&BEST_OFFER);
+
+/// Lists the fields after the six that every structured category starts with.
+macro_rules! body {
+    ($($field:ident),* $(,)?) => {
+        &[Category, MessageType, Participant, Retransmission, SeqNum, Time, $($field),*]
+    };
+}
+
+#[rustfmt::skip]
+const V2_QUOTE: &[Field] = body![
+    Symbol, ExpirationMonth, ExpirationDate, Year, StrikeDenominator, StrikePrice, StrikeCode,
+    PremiumDenominator, Bid, BidSize, Offer, OfferSize, Session, Bbo,
+];
+#[rustfmt::skip]
+const V2_LAST_SALE: &[Field] = body![
+    Symbol, ExpirationMonth, ExpirationDate, Year, StrikeDenominator, StrikePrice, StrikeCode,
+    Volume, PremiumDenominator, Premium, Session,
+];
+#[rustfmt::skip]
+const V2_OPEN_INTEREST: &[Field] = body![
+    Symbol, ExpirationMonth, ExpirationDate, Year, StrikeDenominator, StrikePrice, StrikeCode,
+    OpenInterest,
+];
+#[rustfmt::skip]
+const V2_END_OF_DAY: &[Field] = body![
+    Symbol, ExpirationMonth, ExpirationDate, Year, StrikeDenominator, StrikePrice, StrikeCode,
+    Volume, OpenInterest, PremiumDenominator, Open, High, Low, Last, NetChangeIndicator, NetChange,
+    UnderlyingDenominator, UnderlyingPrice, Bid, Offer,
+];
+const V2_FCO_LAST_SALE: &[Field] = body![Symbol, ExpirationDate, StrikeCode, Volume, Premium];
+const V2_FCO_QUOTE: &[Field] = body![Symbol, ExpirationDate, StrikeCode, Bid, Offer];
+#[rustfmt::skip]
+const V2_FCO_END_OF_DAY: &[Field] = body![
+    Symbol, ExpirationDate, StrikeCode, Volume, OpenInterest, Open, High, Low, Last,
+    NetChangeIndicator, NetChange, UnderlyingPrice,
+];
+
+#[rustfmt::skip]
+const V1_QUOTE: &[Field] = body![
+    Symbol, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
+    PremiumDenominator, Bid, BidSize, Offer, OfferSize, Session, Bbo,
+];
+#[rustfmt::skip]
+const V1_LAST_SALE: &[Field] = body![
+    Symbol, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
+    Volume, PremiumDenominator, Premium, Session,
+];
+#[rustfmt::skip]
+const V1_OPEN_INTEREST: &[Field] = body![
+    Symbol, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice, OpenInterest,
+];
+#[rustfmt::skip]
+const V1_END_OF_DAY: &[Field] = body![
+    Symbol, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
+    Volume, OpenInterest, PremiumDenominator, Open, High, Low, Last, NetChangeIndicator, NetChange,
+    UnderlyingDenominator, UnderlyingPrice, Bid, Offer,
+];
+const V1_FCO_END_OF_DAY: &[Field] = V2_FCO_END_OF_DAY;
+
+const TEXT: &[Field] = body![Text];
+const UNDERLYING: &[Field] = body![];
+const DEFAULT: &[Field] = &[Category, DefaultMessage];
+
+/// Which group follows the fields of an underlying value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The field that holds the number of entries.
+    pub count: Field,
+    /// The fields of an entry, in wire order.
+    pub fields: &'static [Field],
+}
+
+const LAST_SALE_GROUP: Group = Group { count: IndexCount, fields: &[IndexSymbol, IndexValue] };
+const BID_OFFER_GROUP: Group =
+    Group { count: IndexCount, fields: &[IndexSymbol, BidIndexValue, OfferIndexValue] };
+const SPOT_GROUP: Group =
+    Group { count: SpotCount, fields: &[FcoSymbol, DecimalPlacement, SpotValue] };
+
+impl Category {
+    /// The category of a code; every code that is not known is a default message.
+    pub const fn from_code(code: u32) -> Self {
+        if code > 0x7F {
+            return Self::Default;
+        }
+        match code as u8 {
+            b'a' => Self::LastSale,
+            b'C' => Self::Administrative,
+            b'd' => Self::OpenInterest,
+            b'F' => Self::FcoEndOfDay,
+            b'f' => Self::EndOfDay,
+            b'H' => Self::Control,
+            b'k' => Self::Quote,
+            b'O' => Self::FcoLastSale,
+            b'U' => Self::FcoQuote,
+            b'Y' => Self::Underlying,
+            _ => Self::Default,
+        }
+    }
+
+    /// The category's code; `?` for default messages.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::LastSale => b'a',
+            Self::Administrative => b'C',
+            Self::OpenInterest => b'd',
+            Self::FcoEndOfDay => b'F',
+            Self::EndOfDay => b'f',
+            Self::Control => b'H',
+            Self::Quote => b'k',
+            Self::FcoLastSale => b'O',
+            Self::FcoQuote => b'U',
+            Self::Underlying => b'Y',
+            Self::Default => b'?',
+        }
+    }
+
+    /// The fields of the category in `version`, without appendage and group.
+    pub const fn shape(self, version: Version) -> Shape {
+        let (fields, order) = match (self, version) {
+            (Self::Quote, Version::V2) => (V2_QUOTE, Order::Certain),
+            (Self::Quote, Version::V1) => (V1_QUOTE, Order::Certain),
+            (Self::LastSale, Version::V2) => (V2_LAST_SALE, Order::Certain),
+            (Self::LastSale, Version::V1) => (V1_LAST_SALE, Order::Open),
+            (Self::OpenInterest, Version::V2) => (V2_OPEN_INTEREST, Order::Certain),
+            (Self::OpenInterest, Version::V1) => (V1_OPEN_INTEREST, Order::Certain),
+            (Self::EndOfDay, Version::V2) => (V2_END_OF_DAY, Order::Certain),
+            (Self::EndOfDay, Version::V1) => (V1_END_OF_DAY, Order::Open),
+            (Self::FcoEndOfDay, Version::V2) => (V2_FCO_END_OF_DAY, Order::Certain),
+            (Self::FcoEndOfDay, Version::V1) => (V1_FCO_END_OF_DAY, Order::Open),
+            (Self::FcoLastSale, _) => (V2_FCO_LAST_SALE, Order::Certain),
+            (Self::FcoQuote, _) => (V2_FCO_QUOTE, Order::Certain),
+            (Self::Administrative | Self::Control, _) => (TEXT, Order::Certain),
+            (Self::Underlying, _) => (UNDERLYING, Order::Certain),
+            (Self::Default, _) => (DEFAULT, Order::Certain),
+        };
+        Shape { fields, order }
+    }
+}
+
+/// The group that follows an underlying value of `message_type`; `None` where the type has no body.
+pub const fn group_of(message_type: u32) -> Option<Group> {
+    if message_type > 0x7F {
+        return None;
+    }
+    match message_type as u8 {
+        b' ' => Some(LAST_SALE_GROUP),
+        b'I' => Some(BID_OFFER_GROUP),
+        b'F' | b'C' => Some(SPOT_GROUP),
+        _ => None,
+    }
+}
+
+/// What a BBO indicator says about the fields after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appendage {
+    /// A best bid follows.
+    pub best_bid: bool,
+    /// A best offer follows, after the best bid.
+    pub best_offer: bool,
+}
+
+/// The appendage that a BBO indicator announces; `None` for a code that is not known.
+pub const fn appendage_of(bbo: u32) -> Option<Appendage> {
+    if bbo > 0x7F {
+        return None;
+    }
+    let (best_bid, best_offer) = match bbo as u8 {
+        b' ' | b'A' | b'B' | b'D' | b'E' | b'F' | b'H' | b'I' | b'J' | b'L' => (false, false),
+        b'C' | b'G' | b'K' => (false, true),
+        b'M' | b'N' | b'P' => (true, false),
+        b'O' => (true, true),
+        _ => return None,
+    };
+    Some(Appendage { best_bid, best_offer })
+}
+
+impl Appendage {
+    /// The fields of the appendage, as a mask.
+    pub const fn bits(self) -> u64 {
+        let bid = if self.best_bid { BEST_BID_BITS } else { 0 };
+        let offer = if self.best_offer { BEST_OFFER_BITS } else { 0 };
+        bid | offer
+    }
+}
+
+/// The fields of [`Category::shape`] as masks, by version and category.
+static BASE_BITS: [[u64; 11]; 2] = {
+    let mut table = [[0; 11]; 2];
+    let mut index = 0;
+    while index < 11 {
+        table[0][index] = mask(CATEGORIES[index].shape(Version::V1).fields);
+        table[1][index] = mask(CATEGORIES[index].shape(Version::V2).fields);
+        index += 1;
+    }
+    table
+};
+
+/// Every category, in the order of its discriminant.
+const CATEGORIES: [Category; 11] = [
+    Category::LastSale,
+    Category::Administrative,
+    Category::OpenInterest,
+    Category::FcoEndOfDay,
+    Category::EndOfDay,
+    Category::Control,
+    Category::Quote,
+    Category::FcoLastSale,
+    Category::FcoQuote,
+    Category::Underlying,
+    Category::Default,
+];
+
+/// The fields of [`Category::shape`] as a mask.
+pub(crate) fn base_bits(category: Category, version: Version) -> u64 {
+    BASE_BITS[version as usize][category as usize]
+}
+
+/// All fields of a message as a mask, by its category, type and BBO indicator.
+///
+/// A BBO indicator that is not known adds nothing.
+pub(crate) fn field_bits(version: Version, category: Category, message_type: u32, bbo: u32) -> u64 {
+    let extra = match category {
+        Category::Quote => appendage_of(bbo).map_or(0, Appendage::bits),
+        Category::Underlying => {
+            group_of(message_type).map_or(0, |group| group.count.bit() | mask(group.fields))
+        }
+        _ => 0,
+    };
+    base_bits(category, version) | extra
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_those_of_the_specification() {
+        let bits = |code: u8, message_type: u8, bbo: u8| {
+            let category = Category::from_code(code.into());
+            field_bits(Version::V2, category, message_type.into(), bbo.into())
+        };
+        assert_eq!(bits(b'k', b' ', b'A'), 0x7E00_9FFF);
+        assert_eq!(bits(b'k', b' ', b'C'), 0x78_7E00_9FFF);
+        assert_eq!(bits(b'k', b' ', b'M'), 0x7_FE00_9FFF);
+        assert_eq!(bits(b'k', b' ', b'O'), 0x7F_FE00_9FFF);
+        assert_eq!(bits(b'a', b' ', b' '), 0x2001_BFFF);
+        assert_eq!(bits(b'd', b' ', b' '), 0x5FFF);
+        assert_eq!(bits(b'f', b' ', b' '), 0xBFE_FFFF);
+        assert_eq!(bits(b'C', b' ', b' '), 0x1_0000_0000_003F);
+        assert_eq!(bits(b'Y', b' ', b' '), 0x680_0000_003F);
+        assert_eq!(bits(b'Y', b'I', b' '), 0x1A80_0000_003F);
+        assert_eq!(bits(b'Y', b'F', b' '), 0xE100_0000_003F);
+        assert_eq!(bits(b'O', b' ', b' '), 0x1_317F);
+        assert_eq!(bits(b'U', b' ', b' '), 0xA00_117F);
+        assert_eq!(bits(b'F', b' ', b' '), 0x17E_717F);
+        assert_eq!(bits(b'q', b' ', b' '), 0x2_0000_0000_0001);
+    }
+
+    #[test]
+    fn categories_stand_at_their_discriminants() {
+        for (index, category) in CATEGORIES.into_iter().enumerate() {
+            assert_eq!(category as usize, index);
+        }
+        assert_eq!((Version::V1 as usize, Version::V2 as usize), (0, 1));
+    }
+
+    #[test]
+    fn wire_order_ascends_in_version_2() {
+        for code in 0..128 {
+            let fields = Category::from_code(code).shape(Version::V2).fields;
+            assert!(fields.is_sorted(), "{}", code as u8 as char);
+        }
+    }
+
+    #[test]
+    fn only_three_categories_of_version_1_have_an_open_order() {
+        for code in 0..128u32 {
+            let shape = Category::from_code(code).shape(Version::V1);
+            let ascends = shape.fields.is_sorted_by_key(|field| field.slot(Version::V1));
+            assert_eq!(ascends, shape.order == Order::Certain, "{}", code as u8 as char);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A message being put together, to be encoded.
+
+use crate::record::{Record, lane, lane_of, span};
+use crate::{Chars, EncodeError, EncodeErrorKind, Entry, Field, Message, TEXT_CHARS_MAX, Version};
+
+/// A message being put together. Values stay until they are set anew, so the next message of the same
+/// option needs only what changed.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    version: Version,
+    record: Record,
+    entries: Vec<Entry>,
+    text: Vec<u8>,
+}
+
+impl Draft {
+    /// An empty draft.
+    pub fn new(version: Version) -> Self {
+        Self { version, record: Record::default(), entries: Vec::new(), text: Vec::new() }
+    }
+
+    /// Forgets all values.
+    pub fn clear(&mut self) {
+        self.record.reset();
+        self.entries.clear();
+        self.text.clear();
+    }
+
+    /// Takes over all values of `message`.
+    pub fn copy_from(&mut self, message: &Message<'_>) {
+        self.version = message.version;
+        self.record = message.record.clone();
+        self.entries.clear();
+        self.entries.extend_from_slice(message.entries);
+        self.text.clear();
+        if let Some(text) = message.text() {
+            self.text.extend(text.bytes());
+            let field = self.text_field();
+            self.record.wide[lane_of(field)] = span(0, self.text.len());
+        }
+    }
+
+    fn text_field(&self) -> Field {
+        match self.record.category() {
+            crate::Category::Default => Field::DefaultMessage,
+            _ => Field::Text,
+        }
+    }
+
+    /// Sets a character or number field. Fields of other kinds are left alone.
+    pub fn set_number(&mut self, field: Field, value: u32) {
+        if lane_of(field) == lane::SCRATCH {
+            self.record.numbers[field as usize] = value;
+            self.record.defined |= field.bit();
+        }
+    }
+
+    /// Sets the sequence number.
+    pub fn set_seq_num(&mut self, seq_num: u64) {
+        self.record.wide[lane::SEQ_NUM] = seq_num;
+        self.record.defined |= Field::SeqNum.bit();
+    }
+
+    /// Sets the security symbol.
+    pub fn set_symbol(&mut self, symbol: Chars) {
+        self.record.wide[lane::SYMBOL] = symbol.0;
+        self.record.defined |= Field::Symbol.bit();
+    }
+
+    /// Sets the text: `field` is [`Field::Text`] or [`Field::DefaultMessage`]; others are left alone.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeErrorKind::NotAscii`] or [`EncodeErrorKind::FieldTooLong`].
+    pub fn set_text(&mut self, field: Field, text: &str) -> Result<(), EncodeError> {
+        if !text.is_ascii() {
+            return Err(EncodeError::new(EncodeErrorKind::NotAscii, Some(field)));
+        }
+        if text.len() > TEXT_CHARS_MAX {
+            return Err(EncodeError::new(EncodeErrorKind::FieldTooLong, Some(field)));
+        }
+        if matches!(field, Field::Text | Field::DefaultMessage) {
+            self.text.clear();
+            self.text.extend_from_slice(text.as_bytes());
+            self.record.wide[lane_of(field)] = span(0, self.text.len());
+            self.record.defined |= field.bit();
+        }
+        Ok(())
+    }
+
+    /// Sets the entries of an underlying value, but not their count.
+    pub fn set_entries(&mut self, entries: &[Entry]) {
+        self.entries.clear();
+        self.entries.extend_from_slice(entries);
+    }
+
+    /// The message as a view that an encoder takes.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeErrorKind::MissingValue`] if a number that the category needs was not set.
+    pub fn message(&mut self) -> Result<Message<'_>, EncodeError> {
+        let fields = self.record.message_bits(self.version);
+        let strings = Field::Symbol.bit() | Field::Text.bit() | Field::DefaultMessage.bit();
+        let missing = fields & !self.record.defined & !strings & !crate::record::GROUP_BITS;
+        if let Some(field) = crate::field::fields_of(missing).next() {
+            return Err(EncodeError::new(EncodeErrorKind::MissingValue, Some(field)));
+        }
+        self.record.fields = fields;
+        self.record.changed = fields;
+        Ok(Message {
+            record: &self.record,
+            entries: &self.entries,
+            text: &self.text,
+            version: self.version,
+            index: 0,
+            offset: 0,
+        })
+    }
+}

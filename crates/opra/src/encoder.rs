@@ -1,0 +1,471 @@
+//! The encoder: the same bytes as OPRA's own, in both versions.
+//!
+//! A field is left out exactly when the dictionary has its value (for the sequence number: the one
+//! before it). Integers take their shortest form, presence maps end with the last byte that has a bit.
+
+use std::fmt;
+
+use crate::category::{BEST_BID, BEST_OFFER};
+use crate::field::{Kind, fields_of};
+use crate::packet::{ETX, HEADER_BYTES_V2, LENGTH_TO_END, PACKET_BYTES_MAX, SOH, VERSION_2};
+use crate::record::{CHARS_MASK, GROUP_BITS, LANE, Record, lane, lane_of, span, span_parts};
+use crate::writer::{Writer, integer_len, spread};
+use crate::{
+    Category, Chars, Entry, Field, GROUP_ENTRIES_MAX, Group, Message, TEXT_CHARS_MAX, Version,
+    WireText, group_of,
+};
+
+/// Why a message or packet was not encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodeErrorKind {
+    /// A string became empty after it had characters in the same packet, which the wire cannot say.
+    /// Start a new packet.
+    EmptyString,
+    /// A value does not fit its field.
+    FieldTooLong,
+    /// The count of a group is not the number of its entries, or above [`GROUP_ENTRIES_MAX`].
+    GroupCount,
+    /// A message cannot follow one of 255 bytes or more. Start a new packet.
+    LastMessage,
+    /// A field that the category needs has no value.
+    MissingValue,
+    /// A text holds characters beyond seven bits.
+    NotAscii,
+    /// The packet would be too long, or its messages too many for three digits. Start a new packet.
+    PacketFull,
+    /// The message is of the other version.
+    Version,
+}
+
+/// Why a message or packet was not encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncodeError {
+    /// What was wrong.
+    pub kind: EncodeErrorKind,
+    /// The field it was found in, where there is one.
+    pub field: Option<Field>,
+}
+
+impl EncodeError {
+    pub(crate) fn new(kind: EncodeErrorKind, field: Option<Field>) -> Self {
+        Self { kind, field }
+    }
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            EncodeErrorKind::EmptyString => "an empty string cannot follow another in a packet",
+            EncodeErrorKind::FieldTooLong => "value too long for its field",
+            EncodeErrorKind::GroupCount => "group count does not fit the entries",
+            EncodeErrorKind::LastMessage => "no message can follow one of 255 bytes or more",
+            EncodeErrorKind::MissingValue => "value not set",
+            EncodeErrorKind::NotAscii => "text is not ASCII",
+            EncodeErrorKind::PacketFull => "packet full",
+            EncodeErrorKind::Version => "message of another version",
+        })?;
+        match self.field {
+            Some(field) => write!(f, ": field {}", field.name()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+/// The largest number of messages that the header of version 2.0 can say.
+const MESSAGES_MAX: u32 = 999;
+/// The largest sequence number that the header of version 2.0 can say.
+const HEADER_SEQ_NUM_MAX: u64 = 9_999_999_999;
+/// Room for any one message: fields, text and the largest group.
+const MESSAGE_BYTES_MAX: usize = 4096;
+
+/// Encodes messages into packets.
+#[derive(Debug)]
+pub struct Encoder {
+    version: Version,
+    buffer: Vec<u8>,
+    len: usize,
+    /// What the decoder's dictionary will be; texts are ranges of `buffer`.
+    record: Record,
+    header_seq_num: u64,
+    messages: u32,
+    /// The last message says no length of its own.
+    is_closed: bool,
+}
+
+impl Encoder {
+    /// An encoder for one version. Call [`Encoder::begin`] before the first message.
+    pub fn new(version: Version) -> Self {
+        let mut encoder = Self {
+            version,
+            buffer: vec![0; PACKET_BYTES_MAX + MESSAGE_BYTES_MAX],
+            len: 0,
+            record: Record::default(),
+            header_seq_num: 0,
+            messages: 0,
+            is_closed: false,
+        };
+        encoder.begin(0);
+        encoder
+    }
+
+    /// Begins a packet. `seq_num` goes into the header: the number of the first message.
+    pub fn begin(&mut self, seq_num: u64) {
+        self.record.reset();
+        self.header_seq_num = seq_num;
+        self.messages = 0;
+        self.is_closed = false;
+        self.len = match self.version {
+            Version::V1 => 1,
+            Version::V2 => HEADER_BYTES_V2,
+        };
+    }
+
+    /// The number of bytes the packet would have now.
+    pub fn len_bytes(&self) -> usize {
+        self.len + 1
+    }
+
+    /// The number of messages in the packet.
+    pub fn messages(&self) -> u32 {
+        self.messages
+    }
+
+    /// Ends the packet and returns its bytes, which stay until the next [`Encoder::begin`].
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeErrorKind::FieldTooLong`] if the header's sequence number has more than ten digits.
+    pub fn finish(&mut self) -> Result<&[u8], EncodeError> {
+        self.buffer[0] = SOH;
+        if self.version == Version::V2 {
+            if self.header_seq_num > HEADER_SEQ_NUM_MAX {
+                return Err(EncodeError::new(EncodeErrorKind::FieldTooLong, Some(Field::SeqNum)));
+            }
+            self.buffer[1] = VERSION_2;
+            print_digits(&mut self.buffer[2..12], self.header_seq_num);
+            print_digits(&mut self.buffer[12..15], self.messages.into());
+        }
+        self.buffer[self.len] = ETX;
+        Ok(&self.buffer[..=self.len])
+    }
+
+    /// Adds a message. On an error the packet is as before.
+    ///
+    /// # Errors
+    ///
+    /// See [`EncodeErrorKind`].
+    pub fn push(&mut self, message: &Message<'_>) -> Result<(), EncodeError> {
+        let fail = |kind| Err(EncodeError::new(kind, None));
+        if message.version() != self.version {
+            return fail(EncodeErrorKind::Version);
+        }
+        if self.is_closed {
+            return fail(EncodeErrorKind::LastMessage);
+        }
+        if self.messages == MESSAGES_MAX && self.version == Version::V2 {
+            return fail(EncodeErrorKind::PacketFull);
+        }
+        let differing = differing(&self.record.numbers, &message.record.numbers);
+        let sent = self.sent(message, differing)?;
+        // A message that might not fit must leave the dictionary as it was.
+        let is_near_end = self.len + MESSAGE_BYTES_MAX > PACKET_BYTES_MAX;
+        let before = is_near_end.then(|| self.record.clone());
+        let end = match self.version {
+            Version::V2 if sent & !FLAT_BITS == 0 => {
+                let end = self.write_flat(message, sent);
+                self.store_flat(message, sent, differing);
+                end
+            }
+            _ => self.write_any(message, sent),
+        };
+        let len = end - self.len - 1;
+        if end + 1 > PACKET_BYTES_MAX {
+            self.record = before.unwrap_or_default();
+            return fail(EncodeErrorKind::PacketFull);
+        }
+        self.is_closed = len >= usize::from(LENGTH_TO_END);
+        self.buffer[self.len] = u8::try_from(len).unwrap_or(LENGTH_TO_END);
+        self.len = end;
+        self.messages += 1;
+        Ok(())
+    }
+
+    /// Writes a message whose fields to send are integers and a symbol, in version 2.0, and returns its end.
+    fn write_flat(&mut self, message: &Message<'_>, sent: u64) -> usize {
+        let mut writer = Writer { buffer: &mut self.buffer, offset: self.len + 1 };
+        writer.presence_map(sent);
+        let mut left = sent;
+        while left != 0 {
+            let slot = (left.trailing_zeros() & 63) as usize;
+            left &= left - 1;
+            let lane = usize::from(LANE[slot] & 15);
+            let number = message.record.numbers[slot];
+            let wide = message.record.wide[lane];
+            let is_wide = u64::from(lane != lane::SCRATCH).wrapping_neg();
+            let word = wide & is_wide | u64::from(number) & !is_wide;
+            let (value, chars) = (word & CHARS_MASK, (word >> 56) as usize);
+            // Only strings say their length. A choice by mask, because it is hard to predict.
+            let is_number = usize::from(chars == 0).wrapping_neg();
+            writer.item(spread(value), (integer_len(value) & is_number | chars) & 15);
+        }
+        writer.offset
+    }
+
+    /// Puts into the dictionary what the decoder's will have after a message of [`Encoder::write_flat`].
+    fn store_flat(&mut self, message: &Message<'_>, sent: u64, differing: u64) {
+        let fields = message.fields();
+        if differing & self.record.defined & !fields == 0 {
+            // No other value is lost, and whole rows are read again sooner than single numbers would be.
+            self.record.numbers = message.record.numbers;
+        } else {
+            for field in fields_of(sent) {
+                self.record.numbers[field as usize] = message.record.number(field);
+            }
+        }
+        if fields & Field::Symbol.bit() != 0 {
+            self.record.wide[lane::SYMBOL] = message.record.wide[lane::SYMBOL];
+        }
+        if fields & Field::SeqNum.bit() != 0 {
+            self.record.wide[lane::SEQ_NUM] = message.record.seq_num();
+        }
+        self.record.defined |= sent;
+    }
+
+    /// Writes a message of any shape and returns its end.
+    fn write_any(&mut self, message: &Message<'_>, sent: u64) -> usize {
+        let mut writer = Writer { buffer: &mut self.buffer, offset: self.len + 1 };
+        writer.presence_map(slots(sent, self.version));
+        write_fields(message, sent, &mut writer);
+        let end = writer.offset;
+        self.store(message, sent, end);
+        end
+    }
+
+    /// The fields to send, after a look at whether they can be.
+    fn sent(&self, message: &Message<'_>, differing: u64) -> Result<u64, EncodeError> {
+        let fields = message.fields();
+        let mut sent = fields & (differing | !self.record.defined);
+        sent &= !(WIDE_BITS | GROUP_BITS);
+        if fields & Field::SeqNum.bit() != 0 {
+            sent |= self.seq_num_bit(message.record.seq_num())?;
+        }
+        if fields & Field::Symbol.bit() != 0 {
+            let symbol = message.record.chars(Field::Symbol);
+            sent |= chars_bit(Field::Symbol, symbol, self.record.chars(Field::Symbol))?;
+        }
+        match message.category() {
+            Category::Administrative | Category::Control => {
+                sent |= self.text_bit(Field::Text, message)?;
+            }
+            Category::Default => sent |= self.text_bit(Field::DefaultMessage, message)?,
+            Category::Underlying => sent |= self.group_bits(message)?,
+            _ => {}
+        }
+        Ok(sent)
+    }
+
+    fn seq_num_bit(&self, seq_num: u64) -> Result<u64, EncodeError> {
+        let seq_num_max = match self.version {
+            Version::V1 => u64::from(u32::MAX),
+            Version::V2 => (1 << 35) - 1,
+        };
+        if seq_num > seq_num_max {
+            return Err(EncodeError::new(EncodeErrorKind::FieldTooLong, Some(Field::SeqNum)));
+        }
+        let next = self.record.seq_num().wrapping_add(1);
+        let counted = self.record.defined & Field::SeqNum.bit() != 0 && seq_num == next;
+        Ok(if counted { 0 } else { Field::SeqNum.bit() })
+    }
+
+    fn text_bit(&self, field: Field, message: &Message<'_>) -> Result<u64, EncodeError> {
+        let text = message.text().unwrap_or_default();
+        let (start, len) = span_parts(self.record.wide[lane_of(field)]);
+        let previous = WireText::new(&self.buffer[start..start + len]);
+        if text.len() > TEXT_CHARS_MAX {
+            return Err(EncodeError::new(EncodeErrorKind::FieldTooLong, Some(field)));
+        }
+        match text == previous {
+            true => Ok(0),
+            false if text.is_empty() => {
+                Err(EncodeError::new(EncodeErrorKind::EmptyString, Some(field)))
+            }
+            false => Ok(field.bit()),
+        }
+    }
+
+    /// A field of a group is left out if every entry has the dictionary's value.
+    fn group_bits(&self, message: &Message<'_>) -> Result<u64, EncodeError> {
+        let message_type = message.record.number(Field::MessageType);
+        let Some(group) = group_of(message_type) else { return Ok(0) };
+        let count = message.record.number(group.count);
+        let entries = message.entries();
+        if usize::try_from(count) != Ok(entries.len()) || count > GROUP_ENTRIES_MAX {
+            return Err(EncodeError::new(EncodeErrorKind::GroupCount, Some(group.count)));
+        }
+        let mut sent = 0;
+        for field in group.fields {
+            let undefined = self.record.defined & field.bit() == 0;
+            for entry in entries {
+                sent |= match member(entry, *field) {
+                    Member::Number(value) if undefined || value != self.record.number(*field) => {
+                        field.bit()
+                    }
+                    Member::Number(_) => 0,
+                    Member::Chars(chars) => chars_bit(*field, chars, self.record.chars(*field))?,
+                };
+            }
+            let mut members = entries.iter().map(|entry| member(entry, *field));
+            let has_empty =
+                members.any(|member| matches!(member, Member::Chars(c) if c.is_empty()));
+            if sent & field.bit() != 0 && has_empty {
+                return Err(EncodeError::new(EncodeErrorKind::EmptyString, Some(*field)));
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Puts into the dictionary what the decoder's will have.
+    fn store(&mut self, message: &Message<'_>, sent: u64, end: usize) {
+        self.record.defined |= sent;
+        let entry_fields = sent & GROUP_BITS;
+        for field in fields_of(sent & !WIDE_BITS & !GROUP_BITS) {
+            self.record.numbers[field as usize] = message.record.number(field);
+        }
+        let fields = message.fields();
+        if fields & Field::SeqNum.bit() != 0 {
+            self.record.wide[lane::SEQ_NUM] = message.record.seq_num();
+        }
+        if sent & Field::Symbol.bit() != 0 {
+            self.record.wide[lane::SYMBOL] = message.record.chars(Field::Symbol).0;
+        }
+        for field in fields_of(sent & TEXT_BITS) {
+            let len = message.text().unwrap_or_default().len();
+            self.record.wide[lane_of(field)] = span(end - len, len);
+        }
+        if let (true, Some(entry)) = (entry_fields != 0, message.entries().last()) {
+            for field in fields_of(entry_fields) {
+                match member(entry, field) {
+                    Member::Number(value) => self.record.numbers[field as usize] = value,
+                    Member::Chars(chars) => self.record.wide[lane_of(field)] = chars.0,
+                }
+            }
+        }
+    }
+}
+
+const TEXT_BITS: u64 = Field::Text.bit() | Field::DefaultMessage.bit();
+/// Fields outside groups that do not lie in the 32-bit lanes.
+const WIDE_BITS: u64 = TEXT_BITS | Field::SeqNum.bit() | Field::Symbol.bit();
+
+/// Fields whose value is one word.
+const FLAT_BITS: u64 = !(TEXT_BITS | GROUP_BITS);
+
+/// The lanes in which two rows of values differ, as a mask. Slots from 48 on hold no numbers.
+#[inline]
+fn differing(left: &[u32; 64], right: &[u32; 64]) -> u64 {
+    let mut flags = [0u8; 48];
+    for (flag, (left, right)) in flags.iter_mut().zip(left.iter().zip(right)) {
+        *flag = u8::from(left != right);
+    }
+    let (words, _) = flags.as_chunks::<8>();
+    words.iter().rev().fold(0, |mask, word| {
+        // The product gathers the lowest bits of eight bytes in its top byte.
+        mask << 8 | u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
+}
+
+fn chars_bit(field: Field, chars: Chars, previous: Chars) -> Result<u64, EncodeError> {
+    if chars == previous {
+        return Ok(0);
+    }
+    let kind = match chars.len() {
+        0 => EncodeErrorKind::EmptyString,
+        len if len > field.bytes_max() => EncodeErrorKind::FieldTooLong,
+        _ => return Ok(field.bit()),
+    };
+    Err(EncodeError::new(kind, Some(field)))
+}
+
+/// The presence map of some fields: slot n is bit n.
+fn slots(sent: u64, version: Version) -> u64 {
+    match version {
+        Version::V2 => sent,
+        Version::V1 => fields_of(sent).fold(0, |slots, field| slots | 1 << field.slot(version)),
+    }
+}
+
+fn write_fields(message: &Message<'_>, sent: u64, writer: &mut Writer<'_>) {
+    let category = message.category();
+    match message.version() {
+        Version::V2 => {
+            for field in fields_of(sent & !GROUP_BITS) {
+                write_field(message, field, writer);
+            }
+        }
+        Version::V1 => {
+            let group = match category {
+                Category::Underlying => group_of(message.record.number(Field::MessageType)),
+                _ => None,
+            };
+            let count = group.as_ref().map(|group| &group.count);
+            let appendage = BEST_BID.iter().chain(&BEST_OFFER).chain(count);
+            for field in category.shape(Version::V1).fields.iter().chain(appendage) {
+                if sent & field.bit() != 0 {
+                    write_field(message, *field, writer);
+                }
+            }
+        }
+    }
+    if category == Category::Underlying {
+        let group = group_of(message.record.number(Field::MessageType));
+        group.into_iter().for_each(|group| write_group(message, group, sent, writer));
+    }
+}
+
+#[inline]
+fn write_field(message: &Message<'_>, field: Field, writer: &mut Writer<'_>) {
+    match field.kind(Version::V2) {
+        Kind::Character | Kind::Number(_) => writer.integer(message.record.number(field).into()),
+        Kind::SeqNum(_) => writer.integer(message.record.seq_num()),
+        Kind::Chars(_) => writer.chars(message.record.chars(field)),
+        Kind::Text => writer.text(message.text().unwrap_or_default()),
+    }
+}
+
+fn write_group(message: &Message<'_>, group: Group, sent: u64, writer: &mut Writer<'_>) {
+    for entry in message.entries() {
+        for field in group.fields.iter().filter(|field| sent & field.bit() != 0) {
+            match member(entry, *field) {
+                Member::Number(value) => writer.integer(value.into()),
+                Member::Chars(chars) => writer.chars(chars),
+            }
+        }
+    }
+}
+
+/// A value of a group entry.
+enum Member {
+    Number(u32),
+    Chars(Chars),
+}
+
+fn member(entry: &Entry, field: Field) -> Member {
+    match field {
+        Field::IndexValue => Member::Chars(entry.value),
+        Field::BidIndexValue => Member::Chars(entry.bid),
+        Field::OfferIndexValue => Member::Chars(entry.offer),
+        Field::DecimalPlacement => Member::Number(entry.decimal_placement),
+        Field::SpotValue => Member::Number(entry.spot),
+        _ => Member::Chars(entry.symbol),
+    }
+}
+
+fn print_digits(out: &mut [u8], mut value: u64) {
+    for digit in out.iter_mut().rev() {
+        *digit = b'0' + (value % 10) as u8;
+        value /= 10;
+    }
+}

@@ -1,0 +1,123 @@
+//! Why a packet was not decoded.
+
+use std::fmt;
+
+use crate::Field;
+
+/// What was wrong with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// The packet does not begin with 0x01.
+    StartByte,
+    /// The lengths do not lead to a closing 0x03.
+    EndByte,
+    /// The packet is longer than [`crate::PACKET_BYTES_MAX`].
+    PacketTooLong,
+    /// A header, message or field goes on past its end.
+    EndOfInput,
+    /// A presence map, integer or string is longer than its limit.
+    FieldTooLong,
+    /// A field is neither in the message nor in the dictionary.
+    MissingValue,
+    /// The BBO indicator of a quote is not known, so neither is what follows.
+    BboIndicator,
+    /// A group has more entries than [`crate::GROUP_ENTRIES_MAX`].
+    GroupCount,
+    /// The presence map has bits that the category does not use.
+    PresenceMapBits,
+    /// The message has bytes after its last field.
+    LeftoverBytes,
+}
+
+/// Why a packet was not decoded, and where. The rest of the packet cannot be decoded either, because its
+/// dictionary is in doubt; the next packet starts afresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Error {
+    /// What was wrong.
+    pub kind: ErrorKind,
+    /// The field that was being decoded, where one was.
+    pub field: Option<Field>,
+    /// Index of the message in the packet; the number of messages for an error after the last.
+    pub message: u16,
+    /// Offset in the packet where the failing item begins.
+    pub offset: u32,
+}
+
+const _: () = assert!(size_of::<Error>() <= 16, "errors travel by value on the hot path");
+
+impl Error {
+    pub(crate) fn new(
+        kind: ErrorKind,
+        field: Option<Field>,
+        message: usize,
+        offset: usize,
+    ) -> Self {
+        let message = u16::try_from(message).unwrap_or(u16::MAX);
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+        Self { kind, field, message, offset }
+    }
+
+    /// The field's presence-map slot in version 2.0.
+    pub fn slot(&self) -> Option<u8> {
+        self.field.map(|field| field as u8)
+    }
+
+    /// The verdict in a few fixed words without a place, as conformance cases state it.
+    pub fn verdict(&self) -> Verdict {
+        Verdict { kind: self.kind, field: self.field }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "message {} at offset {}: {}", self.message, self.offset, self.verdict())?;
+        match (self.kind, self.field) {
+            (ErrorKind::MissingValue, _) | (_, None) => Ok(()),
+            (_, Some(field)) => write!(f, " in field {}", field.name()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// An error without its place; prints as the fixed words of conformance cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    kind: ErrorKind,
+    field: Option<Field>,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            ErrorKind::StartByte => "no start byte",
+            ErrorKind::EndByte => "no end byte",
+            ErrorKind::PacketTooLong => "packet too long",
+            ErrorKind::EndOfInput => "end of input",
+            ErrorKind::FieldTooLong => "field too long",
+            ErrorKind::MissingValue => {
+                return write!(f, "missing value {}", self.field.map_or("?", Field::name));
+            }
+            ErrorKind::BboIndicator => "unknown BBO indicator",
+            ErrorKind::GroupCount => "too many group entries",
+            ErrorKind::PresenceMapBits => "presence bits outside the category",
+            ErrorKind::LeftoverBytes => "bytes left over",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_place_and_field() {
+        let error = Error::new(ErrorKind::FieldTooLong, Some(Field::Bid), 2, 40);
+        assert_eq!(error.to_string(), "message 2 at offset 40: field too long in field bid");
+        let error = Error::new(ErrorKind::MissingValue, Some(Field::Category), 0, 16);
+        assert_eq!(error.to_string(), "message 0 at offset 16: missing value cat");
+        assert_eq!(error.verdict().to_string(), "missing value cat");
+    }
+}

@@ -1,0 +1,322 @@
+//! Traces with the distributions of real lines: message and packet sizes, presence maps, integers.
+//!
+//! The mix is that of the 2009 study of OPRA decoders: packets of about 430 bytes with 18 to 19 messages
+//! of 10 to 50 bytes, presence maps of five bytes in nine of ten, and integers of 1, 2, 3 and 4 bytes in
+//! about 63, 21, 13 and 3 of a hundred. The same seed gives the same bytes.
+
+use crate::{Category, Chars, Draft, EncodeError, Encoder, Entry, Field, Version};
+
+/// Bytes of a packet at which it ends with the next message: drawn from this range.
+const PACKET_BYTES: std::ops::Range<u64> = 330..520;
+
+/// Participants that send quotes.
+const PARTICIPANTS: &[u8] = b"ABCIMNQTWXZ";
+/// BBO indicators without an appendage, with a best bid, and with a best offer.
+const BBO_PLAIN: &[u8] = b"AAAABDEFHI ";
+const BBO_BID: &[u8] = b"MNP";
+const BBO_OFFER: &[u8] = b"CCGKO";
+
+/// A seeded source of packets.
+#[derive(Debug)]
+pub struct Generator {
+    random: Random,
+    draft: Draft,
+    encoder: Encoder,
+    seq_num: u64,
+    time_ms: u64,
+}
+
+impl Generator {
+    /// A generator of packets of `version`.
+    pub fn new(version: Version, seed: u64) -> Self {
+        let mut generator = Self {
+            random: Random(seed),
+            draft: Draft::new(version),
+            encoder: Encoder::new(version),
+            seq_num: 1,
+            time_ms: 9 * 3_600_000 + 30 * 60_000,
+        };
+        generator.fill();
+        generator
+    }
+
+    /// The next packet.
+    ///
+    /// # Errors
+    ///
+    /// Those of the encoder, which a trace of up to 2^32 messages does not meet.
+    pub fn packet(&mut self) -> Result<&[u8], EncodeError> {
+        self.encoder.begin(self.seq_num);
+        let bytes_max = self.random.within(PACKET_BYTES) as usize;
+        while self.encoder.len_bytes() < bytes_max && self.encoder.messages() < 900 {
+            let category = self.category();
+            let alone = matches!(category, Category::Administrative | Category::Control);
+            // Administrative and control messages travel in packets of their own.
+            if alone && self.encoder.messages() > 0 {
+                break;
+            }
+            self.step(category)?;
+            self.draft.set_seq_num(self.seq_num);
+            self.encoder.push(&self.draft.message()?)?;
+            if category != Category::Default {
+                self.seq_num += 1;
+            }
+            if alone {
+                break;
+            }
+        }
+        self.encoder.finish()
+    }
+
+    /// Gives every field a first value.
+    fn fill(&mut self) {
+        for field in Field::ALL {
+            self.draft.set_number(field, u32::from(b' '));
+        }
+        let fields = [
+            Field::Participant,
+            Field::Time,
+            Field::Symbol,
+            Field::ExpirationMonth,
+            Field::ExpirationDate,
+            Field::Year,
+            Field::StrikeDenominator,
+            Field::StrikePrice,
+            Field::PremiumDenominator,
+            Field::Bid,
+            Field::BidSize,
+            Field::Offer,
+            Field::OfferSize,
+        ];
+        fields.into_iter().for_each(|field| self.change(field));
+    }
+
+    fn category(&mut self) -> Category {
+        match self.random.within(0..100_000) {
+            0..540 => Category::LastSale,
+            540..640 => Category::OpenInterest,
+            640..670 => Category::EndOfDay,
+            670..673 => Category::Default,
+            673..679 => Category::Administrative,
+            679..690 => Category::Control,
+            690..696 => Category::Underlying,
+            _ => Category::Quote,
+        }
+    }
+
+    /// Changes the draft into the next message.
+    fn step(&mut self, category: Category) -> Result<(), EncodeError> {
+        self.draft.set_number(Field::Category, category.code().into());
+        self.sometimes(24, &[Field::Time]);
+        self.sometimes(3, &[Field::MessageType]);
+        match category {
+            Category::Quote => self.quote(),
+            Category::Underlying => self.underlying(),
+            Category::Administrative | Category::Control => {
+                self.draft.set_text(Field::Text, "EQUITY AND INDEX VOLUME")?;
+            }
+            Category::Default => {
+                self.draft.set_text(Field::DefaultMessage, "X lA0000000015030001000JPM  H2FE")?;
+            }
+            _ => {
+                self.option();
+                self.sometimes(90, &[Field::Volume, Field::Premium, Field::Open, Field::Last]);
+                self.sometimes(90, &[Field::OpenInterest, Field::High, Field::Low]);
+            }
+        }
+        Ok(())
+    }
+
+    fn option(&mut self) {
+        self.sometimes(58, &[Field::Participant]);
+        self.sometimes(80, &[Field::Symbol]);
+        self.sometimes(55, &[Field::ExpirationMonth]);
+        self.sometimes(35, &[Field::ExpirationDate]);
+        self.sometimes(10, &[Field::Year, Field::StrikeDenominator]);
+        self.sometimes(75, &[Field::StrikePrice]);
+    }
+
+    fn quote(&mut self) {
+        self.option();
+        self.sometimes(12, &[Field::PremiumDenominator]);
+        self.sometimes(80, &[Field::Bid, Field::BidSize]);
+        match self.random.within(0..1000) {
+            // A presence map of four bytes: nothing after the offer changes.
+            0..66 => self.change(Field::Offer),
+            // Six bytes: a best offer.
+            66..112 => {
+                self.change_to(Field::Bbo, BBO_OFFER);
+                self.sometimes(90, &[Field::BestOfferParticipant, Field::BestOffer]);
+                self.sometimes(90, &[Field::BestBid, Field::BestOfferSize]);
+                self.change(Field::OfferSize);
+            }
+            draw => {
+                let bbo = if draw < 180 { BBO_BID } else { BBO_PLAIN };
+                self.change_to(Field::Bbo, bbo);
+                if draw < 180 {
+                    self.sometimes(90, &[Field::BestBidParticipant, Field::BestBid]);
+                    self.sometimes(90, &[Field::BestBidSize]);
+                }
+                self.sometimes(80, &[Field::Offer]);
+                self.change(Field::OfferSize);
+            }
+        }
+    }
+
+    fn underlying(&mut self) {
+        let count = self.random.within(1..6) as u32;
+        self.draft.set_number(Field::MessageType, u32::from(b' '));
+        self.draft.set_number(Field::IndexCount, count);
+        let entries: Vec<_> = (0..count)
+            .map(|_| Entry {
+                symbol: Chars::new(&self.letters::<3>()).unwrap_or_default(),
+                value: Chars::new(b"00576.25").unwrap_or_default(),
+                ..Entry::default()
+            })
+            .collect();
+        self.draft.set_entries(&entries);
+    }
+
+    fn sometimes(&mut self, percent: u64, fields: &[Field]) {
+        for field in fields {
+            if self.random.within(0..100) < percent {
+                self.change(*field);
+            }
+        }
+    }
+
+    fn change_to(&mut self, field: Field, codes: &[u8]) {
+        let code = codes[self.random.within(0..codes.len() as u64) as usize];
+        self.draft.set_number(field, code.into());
+    }
+
+    fn letters<const N: usize>(&mut self) -> [u8; N] {
+        std::array::from_fn(|_| b'A' + self.random.within(0..26) as u8)
+    }
+
+    /// Gives a field a new value of the size that such fields have.
+    fn change(&mut self, field: Field) {
+        let range = match field {
+            Field::Symbol => {
+                let mut symbol = *b"     ";
+                let len = self.random.within(1..5) as usize;
+                symbol[..len].copy_from_slice(&self.letters::<5>()[..len]);
+                return self.draft.set_symbol(Chars::new(&symbol).unwrap_or_default());
+            }
+            Field::Participant | Field::BestBidParticipant | Field::BestOfferParticipant => {
+                return self.change_to(field, PARTICIPANTS);
+            }
+            Field::MessageType => return self.change_to(field, b" ABCFIRTXY"),
+            Field::ExpirationMonth => return self.change_to(field, b"ABCDEFGHIJKLMNOPQRSTUVWX"),
+            Field::StrikeDenominator | Field::PremiumDenominator => {
+                return self.change_to(field, b"AABCD");
+            }
+            Field::Time => {
+                self.time_ms += self.random.within(1..4);
+                return self.draft.set_number(field, clock(self.time_ms));
+            }
+            Field::ExpirationDate => 1..32,
+            Field::Year => 9..13,
+            Field::BidSize | Field::OfferSize | Field::BestBidSize | Field::BestOfferSize => {
+                if self.random.within(0..100) < 88 { 1..128 } else { 128..9999 }
+            }
+            _ if self.random.within(0..100) < 58 => 128..16_384,
+            _ => 16_384..400_000,
+        };
+        let value = self.random.within(range) as u32;
+        self.draft.set_number(field, value);
+    }
+}
+
+/// The time of day as HHMMSSmmm.
+fn clock(time_ms: u64) -> u32 {
+    let (seconds, ms) = (time_ms / 1000, time_ms % 1000);
+    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
+    (((hours * 100 + minutes) * 100 + seconds % 60) * 1000 + ms) as u32
+}
+
+/// Packets with at least `messages` messages together.
+///
+/// # Errors
+///
+/// Those of [`Generator::packet`].
+pub fn trace(version: Version, seed: u64, messages: u64) -> Result<Vec<Vec<u8>>, EncodeError> {
+    let mut generator = Generator::new(version, seed);
+    let mut packets = Vec::new();
+    let mut count = 0;
+    while count < messages {
+        packets.push(generator.packet()?.to_vec());
+        count += u64::from(generator.encoder.messages());
+    }
+    Ok(packets)
+}
+
+/// The generator of Steele, Lea and Flood (2014), known as SplitMix64.
+#[derive(Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ mixed >> 31
+    }
+
+    /// A number of `range`, which is not empty and far shorter than 2^64.
+    fn within(&mut self, range: std::ops::Range<u64>) -> u64 {
+        range.start + self.next() % (range.end - range.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Decode, reference};
+
+    fn messages_of(packets: &[Vec<u8>]) -> u32 {
+        let mut decoder = reference::Decoder::new();
+        let count = |packet: &Vec<u8>| {
+            let summary = decoder.decode_packet(packet, |_| {}).unwrap();
+            assert_eq!(summary.warnings().count(), 0);
+            summary.messages
+        };
+        packets.iter().map(count).sum()
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_packets_again() {
+        let packets = |seed| trace(Version::V2, seed, 1000).unwrap();
+        assert_eq!(packets(7), packets(7));
+        assert_ne!(packets(7), packets(8));
+        assert!(messages_of(&trace(Version::V1, 7, 1000).unwrap()) >= 1000);
+    }
+
+    #[test]
+    fn sizes_are_near_those_of_real_lines() {
+        let packets = trace(Version::V2, 1, 50_000).unwrap();
+        let messages = f64::from(messages_of(&packets));
+        let bytes: usize = packets.iter().map(Vec::len).sum();
+        let per_packet = bytes as f64 / packets.len() as f64;
+        assert!((400.0..470.0).contains(&per_packet), "{per_packet} bytes a packet");
+        let per_message = (bytes - 16 * packets.len()) as f64 / messages - 1.0;
+        assert!((20.0..24.0).contains(&per_message), "{per_message} bytes a message");
+    }
+
+    #[test]
+    fn presence_maps_have_the_lengths_of_real_lines() {
+        let mut lengths = [0u32; 9];
+        let mut decoder = reference::Decoder::new();
+        for packet in trace(Version::V2, 1, 50_000).unwrap() {
+            let count = |message: crate::Message<'_>| {
+                let pmap = &packet[message.offset() as usize..];
+                lengths[pmap.iter().position(|byte| byte & 0x80 != 0).unwrap() + 1] += 1;
+            };
+            decoder.decode_packet(&packet, count).unwrap();
+        }
+        let share = |len: usize| f64::from(lengths[len]) / f64::from(lengths.iter().sum::<u32>());
+        assert!((0.04..0.10).contains(&share(4)), "{lengths:?}");
+        assert!((0.83..0.93).contains(&share(5)), "{lengths:?}");
+        assert!((0.03..0.08).contains(&share(6)), "{lengths:?}");
+    }
+}

@@ -1,0 +1,312 @@
+//! The decoder whose packets are taken apart by a grammar.
+//!
+//! The grammar says where presence maps and fields begin and end; the actions here say what they mean,
+//! with the same masks as the [`bottom_up`](crate::bottom_up) decoder. It runs in two ways with equal
+//! results: as tables made from the grammar's text when the decoder is made, and as Rust source
+//! generated from it beforehand.
+//!
+//! Messages with a group or a text, and packets of version 1.03, go through the walk of the
+//! [`reference`](mod@crate::reference) decoder. So does a packet that does not fit, which gives the error.
+
+use tickwire_dsparser::{
+    ActionError, ActionId, ActionNames, ActionValue, Host, Machine, Program, ProgramErrors,
+    RunError, rt,
+};
+
+use crate::bottom_up::{base_of, message_fields};
+use crate::field::{INTEGER_BYTES_MAX, PRESENCE_MAP_BYTES_MAX};
+use crate::generated::opra2;
+use crate::packet::{Frame, LENGTH_TO_END, open};
+use crate::record::{LANE, Record, lane};
+use crate::reference;
+use crate::{Decode, Entry, Error, Field, Message, Summary, Version};
+
+/// The grammar of packets of version 2.0.
+pub const GRAMMAR: &str = include_str!("../grammar/opra2.dsp");
+
+const SEQUENCE_NUMBER: ActionId = ActionId(0);
+const MESSAGE_COUNT: ActionId = ActionId(1);
+const MESSAGE_LENGTH: ActionId = ActionId(2);
+const ACTION_PMAP: ActionId = ActionId(3);
+const ACTION_FIELD: ActionId = ActionId(4);
+
+/// The actions a grammar can use, the digest of [`GRAMMAR`] and its statements.
+pub use crate::generated::opra2::{ACTIONS, GRAMMAR_SHA256, STATEMENTS};
+
+/// How the grammar is run.
+#[derive(Debug)]
+enum BackEnd {
+    Generated,
+    Runtime(Box<Machine>),
+}
+
+/// Decodes packets by a grammar.
+#[derive(Debug)]
+pub struct Decoder {
+    back_end: BackEnd,
+    record: Record,
+    entries: Vec<Entry>,
+}
+
+impl Decoder {
+    /// A decoder that runs the source generated from [`GRAMMAR`].
+    pub fn generated() -> Self {
+        Self::with(BackEnd::Generated)
+    }
+
+    /// A decoder that runs the tables of `grammar`, which is [`GRAMMAR`] or one like it.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the grammar.
+    pub fn from_grammar(grammar: &str) -> Result<Self, ProgramErrors> {
+        let program = Program::parse(grammar, &ActionNames::new(ACTIONS))?;
+        Ok(Self::with(BackEnd::Runtime(Box::new(program.machine()))))
+    }
+
+    fn with(back_end: BackEnd) -> Self {
+        Self { back_end, record: Record::default(), entries: Vec::new() }
+    }
+}
+
+impl Decode for Decoder {
+    fn decode_packet(
+        &mut self,
+        packet: &[u8],
+        mut visit: impl FnMut(Message<'_>),
+    ) -> Result<Summary, Error> {
+        let (version, header, _) = open(packet)?;
+        let Self { back_end, record, entries } = self;
+        if version == Version::V1 {
+            return reference::decode(packet, 0, record, entries, visit);
+        }
+        record.reset();
+        let mut actions = Actions {
+            packet,
+            record,
+            entries,
+            visit: &mut visit,
+            summary: Summary { version, header, messages: 0, first_seq_num: None },
+            base: 0,
+            start: 0,
+            end: 0,
+            present: 0,
+            left: 0,
+            is_unusual: false,
+        };
+        let outcome: Result<usize, RunError> = match back_end {
+            BackEnd::Generated => opra2::run(packet, &mut actions),
+            BackEnd::Runtime(machine) => machine.run(packet, &mut actions),
+        };
+        let Actions { record, entries, summary, visit, .. } = actions;
+        match outcome {
+            Ok(end) if end == packet.len() => Ok(summary),
+            _ => reference::decode(packet, summary.messages, record, entries, visit),
+        }
+    }
+}
+
+/// Says that the packet does not fit; the place is found afterwards.
+const REFUSED: ActionError = ActionError(0);
+
+/// The host of the grammar: the record and where the walk is in its message.
+struct Actions<'a, V> {
+    packet: &'a [u8],
+    record: &'a mut Record,
+    entries: &'a mut Vec<Entry>,
+    visit: &'a mut V,
+    summary: Summary,
+    /// The fields of the category of the last message; zero where the actions do not take it.
+    base: u64,
+    start: usize,
+    end: usize,
+    /// The presence map, and the part of it whose fields are still to come.
+    present: u64,
+    left: u64,
+    /// The message is of a category that the reference takes, as a whole at its end.
+    is_unusual: bool,
+}
+
+impl<V: FnMut(Message<'_>)> Actions<'_, V> {
+    /// The actions whose bytes are no stop-bit item.
+    fn plain(
+        &mut self,
+        action: ActionId,
+        bytes: &[u8],
+        offset: usize,
+    ) -> Result<ActionValue, ActionError> {
+        match (action, bytes) {
+            (MESSAGE_LENGTH, [byte]) => self.length(*byte, offset),
+            // The header was looked at before the run.
+            (SEQUENCE_NUMBER | MESSAGE_COUNT, _) => Ok(ActionValue::default()),
+            _ => Err(REFUSED),
+        }
+    }
+
+    fn length(&mut self, byte: u8, offset: usize) -> Result<ActionValue, ActionError> {
+        self.start = offset + 1;
+        let last = self.packet.len() - 1;
+        self.end = match byte {
+            LENGTH_TO_END => last,
+            len => self.start + usize::from(len),
+        };
+        if self.end > last || self.end <= self.start {
+            return Err(REFUSED);
+        }
+        Ok(ActionValue((self.end - self.start) as u64))
+    }
+
+    #[inline]
+    fn presence_map(&mut self, integer: u64, len: usize) -> Result<(), ActionError> {
+        if len == 0 || len > PRESENCE_MAP_BYTES_MAX {
+            return Err(REFUSED);
+        }
+        self.present = (integer << (64 - 7 * len)).reverse_bits();
+        self.left = self.present;
+        self.is_unusual = self.base == 0 && self.present & Field::Category.bit() == 0;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn field(&mut self, integer: u64, len: usize) -> Result<(), ActionError> {
+        if self.is_unusual {
+            return Ok(());
+        }
+        if self.left == 0 || len > INTEGER_BYTES_MAX {
+            return Err(REFUSED);
+        }
+        let slot = (self.left.trailing_zeros() & 63) as usize;
+        self.left &= self.left - 1;
+        if slot == Field::Category as usize {
+            self.base = base_of(integer as u32);
+            self.is_unusual = self.base == 0;
+            if self.is_unusual {
+                return Ok(());
+            }
+        }
+        self.record.numbers[slot] = integer as u32;
+        let chars = integer | (len as u64) << 56;
+        let lane = usize::from(LANE[slot] & 15);
+        self.record.wide[lane] = if lane == lane::SEQ_NUM { integer } else { chars };
+        Ok(())
+    }
+
+    /// Ends the message if `offset` is its end.
+    #[inline(always)]
+    fn step(&mut self, offset: usize) -> Result<ActionValue, ActionError> {
+        if offset == self.end {
+            self.finish()?;
+        }
+        Ok(ActionValue::default())
+    }
+
+    #[inline]
+    fn finish(&mut self) -> Result<(), ActionError> {
+        if self.is_unusual {
+            self.finish_unusual()?;
+        } else {
+            self.finish_flat()?;
+        }
+        let message = Message {
+            record: self.record,
+            entries: self.entries,
+            text: self.packet,
+            version: Version::V2,
+            index: self.summary.messages,
+            offset: self.start as u32,
+        };
+        if self.summary.messages == 0 {
+            self.summary.first_seq_num = message.seq_num();
+        }
+        (self.visit)(message);
+        self.summary.messages += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn finish_flat(&mut self) -> Result<(), ActionError> {
+        if self.present & Field::SeqNum.bit() == 0 {
+            let seq_num = &mut self.record.wide[lane::SEQ_NUM];
+            *seq_num = seq_num.wrapping_add(1);
+        }
+        let fields = message_fields(self.base, self.record.numbers[Field::Bbo as usize]);
+        let defined = self.record.defined | self.present;
+        let missing = fields & !defined & !Field::Symbol.bit();
+        if self.left != 0 || (self.present & !fields) | missing != 0 {
+            return Err(REFUSED);
+        }
+        self.record.defined = defined;
+        self.record.fields = fields;
+        self.record.changed = self.present | Field::SeqNum.bit();
+        Ok(())
+    }
+
+    #[cold]
+    fn finish_unusual(&mut self) -> Result<(), ActionError> {
+        let frame =
+            Frame { index: self.summary.messages as usize, start: self.start, end: self.end };
+        reference::decode_message(self.packet, frame, Version::V2, self.record, self.entries)
+            .map_err(|_| REFUSED)?;
+        self.base = base_of(self.record.number(Field::Category));
+        Ok(())
+    }
+}
+
+impl<V: FnMut(Message<'_>)> Host for Actions<'_, V> {
+    #[inline]
+    fn execute(
+        &mut self,
+        action: ActionId,
+        bytes: &[u8],
+        offset: usize,
+    ) -> Result<ActionValue, ActionError> {
+        match action {
+            ACTION_PMAP | ACTION_FIELD => {
+                self.execute_stop_bit(action, bytes, offset, rt::stop_bit_integer(bytes))
+            }
+            _ => self.plain(action, bytes, offset),
+        }
+    }
+
+    #[inline(always)]
+    fn execute_stop_bit(
+        &mut self,
+        action: ActionId,
+        bytes: &[u8],
+        offset: usize,
+        integer: u64,
+    ) -> Result<ActionValue, ActionError> {
+        match action {
+            ACTION_PMAP => self.presence_map(integer, bytes.len())?,
+            ACTION_FIELD => self.field(integer, bytes.len())?,
+            _ => return self.plain(action, bytes, offset),
+        }
+        self.step(offset + bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generated_source_is_of_this_grammar() {
+        let program = Program::parse(GRAMMAR, &ActionNames::new(ACTIONS)).unwrap();
+        assert_eq!(program.sha256(), GRAMMAR_SHA256);
+        assert_eq!(program.statements(), STATEMENTS);
+    }
+
+    #[test]
+    fn actions_stand_at_their_numbers() {
+        assert_eq!(ACTIONS[usize::from(SEQUENCE_NUMBER.0)], "sequence_number");
+        assert_eq!(ACTIONS[usize::from(MESSAGE_COUNT.0)], "message_count");
+        assert_eq!(ACTIONS[usize::from(MESSAGE_LENGTH.0)], "message_length");
+        assert_eq!(ACTIONS[usize::from(ACTION_PMAP.0)], "action_pmap");
+        assert_eq!(ACTIONS[usize::from(ACTION_FIELD.0)], "action_field");
+    }
+
+    #[test]
+    fn a_bad_grammar_is_refused() {
+        assert!(Decoder::from_grammar("MATCH \"[\"").is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! OPRA FAST 2.0 and 1.03: decoders, encoder and a generator of traces.
+//!
+//! A packet is one UDP datagram. It stands alone: the dictionary is empty before it, so packets can be
+//! decoded in any order and on any thread. Within it a message carries only what changed.
+//!
+//! | decoder | what it is |
+//! |---|---|
+//! | [`reference`] | top-down, field by field in wire order: the one to read first |
+//! | [`bottom_up`] | whole messages by masks: portable, and with 512-bit vectors where the CPU has them |
+//! | [`grammar`] | a grammar takes packets apart, actions fill the record: as tables or as generated source |
+//!
+//! All give the same messages and the same errors, through [`Decode`]. A message is a view of the
+//! decoder's record ([`Message`]), and [`Message::typed`] makes a struct by category of it.
+//!
+//! ```
+//! use tickwire_opra::{Decode, Draft, Encoder, Field, Version, bottom_up};
+//!
+//! let mut draft = Draft::new(Version::V2);
+//! for (field, value) in [
+//!     (Field::Category, u32::from(b'C')),
+//!     (Field::MessageType, 32),
+//!     (Field::Participant, u32::from(b'O')),
+//!     (Field::Retransmission, 32),
+//!     (Field::Time, 93_015_123),
+//! ] {
+//!     draft.set_number(field, value);
+//! }
+//! draft.set_seq_num(1);
+//! draft.set_text(Field::Text, "EQUITY VOLUME")?;
+//!
+//! let mut encoder = Encoder::new(Version::V2);
+//! encoder.begin(1);
+//! encoder.push(&draft.message()?)?;
+//! let packet = encoder.finish()?.to_vec();
+//!
+//! let summary = bottom_up::Decoder::new().decode_packet(&packet, |message| {
+//!     assert_eq!(message.seq_num(), Some(1));
+//!     assert_eq!(message.text().unwrap().to_string(), "EQUITY VOLUME");
+//! })?;
+//! assert_eq!(summary.messages, 1);
+//! assert_eq!(summary.warnings().count(), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod ascii;
+pub mod bottom_up;
+mod category;
+mod draft;
+mod encoder;
+mod error;
+mod field;
+pub mod generate;
+mod generated;
+pub mod grammar;
+pub mod json;
+mod packet;
+mod parallel;
+mod record;
+pub mod reference;
+mod typed;
+mod writer;
+
+pub use category::{
+    Appendage, BEST_BID, BEST_OFFER, Category, GROUP_ENTRIES_MAX, Group, Order, Shape,
+    appendage_of, group_of,
+};
+pub use draft::Draft;
+pub use encoder::{EncodeError, EncodeErrorKind, Encoder};
+pub use error::{Error, ErrorKind, Verdict};
+pub use field::{Field, INTEGER_BYTES_MAX, Kind, PRESENCE_MAP_BYTES_MAX, TEXT_CHARS_MAX};
+pub use packet::{Header, PACKET_BYTES_MAX, Summary, Warning};
+pub use parallel::decode_parallel;
+pub use record::{Chars, Entry, Message, WireText};
+pub use typed::{
+    BestBid, BestOffer, EndOfDay, FcoEndOfDay, FcoLastSale, FcoQuote, LastSale, OpenInterest,
+    OptionKey, Preamble, Price, Quote, Typed,
+};
+
+/// A version of the format. A packet says which one it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// 1.03, without a packet header. The wire order of some categories is open: see [`Order`].
+    V1,
+    /// 2.0.
+    V2,
+}
+
+impl Version {
+    /// The version as the specification writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "1.03",
+            Self::V2 => "2.0",
+        }
+    }
+}
+
+/// A decoder of packets.
+pub trait Decode {
+    /// Decodes one packet and shows each message to `visit`, in wire order.
+    ///
+    /// The messages before a failing one have been shown when an error is returned.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] with the place of what was wrong; the rest of the packet is given up.
+    fn decode_packet(
+        &mut self,
+        packet: &[u8],
+        visit: impl FnMut(Message<'_>),
+    ) -> Result<Summary, Error>;
+}

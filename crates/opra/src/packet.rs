@@ -1,0 +1,189 @@
+//! The packet around the messages: start, header, lengths, end; and what may be odd about it.
+
+use crate::error::ErrorKind::{self, *};
+use crate::{Error, Version};
+
+/// First byte of a packet.
+pub(crate) const SOH: u8 = 0x01;
+/// Last byte of a packet.
+pub(crate) const ETX: u8 = 0x03;
+/// Second byte of a packet of version 2.0.
+pub(crate) const VERSION_2: u8 = 0x02;
+/// Bytes before the first message in version 2.0.
+pub(crate) const HEADER_BYTES_V2: usize = 15;
+/// Length byte of a message that goes on to the end of the packet.
+pub(crate) const LENGTH_TO_END: u8 = 0xFF;
+
+/// The longest packet a decoder takes: what a UDP datagram can hold.
+pub const PACKET_BYTES_MAX: usize = 65_535;
+
+/// The header of a packet of version 2.0, as it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Sequence number of the first message: ten decimal digits.
+    pub seq_num_digits: [u8; 10],
+    /// Number of messages: three decimal digits.
+    pub count_digits: [u8; 3],
+}
+
+impl Header {
+    /// The sequence number, or `None` if it is not decimal.
+    pub fn seq_num(&self) -> Option<u64> {
+        decimal(&self.seq_num_digits)
+    }
+
+    /// The number of messages, or `None` if it is not decimal.
+    pub fn count(&self) -> Option<u32> {
+        decimal(&self.count_digits).and_then(|count| u32::try_from(count).ok())
+    }
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0, |value: u64, digit| {
+        digit.is_ascii_digit().then(|| value * 10 + u64::from(digit - b'0'))
+    })
+}
+
+/// Something odd about a packet that leaves no value in doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The header's sequence number is not that of the first message.
+    SeqNum {
+        /// The header's number; `None` if it is not decimal.
+        header: Option<u64>,
+        /// The first message's number.
+        message: u64,
+    },
+    /// The header's count is not the number of messages.
+    Count {
+        /// The header's number; `None` if it is not decimal.
+        header: Option<u32>,
+        /// The number of messages found.
+        messages: u32,
+    },
+}
+
+/// What a decoder says about a packet it has decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The packet's version.
+    pub version: Version,
+    /// The header; version 1.03 has none.
+    pub header: Option<Header>,
+    /// The number of messages decoded.
+    pub messages: u32,
+    /// The sequence number of the first message; `None` without messages, or where it is a default message.
+    pub first_seq_num: Option<u64>,
+}
+
+impl Summary {
+    /// What is odd about the packet: the sequence number first, then the count.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
+        let seq_num = self.header.zip(self.first_seq_num).and_then(|(header, message)| {
+            let header = header.seq_num();
+            (header != Some(message)).then_some(Warning::SeqNum { header, message })
+        });
+        let count = self.header.and_then(|header| {
+            let header = header.count();
+            let messages = self.messages;
+            (header != Some(messages)).then_some(Warning::Count { header, messages })
+        });
+        seq_num.into_iter().chain(count)
+    }
+}
+
+/// Reads what stands before the messages.
+///
+/// Returns version, header and the offset of the first length byte.
+#[inline]
+pub(crate) fn open(packet: &[u8]) -> Result<(Version, Option<Header>, usize), Error> {
+    let fail = |kind: ErrorKind, offset| Err(Error::new(kind, None, 0, offset));
+    if packet.len() > PACKET_BYTES_MAX {
+        return fail(PacketTooLong, PACKET_BYTES_MAX);
+    }
+    match packet {
+        [] | [SOH] => fail(EndOfInput, packet.len()),
+        [SOH, VERSION_2, rest @ ..] => {
+            let Some((seq_num_digits, rest)) = rest.split_first_chunk::<10>() else {
+                return fail(EndOfInput, packet.len());
+            };
+            match rest {
+                // One byte more than the count, because a packet also has an end.
+                [a, b, c, _, ..] => {
+                    let count_digits = [*a, *b, *c];
+                    let header = Header { seq_num_digits: *seq_num_digits, count_digits };
+                    Ok((Version::V2, Some(header), HEADER_BYTES_V2))
+                }
+                _ => fail(EndOfInput, packet.len()),
+            }
+        }
+        [SOH, ..] => Ok((Version::V1, None, 1)),
+        _ => fail(StartByte, 0),
+    }
+}
+
+/// One message's place in its packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Index of the message in the packet.
+    pub index: usize,
+    /// Offset of the first byte of its presence map.
+    pub start: usize,
+    /// Offset after its last byte.
+    pub end: usize,
+}
+
+/// Finds the message whose length byte is at `offset`, or `None` at the end of the packet.
+#[inline]
+pub(crate) fn frame(packet: &[u8], offset: usize, index: usize) -> Result<Option<Frame>, Error> {
+    let last = packet.len() - 1;
+    if offset >= last {
+        return match packet.get(last) {
+            Some(&ETX) => Ok(None),
+            _ => Err(Error::new(EndByte, None, index, last)),
+        };
+    }
+    let start = offset + 1;
+    let end = match packet[offset] {
+        LENGTH_TO_END => last,
+        len => start + usize::from(len),
+    };
+    if end > last {
+        return Err(Error::new(EndOfInput, None, index, last));
+    }
+    Ok(Some(Frame { index, start, end }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(seq_num: &[u8; 10], count: &[u8; 3], messages: u32, first: Option<u64>) -> Summary {
+        let header = Header { seq_num_digits: *seq_num, count_digits: *count };
+        Summary { version: Version::V2, header: Some(header), messages, first_seq_num: first }
+    }
+
+    #[test]
+    fn a_header_that_agrees_with_the_messages_gives_no_warning() {
+        assert_eq!(summary(b"0000000007", b"002", 2, Some(7)).warnings().count(), 0);
+        assert_eq!(summary(b"0000000015", b"001", 1, None).warnings().count(), 0);
+    }
+
+    #[test]
+    fn mismatches_are_warnings_with_both_numbers() {
+        let warnings: Vec<_> = summary(b"0000006115", b"0x1", 1, Some(61)).warnings().collect();
+        let seq_num = Warning::SeqNum { header: Some(6115), message: 61 };
+        assert_eq!(warnings, [seq_num, Warning::Count { header: None, messages: 1 }]);
+    }
+
+    #[test]
+    fn a_packet_that_ends_inside_its_header_is_refused() {
+        let whole = b"\x01\x020000000001000\x03";
+        for len in 0..whole.len() {
+            assert_eq!(open(&whole[..len]).map(drop).unwrap_err().kind, EndOfInput, "{len}");
+        }
+        assert_eq!(open(whole).unwrap().2, HEADER_BYTES_V2);
+        assert_eq!(open(b"\x02\x02").unwrap_err().kind, StartByte);
+    }
+}

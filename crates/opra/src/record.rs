@@ -1,0 +1,384 @@
+//! The flat record that decoders fill in place, and the view of a message it gives.
+
+use std::fmt;
+
+use crate::category::field_bits;
+use crate::field::Kind;
+use crate::{Category, Field, Version};
+
+/// Lanes of [`Record::wide`]: values that need more than 32 bits.
+pub(crate) mod lane {
+    /// Takes what has no lane of its own, so that storing needs no branch.
+    pub const SCRATCH: usize = 0;
+    pub const SEQ_NUM: usize = 1;
+    pub const SYMBOL: usize = 2;
+    pub const INDEX_SYMBOL: usize = 3;
+    pub const INDEX_VALUE: usize = 4;
+    pub const BID_INDEX_VALUE: usize = 5;
+    pub const OFFER_INDEX_VALUE: usize = 6;
+    pub const FCO_SYMBOL: usize = 7;
+    pub const TEXT: usize = 8;
+    pub const DEFAULT_MESSAGE: usize = 9;
+    /// A power of two, so that a masked index needs no check.
+    pub const COUNT: usize = 16;
+}
+
+/// The lane of a field in [`Record::wide`]; `lane::SCRATCH` for 32-bit fields.
+pub(crate) const fn lane_of(field: Field) -> usize {
+    match field {
+        Field::SeqNum => lane::SEQ_NUM,
+        Field::Symbol => lane::SYMBOL,
+        Field::IndexSymbol => lane::INDEX_SYMBOL,
+        Field::IndexValue => lane::INDEX_VALUE,
+        Field::BidIndexValue => lane::BID_INDEX_VALUE,
+        Field::OfferIndexValue => lane::OFFER_INDEX_VALUE,
+        Field::FcoSymbol => lane::FCO_SYMBOL,
+        Field::Text => lane::TEXT,
+        Field::DefaultMessage => lane::DEFAULT_MESSAGE,
+        _ => lane::SCRATCH,
+    }
+}
+
+/// The wide lane of each slot; the scratch lane where the slot has none.
+pub(crate) static LANE: [u8; 64] = {
+    let mut table = [lane::SCRATCH as u8; 64];
+    let mut slot = 0;
+    while slot < Field::ALL.len() {
+        table[slot] = lane_of(Field::ALL[slot]) as u8;
+        slot += 1;
+    }
+    table
+};
+
+/// The characters of [`Chars`] without their number.
+pub(crate) const CHARS_MASK: u64 = (1 << 56) - 1;
+
+/// A string of up to eight 7-bit characters in one word: the characters as on the wire, last one lowest,
+/// and their number in the top byte.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Chars(pub(crate) u64);
+
+impl Chars {
+    /// The largest number of characters.
+    pub const LEN_MAX: usize = 8;
+
+    /// Packs `text`; `None` if it is longer than eight characters or not ASCII.
+    pub fn new(text: &[u8]) -> Option<Self> {
+        if text.len() > Self::LEN_MAX || !text.is_ascii() {
+            return None;
+        }
+        let packed = text.iter().fold(0, |word, byte| word << 7 | u64::from(*byte));
+        Some(Self(packed | (text.len() as u64) << 56))
+    }
+
+    /// The number of characters.
+    pub const fn len(self) -> usize {
+        (self.0 >> 56) as usize
+    }
+
+    /// Whether there are no characters: the string is not in the packet.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The characters in the first [`Chars::len`] bytes, zeros after them.
+    pub fn bytes(self) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        let len = self.len().min(Self::LEN_MAX);
+        for (index, byte) in bytes[..len].iter_mut().enumerate() {
+            *byte = (self.0 >> (7 * (len - 1 - index)) & 0x7F) as u8;
+        }
+        bytes
+    }
+}
+
+impl fmt::Display for Chars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.bytes();
+        f.pad(std::str::from_utf8(&bytes[..self.len().min(Self::LEN_MAX)]).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Chars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string(), f)
+    }
+}
+
+/// A text that lies in the packet, where its last character has a stop bit.
+#[derive(Clone, Copy, Default)]
+pub struct WireText<'a>(&'a [u8]);
+
+impl PartialEq for WireText<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes().eq(other.bytes())
+    }
+}
+
+impl Eq for WireText<'_> {}
+
+impl<'a> WireText<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The number of characters.
+    pub const fn len(self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether the text is empty.
+    pub const fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The characters as 7-bit bytes.
+    pub fn bytes(self) -> impl ExactSizeIterator<Item = u8> + 'a {
+        self.0.iter().map(|byte| byte & 0x7F)
+    }
+}
+
+impl fmt::Display for WireText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bytes().try_for_each(|byte| fmt::Write::write_char(f, char::from(byte)))
+    }
+}
+
+impl fmt::Debug for WireText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string(), f)
+    }
+}
+
+/// One entry of the group of an underlying value. Which members it has depends on the message type;
+/// the others are zero or empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Index symbol, or FCO symbol for spot values.
+    pub symbol: Chars,
+    /// Index value.
+    pub value: Chars,
+    /// Bid index value.
+    pub bid: Chars,
+    /// Offer index value.
+    pub offer: Chars,
+    /// Decimal placement indicator of a spot value.
+    pub decimal_placement: u32,
+    /// Foreign currency spot value.
+    pub spot: u32,
+}
+
+/// The last values of all fields: the dictionary of a packet, and the message decoded last.
+///
+/// 32-bit fields have a lane each, in the order of version 2.0; the others have one of [`lane`].
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Record {
+    pub numbers: [u32; 64],
+    pub wide: [u64; lane::COUNT],
+    /// Fields that have a value in this packet.
+    pub defined: u64,
+    /// Fields of the message decoded last.
+    pub fields: u64,
+    /// Those of them whose value came with that message.
+    pub changed: u64,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self { numbers: [0; 64], wide: [0; lane::COUNT], defined: 0, fields: 0, changed: 0 }
+    }
+}
+
+impl Record {
+    /// Forgets all values, as before every packet.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.wide = [0; lane::COUNT];
+        self.defined = 0;
+        self.fields = 0;
+        self.changed = 0;
+    }
+
+    pub fn number(&self, field: Field) -> u32 {
+        self.numbers[field as usize]
+    }
+
+    pub fn chars(&self, field: Field) -> Chars {
+        Chars(self.wide[lane_of(field)])
+    }
+
+    pub fn seq_num(&self) -> u64 {
+        self.wide[lane::SEQ_NUM]
+    }
+
+    pub fn category(&self) -> Category {
+        Category::from_code(self.number(Field::Category))
+    }
+
+    /// The fields a message with the present category, type and BBO indicator has.
+    pub fn message_bits(&self, version: Version) -> u64 {
+        let message_type = self.number(Field::MessageType);
+        field_bits(version, self.category(), message_type, self.number(Field::Bbo))
+    }
+}
+
+/// The place of a text in its buffer, as one word of a record.
+pub(crate) fn span(start: usize, len: usize) -> u64 {
+    start as u64 | (len as u64) << 32
+}
+
+/// The start and length that [`span`] put together.
+pub(crate) fn span_parts(word: u64) -> (usize, usize) {
+    ((word & 0xFFFF_FFFF) as usize, (word >> 32) as usize)
+}
+
+/// A decoded message: a view of the decoder's record, valid until the next message is decoded.
+#[derive(Clone, Copy)]
+pub struct Message<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) entries: &'a [Entry],
+    /// What texts are ranges of: the packet, or the text of a draft.
+    pub(crate) text: &'a [u8],
+    pub(crate) version: Version,
+    pub(crate) index: u32,
+    pub(crate) offset: u32,
+}
+
+impl<'a> Message<'a> {
+    /// The version the message was sent in.
+    #[inline]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Index of the message in its packet.
+    #[inline]
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Offset of the message's presence map in the packet.
+    #[inline]
+    pub fn offset(&self) -> u32 {
+        self.offset
+    }
+
+    /// The category.
+    #[inline]
+    pub fn category(&self) -> Category {
+        self.record.category()
+    }
+
+    /// The code of the category, which [`Category::Default`] does not tell.
+    #[inline]
+    pub fn category_code(&self) -> u32 {
+        self.record.number(Field::Category)
+    }
+
+    /// The fields of the message, as a mask of [`Field::bit`]s.
+    #[inline]
+    pub fn fields(&self) -> u64 {
+        self.record.fields
+    }
+
+    /// Those of the fields whose value came with this message instead of from the one before; the
+    /// sequence number, which counts on, is among them.
+    #[inline]
+    pub fn changed(&self) -> u64 {
+        self.record.changed
+    }
+
+    /// Whether the message has the field.
+    #[inline]
+    pub fn has(&self, field: Field) -> bool {
+        self.record.fields & field.bit() != 0
+    }
+
+    /// The value of a character or number field; `None` if the message does not have it or it holds
+    /// something else.
+    #[inline]
+    pub fn number(&self, field: Field) -> Option<u32> {
+        let number = lane_of(field) == lane::SCRATCH && self.has(field);
+        number.then(|| self.record.number(field))
+    }
+
+    /// All 32-bit values by slot of version 2.0. Only lanes that [`Message::fields`] names mean something.
+    #[inline]
+    pub fn numbers(&self) -> &'a [u32; 64] {
+        &self.record.numbers
+    }
+
+    /// The sequence number; default messages have none.
+    #[inline]
+    pub fn seq_num(&self) -> Option<u64> {
+        self.has(Field::SeqNum).then(|| self.record.seq_num())
+    }
+
+    /// The security symbol, if the message has one.
+    #[inline]
+    pub fn symbol(&self) -> Option<Chars> {
+        self.has(Field::Symbol).then(|| self.record.chars(Field::Symbol))
+    }
+
+    /// The text of an administrative, control or default message.
+    pub fn text(&self) -> Option<WireText<'a>> {
+        let field =
+            if self.category() == Category::Default { Field::DefaultMessage } else { Field::Text };
+        self.has(field).then(|| {
+            let (start, len) = span_parts(self.record.wide[lane_of(field)]);
+            WireText(self.text.get(start..start.saturating_add(len)).unwrap_or_default())
+        })
+    }
+
+    /// The entries of the group of an underlying value; empty for other categories.
+    pub fn entries(&self) -> &'a [Entry] {
+        let underlying = self.category() == Category::Underlying;
+        if underlying { self.entries } else { &[] }
+    }
+
+    /// Whether the two messages have the same fields with the same values.
+    pub fn same_values(&self, other: &Message<'_>) -> bool {
+        let same_field = |field: Field| match field.kind(Version::V2) {
+            Kind::Character | Kind::Number(_) => self.number(field) == other.number(field),
+            Kind::SeqNum(_) => self.seq_num() == other.seq_num(),
+            // The strings of groups are compared as entries.
+            Kind::Chars(_) => field != Field::Symbol || self.symbol() == other.symbol(),
+            Kind::Text => self.text() == other.text(),
+        };
+        self.fields() == other.fields()
+            && crate::field::fields_of(self.fields() & !GROUP_BITS).all(same_field)
+            && self.entries() == other.entries()
+    }
+}
+
+/// The fields of group entries, which stand in [`Message::entries`].
+pub(crate) const GROUP_BITS: u64 = 0xFE00_0000_0000;
+
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::json::to_string(self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chars_keep_every_character_and_the_length() {
+        for text in ["", "X", "IB", "IBM  ", "00576.25", "\0A"] {
+            let chars = Chars::new(text.as_bytes()).unwrap();
+            assert_eq!(chars.to_string(), text);
+            assert_eq!(chars.len(), text.len());
+        }
+        assert_eq!(Chars::new(b"123456789"), None);
+        assert_eq!(Chars::new(b"\x80"), None);
+    }
+
+    #[test]
+    fn group_bits_are_the_fields_of_entries() {
+        let bits = (41..=47).fold(0, |bits, slot| bits | Field::ALL[slot].bit());
+        assert_eq!(bits, GROUP_BITS);
+    }
+}

@@ -1,0 +1,107 @@
+//! Vectors and traces that lie beside the project; tests say so where they are not there.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tickwire_opra::{Decode, Error, Message, Summary, bottom_up, grammar, json, reference};
+
+fn shared(file: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(file);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("SKIPPED: {file} is not beside the project");
+    None
+}
+
+/// The conformance cases.
+pub fn vectors() -> Option<Vec<Value>> {
+    let text = std::fs::read_to_string(shared("vectors/opra.jsonl")?).expect("readable");
+    Some(text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
+}
+
+/// The packets of the trace.
+pub fn trace() -> Option<Vec<Vec<u8>>> {
+    let bytes = std::fs::read(shared("corpus/opra/trace_v2.bin")?).expect("readable");
+    Some(packets(&bytes))
+}
+
+/// The text with the distributions and field sums of the trace.
+pub fn trace_stats() -> Option<String> {
+    Some(std::fs::read_to_string(shared("corpus/opra/trace_v2.stats.txt")?).expect("readable"))
+}
+
+/// Splits a row of packets, each with its length in four bytes, highest first.
+pub fn packets(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    while let Some((len, rest)) = bytes.split_first_chunk::<4>() {
+        let (packet, rest) = rest.split_at(u32::from_be_bytes(*len) as usize);
+        packets.push(packet.to_vec());
+        bytes = rest;
+    }
+    packets
+}
+
+/// The bytes that hexadecimal digits say.
+pub fn from_hex(digits: &str) -> Vec<u8> {
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal");
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+/// One of the decoders, to run the same test over all.
+pub enum Any {
+    Reference(Box<reference::Decoder>),
+    BottomUp(Box<bottom_up::Decoder>),
+    Grammar(Box<grammar::Decoder>),
+}
+
+impl Any {
+    /// Every decoder and engine of this machine, with its name.
+    pub fn all() -> Vec<(String, Self)> {
+        let mut all =
+            vec![("reference".to_owned(), Self::Reference(Box::new(reference::Decoder::new())))];
+        for engine in bottom_up::Engine::available() {
+            let decoder = bottom_up::Decoder::with_engine(engine).expect("available");
+            all.push((format!("bottom-up {engine:?}"), Self::BottomUp(Box::new(decoder))));
+        }
+        let runtime = grammar::Decoder::from_grammar(grammar::GRAMMAR).expect("a good grammar");
+        all.push(("grammar runtime".to_owned(), Self::Grammar(Box::new(runtime))));
+        let generated = grammar::Decoder::generated();
+        all.push(("grammar generated".to_owned(), Self::Grammar(Box::new(generated))));
+        all
+    }
+}
+
+impl Decode for Any {
+    fn decode_packet(
+        &mut self,
+        packet: &[u8],
+        visit: impl FnMut(Message<'_>),
+    ) -> Result<Summary, Error> {
+        match self {
+            Self::Reference(decoder) => decoder.decode_packet(packet, visit),
+            Self::BottomUp(decoder) => decoder.decode_packet(packet, visit),
+            Self::Grammar(decoder) => decoder.decode_packet(packet, visit),
+        }
+    }
+}
+
+/// All that a decoder says about a packet.
+#[derive(Debug, PartialEq)]
+pub struct Outcome {
+    pub messages: Vec<String>,
+    pub changed: Vec<u64>,
+    pub result: Result<Summary, Error>,
+}
+
+/// Decodes a packet and keeps everything.
+pub fn outcome(decoder: &mut impl Decode, packet: &[u8]) -> Outcome {
+    let mut messages = Vec::new();
+    let mut changed = Vec::new();
+    let result = decoder.decode_packet(packet, |message| {
+        messages.push(json::to_string(&message));
+        changed.push(message.changed());
+    });
+    Outcome { messages, changed, result }
+}
