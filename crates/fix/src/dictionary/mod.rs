@@ -1,0 +1,346 @@
+//! Dictionaries: which fields there are, what they hold, and which messages they stand in.
+//!
+//! A [`Dictionary`] is complete by construction: every tag that a message, group or component names is
+//! defined, components are resolved, and groups know the field that begins an entry.
+
+mod problem;
+mod quickfix;
+mod types;
+
+use std::collections::HashMap;
+
+pub use problem::{Problem, Problems, What};
+pub use types::FieldType;
+
+use crate::reader::DataFields;
+use crate::tag::Tag;
+
+/// The dictionaries that come with the library, in QuickFIX's format.
+///
+/// They are QuickFIX's own, under the licence that lies beside them.
+pub mod shipped {
+    /// FIX 4.0.
+    pub const FIX40: &str = include_str!("../../dictionaries/FIX40.xml");
+    /// FIX 4.1.
+    pub const FIX41: &str = include_str!("../../dictionaries/FIX41.xml");
+    /// FIX 4.2.
+    pub const FIX42: &str = include_str!("../../dictionaries/FIX42.xml");
+    /// FIX 4.3.
+    pub const FIX43: &str = include_str!("../../dictionaries/FIX43.xml");
+    /// FIX 4.4.
+    pub const FIX44: &str = include_str!("../../dictionaries/FIX44.xml");
+    /// FIX 5.0, application messages only.
+    pub const FIX50: &str = include_str!("../../dictionaries/FIX50.xml");
+    /// FIX 5.0 SP1, application messages only.
+    pub const FIX50SP1: &str = include_str!("../../dictionaries/FIX50SP1.xml");
+    /// FIX 5.0 SP2, application messages only.
+    pub const FIX50SP2: &str = include_str!("../../dictionaries/FIX50SP2.xml");
+    /// FIXT 1.1, session messages, header and trailer.
+    pub const FIXT11: &str = include_str!("../../dictionaries/FIXT11.xml");
+
+    /// All of them, by the name that QuickFIX's files have.
+    pub const ALL: [(&str, &str); 9] = [
+        ("FIX40", FIX40),
+        ("FIX41", FIX41),
+        ("FIX42", FIX42),
+        ("FIX43", FIX43),
+        ("FIX44", FIX44),
+        ("FIX50", FIX50),
+        ("FIX50SP1", FIX50SP1),
+        ("FIX50SP2", FIX50SP2),
+        ("FIXT11", FIXT11),
+    ];
+}
+
+/// One value that a field may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnumValue {
+    /// As on the wire.
+    pub value: String,
+    /// Its name, as in `BUY`.
+    pub description: String,
+}
+
+/// A field.
+#[derive(Clone, Debug)]
+pub struct FieldDef {
+    pub(crate) tag: Tag,
+    pub(crate) name: String,
+    pub(crate) field_type: FieldType,
+    /// Sorted by value.
+    pub(crate) values: Vec<EnumValue>,
+    /// Values of one ASCII character, a bit each.
+    pub(crate) single: u128,
+    /// Whether values that are not listed are allowed.
+    pub(crate) open: bool,
+    pub(crate) in_header: bool,
+    pub(crate) in_trailer: bool,
+}
+
+impl FieldDef {
+    /// Returns the tag.
+    pub const fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the type.
+    pub const fn field_type(&self) -> FieldType {
+        self.field_type
+    }
+
+    /// Returns the values it may have, sorted; empty if any.
+    pub fn values(&self) -> &[EnumValue] {
+        &self.values
+    }
+
+    /// Whether values that are not listed are allowed.
+    pub const fn is_open(&self) -> bool {
+        self.open || self.values.is_empty()
+    }
+
+    /// Returns the name of a value.
+    pub fn description(&self, value: &[u8]) -> Option<&str> {
+        let at = self.values.binary_search_by(|known| known.value.as_bytes().cmp(value)).ok()?;
+        Some(&self.values[at].description)
+    }
+}
+
+/// A field of a message, header, trailer or group, or the count of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The field.
+    pub tag: Tag,
+    /// Whether it must be there.
+    pub required: bool,
+    /// The group whose count it is, for [`Dictionary::group`].
+    pub group: Option<GroupId>,
+}
+
+/// Which group of a dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GroupId(pub(crate) u32);
+
+/// A repeating group. Its members are in the standard's order; the first begins each entry.
+#[derive(Clone, Debug)]
+pub struct GroupDef {
+    pub(crate) count: Tag,
+    pub(crate) members: Vec<Member>,
+    /// Tags with their place among the members. Sorted.
+    pub(crate) places: Vec<(u32, u32)>,
+}
+
+impl GroupDef {
+    /// Returns the field that holds the number of entries.
+    pub const fn count(&self) -> Tag {
+        self.count
+    }
+
+    /// Returns the field that begins each entry.
+    pub fn delimiter(&self) -> Tag {
+        self.members.first().map_or(self.count, |member| member.tag)
+    }
+
+    /// Returns the members in order.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Returns the place of a tag among the members.
+    #[inline]
+    pub(crate) fn place(&self, tag: u32) -> Option<usize> {
+        let at = self.places.binary_search_by_key(&tag, |place| place.0).ok()?;
+        Some(self.places[at].1 as usize)
+    }
+}
+
+/// A message type.
+#[derive(Clone, Debug)]
+pub struct MessageDef {
+    pub(crate) name: String,
+    pub(crate) msg_type: String,
+    pub(crate) is_admin: bool,
+    pub(crate) body: Block,
+}
+
+impl MessageDef {
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the value of MsgType.
+    pub fn msg_type(&self) -> &str {
+        &self.msg_type
+    }
+
+    /// Whether it belongs to the session.
+    pub const fn is_admin(&self) -> bool {
+        self.is_admin
+    }
+
+    /// Returns the fields of the body in order, components resolved.
+    pub fn members(&self) -> &[Member] {
+        &self.body.members
+    }
+}
+
+/// Members with a direct way from a field to its place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Block {
+    pub(crate) members: Vec<Member>,
+    /// By the index of the field in the dictionary: place plus one, or 0.
+    pub(crate) places: Vec<u16>,
+    pub(crate) required: usize,
+}
+
+impl Block {
+    /// Returns the member for the field with that index.
+    #[inline]
+    pub(crate) fn member(&self, field: usize) -> Option<&Member> {
+        let place = usize::from(*self.places.get(field)?);
+        self.members.get(place.checked_sub(1)?)
+    }
+}
+
+/// A dictionary of one version, and of a counterparty's additions to it.
+#[derive(Clone, Debug)]
+pub struct Dictionary {
+    pub(crate) begin_string: String,
+    pub(crate) fields: Vec<FieldDef>,
+    /// By tag below [`Dictionary::DENSE_TAGS`]: index plus one, or 0.
+    pub(crate) dense: Vec<u16>,
+    pub(crate) sparse: HashMap<u32, u16>,
+    pub(crate) names: HashMap<String, u16>,
+    pub(crate) groups: Vec<GroupDef>,
+    pub(crate) messages: Vec<MessageDef>,
+    pub(crate) types: HashMap<Vec<u8>, u16>,
+    pub(crate) header: Block,
+    pub(crate) trailer: Block,
+}
+
+impl Dictionary {
+    /// Tags below are looked up in an array.
+    pub(crate) const DENSE_TAGS: u32 = 1 << 14;
+
+    /// Parses a dictionary in QuickFIX's format.
+    ///
+    /// # Errors
+    /// All problems of the file, in the order of their lines.
+    pub fn parse_quickfix(text: &str) -> Result<Self, Problems> {
+        quickfix::parse(text)
+    }
+
+    /// Returns the BeginString of the version, `FIX.4.2` or `FIXT.1.1`; for FIX 5.0 and its service
+    /// packs the name of the version, `FIX.5.0SP2`.
+    pub fn begin_string(&self) -> &str {
+        &self.begin_string
+    }
+
+    /// Returns all fields, by tag.
+    pub fn fields(&self) -> &[FieldDef] {
+        &self.fields
+    }
+
+    /// Returns all messages, in the file's order.
+    pub fn messages(&self) -> &[MessageDef] {
+        &self.messages
+    }
+
+    /// Returns the fields of the header in order; empty for FIX 5.0 and later.
+    pub fn header(&self) -> &[Member] {
+        &self.header.members
+    }
+
+    /// Returns the fields of the trailer in order; empty for FIX 5.0 and later.
+    pub fn trailer(&self) -> &[Member] {
+        &self.trailer.members
+    }
+
+    #[inline]
+    pub(crate) fn field_index(&self, tag: u32) -> Option<usize> {
+        let index = match self.dense.get(tag as usize) {
+            Some(index) => *index,
+            None => *self.sparse.get(&tag)?,
+        };
+        usize::from(index).checked_sub(1)
+    }
+
+    /// Returns the field with `tag`.
+    #[inline]
+    pub fn field(&self, tag: Tag) -> Option<&FieldDef> {
+        self.fields.get(self.field_index(tag.0)?)
+    }
+
+    /// Returns the field called `name`.
+    pub fn field_named(&self, name: &str) -> Option<&FieldDef> {
+        self.fields.get(usize::from(*self.names.get(name)?))
+    }
+
+    /// Returns the message with that MsgType.
+    #[inline]
+    pub fn message(&self, msg_type: &[u8]) -> Option<&MessageDef> {
+        self.messages.get(usize::from(*self.types.get(msg_type)?))
+    }
+
+    /// Returns a group. Empty for the id of another dictionary.
+    #[inline]
+    pub fn group(&self, id: GroupId) -> Option<&GroupDef> {
+        self.groups.get(id.0 as usize)
+    }
+
+    /// Returns the standard's data fields and those of this dictionary: a field of type DATA after one
+    /// of type LENGTH.
+    pub fn data_fields(&self) -> DataFields {
+        let mut data_fields = DataFields::standard();
+        let blocks = self.messages.iter().map(|message| &message.body.members);
+        let groups = self.groups.iter().map(|group| &group.members);
+        for members in blocks.chain(groups).chain([&self.header.members, &self.trailer.members]) {
+            for pair in members.windows(2) {
+                let kind = |member: &Member| self.field(member.tag).map(FieldDef::field_type);
+                let is_data = kind(&pair[1]).is_some_and(FieldType::is_data);
+                if is_data && kind(&pair[0]) == Some(FieldType::Length) {
+                    data_fields.add(pair[0].tag.0, pair[1].tag.0);
+                }
+            }
+        }
+        data_fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_dictionary_loads() {
+        for (name, text) in shipped::ALL {
+            let dictionary =
+                Dictionary::parse_quickfix(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(dictionary.fields().len() > 60, "{name}");
+            assert!(!dictionary.messages().is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn members_and_groups_of_an_order() {
+        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        assert_eq!(dictionary.begin_string(), "FIX.4.4");
+        let order = dictionary.message(b"D").expect("NewOrderSingle");
+        assert_eq!((order.name(), order.is_admin()), ("NewOrderSingle", false));
+        let count = dictionary.field_named("NoPartyIDs").expect("Parties").tag();
+        let member =
+            order.members().iter().find(|member| member.tag == count).expect("has parties");
+        let group =
+            dictionary.group(member.group.expect("is a group")).expect("of this dictionary");
+        assert_eq!((group.count(), group.delimiter()), (Tag(453), Tag(448)));
+        assert!(group.members().iter().any(|member| member.group.is_some()));
+        let side = dictionary.field(Tag(54)).expect("Side");
+        assert_eq!((side.name(), side.description(b"1")), ("Side", Some("BUY")));
+        assert_eq!(dictionary.data_fields().data_of(212), Some(213));
+    }
+}

@@ -1,0 +1,108 @@
+//! What is wrong with a dictionary file, in words for whoever keeps the file.
+
+use std::fmt;
+
+/// All problems of a file, in the order of their lines. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Line of the file, from 1.
+    pub line: u32,
+    /// What is wrong.
+    pub what: What,
+}
+
+/// What is wrong at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum What {
+    /// An attribute has a value that it cannot have.
+    AttributeValue {
+        /// The attribute.
+        attribute: &'static str,
+        /// Its value.
+        value: String,
+        /// What is possible.
+        expected: &'static str,
+    },
+    /// A component contains itself.
+    ComponentCycle(String),
+    /// Two definitions of the same thing.
+    Duplicate {
+        /// Kind of thing: field, component, message.
+        kind: &'static str,
+        /// Its name, number or type.
+        name: String,
+    },
+    /// A group has no fields.
+    EmptyGroup(String),
+    /// An attribute is missing.
+    MissingAttribute {
+        /// The element.
+        element: String,
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// The top element is not `fix`.
+    Root(String),
+    /// More members, groups or nested levels than this library follows.
+    TooLarge,
+    /// An element that has no meaning where it stands.
+    UnexpectedElement(String),
+    /// A component that is used but not defined.
+    UnknownComponent(String),
+    /// A field that is used but not defined.
+    UnknownField(String),
+    /// Not well-formed XML.
+    Xml(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {}: ", self.line)?;
+        match &self.what {
+            What::AttributeValue { attribute, value, expected } => {
+                write!(out, "{attribute}='{value}': expected {expected}")
+            }
+            What::ComponentCycle(name) => {
+                write!(out, "component '{name}' contains itself: remove the reference back to it")
+            }
+            What::Duplicate { kind, name } => {
+                write!(out, "{kind} '{name}' is defined twice: remove one definition")
+            }
+            What::EmptyGroup(name) => {
+                write!(out, "group '{name}' has no fields: its first field begins each entry")
+            }
+            What::MissingAttribute { element, attribute } => {
+                write!(out, "<{element}> lacks the attribute '{attribute}'")
+            }
+            What::Root(name) => write!(out, "the top element is <{name}>: expected <fix>"),
+            What::TooLarge => write!(out, "too many members, groups or nested levels"),
+            What::UnexpectedElement(name) => write!(out, "<{name}> has no meaning here"),
+            What::UnknownComponent(name) => {
+                write!(out, "component '{name}' is not defined: add it to <components>")
+            }
+            What::UnknownField(name) => {
+                write!(out, "field '{name}' is not defined: add it to <fields>")
+            }
+            What::Xml(text) => write!(out, "not well-formed XML: {text}"),
+        }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            problem.fmt(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,0 +1,481 @@
+//! Reads QuickFIX's dictionary format.
+
+use std::collections::HashMap;
+
+use roxmltree::{Document, Node, NodeId};
+
+use super::problem::{Problem, Problems, What};
+use super::types::FieldType;
+use super::{Block, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef};
+use crate::tag::Tag;
+
+/// Deepest nesting of components and groups followed.
+const DEPTH_MAX: usize = 32;
+/// Most members of one message or group, components resolved.
+const MEMBERS_MAX: usize = 20_000;
+/// Most fields, and most messages; both must be below 65,535.
+const DEFINITIONS_MAX: usize = 60_000;
+
+/// Parses a file.
+pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
+    let document = Document::parse(text).map_err(|error| {
+        let problem = Problem { line: error.pos().row, what: What::Xml(error.to_string()) };
+        Problems(vec![problem])
+    })?;
+    let mut loader = Loader::new(&document);
+    let dictionary = loader.load();
+    if loader.problems.is_empty() {
+        return Ok(dictionary);
+    }
+    loader.problems.sort_by_key(|problem| problem.line);
+    loader.problems.dedup();
+    Err(Problems(loader.problems))
+}
+
+struct Loader<'x> {
+    document: &'x Document<'x>,
+    problems: Vec<Problem>,
+    fields: Vec<FieldDef>,
+    /// Field name to index in `fields`.
+    names: HashMap<&'x str, usize>,
+    components: HashMap<&'x str, Node<'x, 'x>>,
+    groups: Vec<GroupDef>,
+    /// Groups read already, by element: components share theirs.
+    known_groups: HashMap<NodeId, GroupId>,
+}
+
+/// Members being collected for one message or group.
+#[derive(Default)]
+struct Members {
+    list: Vec<Member>,
+    /// Members met, those met before included.
+    met: usize,
+}
+
+impl<'x> Loader<'x> {
+    fn new(document: &'x Document<'x>) -> Self {
+        Self {
+            document,
+            problems: Vec::new(),
+            fields: Vec::new(),
+            names: HashMap::new(),
+            components: HashMap::new(),
+            groups: Vec::new(),
+            known_groups: HashMap::new(),
+        }
+    }
+
+    fn report(&mut self, node: Node<'_, '_>, what: What) {
+        let line = self.document.text_pos_at(node.range().start).row;
+        self.problems.push(Problem { line, what });
+    }
+
+    fn attribute(&mut self, node: Node<'x, 'x>, attribute: &'static str) -> Option<&'x str> {
+        let value = node.attribute(attribute);
+        if value.is_none() {
+            let element = node.tag_name().name().to_owned();
+            self.report(node, What::MissingAttribute { element, attribute });
+        }
+        value
+    }
+
+    fn number(&mut self, node: Node<'x, 'x>, attribute: &'static str) -> Option<u32> {
+        let value = self.attribute(node, attribute)?;
+        let number = value.trim().parse().ok();
+        if number.is_none() {
+            let expected = "a number";
+            self.report(
+                node,
+                What::AttributeValue { attribute, value: value.to_owned(), expected },
+            );
+        }
+        number
+    }
+
+    fn is_required(&mut self, node: Node<'x, 'x>) -> bool {
+        match node.attribute("required") {
+            Some("Y" | "y") => true,
+            Some("N" | "n") | None => false,
+            Some(value) => {
+                let (attribute, expected) = ("required", "Y or N");
+                let value = value.to_owned();
+                self.report(node, What::AttributeValue { attribute, value, expected });
+                false
+            }
+        }
+    }
+
+    fn load(&mut self) -> Dictionary {
+        let root = self.document.root_element();
+        if root.tag_name().name() != "fix" {
+            self.report(root, What::Root(root.tag_name().name().to_owned()));
+            return empty();
+        }
+        let (begin_string, before_42) = self.version(root);
+        for section in elements(root) {
+            match section.tag_name().name() {
+                "header" | "trailer" | "messages" => {}
+                "components" => self.read_components(section),
+                "fields" => self.read_fields(section, before_42),
+                other => self.report(section, What::UnexpectedElement(other.to_owned())),
+            }
+        }
+        let mut dictionary = empty();
+        dictionary.begin_string = begin_string;
+        self.sort_fields();
+        for section in elements(root) {
+            match section.tag_name().name() {
+                "header" => dictionary.header = self.block(section),
+                "trailer" => dictionary.trailer = self.block(section),
+                "messages" => self.read_messages(section, &mut dictionary),
+                _ => {}
+            }
+        }
+        self.check_components();
+        self.complete(&mut dictionary);
+        dictionary
+    }
+
+    /// Returns the BeginString, and whether the version is before 4.2.
+    fn version(&mut self, root: Node<'x, 'x>) -> (String, bool) {
+        let major = self.number(root, "major").unwrap_or(0);
+        let minor = self.number(root, "minor").unwrap_or(0);
+        let kind = root.attribute("type").unwrap_or("FIX");
+        let pack = root.attribute("servicepack").and_then(|pack| pack.trim().parse().ok());
+        let pack = match pack.unwrap_or(0_u32) {
+            0 => String::new(),
+            pack => format!("SP{pack}"),
+        };
+        let before_42 = kind == "FIX" && (major, minor) < (4, 2);
+        (format!("{kind}.{major}.{minor}{pack}"), before_42)
+    }
+
+    fn read_components(&mut self, section: Node<'x, 'x>) {
+        for node in elements(section) {
+            if node.tag_name().name() != "component" {
+                let name = node.tag_name().name().to_owned();
+                self.report(node, What::UnexpectedElement(name));
+                continue;
+            }
+            let Some(name) = self.attribute(node, "name") else { continue };
+            if self.components.insert(name, node).is_some() {
+                let name = name.to_owned();
+                self.report(node, What::Duplicate { kind: "component", name });
+            }
+        }
+    }
+
+    fn read_fields(&mut self, section: Node<'x, 'x>, before_42: bool) {
+        for node in elements(section) {
+            if node.tag_name().name() != "field" {
+                let name = node.tag_name().name().to_owned();
+                self.report(node, What::UnexpectedElement(name));
+                continue;
+            }
+            let number = self.number(node, "number");
+            let name = self.attribute(node, "name");
+            let type_name = self.attribute(node, "type").unwrap_or("STRING");
+            let (Some(number), Some(name)) = (number, name) else { continue };
+            if number == 0 || number > 999_999_999 {
+                let (attribute, expected) = ("number", "1 to 999999999");
+                let value = number.to_string();
+                self.report(node, What::AttributeValue { attribute, value, expected });
+                continue;
+            }
+            if self.fields.len() >= DEFINITIONS_MAX {
+                self.report(node, What::TooLarge);
+                return;
+            }
+            if self.names.insert(name, self.fields.len()).is_some() {
+                let name = name.to_owned();
+                self.report(node, What::Duplicate { kind: "field", name });
+            }
+            let field_type = FieldType::from_quickfix(type_name.trim(), before_42);
+            let values = self.read_values(node);
+            self.fields.push(field_def(Tag(number), name, field_type, values, node));
+        }
+        let mut lines: HashMap<u32, ()> = HashMap::new();
+        for node in elements(section) {
+            let number = node.attribute("number").and_then(|number| number.trim().parse().ok());
+            let Some(number) = number else { continue };
+            if lines.insert(number, ()).is_some() {
+                let name = number.to_string();
+                self.report(node, What::Duplicate { kind: "field", name });
+            }
+        }
+    }
+
+    fn read_values(&mut self, field: Node<'x, 'x>) -> Vec<EnumValue> {
+        let mut values = Vec::new();
+        let nodes = elements(field).flat_map(|node| match node.tag_name().name() {
+            "values" => elements(node).collect::<Vec<_>>(),
+            _ => vec![node],
+        });
+        for node in nodes {
+            if node.tag_name().name() != "value" {
+                let name = node.tag_name().name().to_owned();
+                self.report(node, What::UnexpectedElement(name));
+                continue;
+            }
+            let Some(value) = self.attribute(node, "enum") else { continue };
+            let description = node.attribute("description").unwrap_or_default();
+            values.push(EnumValue { value: value.into(), description: description.into() });
+        }
+        values.sort_by(|a, b| a.value.as_bytes().cmp(b.value.as_bytes()));
+        values.dedup_by(|a, b| a.value == b.value);
+        values
+    }
+
+    /// Puts fields in the order of their tags.
+    fn sort_fields(&mut self) {
+        self.fields.sort_by_key(|field| field.tag);
+        let places: HashMap<&str, usize> =
+            self.fields.iter().enumerate().map(|(at, field)| (field.name.as_str(), at)).collect();
+        for (name, at) in &mut self.names {
+            *at = places.get(name).copied().unwrap_or(0);
+        }
+    }
+
+    fn read_messages(&mut self, section: Node<'x, 'x>, dictionary: &mut Dictionary) {
+        for node in elements(section) {
+            if node.tag_name().name() != "message" {
+                let name = node.tag_name().name().to_owned();
+                self.report(node, What::UnexpectedElement(name));
+                continue;
+            }
+            let (name, msg_type) = (self.attribute(node, "name"), self.attribute(node, "msgtype"));
+            let (Some(name), Some(msg_type)) = (name, msg_type) else { continue };
+            if dictionary.messages.len() >= DEFINITIONS_MAX {
+                self.report(node, What::TooLarge);
+                return;
+            }
+            let index = dictionary.messages.len() as u16;
+            if dictionary.types.insert(msg_type.as_bytes().to_vec(), index).is_some() {
+                let name = msg_type.to_owned();
+                self.report(node, What::Duplicate { kind: "message", name });
+            }
+            let is_admin = node.attribute("msgcat") == Some("admin");
+            let body = self.block(node);
+            let (name, msg_type) = (name.to_owned(), msg_type.to_owned());
+            dictionary.messages.push(MessageDef { name, msg_type, is_admin, body });
+        }
+    }
+
+    fn block(&mut self, node: Node<'x, 'x>) -> Block {
+        let mut members = Members::default();
+        self.collect(node, true, &mut Vec::new(), &mut members);
+        let required = members.list.iter().filter(|member| member.required).count();
+        let mut places = vec![0; self.fields.len()];
+        for (place, member) in members.list.iter().enumerate() {
+            let index = self.fields.binary_search_by_key(&member.tag, |field| field.tag);
+            if let Ok(index) = index {
+                places[index] = u16::try_from(place + 1).unwrap_or(0);
+            }
+        }
+        Block { members: members.list, places, required }
+    }
+
+    /// Collects the members of an element. `path` holds the components and groups around it.
+    fn collect(
+        &mut self,
+        node: Node<'x, 'x>,
+        required: bool,
+        path: &mut Vec<NodeId>,
+        members: &mut Members,
+    ) {
+        for child in elements(node) {
+            members.met += 1;
+            if members.met > MEMBERS_MAX || path.len() > DEPTH_MAX {
+                self.report(child, What::TooLarge);
+                return;
+            }
+            let is_required = self.is_required(child) && required;
+            let Some(name) = self.attribute(child, "name") else { continue };
+            match child.tag_name().name() {
+                "field" => self.add(child, name, is_required, None, members),
+                "group" => {
+                    let group = self.read_group(child, name, path);
+                    self.add(child, name, is_required, group, members);
+                }
+                "component" => match self.components.get(name).copied() {
+                    None => self.report(child, What::UnknownComponent(name.to_owned())),
+                    Some(component) if path.contains(&component.id()) => {
+                        self.report(child, What::ComponentCycle(name.to_owned()));
+                    }
+                    Some(component) => {
+                        path.push(component.id());
+                        self.collect(component, is_required, path, members);
+                        path.pop();
+                    }
+                },
+                other => self.report(child, What::UnexpectedElement(other.to_owned())),
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        node: Node<'x, 'x>,
+        name: &str,
+        required: bool,
+        group: Option<GroupId>,
+        members: &mut Members,
+    ) {
+        let Some(field) = self.names.get(name).and_then(|index| self.fields.get(*index)) else {
+            self.report(node, What::UnknownField(name.to_owned()));
+            return;
+        };
+        let tag = field.tag;
+        // Dictionaries in use name fields twice, directly and in a component: the first counts.
+        match members.list.iter_mut().find(|member| member.tag == tag) {
+            Some(member) => member.required |= required,
+            None => members.list.push(Member { tag, required, group }),
+        }
+    }
+
+    fn read_group(
+        &mut self,
+        node: Node<'x, 'x>,
+        name: &str,
+        path: &mut Vec<NodeId>,
+    ) -> Option<GroupId> {
+        if let Some(known) = self.known_groups.get(&node.id()) {
+            return Some(*known);
+        }
+        path.push(node.id());
+        let mut members = Members::default();
+        self.collect(node, true, path, &mut members);
+        path.pop();
+        if members.list.is_empty() {
+            self.report(node, What::EmptyGroup(name.to_owned()));
+            return None;
+        }
+        let count = self.names.get(name).and_then(|index| self.fields.get(*index))?.tag;
+        let members = members.list;
+        let mut places: Vec<_> = (0_u32..).zip(&members).map(|(at, m)| (m.tag.0, at)).collect();
+        places.sort_unstable();
+        let id = GroupId(u32::try_from(self.groups.len()).ok()?);
+        self.groups.push(GroupDef { count, members, places });
+        self.known_groups.insert(node.id(), id);
+        Some(id)
+    }
+
+    /// Reads components that no message uses, for their problems.
+    fn check_components(&mut self) {
+        let components: Vec<_> = self.components.values().copied().collect();
+        for component in components {
+            let mut path = vec![component.id()];
+            self.collect(component, true, &mut path, &mut Members::default());
+        }
+    }
+
+    /// Makes the ways from tag and name to field.
+    fn complete(&mut self, dictionary: &mut Dictionary) {
+        dictionary.groups = std::mem::take(&mut self.groups);
+        dictionary.fields = std::mem::take(&mut self.fields);
+        let largest = dictionary.fields.last().map_or(0, |field| field.tag.0);
+        let dense = largest.saturating_add(1).min(Dictionary::DENSE_TAGS);
+        dictionary.dense = vec![0; dense as usize];
+        for (index, field) in dictionary.fields.iter_mut().enumerate() {
+            let place = index as u16 + 1;
+            match dictionary.dense.get_mut(field.tag.0 as usize) {
+                Some(slot) => *slot = place,
+                None => drop(dictionary.sparse.insert(field.tag.0, place)),
+            }
+            dictionary.names.insert(field.name.clone(), index as u16);
+            field.in_header = dictionary.header.member(index).is_some();
+            field.in_trailer = dictionary.trailer.member(index).is_some();
+        }
+    }
+}
+
+fn elements<'x>(node: Node<'x, 'x>) -> impl Iterator<Item = Node<'x, 'x>> {
+    node.children().filter(Node::is_element)
+}
+
+fn field_def(
+    tag: Tag,
+    name: &str,
+    field_type: FieldType,
+    values: Vec<EnumValue>,
+    node: Node<'_, '_>,
+) -> FieldDef {
+    let single = values.iter().fold(0, |single, known| match known.value.as_bytes() {
+        [byte] if byte.is_ascii() => single | 1_u128 << byte,
+        _ => single,
+    });
+    let open = ["allowOther", "allow-other"]
+        .iter()
+        .any(|name| matches!(node.attribute(*name), Some("Y" | "y" | "true")));
+    let name = name.to_owned();
+    FieldDef { tag, name, field_type, values, single, open, in_header: false, in_trailer: false }
+}
+
+fn empty() -> Dictionary {
+    Dictionary {
+        begin_string: String::new(),
+        fields: Vec::new(),
+        dense: Vec::new(),
+        sparse: HashMap::new(),
+        names: HashMap::new(),
+        groups: Vec::new(),
+        messages: Vec::new(),
+        types: HashMap::new(),
+        header: Block::default(),
+        trailer: Block::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_problems_come_at_once_with_their_lines() {
+        let text = "<fix type='FIX' major='4' minor='x'>\n\
+            <header><field name='Nowhere' required='Q'/></header>\n\
+            <messages><message name='Order' msgtype='D'>\n\
+            <component name='A' required='Y'/>\n\
+            <component name='None' required='N'/>\n\
+            <group name='Count' required='N'/>\n\
+            </message>\n\
+            <message name='Order2' msgtype='D'/></messages>\n\
+            <components><component name='A'>\n\
+            <component name='A' required='N'/></component></components>\n\
+            <fields><field number='5' name='Count' type='NUMINGROUP'/>\n\
+            <field number='5' name='Other' type='STRING'/>\n\
+            <field number='six' name='Six'/></fields></fix>";
+        let problems = Dictionary::parse_quickfix(text).expect_err("many problems").0;
+        let lines: Vec<_> = problems.iter().map(|problem| problem.line).collect();
+        assert_eq!(lines, [1, 2, 2, 5, 6, 8, 10, 12, 13, 13], "{problems:#?}");
+        let error = Dictionary::parse_quickfix("<fix>").expect_err("not closed");
+        assert!(matches!(error.0[..], [Problem { line: 1, what: What::Xml(_) }]));
+    }
+
+    #[test]
+    fn required_inside_an_optional_component_is_not_required() {
+        let text = "<fix type='FIX' major='4' minor='4' servicepack='0'><header/><trailer/>\
+            <messages><message name='M' msgtype='M' msgcat='app'>\
+            <component name='C' required='N'/></message></messages>\
+            <components><component name='C'><field name='F' required='Y'/></component></components>\
+            <fields><field number='20000' name='F' type='INT'/></fields></fix>";
+        let dictionary = Dictionary::parse_quickfix(text).expect("loads");
+        let member = dictionary.message(b"M").expect("defined").members()[0];
+        assert_eq!(member, Member { tag: Tag(20_000), required: false, group: None });
+        assert_eq!(dictionary.field(Tag(20_000)).map(FieldDef::name), Some("F"));
+    }
+
+    #[test]
+    fn components_that_multiply_are_cut_off() {
+        let mut text =
+            String::from("<fix major='4' minor='4'><messages><message name='M' msgtype='M'>");
+        text.push_str("<component name='c0'/></message></messages><components>");
+        for at in 0..30 {
+            let next = format!("<component name='c{}'/>", at + 1).repeat(2);
+            text.push_str(&format!("<component name='c{at}'>{next}</component>"));
+        }
+        text.push_str("<component name='c30'/></components><fields/></fix>");
+        let problems = Dictionary::parse_quickfix(&text).expect_err("two to the thirtieth");
+        assert!(problems.0.iter().all(|problem| problem.what == What::TooLarge));
+    }
+}

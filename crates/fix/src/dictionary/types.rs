@@ -1,0 +1,119 @@
+//! Types of fields.
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FieldType {
+    /// Amount of money.
+    Amt,
+    /// `Y` or `N`.
+    Boolean,
+    /// One character.
+    Char,
+    /// ISO 3166 country.
+    Country,
+    /// ISO 4217 currency.
+    Currency,
+    /// Bytes, delimiters included.
+    Data,
+    /// Day of a month.
+    DayOfMonth,
+    /// ISO 10383 market.
+    Exchange,
+    /// Decimal.
+    Float,
+    /// Integer.
+    Int,
+    /// ISO 639 language.
+    Language,
+    /// Length of the data field that follows.
+    Length,
+    /// Day at the market.
+    LocalMktDate,
+    /// Month of a year.
+    MonthYear,
+    /// Characters with spaces between.
+    MultipleCharValue,
+    /// Strings with spaces between.
+    MultipleStringValue,
+    /// Number of entries of a group.
+    NumInGroup,
+    /// Decimal; 0.05 is five percent.
+    Percentage,
+    /// Price.
+    Price,
+    /// Difference of prices.
+    PriceOffset,
+    /// Quantity.
+    Qty,
+    /// Sequence number.
+    SeqNum,
+    /// Text without delimiters.
+    String,
+    /// Tag number.
+    TagNum,
+    /// Time of day with time zone.
+    TzTimeOnly,
+    /// Moment with time zone.
+    TzTimestamp,
+    /// A type this library does not know; any value.
+    Unknown,
+    /// Day in UTC.
+    UtcDateOnly,
+    /// Time of day in UTC.
+    UtcTimeOnly,
+    /// Moment in UTC.
+    UtcTimestamp,
+    /// XML text; a data field.
+    XmlData,
+}
+
+impl FieldType {
+    /// Returns the type for QuickFIX's name of it. Before FIX 4.2 a CHAR may have any length.
+    pub(crate) fn from_quickfix(name: &str, before_42: bool) -> Self {
+        match name {
+            "AMT" => Self::Amt,
+            "BOOLEAN" => Self::Boolean,
+            "CHAR" if before_42 => Self::String,
+            "CHAR" => Self::Char,
+            "COUNTRY" => Self::Country,
+            "CURRENCY" => Self::Currency,
+            "DATA" => Self::Data,
+            "DATE" | "UTCDATE" | "UTCDATEONLY" => Self::UtcDateOnly,
+            "DAYOFMONTH" => Self::DayOfMonth,
+            "EXCHANGE" => Self::Exchange,
+            "FLOAT" => Self::Float,
+            "INT" => Self::Int,
+            "LANGUAGE" => Self::Language,
+            "LENGTH" => Self::Length,
+            "LOCALMKTDATE" => Self::LocalMktDate,
+            "MONTHYEAR" => Self::MonthYear,
+            "MULTIPLECHARVALUE" => Self::MultipleCharValue,
+            "MULTIPLESTRINGVALUE" | "MULTIPLEVALUESTRING" => Self::MultipleStringValue,
+            "NUMINGROUP" => Self::NumInGroup,
+            "PERCENTAGE" => Self::Percentage,
+            "PRICE" => Self::Price,
+            "PRICEOFFSET" => Self::PriceOffset,
+            "QTY" | "QUANTITY" => Self::Qty,
+            "SEQNUM" => Self::SeqNum,
+            "STRING" => Self::String,
+            "TAGNUM" => Self::TagNum,
+            "TIME" | "UTCTIMESTAMP" => Self::UtcTimestamp,
+            "TZTIMEONLY" => Self::TzTimeOnly,
+            "TZTIMESTAMP" => Self::TzTimestamp,
+            "UTCTIMEONLY" => Self::UtcTimeOnly,
+            "XMLDATA" => Self::XmlData,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether the value may hold delimiters.
+    pub const fn is_data(self) -> bool {
+        matches!(self, Self::Data | Self::XmlData)
+    }
+
+    /// Whether the value is several values with spaces between.
+    pub const fn is_multiple(self) -> bool {
+        matches!(self, Self::MultipleCharValue | Self::MultipleStringValue)
+    }
+}

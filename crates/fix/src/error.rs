@@ -1,0 +1,172 @@
+//! Why a message is refused: what happened, at which tag, and where.
+
+use std::fmt;
+
+use crate::reason::SessionRejectReason;
+use crate::tag::Tag;
+
+/// What happened. Alphabetical.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// BodyLength (9) is not a number or not the length of the body.
+    BodyLength,
+    /// The caller's buffer is too small for the message being written.
+    BufferFull,
+    /// CheckSum (10) is not three digits or not the sum of the bytes.
+    CheckSum,
+    /// A data field is not as long as its length field says, or does not follow it.
+    DataLength,
+    /// A tag without a value.
+    EmptyValue,
+    /// More fields than [`crate::Limits::fields_max`].
+    FieldCount,
+    /// A field without `=`: most often a delimiter inside a value that is not data.
+    FieldDelimiter,
+    /// NumInGroup is not the number of entries that follow.
+    GroupCount,
+    /// The fields of a group entry are not in the dictionary's order.
+    GroupOrder,
+    /// The message does not begin with BeginString, BodyLength, MsgType, or not end with CheckSum.
+    HeaderOrder,
+    /// Longer than [`crate::Limits::message_len_max`].
+    MessageLength,
+    /// MsgType is not in the dictionary.
+    MsgType,
+    /// Groups are nested deeper than this library follows.
+    NestingTooDeep,
+    /// A tag appears more than once outside a repeating group.
+    RepeatedTag,
+    /// A required tag is missing.
+    RequiredTag,
+    /// The tag exists but not in this message type.
+    TagNotInMessage,
+    /// A header field in the body, or a body field in the trailer.
+    TagOrder,
+    /// The tag is not a positive number without leading zeros.
+    TagSyntax,
+    /// The tag is not in the dictionary.
+    UndefinedTag,
+    /// The value is not written as its type demands.
+    ValueFormat,
+    /// The value is written well but not allowed, or does not fit.
+    ValueRange,
+}
+
+/// Why a message, or a value in it, is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Error {
+    /// What happened.
+    pub kind: ErrorKind,
+    /// The tag it happened to, where there is one.
+    pub tag: Option<Tag>,
+    /// Offset in the message of the field, or of the message's end where the field is missing.
+    pub offset: u32,
+}
+
+const _: () = assert!(size_of::<Error>() <= 16, "errors travel by value on the hot path");
+
+impl Error {
+    pub(crate) const fn new(kind: ErrorKind, tag: u32, offset: usize) -> Self {
+        let tag = if tag == 0 { None } else { Some(Tag(tag)) };
+        let offset = if offset > u32::MAX as usize { u32::MAX } else { offset as u32 };
+        Self { kind, tag, offset }
+    }
+
+    /// Whether the message is garbled: to be ignored, its MsgSeqNum not consumed.
+    ///
+    /// What is not garbled but refused is invalid: answered with a reject.
+    pub const fn is_garbled(&self) -> bool {
+        matches!(
+            self.kind,
+            ErrorKind::BodyLength
+                | ErrorKind::CheckSum
+                | ErrorKind::FieldCount
+                | ErrorKind::HeaderOrder
+                | ErrorKind::MessageLength
+        )
+    }
+
+    /// Returns what to put in SessionRejectReason (373); `None` for what is garbled or not input.
+    pub const fn session_reject_reason(&self) -> Option<SessionRejectReason> {
+        Some(match self.kind {
+            ErrorKind::BodyLength
+            | ErrorKind::BufferFull
+            | ErrorKind::CheckSum
+            | ErrorKind::FieldCount
+            | ErrorKind::HeaderOrder
+            | ErrorKind::MessageLength => return None,
+            ErrorKind::TagSyntax => SessionRejectReason::InvalidTagNumber,
+            ErrorKind::RequiredTag => SessionRejectReason::RequiredTagMissing,
+            ErrorKind::TagNotInMessage => SessionRejectReason::TagNotDefinedForMessageType,
+            ErrorKind::UndefinedTag => SessionRejectReason::UndefinedTag,
+            ErrorKind::EmptyValue => SessionRejectReason::TagWithoutValue,
+            ErrorKind::ValueRange => SessionRejectReason::ValueIncorrect,
+            ErrorKind::DataLength | ErrorKind::ValueFormat => {
+                SessionRejectReason::IncorrectDataFormat
+            }
+            ErrorKind::MsgType => SessionRejectReason::InvalidMsgType,
+            ErrorKind::RepeatedTag => SessionRejectReason::TagAppearsMoreThanOnce,
+            ErrorKind::TagOrder => SessionRejectReason::TagOutOfRequiredOrder,
+            ErrorKind::GroupOrder => SessionRejectReason::GroupFieldsOutOfOrder,
+            ErrorKind::GroupCount => SessionRejectReason::IncorrectNumInGroupCount,
+            ErrorKind::FieldDelimiter => SessionRejectReason::FieldDelimiterInValue,
+            ErrorKind::NestingTooDeep => SessionRejectReason::Other,
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            ErrorKind::BodyLength => "BodyLength is not the length of the body",
+            ErrorKind::BufferFull => "the buffer is too small for the message",
+            ErrorKind::CheckSum => "CheckSum is not the sum of the bytes, or not three digits",
+            ErrorKind::DataLength => "the data field is not as long as its length field says",
+            ErrorKind::EmptyValue => "the tag has no value",
+            ErrorKind::FieldCount => "more fields than the limit allows",
+            ErrorKind::FieldDelimiter => "a field without '='",
+            ErrorKind::GroupCount => "NumInGroup is not the number of entries",
+            ErrorKind::GroupOrder => "group fields out of order",
+            ErrorKind::HeaderOrder => {
+                "the message must begin with tags 8, 9, 35 and end with tag 10 and a delimiter"
+            }
+            ErrorKind::MessageLength => "the message is longer than the limit allows",
+            ErrorKind::MsgType => "MsgType is not in the dictionary",
+            ErrorKind::NestingTooDeep => "groups are nested too deep",
+            ErrorKind::RepeatedTag => "the tag appears more than once",
+            ErrorKind::RequiredTag => "a required tag is missing",
+            ErrorKind::TagNotInMessage => "the tag is not defined for this message type",
+            ErrorKind::TagOrder => "the tag is out of the order header, body, trailer",
+            ErrorKind::TagSyntax => "a tag must be a positive number without leading zeros",
+            ErrorKind::UndefinedTag => "the tag is not in the dictionary",
+            ErrorKind::ValueFormat => "the value is not written as its type demands",
+            ErrorKind::ValueRange => "the value is not allowed here",
+        };
+        match self.tag {
+            Some(tag) => write!(out, "tag {tag} at offset {}: {what}", self.offset),
+            None => write!(out, "offset {}: {what}", self.offset),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn garbled_has_no_reject_reason() {
+        let garbled = Error::new(ErrorKind::CheckSum, 10, 7);
+        assert!(garbled.is_garbled());
+        assert_eq!(garbled.session_reject_reason(), None);
+        let invalid = Error::new(ErrorKind::TagSyntax, 0, 7);
+        assert!(!invalid.is_garbled());
+        assert_eq!(invalid.session_reject_reason(), Some(SessionRejectReason::InvalidTagNumber));
+        assert_eq!(
+            invalid.to_string(),
+            "offset 7: a tag must be a positive number without leading zeros"
+        );
+    }
+}

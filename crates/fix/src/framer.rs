@@ -1,0 +1,244 @@
+//! Messages out of a stream of bytes.
+//!
+//! The framer looks at as little as it can: BeginString, BodyLength, and where CheckSum must stand. It
+//! keeps no bytes: the caller keeps them until they are consumed. The reader verifies the sum.
+
+use crate::limits::Limits;
+use crate::reader::SOH;
+
+/// Longest BeginString value followed.
+const BEGIN_STRING_MAX: usize = 16;
+/// Longest BodyLength value followed.
+const BODY_LENGTH_MAX: usize = 9;
+/// Length of `10=nnn` and its delimiter.
+const TRAILER_LEN: usize = 7;
+/// Shortest form of it that a careless peer sends: `10=n` and its delimiter.
+const TRAILER_LEN_MIN: usize = 5;
+/// Longest CheckSum value waited for.
+const VALUE_MAX: usize = 16;
+
+/// What stands at the start of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Step<'b> {
+    /// A message, or what has the shape of one: decode it, then consume its bytes.
+    Message(&'b [u8]),
+    /// That many bytes are no message: consume them.
+    Garbage(usize),
+    /// The bytes end inside what may be a message: come again with at least that many in all.
+    NeedMore(usize),
+}
+
+/// Finds messages in a stream.
+///
+/// Remembers only how far it has looked for a CheckSum field, so that no byte is searched twice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Framer {
+    limits: Limits,
+    searched: usize,
+}
+
+/// Where a message that begins at the first byte ends.
+enum Shape {
+    Whole(usize),
+    Partial(usize),
+    Not,
+}
+
+impl Framer {
+    /// Creates a framer. A BodyLength that makes a message longer than the limit is garbage.
+    pub const fn new(limits: Limits) -> Self {
+        Self { limits, searched: 0 }
+    }
+
+    /// Returns what stands at the start of `bytes`: what was not consumed after the step before, and
+    /// whatever has come since.
+    ///
+    /// A message ends with the first CheckSum field at or after the place that BodyLength leads to.
+    /// If that is not the very place, the reader will find it garbled: what lies between is lost with
+    /// it, as sessions expect. After garbage the next message is the next `8=FIX`.
+    pub fn step<'b>(&mut self, bytes: &'b [u8]) -> Step<'b> {
+        match self.shape(bytes) {
+            Shape::Whole(len) => {
+                self.searched = 0;
+                Step::Message(&bytes[..len])
+            }
+            Shape::Partial(len) => Step::NeedMore(len.max(bytes.len() + 1)),
+            Shape::Not => {
+                self.searched = 0;
+                Step::Garbage(next_begin(bytes))
+            }
+        }
+    }
+
+    fn shape(&mut self, bytes: &[u8]) -> Shape {
+        let Some(begin_len) = field_len(bytes, b"8=", BEGIN_STRING_MAX) else { return Shape::Not };
+        if begin_len == 0 {
+            return Shape::Partial(0);
+        }
+        let rest = &bytes[begin_len..];
+        let Some(length_len) = field_len(rest, b"9=", BODY_LENGTH_MAX) else { return Shape::Not };
+        if length_len == 0 {
+            return Shape::Partial(0);
+        }
+        let Some(body_len) = crate::reader::parse_length(&rest[2..length_len - 1]) else {
+            return Shape::Not;
+        };
+        let trailer = begin_len + length_len + body_len;
+        let len = trailer + TRAILER_LEN;
+        if len > self.limits.message_len_max {
+            return Shape::Not;
+        }
+        if bytes.len() < trailer {
+            return Shape::Partial(trailer + TRAILER_LEN_MIN);
+        }
+        let whole = bytes.get(trailer..len).is_some_and(|found| {
+            bytes[trailer - 1] == SOH && found.starts_with(b"10=") && found[6] == SOH
+        });
+        if whole { Shape::Whole(len) } else { self.search(bytes, trailer - 1) }
+    }
+
+    /// Looks for the end of the first CheckSum field whose delimiter before it is at or after `from`.
+    #[cold]
+    fn search(&mut self, bytes: &[u8], from: usize) -> Shape {
+        let mut from = from.max(self.searched);
+        let seen = &bytes[..bytes.len().min(self.limits.message_len_max)];
+        while let Some(found) =
+            seen[from.min(seen.len())..].windows(4).position(|w| w == b"\x0110=")
+        {
+            let value = from + found + 4;
+            if let Some(len) = seen[value..].iter().position(|byte| *byte == SOH) {
+                return Shape::Whole(value + len + 1);
+            }
+            if seen.len() - value > VALUE_MAX {
+                from = value;
+                continue;
+            }
+            self.searched = from + found;
+            return self.wait(seen);
+        }
+        self.searched = from.max(seen.len().saturating_sub(3));
+        self.wait(seen)
+    }
+
+    fn wait(&self, seen: &[u8]) -> Shape {
+        if seen.len() < self.limits.message_len_max { Shape::Partial(0) } else { Shape::Not }
+    }
+}
+
+/// Returns the length of the field that must stand at the start, delimiter included; 0 if the bytes
+/// end before its delimiter; `None` if something else stands there or it is too long.
+fn field_len(bytes: &[u8], start: &[u8; 2], value_max: usize) -> Option<usize> {
+    let shown = bytes.len().min(start.len());
+    if bytes[..shown] != start[..shown] {
+        return None;
+    }
+    let value = &bytes[shown..];
+    match value.iter().take(value_max + 1).position(|byte| *byte == SOH) {
+        Some(0) => None,
+        Some(len) => Some(start.len() + len + 1),
+        None => (value.len() <= value_max).then_some(0),
+    }
+}
+
+/// Returns how many bytes to drop: up to the next place where a message may begin, or all of them.
+fn next_begin(bytes: &[u8]) -> usize {
+    for (at, byte) in bytes.iter().enumerate().skip(1) {
+        let begins = *byte == b'8' && bytes.get(at + 1).is_none_or(|next| *next == b'=');
+        if begins && looks_like_begin(&bytes[at..]) {
+            return at;
+        }
+    }
+    bytes.len()
+}
+
+/// Whether a BeginString of the standard stands at the start, as far as the bytes go.
+fn looks_like_begin(bytes: &[u8]) -> bool {
+    let shown = bytes.len().min(5);
+    bytes[..shown] == b"8=FIX"[..shown]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &[u8] = b"8=FIX.4.2\x019=5\x0135=0\x0110=161\x01";
+
+    fn messages(mut framer: Framer, bytes: &[u8], chunk: usize) -> (Vec<Vec<u8>>, usize) {
+        let (mut buffer, mut found, mut garbage) = (Vec::new(), Vec::new(), 0);
+        for chunk in bytes.chunks(chunk) {
+            buffer.extend_from_slice(chunk);
+            loop {
+                let len = match framer.step(&buffer) {
+                    Step::Message(message) => {
+                        found.push(message.to_vec());
+                        message.len()
+                    }
+                    Step::Garbage(len) => {
+                        garbage += len;
+                        len
+                    }
+                    Step::NeedMore(len) => {
+                        assert!(len > buffer.len());
+                        break;
+                    }
+                };
+                assert!(len > 0 || buffer.is_empty());
+                if len == 0 {
+                    break;
+                }
+                buffer.drain(..len);
+            }
+        }
+        (found, garbage)
+    }
+
+    #[test]
+    fn any_split_gives_the_same_messages() {
+        let mut stream = GOOD.to_vec();
+        stream.extend_from_slice(b"noise8=FIX.8=FIX.4.2\x019=x\x01");
+        stream.extend_from_slice(GOOD);
+        stream.extend_from_slice(b"8=FIX.4.2\x019=5\x0135=0\x0110=1\x01");
+        stream.extend_from_slice(GOOD);
+        let whole = messages(Framer::default(), &stream, stream.len());
+        assert_eq!(whole.0.len(), 4);
+        assert_eq!([&whole.0[0], &whole.0[1], &whole.0[3]], [GOOD, GOOD, GOOD]);
+        for chunk in 1..stream.len() {
+            assert_eq!(messages(Framer::default(), &stream, chunk), whole, "{chunk}");
+        }
+    }
+
+    #[test]
+    fn a_body_length_too_short_costs_its_message_only() {
+        let wrong = b"8=FIX.4.2\x019=3\x0135=0\x0110=161\x01";
+        let stream = [&wrong[..], GOOD].concat();
+        let (found, garbage) = messages(Framer::default(), &stream, 7);
+        assert_eq!((found, garbage), (vec![wrong.to_vec(), GOOD.to_vec()], 0));
+    }
+
+    #[test]
+    fn a_body_length_too_long_takes_the_next_message_with_it() {
+        let stream = [b"8=FIX.4.2\x019=12\x0135=0\x0110=161\x01", GOOD, GOOD].concat();
+        let (found, garbage) = messages(Framer::default(), &stream, 3);
+        assert_eq!((found.len(), garbage), (2, 0));
+        assert_eq!(found[1], GOOD);
+    }
+
+    #[test]
+    fn a_message_without_end_is_given_up_at_the_limit() {
+        let mut framer = Framer::new(Limits { message_len_max: 100, ..Limits::default() });
+        let mut bytes = b"8=FIX.4.2\x019=5\x0135=0\x01".to_vec();
+        bytes.resize(99, b'x');
+        assert_eq!(framer.step(&bytes), Step::NeedMore(100));
+        bytes.push(b'x');
+        assert_eq!(framer.step(&bytes), Step::Garbage(100));
+    }
+
+    #[test]
+    fn a_length_above_the_limit_is_garbage_at_once() {
+        let mut framer = Framer::new(Limits { message_len_max: 100, ..Limits::default() });
+        let bytes = b"8=FIX.4.2\x019=999999999\x0135=0\x01";
+        assert_eq!(framer.step(bytes), Step::Garbage(bytes.len()));
+        assert!(matches!(framer.step(b"8=FIX.4.2\x019=70\x0135="), Step::NeedMore(90)));
+    }
+}

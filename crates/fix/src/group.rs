@@ -1,0 +1,154 @@
+//! Repeating groups of a message that has been read, by a dictionary.
+
+use crate::dictionary::{Dictionary, GroupDef, GroupId, Member};
+use crate::reader::{Field, Message};
+use crate::tag::Tag;
+
+/// Deepest nesting of groups followed.
+const DEPTH_MAX: usize = 16;
+
+/// The entries of a group, one after the other.
+///
+/// An entry begins with the group's first field and goes on for as long as fields belong to the group;
+/// so there may be fewer or more entries than NumInGroup says. Validation tells of that.
+#[derive(Clone, Debug)]
+pub struct Entries<'m> {
+    message: Message<'m>,
+    dictionary: &'m Dictionary,
+    group: &'m GroupDef,
+    at: usize,
+    depth: usize,
+}
+
+/// One entry of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'m> {
+    message: Message<'m>,
+    dictionary: &'m Dictionary,
+    group: &'m GroupDef,
+    start: usize,
+    end: usize,
+    depth: usize,
+}
+
+impl<'m> Entries<'m> {
+    fn new(
+        message: Message<'m>,
+        dictionary: &'m Dictionary,
+        group: GroupId,
+        count_at: usize,
+        depth: usize,
+    ) -> Option<Self> {
+        let group = dictionary.group(group)?;
+        Some(Self { message, dictionary, group, at: count_at + 1, depth })
+    }
+
+    /// Returns the position after the last entry.
+    pub fn end(mut self) -> usize {
+        while self.next().is_some() {}
+        self.at
+    }
+}
+
+impl<'m> Iterator for Entries<'m> {
+    type Item = Entry<'m>;
+
+    fn next(&mut self) -> Option<Entry<'m>> {
+        let tags = self.message.tags();
+        let start = self.at;
+        if self.depth >= DEPTH_MAX || *tags.get(start)? != self.group.delimiter().0 {
+            return None;
+        }
+        let mut at = start;
+        while let Some(place) = tags.get(at).and_then(|tag| self.group.place(*tag)) {
+            if place == 0 && at != start {
+                break;
+            }
+            let nested = self.group.members[place].group.and_then(|nested| {
+                Entries::new(self.message, self.dictionary, nested, at, self.depth + 1)
+            });
+            at = nested.map_or(at + 1, Entries::end);
+        }
+        self.at = at;
+        let Self { message, dictionary, group, depth, .. } = *self;
+        Some(Entry { message, dictionary, group, start, end: at, depth })
+    }
+}
+
+impl<'m> Entry<'m> {
+    /// Returns the positions in the message of the entry's fields, nested groups included.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.start..self.end
+    }
+
+    /// Returns the entry's own field with `tag`, not one of a nested group.
+    pub fn field(&self, tag: Tag) -> Option<Field<'m>> {
+        self.group.place(tag.0)?;
+        let at = self.message.position(tag, self.start).filter(|at| *at < self.end)?;
+        self.message.field_at(at)
+    }
+
+    /// Returns the entries of the nested group that `count` counts.
+    pub fn group(&self, count: Tag) -> Option<Entries<'m>> {
+        let group = self.group.members[self.group.place(count.0)?].group?;
+        let at = self.message.position(count, self.start).filter(|at| *at < self.end)?;
+        Entries::new(self.message, self.dictionary, group, at, self.depth + 1)
+    }
+}
+
+impl Dictionary {
+    /// Returns the entries of the group of `message` that `count` counts; `None` if the message type has
+    /// no such group or the message has not this one.
+    pub fn entries<'m>(&'m self, message: &Message<'m>, count: Tag) -> Option<Entries<'m>> {
+        let body = self.message(message.msg_type()).map_or(&[][..], |found| found.members());
+        let groups = [body, self.header(), self.trailer()].into_iter().flatten();
+        let member = groups.into_iter().find(|member| member.tag == count)?;
+        let Member { group: Some(group), .. } = member else { return None };
+        Entries::new(*message, self, *group, message.position(count, 0)?, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionary::shipped;
+    use crate::reader::Reader;
+    use crate::writer::Writer;
+
+    #[test]
+    fn nested_groups_are_found_by_entry() {
+        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        let mut buffer = [0; 500];
+        let mut writer = Writer::new(&mut buffer, "FIX.4.4", "D");
+        let fields = [
+            (453, "2"),
+            (448, "A"),
+            (452, "1"),
+            (802, "2"),
+            (523, "x"),
+            (803, "4"),
+            (523, "y"),
+            (448, "B"),
+            (447, "D"),
+            (54, "1"),
+        ];
+        fields.iter().for_each(|(tag, value)| writer.str(Tag(*tag), value));
+        let bytes = writer.finish().expect("room");
+        let mut reader = Reader::new();
+        let message = reader.decode(bytes).expect("whole");
+        let parties: Vec<_> = dictionary.entries(&message, Tag(453)).expect("there").collect();
+        assert_eq!(parties.len(), 2);
+        let text = |entry: &Entry<'_>, tag| entry.field(Tag(tag)).map(|field| field.value.to_vec());
+        assert_eq!(text(&parties[0], 448), Some(b"A".to_vec()));
+        assert_eq!(text(&parties[0], 447), None);
+        assert_eq!(text(&parties[1], 447), Some(b"D".to_vec()));
+        assert_eq!(text(&parties[1], 54), None);
+        let nested: Vec<_> = parties[0].group(Tag(802)).expect("there").collect();
+        assert_eq!(
+            nested.iter().map(|entry| text(entry, 523)).collect::<Vec<_>>(),
+            [Some(b"x".to_vec()), Some(b"y".to_vec())]
+        );
+        assert!(parties[1].group(Tag(802)).is_none());
+        assert!(dictionary.entries(&message, Tag(555)).is_none());
+    }
+}

@@ -1,0 +1,16 @@
+//! Bounds on what input may ask for.
+
+/// Bounds on one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most fields in a message. Default 65,536.
+    pub fields_max: usize,
+    /// Most bytes in a message, from `8=` to the last delimiter. Default 1 MiB; at most 2 GiB.
+    pub message_len_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { fields_max: 65_536, message_len_max: 1 << 20 }
+    }
+}

@@ -1,0 +1,133 @@
+//! A message that has been read: its bytes and where its fields are.
+
+use super::index::Index;
+use crate::error::Error;
+use crate::tag::Tag;
+
+/// One field of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'b> {
+    /// The tag; 0 if what stands before `=` is not a tag.
+    pub tag: Tag,
+    /// Offset of the value in the message.
+    pub offset: u32,
+    /// The value, without the delimiter.
+    pub value: &'b [u8],
+}
+
+/// A message that is not garbled. Borrows the bytes it was read from and the reader's index.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'b> {
+    bytes: &'b [u8],
+    index: &'b Index,
+}
+
+impl<'b> Message<'b> {
+    #[inline]
+    pub(super) const fn new(bytes: &'b [u8], index: &'b Index) -> Self {
+        Self { bytes, index }
+    }
+
+    /// Returns the whole message.
+    #[inline]
+    pub const fn bytes(&self) -> &'b [u8] {
+        self.bytes
+    }
+
+    /// Returns the first fault in a field, if any: the message is then invalid, but not garbled.
+    #[inline]
+    pub const fn fault(&self) -> Option<Error> {
+        self.index.fault
+    }
+
+    /// Returns the number of fields, header and trailer included.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "a message is never empty")]
+    pub const fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Returns the tags in order, one a field.
+    #[inline]
+    pub fn tags(&self) -> &'b [u32] {
+        self.index.tags()
+    }
+
+    /// Returns the field at `index`, 0-based.
+    #[inline]
+    pub fn field_at(&self, index: usize) -> Option<Field<'b>> {
+        let tag = Tag(*self.index.tags().get(index)?);
+        let offset = self.index.equals.get(index)? + 1;
+        Some(Field { tag, offset, value: self.index.value(index, self.bytes) })
+    }
+
+    /// Returns the offset of the field at `index`: of the first digit of its tag.
+    #[inline]
+    pub fn field_offset(&self, index: usize) -> Option<u32> {
+        (index < self.len()).then(|| self.index.start(index) as u32)
+    }
+
+    /// Returns what stands before `=` in the field at `offset`, as [`Error::offset`] gives it.
+    pub fn tag_text(&self, offset: u32) -> &'b [u8] {
+        let field = self.bytes.get(offset as usize..).unwrap_or_default();
+        let end = field.iter().position(|byte| matches!(byte, b'=' | &super::SOH));
+        &field[..end.unwrap_or(field.len())]
+    }
+
+    /// Returns the first field with `tag`.
+    #[inline]
+    pub fn field(&self, tag: Tag) -> Option<Field<'b>> {
+        self.field_at(self.index.position(tag.0, 0)?)
+    }
+
+    /// Returns the position of the first field at or after `from` with `tag`.
+    #[inline]
+    pub fn position(&self, tag: Tag, from: usize) -> Option<usize> {
+        self.index.position(tag.0, from)
+    }
+
+    /// Returns all fields in order.
+    pub fn fields(&self) -> impl Iterator<Item = Field<'b>> + use<'b> {
+        let message = *self;
+        (0..message.len()).filter_map(move |index| message.field_at(index))
+    }
+
+    /// Returns the value of MsgType.
+    #[inline]
+    pub fn msg_type(&self) -> &'b [u8] {
+        self.index.value(2, self.bytes)
+    }
+
+    /// Returns the value of BeginString.
+    #[inline]
+    pub fn begin_string(&self) -> &'b [u8] {
+        self.index.value(0, self.bytes)
+    }
+
+    /// Returns a cursor for look-ups in the order in which the fields most likely stand.
+    #[inline]
+    pub const fn cursor(&self) -> Cursor<'b> {
+        Cursor { message: *self, next: 0 }
+    }
+}
+
+/// Looks fields up, each first just after the one before: one comparison where the guess is right.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'b> {
+    message: Message<'b>,
+    next: usize,
+}
+
+impl<'b> Cursor<'b> {
+    /// Returns the first field with `tag` after the field found last, or else the first of the message.
+    #[inline]
+    pub fn field(&mut self, tag: Tag) -> Option<Field<'b>> {
+        let index = &self.message.index;
+        let at = match index.tags().get(self.next) {
+            Some(found) if *found == tag.0 => self.next,
+            _ => index.position(tag.0, self.next).or_else(|| index.position(tag.0, 0))?,
+        };
+        self.next = at + 1;
+        self.message.field_at(at)
+    }
+}

@@ -1,0 +1,301 @@
+//! The reader: finds every field of a message in one pass that also sums its bytes.
+//!
+//! A [`Message`] borrows the caller's bytes and the reader's index; nothing is copied, and a warm
+//! reader allocates nothing. Garbled messages are errors. A message that is whole but has a fault in a
+//! field (a tag that is no number, a data field of another length than said) is read, so that its
+//! MsgSeqNum can be consumed, and [`Message::fault`] tells of the first fault.
+
+mod data;
+mod index;
+mod message;
+mod portable;
+mod wide;
+
+pub use data::DataFields;
+pub use message::{Cursor, Field, Message};
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use index::Index;
+
+/// The delimiter of fields.
+pub const SOH: u8 = 1;
+
+/// Length of `10=nnn` and its delimiter.
+const TRAILER_LEN: usize = 7;
+
+/// Which instructions find the fields. Results are equal; only the speed differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Engine(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Portable,
+    Avx2(wide::Avx2),
+    Avx512(wide::Avx512),
+}
+
+impl Engine {
+    /// Returns the engines this machine can run, slowest first. The first is always portable.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let avx2 = wide::Avx2::detect().map(|token| Self(Kind::Avx2(token)));
+        let avx512 = wide::Avx512::detect().map(|token| Self(Kind::Avx512(token)));
+        [Some(Self(Kind::Portable)), avx2, avx512].into_iter().flatten()
+    }
+
+    /// Returns the fastest engine of this machine.
+    pub fn detect() -> Self {
+        Self::available().last().unwrap_or(Self(Kind::Portable))
+    }
+
+    /// Returns the engine that runs on any machine.
+    pub const fn portable() -> Self {
+        Self(Kind::Portable)
+    }
+
+    /// Returns the engine's name: `portable`, `avx2` or `avx512`.
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Portable => "portable",
+            Kind::Avx2(_) => "avx2",
+            Kind::Avx512(_) => "avx512",
+        }
+    }
+}
+
+/// Reads messages, one at a time, with an index that is used again and again.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    engine: Engine,
+    limits: Limits,
+    data_fields: DataFields,
+    index: Index,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reader {
+    /// Creates a reader with the fastest engine, default limits and the standard's data fields.
+    pub fn new() -> Self {
+        Self {
+            engine: Engine::detect(),
+            limits: Limits::default(),
+            data_fields: DataFields::standard(),
+            index: Index::default(),
+        }
+    }
+
+    /// Sets the engine. For tests and measurements; the default is the fastest.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Sets the limits. A length above 2 GiB counts as 2 GiB, because offsets are 32 bits wide.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        let message_len_max = limits.message_len_max.min(i32::MAX as usize);
+        self.limits = Limits { message_len_max, ..limits };
+        self
+    }
+
+    /// Sets which fields hold data, each after its length field.
+    pub fn data_fields(mut self, data_fields: DataFields) -> Self {
+        self.data_fields = data_fields;
+        self
+    }
+
+    /// Decodes `bytes`, which must be one whole message from `8=` to the delimiter of CheckSum.
+    ///
+    /// # Errors
+    /// [`ErrorKind::HeaderOrder`], [`ErrorKind::BodyLength`], [`ErrorKind::CheckSum`],
+    /// [`ErrorKind::FieldCount`], [`ErrorKind::MessageLength`]: the message is garbled.
+    #[inline]
+    pub fn decode<'r>(&'r mut self, bytes: &'r [u8]) -> Result<Message<'r>, Error> {
+        if bytes.len() > self.limits.message_len_max {
+            return Err(Error::new(ErrorKind::MessageLength, 0, bytes.len()));
+        }
+        let fields_max = self.limits.fields_max;
+        self.index.clear();
+        let sum = match self.engine.0 {
+            Kind::Portable => None,
+            Kind::Avx2(token) => token.scan(bytes, &mut self.index, fields_max),
+            Kind::Avx512(token) => token.scan(bytes, &mut self.index, fields_max),
+        };
+        let sum = match sum {
+            Some(sum) if !self.needs_care(bytes) => sum,
+            _ => portable::scan(bytes, &mut self.index, &self.data_fields, fields_max)?,
+        };
+        self.verify(bytes, sum)?;
+        Ok(Message::new(bytes, &self.index))
+    }
+
+    /// Whether the index, made without regard to data fields, may be wrong because of one.
+    #[inline]
+    fn needs_care(&self, bytes: &[u8]) -> bool {
+        self.index.may_hold(self.data_fields.filter())
+            && !self.data_fields.agree(bytes, &self.index)
+    }
+
+    /// Checks the frame: first three tags, BodyLength, CheckSum. `sum` is of all bytes.
+    #[inline]
+    fn verify(&self, bytes: &[u8], sum: u32) -> Result<(), Error> {
+        let index = &self.index;
+        let &[8, 9, 35, ..] = index.tags() else {
+            return Err(Error::new(ErrorKind::HeaderOrder, 0, 0));
+        };
+        let trailer = bytes.len().saturating_sub(TRAILER_LEN);
+        let Some(&[b'1', b'0', b'=', a, b, c, SOH]) = bytes.last_chunk() else {
+            return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
+        };
+        let last = index.len() - 1;
+        if index.tags()[last] != 10 || index.start(last) != trailer {
+            return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
+        }
+        let digits = [a.wrapping_sub(b'0'), b.wrapping_sub(b'0'), c.wrapping_sub(b'0')];
+        let said = digits.iter().fold(0, |said, digit| said * 10 + u32::from(*digit));
+        let tail = u32::from(b'1') + u32::from(b'0') + u32::from(b'=') + u32::from(SOH);
+        let tail = tail + u32::from(a) + u32::from(b) + u32::from(c);
+        if digits.iter().any(|digit| *digit > 9) || said != sum.wrapping_sub(tail) & 0xFF {
+            return Err(Error::new(ErrorKind::CheckSum, 10, trailer));
+        }
+        let body = index.start(2);
+        let length = index.value(1, bytes);
+        if parse_length(length) != Some(trailer - body) {
+            return Err(Error::new(ErrorKind::BodyLength, 9, index.start(1)));
+        }
+        Ok(())
+    }
+}
+
+/// Parses a length of one to nine digits.
+#[inline]
+pub(crate) fn parse_length(text: &[u8]) -> Option<usize> {
+    if text.is_empty() || text.len() > 9 {
+        return None;
+    }
+    text.iter().try_fold(0, |value, byte| {
+        byte.is_ascii_digit().then(|| value * 10 + usize::from(byte - b'0'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tag::Tag;
+
+    fn framed(body: &str) -> Vec<u8> {
+        let body = body.replace('|', "\u{1}");
+        let mut bytes = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+        let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
+        bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+        bytes
+    }
+
+    fn each_engine(check: impl Fn(Reader)) {
+        for engine in Engine::available() {
+            check(Reader::new().engine(engine));
+        }
+    }
+
+    #[test]
+    fn fields_are_found_in_order() {
+        let bytes = framed("35=0|49=A|56=B|34=1|52=20181227-11:20:43|112=a=b|12345=x|");
+        each_engine(|mut reader| {
+            let message = reader.decode(&bytes).expect("well formed");
+            let fields: Vec<_> = message.fields().map(|field| (field.tag.0, field.value)).collect();
+            assert_eq!(fields[2], (35, &b"0"[..]));
+            assert_eq!(fields[7], (112, &b"a=b"[..]));
+            assert_eq!(fields[8], (12345, &b"x"[..]));
+            assert_eq!(fields.len(), 10);
+            assert_eq!(message.fault(), None);
+            assert_eq!(message.field(Tag(49)).map(|field| field.value), Some(&b"A"[..]));
+            assert_eq!(message.field(Tag(50)), None);
+        });
+    }
+
+    #[test]
+    fn garbled_messages_are_errors() {
+        let good = framed("35=0|49=A|56=B|34=1|");
+        let cases: [(Vec<u8>, ErrorKind); 6] = [
+            (Vec::new(), ErrorKind::HeaderOrder),
+            (good[1..].to_vec(), ErrorKind::HeaderOrder),
+            (good[..good.len() - 1].to_vec(), ErrorKind::HeaderOrder),
+            (framed("34=1|35=0|49=A|"), ErrorKind::HeaderOrder),
+            (String::from_utf8_lossy(&good).replace("49=A", "49=B").into(), ErrorKind::CheckSum),
+            (String::from_utf8_lossy(&good).replace("9=20", "9=02").into(), ErrorKind::BodyLength),
+        ];
+        each_engine(|mut reader| {
+            for (bytes, kind) in &cases {
+                let error = reader.decode(bytes).expect_err("garbled");
+                assert_eq!(error.kind, *kind, "{}", String::from_utf8_lossy(bytes));
+                assert!(error.is_garbled());
+            }
+        });
+    }
+
+    #[test]
+    fn a_fault_in_a_field_leaves_the_message_readable() {
+        let cases = [
+            ("35=0|34=7|-1=HI|", ErrorKind::TagSyntax),
+            ("35=0|34=7|0=HI|", ErrorKind::TagSyntax),
+            ("35=0|34=7|012=HI|", ErrorKind::TagSyntax),
+            ("35=0|34=7|=HI|", ErrorKind::TagSyntax),
+            ("35=0|34=7|4garbled9=HI|", ErrorKind::TagSyntax),
+            ("35=0|34=7|12345678901=HI|", ErrorKind::TagSyntax),
+            ("35=0|34=7|no equals sign|", ErrorKind::FieldDelimiter),
+            ("35=0|34=7|95=9|96=abc|", ErrorKind::DataLength),
+            ("35=0|34=7|95=x|96=abc|", ErrorKind::DataLength),
+            ("35=0|34=7|95=3|58=abc|", ErrorKind::DataLength),
+        ];
+        each_engine(|mut reader| {
+            for (body, kind) in cases {
+                let bytes = framed(body);
+                let message = reader.decode(&bytes).expect(body);
+                assert_eq!(message.fault().map(|error| error.kind), Some(kind), "{body}");
+                let seq_num = message.field(Tag::MSG_SEQ_NUM).map(|field| field.value);
+                assert_eq!(seq_num, Some(&b"7"[..]));
+            }
+        });
+    }
+
+    #[test]
+    fn data_fields_may_hold_delimiters() {
+        let bytes = framed("35=B|34=7|95=9|96=a|10=000||58=text|");
+        each_engine(|mut reader| {
+            let message = reader.decode(&bytes).expect("well formed");
+            assert_eq!(message.fault(), None);
+            assert_eq!(message.field(Tag(96)).map(|f| f.value), Some(&b"a\x0110=000\x01"[..]));
+            assert_eq!(message.field(Tag(58)).map(|f| f.value), Some(&b"text"[..]));
+        });
+    }
+
+    #[test]
+    fn limits_hold() {
+        let bytes = framed("35=0|49=A|56=B|34=1|");
+        each_engine(|reader| {
+            let limits = Limits { fields_max: 3, ..Limits::default() };
+            let error = reader.clone().limits(limits).decode(&bytes).expect_err("seven fields");
+            assert_eq!(error.kind, ErrorKind::FieldCount);
+            let limits = Limits { message_len_max: 10, ..Limits::default() };
+            let error = reader.limits(limits).decode(&bytes).expect_err("longer than 10");
+            assert_eq!(error.kind, ErrorKind::MessageLength);
+        });
+    }
+
+    #[test]
+    fn a_warm_reader_does_not_allocate() {
+        let bytes = framed("35=0|49=A|56=B|34=1|52=20181227-11:20:43|112=a=b|95=1|96=x|");
+        each_engine(|mut reader| {
+            reader.decode(&bytes).expect("well formed");
+            let info = allocation_counter::measure(|| {
+                let message = reader.decode(&bytes).expect("well formed");
+                assert!(message.field(Tag(112)).is_some());
+            });
+            assert_eq!(info.count_total, 0);
+        });
+    }
+}

@@ -1,0 +1,96 @@
+//! The twin for any machine: byte by byte, with regard to data fields. It decides what is right; the
+//! wide engines hand over to it whatever is not plain.
+
+use super::data::DataFields;
+use super::index::Index;
+use super::{SOH, parse_length};
+use crate::error::{Error, ErrorKind};
+
+/// Digits of the largest tag.
+const TAG_DIGITS_MAX: usize = 9;
+
+/// Fills `index` and returns the sum of all bytes.
+pub(super) fn scan(
+    bytes: &[u8],
+    index: &mut Index,
+    data_fields: &DataFields,
+    fields_max: usize,
+) -> Result<u32, Error> {
+    index.clear();
+    let mut data = None;
+    let mut start = 0;
+    while start < bytes.len() {
+        if index.len() == fields_max {
+            return Err(Error::new(ErrorKind::FieldCount, 0, start));
+        }
+        let Some((tag, equal)) = scan_tag(&bytes[start..]) else {
+            let Some(len) = find_delimiter(&bytes[start..]) else {
+                return Err(Error::new(ErrorKind::HeaderOrder, 0, start));
+            };
+            note(index, without_number(&bytes[start..start + len], start));
+            let equal = bytes[start..start + len].iter().position(|byte| *byte == b'=');
+            // Without `=` the value is empty: it begins where it ends.
+            index.push(0, start + equal.unwrap_or(len - usize::from(len > 0)), start + len);
+            start += len + 1;
+            data = None;
+            continue;
+        };
+        let value = start + equal + 1;
+        let len = match data.take() {
+            None => find_delimiter(&bytes[value..]),
+            Some((length_tag, data_tag, len)) => {
+                if data_tag == tag && bytes.get(len + value) == Some(&SOH) {
+                    Some(len)
+                } else {
+                    note(index, Error::new(ErrorKind::DataLength, length_tag, start));
+                    find_delimiter(&bytes[value..])
+                }
+            }
+        };
+        let Some(len) = len else {
+            return Err(Error::new(ErrorKind::HeaderOrder, tag, start));
+        };
+        if let Some(data_tag) = data_fields.data_of(tag) {
+            match parse_length(&bytes[value..value + len]) {
+                Some(data_len) => data = Some((tag, data_tag, data_len)),
+                None => note(index, Error::new(ErrorKind::DataLength, tag, start)),
+            }
+        }
+        index.push(tag, value - 1, value + len);
+        start = value + len + 1;
+    }
+    Ok(bytes.iter().fold(0, |sum: u32, byte| sum.wrapping_add(u32::from(*byte))))
+}
+
+/// Reads a tag and returns it with the position of `=`; `None` if it is not a positive number without
+/// leading zeros.
+#[inline]
+fn scan_tag(field: &[u8]) -> Option<(u32, usize)> {
+    let mut tag = 0_u32;
+    for (at, byte) in field.iter().take(TAG_DIGITS_MAX + 1).enumerate() {
+        match byte {
+            b'=' => return (at > 0).then_some((tag, at)),
+            b'0' if at == 0 => return None,
+            b'0'..=b'9' if at < TAG_DIGITS_MAX => tag = tag * 10 + u32::from(byte - b'0'),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Returns the position of the next delimiter.
+#[inline]
+fn find_delimiter(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == SOH)
+}
+
+/// Says what is wrong with a field whose tag is no number.
+fn without_number(field: &[u8], start: usize) -> Error {
+    let kind = if field.contains(&b'=') { ErrorKind::TagSyntax } else { ErrorKind::FieldDelimiter };
+    Error::new(kind, 0, start)
+}
+
+/// Keeps the first fault.
+fn note(index: &mut Index, error: Error) {
+    index.fault.get_or_insert(error);
+}

@@ -1,0 +1,404 @@
+//! Messages against a dictionary.
+//!
+//! A [`Validator`] goes through a message once, in order, and returns the first thing that a session
+//! has to reject. Which session reject reason that is, [`Error::session_reject_reason`] says, but see
+//! [`Checks::undefined_tag`].
+
+mod group;
+mod value;
+
+use crate::dictionary::{Block, Dictionary, FieldDef, Member};
+use crate::error::{Error, ErrorKind};
+use crate::reader::Message;
+use crate::reason::SessionRejectReason;
+use crate::tag::Tag;
+
+/// First tag that counterparties may define as they like.
+const USER_DEFINED: u32 = 5000;
+
+/// What to check. The default is everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// Whether a tag without a value is refused.
+    pub fields_have_values: bool,
+    /// Whether header, body and trailer must come in that order.
+    pub fields_in_order: bool,
+    /// Whether the fields of a group entry must come in the dictionary's order.
+    pub group_fields_in_order: bool,
+    /// Whether required fields must be there.
+    pub required_fields: bool,
+    /// Whether a tag of the dictionary that this message type does not have is refused.
+    pub message_fields: bool,
+    /// Whether tags from 5000 on must be in the dictionary.
+    pub user_defined_fields: bool,
+    /// Whether values must be among those listed.
+    pub listed_values: bool,
+    /// The reason for a tag that no dictionary has. The standard has 3, undefined tag; sessions in use
+    /// answer 0, invalid tag number, and so does the default.
+    pub undefined_tag: SessionRejectReason,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self {
+            fields_have_values: true,
+            fields_in_order: true,
+            group_fields_in_order: true,
+            required_fields: true,
+            message_fields: true,
+            user_defined_fields: true,
+            listed_values: true,
+            undefined_tag: SessionRejectReason::InvalidTagNumber,
+        }
+    }
+}
+
+impl Checks {
+    /// Returns the reason to put in SessionRejectReason (373) for an error of a validator.
+    pub fn reason(&self, error: &Error) -> Option<SessionRejectReason> {
+        match error.kind {
+            ErrorKind::UndefinedTag => Some(self.undefined_tag),
+            _ => error.session_reject_reason(),
+        }
+    }
+}
+
+/// Validates messages. Keeps scratch between messages, so that a warm one allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Validator {
+    checks: Checks,
+    /// For each field, the last message that had it: session dictionary, then application dictionary.
+    seen: [Vec<u32>; 2],
+    generation: u32,
+}
+
+/// Parts of a message, in their order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Header,
+    Body,
+    Trailer,
+}
+
+/// Where a field belongs.
+struct Place<'d> {
+    part: Part,
+    dictionary: usize,
+    index: usize,
+    field: &'d FieldDef,
+    member: Option<&'d Member>,
+}
+
+/// What one message is checked against.
+struct Run<'r> {
+    message: &'r Message<'r>,
+    dictionaries: [&'r Dictionary; 2],
+    /// Which of them has the body, and the body.
+    body: (usize, &'r Block),
+    checks: Checks,
+}
+
+impl Validator {
+    /// Creates a validator.
+    pub fn new(checks: Checks) -> Self {
+        Self { checks, ..Self::default() }
+    }
+
+    /// Returns what is checked.
+    pub const fn checks(&self) -> &Checks {
+        &self.checks
+    }
+
+    /// Validates a message against one dictionary that has header, trailer and messages.
+    ///
+    /// # Errors
+    /// The first thing that a session has to reject: every kind that has a session reject reason.
+    pub fn validate(
+        &mut self,
+        message: &Message<'_>,
+        dictionary: &Dictionary,
+    ) -> Result<(), Error> {
+        self.validate_fixt(message, dictionary, dictionary)
+    }
+
+    /// Validates a message against a session dictionary, which has header, trailer and the session's
+    /// messages, and an application dictionary.
+    ///
+    /// # Errors
+    /// As for [`Validator::validate`].
+    pub fn validate_fixt(
+        &mut self,
+        message: &Message<'_>,
+        session: &Dictionary,
+        application: &Dictionary,
+    ) -> Result<(), Error> {
+        if let Some(fault) = message.fault() {
+            return Err(fault);
+        }
+        let msg_type = message.msg_type();
+        let body = match (session.message(msg_type), application.message(msg_type)) {
+            (Some(message), _) => (0, &message.body),
+            (None, Some(message)) => (1, &message.body),
+            (None, None) if msg_type.is_empty() && self.checks.fields_have_values => {
+                return Err(error_at(message, ErrorKind::EmptyValue, 2));
+            }
+            (None, None) => return Err(error_at(message, ErrorKind::MsgType, 2)),
+        };
+        self.generation = self.generation.wrapping_add(1);
+        for (seen, dictionary) in self.seen.iter_mut().zip([session, application]) {
+            if seen.len() < dictionary.fields.len() || self.generation == 0 {
+                seen.clear();
+                seen.resize(dictionary.fields.len(), 0);
+            }
+        }
+        self.generation = self.generation.max(1);
+        let dictionaries = [session, application];
+        let run = Run { message, dictionaries, body, checks: self.checks };
+        self.walk(&run)
+    }
+
+    fn walk(&mut self, run: &Run<'_>) -> Result<(), Error> {
+        let tags = run.message.tags();
+        let (mut part, mut at) = (Part::Header, 0);
+        // Required members met, of header, body and trailer.
+        let mut required = [0; 3];
+        while let Some(tag) = tags.get(at) {
+            let Some(place) = run.place(*tag) else {
+                run.undefined(at, *tag)?;
+                at += 1;
+                continue;
+            };
+            run.check_value(at, place.field)?;
+            if run.checks.fields_in_order && place.part < part {
+                return Err(error_at(run.message, ErrorKind::TagOrder, at));
+            }
+            part = place.part.max(part);
+            let Some(member) = place.member else {
+                if run.checks.message_fields {
+                    return Err(error_at(run.message, ErrorKind::TagNotInMessage, at));
+                }
+                at += 1;
+                continue;
+            };
+            let last = self.seen[place.dictionary].get_mut(place.index);
+            if last.is_some_and(|last| std::mem::replace(last, self.generation) == self.generation)
+            {
+                return Err(error_at(run.message, ErrorKind::RepeatedTag, at));
+            }
+            required[place.part as usize] += usize::from(member.required);
+            at = match member.group {
+                None => at + 1,
+                Some(group) => run.check_group(place.dictionary, group, at, 0)?,
+            };
+        }
+        if run.checks.required_fields { self.check_required(run, required) } else { Ok(()) }
+    }
+
+    fn check_required(&self, run: &Run<'_>, met: [usize; 3]) -> Result<(), Error> {
+        let [session, _] = run.dictionaries;
+        let (body_dictionary, body) = run.body;
+        let blocks = [(0, &session.header), (body_dictionary, body), (0, &session.trailer)];
+        for ((dictionary, block), met) in blocks.into_iter().zip(met) {
+            if met == block.required {
+                continue;
+            }
+            let fields = run.dictionaries[dictionary];
+            let missing = block.members.iter().find(|member| {
+                let index = fields.field_index(member.tag.0);
+                let last = index.and_then(|index| self.seen[dictionary].get(index));
+                member.required && last != Some(&self.generation)
+            });
+            if let Some(Member { tag: Tag(tag), .. }) = missing {
+                let end = run.message.bytes().len();
+                return Err(Error::new(ErrorKind::RequiredTag, *tag, end));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'r> Run<'r> {
+    /// Finds where a tag belongs; `None` if no dictionary has it.
+    #[inline]
+    fn place(&self, tag: u32) -> Option<Place<'r>> {
+        let [session, application] = self.dictionaries;
+        let index = session.field_index(tag);
+        if let Some(index) = index {
+            let field = &session.fields[index];
+            let (part, block) = if field.in_header {
+                (Part::Header, &session.header)
+            } else if field.in_trailer {
+                (Part::Trailer, &session.trailer)
+            } else if self.body.0 == 0 {
+                (Part::Body, self.body.1)
+            } else {
+                return self.in_application(application, tag).or(Some(Place {
+                    part: Part::Body,
+                    dictionary: 0,
+                    index,
+                    field,
+                    member: None,
+                }));
+            };
+            return Some(Place { part, dictionary: 0, index, field, member: block.member(index) });
+        }
+        self.in_application(application, tag)
+    }
+
+    fn in_application(&self, application: &'r Dictionary, tag: u32) -> Option<Place<'r>> {
+        let index = application.field_index(tag)?;
+        let field = &application.fields[index];
+        let member = if self.body.0 == 1 { self.body.1.member(index) } else { None };
+        Some(Place { part: Part::Body, dictionary: 1, index, field, member })
+    }
+
+    #[cold]
+    fn undefined(&self, at: usize, tag: u32) -> Result<(), Error> {
+        if tag >= USER_DEFINED && !self.checks.user_defined_fields {
+            return Ok(());
+        }
+        Err(error_at(self.message, ErrorKind::UndefinedTag, at))
+    }
+}
+
+/// Makes an error for the field at `at`.
+#[cold]
+fn error_at(message: &Message<'_>, kind: ErrorKind, at: usize) -> Error {
+    let tag = message.tags().get(at).copied().unwrap_or(0);
+    let offset = message.field_offset(at).unwrap_or(0);
+    Error::new(kind, tag, offset as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionary::shipped;
+    use crate::reader::Reader;
+
+    fn framed(begin: &str, body: &str) -> Vec<u8> {
+        let body = body.replace('|', "\u{1}");
+        let mut bytes = format!("8={begin}\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+        let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
+        bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+        bytes
+    }
+
+    const HEAD: &str = "34=2|49=TW|52=20240101-00:00:00|56=ISLD|";
+
+    /// Validates with one validator and one dictionary; returns kind and tag of each error.
+    fn outcomes(checks: Checks, bodies: &[&str]) -> Vec<Option<(ErrorKind, u32)>> {
+        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        let mut validator = Validator::new(checks);
+        let mut reader = Reader::new();
+        let each = bodies.iter().map(|body| {
+            let (msg_type, rest) = body.split_once('|').expect("MsgType first");
+            let bytes = framed("FIX.4.4", &format!("{msg_type}|{HEAD}{rest}"));
+            let message = reader.decode(&bytes).expect(body);
+            let error = validator.validate(&message, &dictionary).err()?;
+            Some((error.kind, error.tag.map_or(0, |tag| tag.0)))
+        });
+        each.collect()
+    }
+
+    const ORDER: &str = "35=D|11=ID|21=1|40=1|54=1|38=002000.00|55=INTC|60=20240101-00:00:00|";
+
+    #[test]
+    fn every_reason_is_found() {
+        let with = |rest: &str| format!("{ORDER}{rest}");
+        let parties = with("453=2|448=A|447=D|452=1|448=B|447=D|452=3|802=1|523=x|803=4|");
+        let cases: Vec<(String, Option<(ErrorKind, u32)>)> = vec![
+            (with(""), None),
+            (parties, None),
+            (with("386=0|"), None),
+            (with("999=HI|"), Some((ErrorKind::UndefinedTag, 999))),
+            (with("5000=HI|"), Some((ErrorKind::UndefinedTag, 5000))),
+            (with("-1=HI|"), Some((ErrorKind::TagSyntax, 0))),
+            (with("8000|"), Some((ErrorKind::FieldDelimiter, 0))),
+            ("35=D|11=id|40=1|60=20240101-00:00:00|".into(), Some((ErrorKind::RequiredTag, 54))),
+            ("35=0|58=Text|".into(), Some((ErrorKind::TagNotInMessage, 58))),
+            ("35=0|112=|".into(), Some((ErrorKind::EmptyValue, 112))),
+            (with("167=BOO|"), Some((ErrorKind::ValueRange, 167))),
+            (with("18=1 G|"), None),
+            (with("18=1 zz|"), Some((ErrorKind::ValueRange, 18))),
+            (with("44=+200.00|"), Some((ErrorKind::ValueFormat, 44))),
+            (with("432=20240230|"), Some((ErrorKind::ValueFormat, 432))),
+            ("35=zz|".into(), Some((ErrorKind::MsgType, 35))),
+            (with("40=2|"), Some((ErrorKind::RepeatedTag, 40))),
+            (with("50=x|"), Some((ErrorKind::TagOrder, 50))),
+            (with("93=1|89=x|58=x|"), Some((ErrorKind::TagOrder, 58))),
+            (with("453=1|447=D|448=A|"), Some((ErrorKind::GroupOrder, 447))),
+            (with("453=1|448=A|452=1|447=D|"), Some((ErrorKind::GroupOrder, 447))),
+            (with("453=1|448=A|448=B|"), Some((ErrorKind::GroupCount, 453))),
+            (with("453=2|448=A|58=x|"), Some((ErrorKind::GroupCount, 453))),
+            (with("386=x|"), Some((ErrorKind::ValueFormat, 386))),
+            (with("453=1|448=A|447=D|447=D|"), Some((ErrorKind::RepeatedTag, 447))),
+            (with("453=1|448=A|802=1|803=4|"), Some((ErrorKind::GroupOrder, 803))),
+            (with("453=1|448=A|802=2|523=x|58=x|"), Some((ErrorKind::GroupCount, 802))),
+        ];
+        let bodies: Vec<&str> = cases.iter().map(|(body, _)| body.as_str()).collect();
+        let found = outcomes(Checks::default(), &bodies);
+        for ((body, expected), found) in cases.iter().zip(found) {
+            assert_eq!(found, *expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn checks_can_be_switched_off() {
+        let checks = Checks {
+            fields_have_values: false,
+            fields_in_order: false,
+            group_fields_in_order: false,
+            required_fields: false,
+            message_fields: false,
+            user_defined_fields: false,
+            listed_values: false,
+            ..Checks::default()
+        };
+        let bodies = [
+            "35=0|112=|58=x|5001=x|",
+            "35=D|50=x|40=zz|453=1|448=A|452=1|447=D|",
+            "35=D|40=Z|50=x|453=1|448=A|452=1|447=D|",
+        ];
+        let expected = [None, Some((ErrorKind::ValueFormat, 40)), None];
+        assert_eq!(outcomes(checks, &bodies), expected);
+    }
+
+    #[test]
+    fn session_and_application_dictionaries_share_a_message() {
+        let session = Dictionary::parse_quickfix(shipped::FIXT11).expect("loads");
+        let application = Dictionary::parse_quickfix(shipped::FIX50SP2).expect("loads");
+        let (mut reader, mut validator) = (Reader::new(), Validator::default());
+        let mut check = |body: &str| {
+            let bytes = framed("FIXT.1.1", body);
+            let message = reader.decode(&bytes).expect(body);
+            let outcome = validator.validate_fixt(&message, &session, &application);
+            outcome.err().map(|error| (error.kind, error.tag.map_or(0, |tag| tag.0)))
+        };
+        assert_eq!(check(&format!("35=A|{HEAD}98=0|108=2|1137=9|")), None);
+        let order = format!("{HEAD}11=ID|21=1|40=1|54=1|38=1|55=X|60=20240101-00:00:00|");
+        assert_eq!(check(&format!("35=D|{order}")), None);
+        assert_eq!(
+            check(&format!("35=D|{order}386=3|336=PRE-OPEN|336=AFTER-HOURS|")),
+            Some((ErrorKind::GroupCount, 386))
+        );
+        assert_eq!(check(&format!("35=D|{order}108=2|")), Some((ErrorKind::TagNotInMessage, 108)));
+        assert_eq!(check(&format!("35=0|{HEAD}58=x|")), Some((ErrorKind::TagNotInMessage, 58)));
+        assert_eq!(
+            check("35=0|34=2|49=A|52=20240101-00:00:00|"),
+            Some((ErrorKind::RequiredTag, 56))
+        );
+    }
+
+    #[test]
+    fn a_warm_validator_does_not_allocate() {
+        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        let bytes = framed("FIX.4.4", &ORDER.replacen('|', &format!("|{HEAD}"), 1));
+        let (mut reader, mut validator) = (Reader::new(), Validator::default());
+        let message = reader.decode(&bytes).expect("whole");
+        validator.validate(&message, &dictionary).expect("valid");
+        let info = allocation_counter::measure(|| {
+            validator.validate(&message, &dictionary).expect("valid");
+        });
+        assert_eq!(info.count_total, 0);
+    }
+}

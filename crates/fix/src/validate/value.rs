@@ -1,0 +1,84 @@
+//! Checks of one value: there, well written, and among those listed.
+
+use super::{Run, error_at};
+use crate::dictionary::{FieldDef, FieldType};
+use crate::error::{Error, ErrorKind};
+use crate::reader::Field;
+
+impl Run<'_> {
+    /// Checks the value of the field at `at`.
+    #[inline]
+    pub(super) fn check_value(&self, at: usize, field: &FieldDef) -> Result<(), Error> {
+        let Some(found) = self.message.field_at(at) else { return Ok(()) };
+        if found.value.is_empty() {
+            if self.checks.fields_have_values {
+                return Err(error_at(self.message, ErrorKind::EmptyValue, at));
+            }
+            return Ok(());
+        }
+        if !is_well_written(field.field_type, &found) {
+            return Err(error_at(self.message, ErrorKind::ValueFormat, at));
+        }
+        if self.checks.listed_values && !is_listed(field, found.value) {
+            return Err(error_at(self.message, ErrorKind::ValueRange, at));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a value is written as its type demands.
+#[inline]
+fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
+    use FieldType as T;
+    match field_type {
+        T::Int | T::Length | T::NumInGroup | T::SeqNum | T::TagNum | T::DayOfMonth => {
+            is_int(found.value)
+        }
+        T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => {
+            is_decimal(found.value)
+        }
+        T::Boolean => found.boolean().is_ok(),
+        T::Char => found.value.len() == 1,
+        T::UtcTimestamp => found.utc_timestamp().is_ok(),
+        T::UtcTimeOnly => found.utc_time().is_ok(),
+        T::UtcDateOnly | T::LocalMktDate => found.date().is_ok(),
+        T::MonthYear => found.month_year().is_ok(),
+        _ => true,
+    }
+}
+
+/// An optional minus and digits, however many.
+fn is_int(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// An optional minus, digits, and at most one point, however many.
+fn is_decimal(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let (mut digits, mut points) = (0, 0);
+    for byte in text {
+        digits += usize::from(byte.is_ascii_digit());
+        points += usize::from(*byte == b'.');
+    }
+    digits > 0 && points <= 1 && digits + points == text.len()
+}
+
+/// Whether a value, or each of several, is among those listed.
+#[inline]
+fn is_listed(field: &FieldDef, value: &[u8]) -> bool {
+    if field.is_open() {
+        return true;
+    }
+    if field.field_type.is_multiple() {
+        return value.split(|byte| *byte == b' ').all(|value| is_one_listed(field, value));
+    }
+    is_one_listed(field, value)
+}
+
+fn is_one_listed(field: &FieldDef, value: &[u8]) -> bool {
+    match value {
+        [byte] if byte.is_ascii() => field.single >> byte & 1 == 1,
+        _ => field.description(value).is_some(),
+    }
+}

@@ -1,0 +1,175 @@
+//! Typed values of fields.
+
+mod decimal;
+mod time;
+
+pub use decimal::Decimal;
+pub use time::{LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp};
+
+use crate::error::{Error, ErrorKind};
+use crate::reader::Field;
+
+impl<'b> Field<'b> {
+    fn error(&self, kind: ErrorKind) -> Error {
+        Error::new(kind, self.tag.0, self.offset as usize)
+    }
+
+    fn parse<T>(&self, value: Option<T>) -> Result<T, Error> {
+        value.ok_or_else(|| self.error(ErrorKind::ValueFormat))
+    }
+
+    /// Returns an int: an optional minus and digits, leading zeros allowed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] outside 64 bits.
+    #[inline]
+    pub fn int(&self) -> Result<i64, Error> {
+        let (negative, digits) = match self.value {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        };
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return Err(self.error(ErrorKind::ValueFormat));
+        }
+        let value = digits.iter().try_fold(0_i64, |value, byte| {
+            let digit = i64::from(byte - b'0');
+            value.checked_mul(10)?.checked_add(if negative { -digit } else { digit })
+        });
+        value.ok_or_else(|| self.error(ErrorKind::ValueRange))
+    }
+
+    /// Returns a length, count or sequence number: digits only.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above 64 bits.
+    #[inline]
+    pub fn uint(&self) -> Result<u64, Error> {
+        if self.value.is_empty() || !self.value.iter().all(u8::is_ascii_digit) {
+            return Err(self.error(ErrorKind::ValueFormat));
+        }
+        let value = self.value.iter().try_fold(0_u64, |value, byte| {
+            value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))
+        });
+        value.ok_or_else(|| self.error(ErrorKind::ValueRange))
+    }
+
+    /// Returns an exact decimal; digits after the point are kept, zeros too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] if the mantissa does not fit 64 bits.
+    #[inline]
+    pub fn decimal(&self) -> Result<Decimal, Error> {
+        Decimal::parse(self.value).map_err(|kind| self.error(kind))
+    }
+
+    /// Returns a single character.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`] if the value is not one byte.
+    #[inline]
+    pub fn char(&self) -> Result<u8, Error> {
+        match self.value {
+            [byte] => Ok(*byte),
+            _ => Err(self.error(ErrorKind::ValueFormat)),
+        }
+    }
+
+    /// Returns `Y` as true and `N` as false.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`] for anything else.
+    #[inline]
+    pub fn boolean(&self) -> Result<bool, Error> {
+        match self.value {
+            b"Y" => Ok(true),
+            b"N" => Ok(false),
+            _ => Err(self.error(ErrorKind::ValueFormat)),
+        }
+    }
+
+    /// Returns the value as text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`] if it is not UTF-8.
+    #[inline]
+    pub fn str(&self) -> Result<&'b str, Error> {
+        self.parse(std::str::from_utf8(self.value).ok())
+    }
+
+    /// Returns a UTCTimestamp, `YYYYMMDD-HH:MM:SS` with up to twelve digits after a point.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`], also for a day that does not exist.
+    #[inline]
+    pub fn utc_timestamp(&self) -> Result<UtcTimestamp, Error> {
+        self.parse(UtcTimestamp::parse(self.value))
+    }
+
+    /// Returns a UTCTimeOnly, `HH:MM:SS` with up to twelve digits after a point.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`].
+    #[inline]
+    pub fn utc_time(&self) -> Result<UtcTime, Error> {
+        self.parse(UtcTime::parse(self.value))
+    }
+
+    /// Returns a UTCDateOnly or LocalMktDate, `YYYYMMDD`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`], also for a day that does not exist.
+    #[inline]
+    pub fn date(&self) -> Result<LocalMktDate, Error> {
+        self.parse(LocalMktDate::parse(self.value))
+    }
+
+    /// Returns a MonthYear: `YYYYMM`, `YYYYMMDD` or `YYYYMMw1` to `w5`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`].
+    #[inline]
+    pub fn month_year(&self) -> Result<MonthYear, Error> {
+        self.parse(MonthYear::parse(self.value))
+    }
+
+    /// Returns the values of a MultipleValueString, MultipleStringValue or MultipleCharValue.
+    pub fn values(&self) -> impl Iterator<Item = &'b [u8]> + use<'b> {
+        self.value.split(|byte| *byte == b' ')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tag::Tag;
+
+    fn field(value: &str) -> Field<'_> {
+        Field { tag: Tag(44), offset: 9, value: value.as_bytes() }
+    }
+
+    #[test]
+    fn integers_keep_to_their_form() {
+        assert_eq!(field("-9223372036854775808").int(), Ok(i64::MIN));
+        assert_eq!(field("007").int(), Ok(7));
+        for bad in ["", "-", "+1", "1.0", " 1", "1-"] {
+            assert_eq!(field(bad).int().map_err(|e| e.kind), Err(ErrorKind::ValueFormat), "{bad}");
+        }
+        let error = field("9223372036854775808").int().expect_err("one too many");
+        assert_eq!(
+            (error.kind, error.tag, error.offset),
+            (ErrorKind::ValueRange, Some(Tag(44)), 9)
+        );
+        assert_eq!(field("18446744073709551615").uint(), Ok(u64::MAX));
+        assert!(field("-1").uint().is_err());
+    }
+
+    #[test]
+    fn characters_and_booleans_are_one_byte() {
+        assert_eq!(field("Y").boolean(), Ok(true));
+        assert!(field("y").boolean().is_err());
+        assert_eq!(field("1").char(), Ok(b'1'));
+        assert!(field("12").char().is_err());
+        let values: Vec<_> = field("A B C").values().collect();
+        assert_eq!(values, [b"A", b"B", b"C"]);
+    }
+}

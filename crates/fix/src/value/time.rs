@@ -1,0 +1,328 @@
+//! Dates and times as the standard writes them. Exact to the picosecond; leap seconds kept.
+
+/// Picoseconds in a second.
+const PICOS: u64 = 1_000_000_000_000;
+
+/// How many digits a time has after the point when written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// None, and no point.
+    Seconds,
+    /// Three.
+    Millis,
+    /// Six.
+    Micros,
+    /// Nine.
+    Nanos,
+    /// Twelve.
+    Picos,
+}
+
+/// A day: UTCDateOnly, LocalMktDate. Exists in the calendar, years 0 to 9999.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LocalMktDate {
+    pub(crate) year: u16,
+    pub(crate) month: u8,
+    pub(crate) day: u8,
+}
+
+/// A time of day: UTCTimeOnly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UtcTime {
+    pub(crate) hour: u8,
+    pub(crate) minute: u8,
+    pub(crate) second: u8,
+    pub(crate) picos: u64,
+}
+
+/// A moment: UTCTimestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UtcTimestamp {
+    /// The day.
+    pub date: LocalMktDate,
+    /// The time of day.
+    pub time: UtcTime,
+}
+
+/// A month of a year, with a day or a week where written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MonthYear {
+    /// 0 to 9999.
+    pub year: u16,
+    /// 1 to 12.
+    pub month: u8,
+    /// What follows the month.
+    pub detail: MonthYearDetail,
+}
+
+/// What follows the month in a [`MonthYear`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MonthYearDetail {
+    /// Nothing.
+    Month,
+    /// A day of the month.
+    Day(u8),
+    /// A week of the month, 1 to 5.
+    Week(u8),
+}
+
+/// Reads `N` digits at `at`.
+#[inline]
+fn digits<const N: usize>(text: &[u8], at: usize) -> Option<u32> {
+    let digits: &[u8; N] = text.get(at..)?.first_chunk()?;
+    let mut value = 0;
+    let mut wrong = false;
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        wrong |= digit > 9;
+        value = value * 10 + u32::from(digit);
+    }
+    (!wrong).then_some(value)
+}
+
+const fn days_in_month(year: u16, month: u8) -> u8 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
+        2 => 28,
+        _ => 31,
+    }
+}
+
+impl LocalMktDate {
+    /// Creates a day; `None` if it does not exist.
+    pub const fn new(year: u16, month: u8, day: u8) -> Option<Self> {
+        if year > 9999 || month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) {
+            return None;
+        }
+        Some(Self { year, month, day })
+    }
+
+    /// Returns the year.
+    pub const fn year(&self) -> u16 {
+        self.year
+    }
+
+    /// Returns the month, 1 to 12.
+    pub const fn month(&self) -> u8 {
+        self.month
+    }
+
+    /// Returns the day of the month, 1 to 31.
+    pub const fn day(&self) -> u8 {
+        self.day
+    }
+
+    #[inline]
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        if text.len() != 8 {
+            return None;
+        }
+        let number = digits::<8>(text, 0)?;
+        Self::new((number / 10_000) as u16, (number / 100 % 100) as u8, (number % 100) as u8)
+    }
+
+    /// Returns the days since 1970-01-01; negative before.
+    pub const fn unix_days(&self) -> i64 {
+        // Years begin in March, so that the leap day is the last of its year.
+        let month = self.month as i64;
+        let year = self.year as i64 - (month <= 2) as i64;
+        let era = year.div_euclid(400);
+        let of_era = year.rem_euclid(400);
+        let of_year = (153 * ((month + 9) % 12) + 2) / 5 + self.day as i64 - 1;
+        era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+    }
+
+    /// Returns the day that many days after 1970-01-01; `None` outside the years 0 to 9999.
+    pub const fn from_unix_days(days: i64) -> Option<Self> {
+        if days < -719_528 || days > 2_932_896 {
+            return None;
+        }
+        let days = days + 719_468;
+        let era = days.div_euclid(146_097);
+        let of_era = days.rem_euclid(146_097);
+        let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+        let month = (month_from_march + 2) % 12 + 1;
+        let year = era * 400 + year_of_era + (month <= 2) as i64;
+        Self::new(year as u16, month as u8, day as u8)
+    }
+}
+
+impl UtcTime {
+    /// Creates a time of day; second 60 is a leap second. `None` if out of range.
+    pub const fn new(hour: u8, minute: u8, second: u8, picos: u64) -> Option<Self> {
+        if hour > 23 || minute > 59 || second > 60 || picos >= PICOS {
+            return None;
+        }
+        Some(Self { hour, minute, second, picos })
+    }
+
+    /// Returns the hour, 0 to 23.
+    pub const fn hour(&self) -> u8 {
+        self.hour
+    }
+
+    /// Returns the minute, 0 to 59.
+    pub const fn minute(&self) -> u8 {
+        self.minute
+    }
+
+    /// Returns the second, 0 to 60.
+    pub const fn second(&self) -> u8 {
+        self.second
+    }
+
+    /// Returns the picoseconds of the second.
+    pub const fn picos(&self) -> u64 {
+        self.picos
+    }
+
+    #[inline]
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let (whole, rest) = text.split_at_checked(8)?;
+        if whole[2] != b':' || whole[5] != b':' {
+            return None;
+        }
+        let hour = digits::<2>(whole, 0)? as u8;
+        let minute = digits::<2>(whole, 3)? as u8;
+        let second = digits::<2>(whole, 6)? as u8;
+        let picos = match rest {
+            [] => 0,
+            [b'.', fraction @ ..] if matches!(fraction.len(), 1..=12) => {
+                let mut picos = 0;
+                for at in 0..12 {
+                    let digit = fraction.get(at).map_or(0, |byte| byte.wrapping_sub(b'0'));
+                    if digit > 9 {
+                        return None;
+                    }
+                    picos = picos * 10 + u64::from(digit);
+                }
+                picos
+            }
+            _ => return None,
+        };
+        Self::new(hour, minute, second, picos)
+    }
+}
+
+impl UtcTimestamp {
+    #[inline]
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let (date, time) = text.split_at_checked(8)?;
+        let time = time.strip_prefix(b"-")?;
+        Some(Self { date: LocalMktDate::parse(date)?, time: UtcTime::parse(time)? })
+    }
+
+    /// Returns the seconds since 1970-01-01; a leap second counts as the second after it.
+    pub const fn unix_seconds(&self) -> i64 {
+        let time = &self.time;
+        let of_day = time.hour as i64 * 3600 + time.minute as i64 * 60 + time.second as i64;
+        self.date.unix_days() * 86_400 + of_day
+    }
+
+    /// Returns the nanoseconds since 1970-01-01, cut, not rounded.
+    pub const fn unix_nanos(&self) -> i128 {
+        self.unix_seconds() as i128 * 1_000_000_000 + (self.time.picos / 1000) as i128
+    }
+
+    /// Returns the moment that many nanoseconds after 1970-01-01.
+    pub const fn from_unix_nanos(nanos: u64) -> Self {
+        let seconds = nanos / 1_000_000_000;
+        let of_day = seconds % 86_400;
+        let time = UtcTime {
+            hour: (of_day / 3600) as u8,
+            minute: (of_day / 60 % 60) as u8,
+            second: (of_day % 60) as u8,
+            picos: nanos % 1_000_000_000 * 1000,
+        };
+        let date = match LocalMktDate::from_unix_days((seconds / 86_400) as i64) {
+            Some(date) => date,
+            // 64 bits of nanoseconds end in the year 2554.
+            None => unreachable!(),
+        };
+        Self { date, time }
+    }
+}
+
+impl MonthYear {
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let year = digits::<4>(text, 0)? as u16;
+        let month = digits::<2>(text, 4)? as u8;
+        let detail = match text.get(6..)? {
+            [] => MonthYearDetail::Month,
+            [b'w' | b'W', week @ b'1'..=b'5'] => MonthYearDetail::Week(week - b'0'),
+            _ => MonthYearDetail::Day(LocalMktDate::parse(text)?.day),
+        };
+        matches!(month, 1..=12).then_some(Self { year, month, detail })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_day_of_ten_thousand_years_counts_on() {
+        let mut days = LocalMktDate::new(0, 1, 1).expect("exists").unix_days();
+        for year in 0..=9999 {
+            for month in 1..=12 {
+                for day in [1, days_in_month(year, month)] {
+                    let date = LocalMktDate::new(year, month, day).expect("exists");
+                    assert_eq!(date.unix_days(), days + i64::from(day) - 1);
+                    assert_eq!(LocalMktDate::from_unix_days(date.unix_days()), Some(date));
+                }
+                days += i64::from(days_in_month(year, month));
+            }
+        }
+        assert_eq!(LocalMktDate::from_unix_days(days), None);
+    }
+
+    #[test]
+    fn timestamps_are_exact() {
+        let stamp = UtcTimestamp::parse(b"20181227-11:20:43").expect("seconds");
+        assert_eq!(stamp.unix_seconds(), 1_545_909_643);
+        let stamp = UtcTimestamp::parse(b"20181227-11:20:43.123456789012").expect("picoseconds");
+        assert_eq!(stamp.time.picos(), 123_456_789_012);
+        assert_eq!(
+            UtcTimestamp::from_unix_nanos(stamp.unix_nanos() as u64).time.picos(),
+            123_456_789_000
+        );
+        let stamp = UtcTimestamp::parse(b"20161231-23:59:60.5").expect("leap second");
+        assert_eq!((stamp.time.second(), stamp.time.picos()), (60, 500_000_000_000));
+    }
+
+    #[test]
+    fn other_forms_are_refused() {
+        for bad in [
+            "",
+            "20181227",
+            "20181227-",
+            "20181227-11:20",
+            "20181227-11:20:43.",
+            "20181227-11:20:43.1234567890123",
+            "20181227-24:00:00",
+            "20180229-11:20:43",
+            "20181227 11:20:43",
+            "2018122x-11:20:43",
+            "20181227-11:20:43Z",
+        ] {
+            assert_eq!(UtcTimestamp::parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_month_may_have_a_day_or_a_week() {
+        let detail = |text: &str| MonthYear::parse(text.as_bytes()).map(|month| month.detail);
+        assert_eq!(detail("202406"), Some(MonthYearDetail::Month));
+        assert_eq!(detail("20240630"), Some(MonthYearDetail::Day(30)));
+        assert_eq!(detail("202406w3"), Some(MonthYearDetail::Week(3)));
+        for bad in ["20240631", "202413", "202406w6", "20240", "2024063"] {
+            assert_eq!(detail(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Every engine finds the same fields, faults and errors as the portable one.
+
+use proptest::prelude::*;
+use tickwire_fix::{Engine, Error, Field, Reader};
+
+type Outcome = Result<(Vec<(u32, u32, Vec<u8>)>, Option<Error>), Error>;
+
+fn outcome(engine: Engine, reader: &mut Reader, bytes: &[u8]) -> Outcome {
+    assert_eq!(reader.clone().engine(engine).decode(bytes).is_ok(), reader.decode(bytes).is_ok());
+    reader.decode(bytes).map(|message| {
+        let own = |field: Field<'_>| (field.tag.0, field.offset, field.value.to_vec());
+        (message.fields().map(own).collect(), message.fault())
+    })
+}
+
+fn agree(bytes: &[u8]) {
+    let mut engines = Engine::available();
+    let portable = engines.next().expect("there always is one");
+    let expected = outcome(portable, &mut Reader::new().engine(portable), bytes);
+    for engine in engines {
+        let found = outcome(engine, &mut Reader::new().engine(engine), bytes);
+        assert_eq!(found, expected, "{} on {}", engine.name(), String::from_utf8_lossy(bytes));
+    }
+}
+
+fn framed(body: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}", body.len()).into_bytes();
+    bytes.extend_from_slice(body);
+    let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
+    bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+    bytes
+}
+
+fn value() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        proptest::collection::vec(0x20_u8..0x7F, 0..12),
+        proptest::collection::vec(any::<u8>(), 0..4),
+        proptest::collection::vec(0x20_u8..0x7F, 60..140),
+    ]
+}
+
+fn tag() -> impl Strategy<Value = String> {
+    prop_oneof![
+        20 => (1_u32..2000).prop_map(|tag| tag.to_string()),
+        2 => (1_u32..2_000_000_000).prop_map(|tag| tag.to_string()),
+        2 => prop::sample::select(vec!["95", "96", "93", "89", "212", "213"]).prop_map(String::from),
+        1 => "[0-9=a-]{0,6}",
+    ]
+}
+
+fn body() -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::vec((tag(), value()), 0..60).prop_map(|fields| {
+        let mut body = b"35=D\x01".to_vec();
+        for (tag, value) in fields {
+            body.extend_from_slice(tag.as_bytes());
+            body.push(b'=');
+            body.extend_from_slice(&value);
+            body.push(1);
+        }
+        body
+    })
+}
+
+proptest! {
+    #[test]
+    fn on_framed_messages(body in body()) {
+        agree(&framed(&body));
+    }
+
+    #[test]
+    fn on_data_fields(data in proptest::collection::vec(any::<u8>(), 0..100), wrong in -2_i32..3) {
+        let len = data.len() as i32 + if wrong == 2 { 1 } else { 0 };
+        let mut body = format!("35=B\x0195={len}\x0196=").into_bytes();
+        body.extend_from_slice(&data);
+        body.extend_from_slice(b"\x0158=text\x01");
+        agree(&framed(&body));
+    }
+
+    #[test]
+    fn on_changed_messages(body in body(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = framed(&body);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        agree(&bytes);
+        agree(&bytes[..at]);
+        agree(&bytes[at..]);
+    }
+
+    #[test]
+    fn on_any_bytes(bytes in proptest::collection::vec(
+        prop_oneof![Just(1), Just(b'='), Just(b'1'), any::<u8>()], 0..300,
+    )) {
+        agree(&bytes);
+        agree(&framed(&bytes));
+    }
+}
