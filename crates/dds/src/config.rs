@@ -1,0 +1,156 @@
+//! Where a domain speaks and how much of everything it allows.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use crate::Error;
+
+/// Highest domain number whose UDP ports exist. Spec: DDSI-RTPS 2.5 §9.6.2.3.
+pub const DOMAIN_ID_MAX: u32 = 232;
+
+/// The network interface that a domain uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Network {
+    /// The one interface that the middleware thinks best.
+    Best,
+    /// The interface with this address.
+    Interface(IpAddr),
+    /// 127.0.0.1 alone, so nothing leaves the machine.
+    #[default]
+    Loopback,
+}
+
+/// Options of a domain. The default speaks on loopback alone, by unicast, and finds its peers there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DomainConfig {
+    /// The network interface.
+    pub network: Network,
+    /// Whether discovery and data may use multicast; off, `peers` says whom to look for.
+    pub multicast: bool,
+    /// Hosts that are asked by unicast for their participants.
+    pub peers: Vec<IpAddr>,
+    /// Processes of one domain on one host at most; discovery asks that many ports of each peer.
+    pub processes_max: u16,
+    /// Domain number on the wire where it differs from the number in this process.
+    ///
+    /// Two domains of one process with one number on the wire see each other over the network.
+    pub wire_id: Option<u32>,
+    /// Largest serialised sample in bytes that is sent or received; larger ones are dropped.
+    pub sample_bytes_max: u32,
+    /// Largest UDP payload in bytes that is sent.
+    pub datagram_bytes_max: u32,
+    /// Socket receive buffer in bytes to ask the system for; what it gives is accepted.
+    pub receive_buffer_bytes: u32,
+}
+
+impl Default for DomainConfig {
+    fn default() -> Self {
+        Self {
+            network: Network::Loopback,
+            multicast: false,
+            peers: Vec::new(),
+            processes_max: 32,
+            wire_id: None,
+            sample_bytes_max: 1 << 20,
+            datagram_bytes_max: 14_720,
+            receive_buffer_bytes: 4 << 20,
+        }
+    }
+}
+
+impl DomainConfig {
+    /// Prints the configuration as the XML that Cyclone reads.
+    ///
+    /// The environment variable CYCLONEDDS_URI plays no part: what is said here is all.
+    ///
+    /// # Errors
+    /// - [`Error::DomainId`] where `wire_id` has no ports.
+    /// - [`Error::OptionRange`] where a size or count is zero or above `i32::MAX`.
+    pub fn print_xml(&self) -> Result<String, Error> {
+        let processes_max = ranged("processes_max", u32::from(self.processes_max))?;
+        let sample_bytes_max = ranged("sample_bytes_max", self.sample_bytes_max)?;
+        let datagram_bytes_max = ranged("datagram_bytes_max", self.datagram_bytes_max)?;
+        let receive_buffer_bytes = ranged("receive_buffer_bytes", self.receive_buffer_bytes)?;
+        let interface = match self.network {
+            Network::Best => "autodetermine=\"true\"".to_owned(),
+            Network::Interface(address) => format!("address=\"{address}\""),
+            Network::Loopback => "address=\"127.0.0.1\"".to_owned(),
+        };
+        let multicast = self.multicast;
+        let last_index = processes_max.saturating_sub(1);
+        let mut xml = format!(
+            "<CycloneDDS><Domain Id=\"any\"><General>\
+             <Interfaces><NetworkInterface {interface} multicast=\"{multicast}\"/></Interfaces>\
+             <AllowMulticast>{multicast}</AllowMulticast>\
+             <MaxMessageSize>{datagram_bytes_max} B</MaxMessageSize></General>\
+             <Discovery><ParticipantIndex>auto</ParticipantIndex>\
+             <MaxAutoParticipantIndex>{last_index}</MaxAutoParticipantIndex>"
+        );
+        if let Some(id) = self.wire_id {
+            let id = checked_domain_id(id)?;
+            push(&mut xml, format_args!("<ExternalDomainId>{id}</ExternalDomainId>"));
+        }
+        self.push_peers(&mut xml);
+        push(
+            &mut xml,
+            format_args!(
+                "</Discovery><Internal><MaxSampleSize>{sample_bytes_max} B</MaxSampleSize>\
+                 <SocketReceiveBufferSize max=\"{receive_buffer_bytes} B\"/></Internal>\
+                 </Domain></CycloneDDS>"
+            ),
+        );
+        Ok(xml)
+    }
+
+    fn push_peers(&self, xml: &mut String) {
+        let own_host = !self.multicast && self.network == Network::Loopback;
+        if !own_host && self.peers.is_empty() {
+            return;
+        }
+        xml.push_str("<Peers>");
+        if own_host {
+            xml.push_str("<Peer Address=\"127.0.0.1\"/>");
+        }
+        for peer in &self.peers {
+            push(xml, format_args!("<Peer Address=\"{peer}\"/>"));
+        }
+        xml.push_str("</Peers>");
+    }
+}
+
+pub(crate) fn checked_domain_id(id: u32) -> Result<u32, Error> {
+    if id <= DOMAIN_ID_MAX { Ok(id) } else { Err(Error::DomainId { id }) }
+}
+
+pub(crate) fn ranged(option: &'static str, value: u32) -> Result<i32, Error> {
+    i32::try_from(value).ok().filter(|&v| v > 0).ok_or(Error::OptionRange { option })
+}
+
+fn push(xml: &mut String, piece: std::fmt::Arguments<'_>) {
+    xml.write_fmt(piece).expect("writing to a String cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_stays_on_loopback_without_multicast() {
+        let xml = DomainConfig::default().print_xml().unwrap();
+        assert!(xml.contains("<NetworkInterface address=\"127.0.0.1\" multicast=\"false\"/>"));
+        assert!(xml.contains("<AllowMulticast>false</AllowMulticast>"));
+        assert!(xml.contains("<Peers><Peer Address=\"127.0.0.1\"/></Peers>"));
+    }
+
+    #[test]
+    fn a_zero_size_is_refused_by_name() {
+        let config = DomainConfig { sample_bytes_max: 0, ..DomainConfig::default() };
+        assert_eq!(config.print_xml(), Err(Error::OptionRange { option: "sample_bytes_max" }));
+    }
+
+    #[test]
+    fn a_domain_without_ports_is_refused() {
+        let config = DomainConfig { wire_id: Some(233), ..DomainConfig::default() };
+        assert_eq!(config.print_xml(), Err(Error::DomainId { id: 233 }));
+    }
+}

@@ -1,0 +1,107 @@
+//! Domains and the participants that join them.
+
+use std::ffi::CString;
+use std::ptr;
+use std::sync::Arc;
+
+use super::entity::Owned;
+use super::ffi;
+use super::log;
+use super::qos::OwnedQos;
+use super::reader::CycloneReader;
+use super::wait_set::ReaderWaitSet;
+use super::writer::CycloneWriter;
+use crate::config::checked_domain_id;
+use crate::{Attempt, DomainConfig, Error, Participant, Qos, Sample};
+
+/// A domain opened with a configuration; closed when the last clone and the last participant are gone.
+#[derive(Debug, Clone)]
+pub struct Domain {
+    entity: Arc<Owned>,
+    id: u32,
+}
+
+impl Domain {
+    /// Opens domain `id` in this process.
+    ///
+    /// # Errors
+    /// - [`Error::DomainId`] above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX).
+    /// - [`Error::OpenAlready`] where this process has the domain open.
+    /// - [`Error::OptionRange`] where `config` asks for the impossible.
+    /// - [`Error::Middleware`] where there is no such network interface or no free port.
+    pub fn open(id: u32, config: &DomainConfig) -> Result<Self, Error> {
+        let id = checked_domain_id(id)?;
+        let xml = CString::new(config.print_xml()?).map_err(|_| Error::TextWithNul)?;
+        log::listen();
+        // SAFETY: the string lives past the call, which parses it.
+        let handle = unsafe { ffi::dds_create_domain(id, xml.as_ptr()) };
+        if handle == ffi::RETCODE_PRECONDITION_NOT_MET {
+            return Err(Error::OpenAlready { id });
+        }
+        let entity = Arc::new(Owned::created(Attempt::OpenDomain, handle)?);
+        Ok(Self { entity, id })
+    }
+
+    /// Joins the domain with a new participant.
+    ///
+    /// # Errors
+    /// [`Error::Middleware`] where the middleware refuses.
+    pub fn join(&self) -> Result<CycloneParticipant, Error> {
+        // SAFETY: null asks for the default QoS and no listener.
+        let handle = unsafe { ffi::dds_create_participant(self.id, ptr::null(), ptr::null()) };
+        let entity = Arc::new(Owned::created(Attempt::JoinDomain, handle)?);
+        Ok(CycloneParticipant { parent: Parent { entity, _domain: Arc::clone(&self.entity) } })
+    }
+}
+
+/// What writers, readers and wait sets are made from and keep alive. The participant goes before its domain.
+#[derive(Debug, Clone)]
+pub(super) struct Parent {
+    entity: Arc<Owned>,
+    _domain: Arc<Owned>,
+}
+
+impl Parent {
+    pub(super) fn handle(&self) -> ffi::Entity {
+        self.entity.handle()
+    }
+
+    pub(super) fn topic<S: Sample>(&self, name: &str) -> Result<Owned, Error> {
+        let name = CString::new(name).map_err(|_| Error::TextWithNul)?;
+        // SAFETY: the descriptor is a constant of the C files and the name lives past the call.
+        let handle = unsafe {
+            ffi::dds_create_topic(
+                self.handle(),
+                S::descriptor(),
+                name.as_ptr(),
+                ptr::null(),
+                ptr::null(),
+            )
+        };
+        Owned::created(Attempt::CreateTopic, handle)
+    }
+}
+
+/// A participant of a domain; a clone is the same participant.
+#[derive(Debug, Clone)]
+pub struct CycloneParticipant {
+    parent: Parent,
+}
+
+impl Participant for CycloneParticipant {
+    type Writer<S: Sample> = CycloneWriter<S>;
+    type Reader<S: Sample> = CycloneReader<S>;
+    type WaitSet = ReaderWaitSet;
+
+    fn writer<S: Sample>(&self, topic: &str, qos: &Qos) -> Result<CycloneWriter<S>, Error> {
+        CycloneWriter::create(self.parent.clone(), topic, &OwnedQos::of(qos)?)
+    }
+
+    fn reader<S: Sample>(&self, topic: &str, qos: &Qos) -> Result<CycloneReader<S>, Error> {
+        CycloneReader::create(self.parent.clone(), topic, &OwnedQos::of(qos)?)
+    }
+
+    fn wait_set(&self) -> Result<ReaderWaitSet, Error> {
+        ReaderWaitSet::create(self.parent.clone())
+    }
+}

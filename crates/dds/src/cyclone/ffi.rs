@@ -1,0 +1,176 @@
+//! Declarations of the C functions and structures used, as in Cyclone DDS 11's headers.
+
+use std::ffi::{c_char, c_void};
+
+pub type Entity = i32;
+pub type Duration = i64;
+pub type Return = i32;
+
+pub const RETCODE_PRECONDITION_NOT_MET: Return = -4;
+pub const RETCODE_TIMEOUT: Return = -10;
+pub const RETCODE_NO_DATA: Return = -11;
+
+pub const ANY_STATE: u32 = 0x7f;
+pub const INSTANCE_DISPOSED: u32 = 32;
+pub const INSTANCE_NO_WRITERS: u32 = 64;
+
+pub const STATUS_SAMPLE_LOST: u32 = 1 << 5;
+pub const STATUS_PUBLICATION_MATCHED: u32 = 1 << 11;
+pub const STATUS_SUBSCRIPTION_MATCHED: u32 = 1 << 12;
+
+pub const RELIABILITY_BEST_EFFORT: u32 = 0;
+pub const RELIABILITY_RELIABLE: u32 = 1;
+pub const HISTORY_KEEP_LAST: u32 = 0;
+pub const HISTORY_KEEP_ALL: u32 = 1;
+pub const DURABILITY_VOLATILE: u32 = 0;
+pub const DURABILITY_TRANSIENT_LOCAL: u32 = 1;
+pub const LENGTH_UNLIMITED: i32 = -1;
+
+pub const FREE_CONTENTS: u32 = 3;
+
+pub const LOG_FATAL: u32 = 1;
+pub const LOG_ERROR: u32 = 2;
+pub const LOG_WARNING: u32 = 4;
+
+#[repr(C)]
+pub struct LogData {
+    pub priority: u32,
+    pub domain: u32,
+    pub file: *const c_char,
+    pub line: u32,
+    pub function: *const c_char,
+    pub message: *const c_char,
+    pub size: usize,
+    pub header_size: usize,
+}
+
+pub type LogSink = unsafe extern "C" fn(*mut c_void, *const LogData);
+
+#[repr(C)]
+pub struct Qos {
+    _opaque: [u8; 0],
+}
+
+/// The head of `dds_topic_descriptor_t`; the members after it stay Cyclone's own.
+#[repr(C)]
+pub struct TopicDescriptor {
+    pub size: u32,
+    pub align: u32,
+    pub flags: u32,
+    pub keys: u32,
+    pub type_name: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct SampleInfo {
+    pub sample_state: u32,
+    pub view_state: u32,
+    pub instance_state: u32,
+    pub valid_data: bool,
+    pub source_timestamp: i64,
+    pub instance_handle: u64,
+    pub publication_handle: u64,
+    pub disposed_generation_count: u32,
+    pub no_writers_generation_count: u32,
+    pub sample_rank: u32,
+    pub generation_rank: u32,
+    pub absolute_generation_rank: u32,
+}
+
+/// `dds_publication_matched_status_t` and `dds_subscription_matched_status_t`, which are alike.
+#[repr(C)]
+#[derive(Default)]
+pub struct MatchedStatus {
+    pub total_count: u32,
+    pub total_count_change: i32,
+    pub current_count: u32,
+    pub current_count_change: i32,
+    pub last_handle: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+pub struct LostStatus {
+    pub total_count: u32,
+    pub total_count_change: i32,
+}
+
+unsafe extern "C" {
+    pub fn dds_set_log_sink(sink: Option<LogSink>, argument: *mut c_void);
+
+    pub fn dds_create_domain(id: u32, config: *const c_char) -> Entity;
+    pub fn dds_create_participant(id: u32, qos: *const Qos, listener: *const c_void) -> Entity;
+    pub fn dds_create_topic(
+        participant: Entity,
+        descriptor: *const TopicDescriptor,
+        name: *const c_char,
+        qos: *const Qos,
+        listener: *const c_void,
+    ) -> Entity;
+    pub fn dds_create_writer(
+        participant: Entity,
+        topic: Entity,
+        qos: *const Qos,
+        listener: *const c_void,
+    ) -> Entity;
+    pub fn dds_create_reader(
+        participant: Entity,
+        topic: Entity,
+        qos: *const Qos,
+        listener: *const c_void,
+    ) -> Entity;
+    pub fn dds_create_readcondition(reader: Entity, mask: u32) -> Entity;
+    pub fn dds_create_waitset(owner: Entity) -> Entity;
+    pub fn dds_delete(entity: Entity) -> Return;
+
+    pub fn dds_set_status_mask(entity: Entity, mask: u32) -> Return;
+    pub fn dds_get_publication_matched_status(writer: Entity, s: *mut MatchedStatus) -> Return;
+    pub fn dds_get_subscription_matched_status(reader: Entity, s: *mut MatchedStatus) -> Return;
+    pub fn dds_get_sample_lost_status(reader: Entity, status: *mut LostStatus) -> Return;
+
+    pub fn dds_waitset_attach(waitset: Entity, entity: Entity, token: isize) -> Return;
+    pub fn dds_waitset_wait(
+        waitset: Entity,
+        tokens: *mut isize,
+        count: usize,
+        timeout: Duration,
+    ) -> Return;
+
+    pub fn dds_write(writer: Entity, sample: *const c_void) -> Return;
+    pub fn dds_dispose(writer: Entity, sample: *const c_void) -> Return;
+    pub fn dds_write_flush(writer: Entity) -> Return;
+    pub fn dds_wait_for_acks(writer: Entity, timeout: Duration) -> Return;
+    pub fn dds_take(
+        reader: Entity,
+        samples: *mut *mut c_void,
+        infos: *mut SampleInfo,
+        capacity: usize,
+        count_max: u32,
+    ) -> Return;
+    pub fn dds_sample_free(sample: *mut c_void, descriptor: *const TopicDescriptor, what: u32);
+
+    pub fn dds_create_qos() -> *mut Qos;
+    pub fn dds_delete_qos(qos: *mut Qos);
+    pub fn dds_qset_reliability(qos: *mut Qos, kind: u32, max_blocking: Duration);
+    pub fn dds_qset_history(qos: *mut Qos, kind: u32, depth: i32);
+    pub fn dds_qset_durability(qos: *mut Qos, kind: u32);
+    pub fn dds_qset_durability_service(
+        qos: *mut Qos,
+        cleanup_delay: Duration,
+        history: u32,
+        depth: i32,
+        samples_max: i32,
+        instances_max: i32,
+        samples_per_instance_max: i32,
+    );
+    pub fn dds_qset_resource_limits(
+        qos: *mut Qos,
+        samples_max: i32,
+        instances_max: i32,
+        samples_per_instance_max: i32,
+    );
+    pub fn dds_qset_partition(qos: *mut Qos, count: u32, names: *mut *const c_char);
+    pub fn dds_qset_writer_data_lifecycle(qos: *mut Qos, autodispose: bool);
+    pub fn dds_qset_writer_batching(qos: *mut Qos, batch_updates: bool);
+}

@@ -1,0 +1,102 @@
+//! What Cyclone has to say: counted, and passed on at most once a second.
+//!
+//! Cyclone has one log a process, and anyone who can send a datagram can make it speak.
+
+use std::ffi::{c_char, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Once};
+use std::time::Instant;
+
+use super::ffi;
+
+/// Longest piece of a message that is passed on, in bytes.
+const TEXT_BYTES_MAX: usize = 240;
+const SECOND_NS: u64 = 1_000_000_000;
+
+static COMPLAINTS: AtomicU64 = AtomicU64::new(0);
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+static NEXT_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Warnings and errors that the middleware reported in this process since it opened its first domain.
+///
+/// Malformed datagrams are among them. At most one a second also goes to [`tracing`], with this number.
+#[must_use]
+pub fn middleware_complaints() -> u64 {
+    COMPLAINTS.load(Ordering::Relaxed)
+}
+
+/// Directs Cyclone's log to us, once a process.
+pub(super) fn listen() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        LazyLock::force(&STARTED);
+        // SAFETY: the function stays for ever and uses no argument.
+        unsafe { ffi::dds_set_log_sink(Some(receive), ptr::null_mut()) };
+    });
+}
+
+unsafe extern "C" fn receive(_argument: *mut c_void, data: *const ffi::LogData) {
+    // SAFETY: Cyclone lends its log record for the time of the call.
+    let Some(data) = (unsafe { data.as_ref() }) else { return };
+    if data.priority & (ffi::LOG_FATAL | ffi::LOG_ERROR | ffi::LOG_WARNING) == 0 {
+        return;
+    }
+    let count = COMPLAINTS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+    if !due(elapsed_ns(), &NEXT_NS) {
+        return;
+    }
+    // SAFETY: `message` has at least `size` bytes, header included or not.
+    let text = unsafe { text(data.message, data.size) };
+    let text = text.trim_end();
+    if data.priority & ffi::LOG_WARNING == 0 {
+        tracing::error!(target: "tickwire_dds", domain = data.domain, count, "{text}");
+    } else {
+        tracing::warn!(target: "tickwire_dds", domain = data.domain, count, "{text}");
+    }
+}
+
+fn elapsed_ns() -> u64 {
+    u64::try_from(STARTED.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Whether a second passed since the last time this was true.
+fn due(now_ns: u64, next_ns: &AtomicU64) -> bool {
+    let next = next_ns.load(Ordering::Relaxed);
+    let after = now_ns.saturating_add(SECOND_NS);
+    now_ns >= next
+        && next_ns.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+}
+
+/// The first bytes of a message, what is not UTF-8 replaced.
+///
+/// # Safety
+/// `message` is null or has `size` readable bytes.
+unsafe fn text(message: *const c_char, size: usize) -> String {
+    if message.is_null() {
+        return String::new();
+    }
+    // SAFETY: as the caller promises; never more than `size`.
+    let bytes = unsafe { std::slice::from_raw_parts(message.cast(), size.min(TEXT_BYTES_MAX)) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_message_a_second_is_due() {
+        let next = AtomicU64::new(0);
+        let passed: Vec<u64> =
+            (0..3000).map(|ms| ms * 1_000_000).filter(|&now| due(now, &next)).collect();
+        assert_eq!(passed, [0, SECOND_NS, 2 * SECOND_NS]);
+    }
+
+    #[test]
+    fn a_long_message_is_cut() {
+        let long = "x".repeat(1000);
+        // SAFETY: pointer and size are of one string.
+        assert_eq!(unsafe { text(long.as_ptr().cast(), long.len()) }.len(), TEXT_BYTES_MAX);
+    }
+}

@@ -1,0 +1,80 @@
+//! Our QoS as Cyclone's.
+
+use std::ffi::{CString, c_char};
+
+use super::entity::nanos;
+use super::ffi;
+use crate::config::ranged;
+use crate::{Durability, Error, History, Qos, Reliability};
+
+/// Owns one of Cyclone's QoS sets.
+pub(super) struct OwnedQos(*mut ffi::Qos);
+
+impl OwnedQos {
+    pub(super) fn of(qos: &Qos) -> Result<Self, Error> {
+        let (history, depth) = match qos.history {
+            History::KeepAll => (ffi::HISTORY_KEEP_ALL, 1),
+            History::KeepLast(depth) => (ffi::HISTORY_KEEP_LAST, ranged("depth", depth)?),
+        };
+        let samples_max = match qos.samples_max {
+            Some(limit) => ranged("samples_max", limit)?,
+            None => ffi::LENGTH_UNLIMITED,
+        };
+        let (reliability, max_blocking) = match qos.reliability {
+            Reliability::BestEffort => (ffi::RELIABILITY_BEST_EFFORT, 0),
+            Reliability::Reliable { max_blocking } => {
+                (ffi::RELIABILITY_RELIABLE, nanos(max_blocking))
+            }
+        };
+        let durability = match qos.durability {
+            Durability::TransientLocal => ffi::DURABILITY_TRANSIENT_LOCAL,
+            Durability::Volatile => ffi::DURABILITY_VOLATILE,
+        };
+        let partitions = qos
+            .partitions
+            .iter()
+            .map(|name| CString::new(name.as_str()).map_err(|_| Error::TextWithNul))
+            .collect::<Result<Vec<_>, _>>()?;
+        let any = ffi::LENGTH_UNLIMITED;
+
+        // SAFETY: the call needs nothing; it aborts rather than return null.
+        let owned = Self(unsafe { ffi::dds_create_qos() });
+        let set = owned.0;
+        // SAFETY: `set` is the live QoS set just made, and the setters copy plain values.
+        unsafe {
+            ffi::dds_qset_history(set, history, depth);
+            ffi::dds_qset_resource_limits(set, samples_max, any, any);
+            ffi::dds_qset_reliability(set, reliability, max_blocking);
+            ffi::dds_qset_durability(set, durability);
+            // What late readers get is what the history holds, so the two say the same.
+            ffi::dds_qset_durability_service(set, 0, history, depth, samples_max, any, any);
+            // A publisher that ends or restarts does not mean that its securities ended.
+            ffi::dds_qset_writer_data_lifecycle(set, false);
+            ffi::dds_qset_writer_batching(set, qos.batching);
+        }
+        owned.set_partitions(&partitions)?;
+        Ok(owned)
+    }
+
+    fn set_partitions(&self, partitions: &[CString]) -> Result<(), Error> {
+        if partitions.is_empty() {
+            return Ok(());
+        }
+        let count = u32::try_from(partitions.len()).map_err(|_| Error::TooLong)?;
+        let mut names: Vec<*const c_char> = partitions.iter().map(|name| name.as_ptr()).collect();
+        // SAFETY: `names` has `count` strings that live past the call, which copies them.
+        unsafe { ffi::dds_qset_partition(self.0, count, names.as_mut_ptr()) };
+        Ok(())
+    }
+
+    pub(super) fn as_ptr(&self) -> *const ffi::Qos {
+        self.0
+    }
+}
+
+impl Drop for OwnedQos {
+    fn drop(&mut self) {
+        // SAFETY: made by `dds_create_qos` and deleted once.
+        unsafe { ffi::dds_delete_qos(self.0) };
+    }
+}

@@ -1,0 +1,135 @@
+//! Waiting: for samples of several readers, and for matches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::domain::Parent;
+use super::entity::{Owned, checked, nanos};
+use super::ffi;
+use super::reader::CycloneReader;
+use crate::{Attempt, Error, Sample};
+
+pub(super) fn create(parent: &Parent) -> Result<Owned, Error> {
+    // SAFETY: the participant is alive.
+    Owned::created(Attempt::CreateWaitSet, unsafe { ffi::dds_create_waitset(parent.handle()) })
+}
+
+pub(super) fn attach(set: &Owned, entity: &Owned, token: isize) -> Result<(), Error> {
+    // SAFETY: both are alive; the token is a number to Cyclone.
+    let code = unsafe { ffi::dds_waitset_attach(set.handle(), entity.handle(), token) };
+    checked(Attempt::Attach, code).map(|_| ())
+}
+
+/// Waits until something attached triggers; writes the first tokens and returns how many triggered.
+pub(super) fn wait(set: &Owned, tokens: &mut [isize], timeout: Duration) -> Result<usize, Error> {
+    // SAFETY: the slice has room for as many tokens as it is long.
+    let code = unsafe {
+        ffi::dds_waitset_wait(set.handle(), tokens.as_mut_ptr(), tokens.len(), nanos(timeout))
+    };
+    checked(Attempt::Wait, code).map(|count| usize::try_from(count).unwrap_or(0))
+}
+
+/// Waits for several readers at once.
+pub struct ReaderWaitSet {
+    set: Owned,
+    _parent: Parent,
+    /// Samples that each reader has taken from the middleware and not yet handed out.
+    held: Vec<Arc<AtomicUsize>>,
+    tokens: Vec<isize>,
+}
+
+impl ReaderWaitSet {
+    pub(super) fn create(parent: Parent) -> Result<Self, Error> {
+        let set = create(&parent)?;
+        Ok(Self { set, _parent: parent, held: Vec::new(), tokens: Vec::new() })
+    }
+
+    /// Adds `reader` and returns its index in what [`wait`](Self::wait) reports, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Middleware`] where the middleware refuses.
+    pub fn attach<S: Sample>(&mut self, reader: &CycloneReader<S>) -> Result<usize, Error> {
+        let index = self.held.len();
+        let token = isize::try_from(index).map_err(|_| Error::TooLong)?;
+        attach(&self.set, reader.condition(), token)?;
+        self.held.push(reader.held());
+        self.tokens.push(0);
+        Ok(index)
+    }
+
+    /// Waits until samples can be taken from at least one reader and puts the indexes of those readers
+    /// into `ready`, which is empty where `timeout` passed first.
+    ///
+    /// # Errors
+    /// [`Error::Middleware`] where the middleware refuses.
+    pub fn wait(&mut self, ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
+        ready.clear();
+        let holding = |(index, held): (usize, &Arc<AtomicUsize>)| {
+            (held.load(Ordering::Relaxed) > 0).then_some(index)
+        };
+        ready.extend(self.held.iter().enumerate().filter_map(holding));
+        if !ready.is_empty() {
+            return Ok(());
+        }
+        let count = wait(&self.set, &mut self.tokens, timeout)?;
+        let triggered = self.tokens.iter().take(count);
+        ready.extend(triggered.filter_map(|&token| usize::try_from(token).ok()));
+        Ok(())
+    }
+}
+
+/// Follows the number of matches of one writer or reader.
+pub(super) struct Matching {
+    set: Owned,
+    entity: ffi::Entity,
+    read: unsafe extern "C" fn(ffi::Entity, *mut ffi::MatchedStatus) -> ffi::Return,
+}
+
+impl Matching {
+    pub(super) fn of_writer(parent: &Parent, writer: &Owned) -> Result<Self, Error> {
+        let read = ffi::dds_get_publication_matched_status;
+        Self::of(parent, writer, ffi::STATUS_PUBLICATION_MATCHED, read)
+    }
+
+    pub(super) fn of_reader(parent: &Parent, reader: &Owned) -> Result<Self, Error> {
+        let read = ffi::dds_get_subscription_matched_status;
+        let mask = ffi::STATUS_SUBSCRIPTION_MATCHED | ffi::STATUS_SAMPLE_LOST;
+        Self::of(parent, reader, mask, read)
+    }
+
+    fn of(
+        parent: &Parent,
+        entity: &Owned,
+        mask: u32,
+        read: unsafe extern "C" fn(ffi::Entity, *mut ffi::MatchedStatus) -> ffi::Return,
+    ) -> Result<Self, Error> {
+        // SAFETY: the entity is alive.
+        let code = unsafe { ffi::dds_set_status_mask(entity.handle(), mask) };
+        checked(Attempt::ReadStatus, code)?;
+        let set = create(parent)?;
+        attach(&set, entity, 0)?;
+        Ok(Self { set, entity: entity.handle(), read })
+    }
+
+    pub(super) fn count(&self) -> Result<u32, Error> {
+        let mut status = ffi::MatchedStatus::default();
+        // SAFETY: the entity lives as long as the value that holds both, and `status` is written in place.
+        let code = unsafe { (self.read)(self.entity, &raw mut status) };
+        checked(Attempt::ReadStatus, code)?;
+        Ok(status.current_count)
+    }
+
+    pub(super) fn wait(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
+        let started = Instant::now();
+        loop {
+            if self.count()? >= count {
+                return Ok(true);
+            }
+            let Some(left) = timeout.checked_sub(started.elapsed()) else {
+                return Ok(false);
+            };
+            wait(&self.set, &mut [0], left)?;
+        }
+    }
+}

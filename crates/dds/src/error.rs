@@ -1,0 +1,151 @@
+//! The one error type of the crate.
+
+use std::fmt;
+
+/// What was being attempted when the middleware refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Attempt {
+    /// Attaching a reader to a wait set.
+    Attach,
+    /// Creating a reader.
+    CreateReader,
+    /// Creating a topic.
+    CreateTopic,
+    /// Creating a wait set.
+    CreateWaitSet,
+    /// Creating a writer.
+    CreateWriter,
+    /// Disposing of an instance.
+    Dispose,
+    /// Joining a domain with a participant.
+    JoinDomain,
+    /// Opening a domain with its configuration.
+    OpenDomain,
+    /// Reading a status of a reader or writer.
+    ReadStatus,
+    /// Taking samples from a reader.
+    Take,
+    /// Waiting for samples, matches or acknowledgements.
+    Wait,
+    /// Writing a sample.
+    Write,
+}
+
+impl Attempt {
+    fn text(self) -> &'static str {
+        match self {
+            Attempt::Attach => "attach a reader to a wait set",
+            Attempt::CreateReader => "create a reader",
+            Attempt::CreateTopic => "create a topic",
+            Attempt::CreateWaitSet => "create a wait set",
+            Attempt::CreateWriter => "create a writer",
+            Attempt::Dispose => "dispose of an instance",
+            Attempt::JoinDomain => "join the domain",
+            Attempt::OpenDomain => "open the domain",
+            Attempt::ReadStatus => "read a status",
+            Attempt::Take => "take samples",
+            Attempt::Wait => "wait",
+            Attempt::Write => "write a sample",
+        }
+    }
+}
+
+/// Why a DDS call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The domain number is above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX), whose ports do not exist.
+    DomainId {
+        /// The number asked for.
+        id: u32,
+    },
+    /// The middleware refused; `code` is the return code of the DDS standard, negated as Cyclone does.
+    Middleware {
+        /// What was being attempted.
+        attempt: Attempt,
+        /// Cyclone's return code.
+        code: i32,
+    },
+    /// The domain is open already in this process: share the [`Domain`](crate::Domain) instead.
+    OpenAlready {
+        /// The domain's number.
+        id: u32,
+    },
+    /// A depth, count or size of the options is zero or does not fit the middleware's 31 bits.
+    OptionRange {
+        /// Name of the option.
+        option: &'static str,
+    },
+    /// A topic name, a partition or a string of a sample has a NUL character inside.
+    TextWithNul,
+    /// A sequence or string of a sample is longer than the wire can say.
+    TooLong,
+    /// The time allowed passed: the writer's history stayed full, or acknowledgements are missing.
+    TimedOut {
+        /// What was being attempted.
+        attempt: Attempt,
+    },
+}
+
+const _: () = assert!(size_of::<Error>() <= 24);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::DomainId { id } => {
+                write!(f, "domain {id} has no ports: use 0 to {}", crate::DOMAIN_ID_MAX)
+            }
+            Error::Middleware { attempt, code } => {
+                write!(f, "cannot {}: {} (Cyclone code {code})", attempt.text(), code_text(code))
+            }
+            Error::OpenAlready { id } => {
+                write!(f, "domain {id} is open already in this process: share its Domain")
+            }
+            Error::OptionRange { option } => {
+                write!(f, "option {option} must be from 1 to {}", i32::MAX)
+            }
+            Error::TextWithNul => {
+                f.write_str("text with a NUL character inside cannot be a DDS string: remove it")
+            }
+            Error::TooLong => f.write_str("sequence or string longer than 2^32 - 1: split it"),
+            Error::TimedOut { attempt } => {
+                write!(f, "cannot {} in the time allowed: is a subscriber stuck?", attempt.text())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+fn code_text(code: i32) -> &'static str {
+    match code {
+        -2 => "not supported",
+        -3 => "a parameter is wrong",
+        -4 => "a precondition is not met",
+        -5 => "out of resources, or no usable network interface or free participant index",
+        -6 => "not enabled",
+        -7 => "the policy cannot change any more",
+        -8 => "the QoS policies contradict each other",
+        -9 => "deleted already",
+        -10 => "timed out",
+        -11 => "no data",
+        -12 => "not possible on this entity",
+        _ => "unspecific failure, the log of the middleware says more",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_says_what_failed_and_what_to_do() {
+        let refused = Error::Middleware { attempt: Attempt::CreateWriter, code: -8 };
+        assert_eq!(
+            refused.to_string(),
+            "cannot create a writer: the QoS policies contradict each other (Cyclone code -8)"
+        );
+        assert!(Error::DomainId { id: 999 }.to_string().contains("use 0 to 232"));
+    }
+}

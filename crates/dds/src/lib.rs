@@ -1,0 +1,51 @@
+//! Typed market-data samples over OMG DDS.
+//!
+//! A program opens a [`Domain`], joins it with a participant, and makes a [`Writer`] or [`Reader`] a
+//! topic. The middleware is Eclipse Cyclone DDS, linked statically; it speaks DDSI-RTPS, so subscribers
+//! of other vendors that compile the IDL files in `idl/` receive the same values. Only the module that
+//! binds it knows it: everything else uses the traits of [`participant`].
+//!
+//! Unless the configuration says otherwise, nothing leaves the machine.
+//!
+//! Building needs cmake, gcc and g++. Cyclone DDS is used under its BSD-3-Clause licence (Eclipse
+//! Distribution License 1.0); a program that links it must carry that notice.
+//!
+//! # Examples
+//! ```
+//! use std::time::Duration;
+//! use tickwire_dds::{Domain, DomainConfig, Participant, Qos, Quote, Reader, Received, Writer};
+//!
+//! let domain = Domain::open(41, &DomainConfig::default())?;
+//! let participant = domain.join()?;
+//! let mut reader = participant.reader::<Quote>("Quote", &Qos::reliable())?;
+//! let mut writer = participant.writer::<Quote>("Quote", &Qos::reliable())?;
+//! writer.wait_matched(1, Duration::from_secs(5))?;
+//!
+//! let quote = Quote { order_id: 7, price: 101, ..Quote::default() };
+//! writer.write(&quote)?;
+//!
+//! let mut received = Received::default();
+//! assert!(reader.wait(Duration::from_secs(5))?);
+//! assert!(reader.take(&mut received)?);
+//! assert_eq!(received.sample, quote);
+//! # Ok::<(), tickwire_dds::Error>(())
+//! ```
+
+mod config;
+mod cyclone;
+mod error;
+pub mod participant;
+mod qos;
+mod sample;
+
+pub use config::{DOMAIN_ID_MAX, DomainConfig, Network};
+pub use cyclone::{
+    CycloneParticipant, CycloneReader, CycloneWriter, Domain, ReaderWaitSet, middleware_complaints,
+};
+pub use error::{Attempt, Error};
+pub use participant::{InstanceState, Participant, Reader, Received, Writer};
+pub use qos::{Durability, History, Qos, Reliability};
+pub use sample::{
+    Change, MarketData, MarketDataEntry, New, Quote, QuoteRequest, RelatedSymbol, Remove, Sample,
+    security_topic,
+};

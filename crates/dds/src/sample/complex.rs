@@ -1,0 +1,127 @@
+//! Market data and quote requests, keyed by security, as in `idl/Complex.idl`.
+//!
+//! The IDL has no optional members: a field that the feed left out is 0 or the empty string.
+
+use super::Sample;
+
+/// News of one security: its entries of one market-data message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MarketData {
+    /// Security; the key.
+    pub security_id: u32,
+    /// Version of the application, FIX ApplVerID.
+    pub appl_version_id: String,
+    /// FIX MsgType, `X`.
+    pub message_type: String,
+    /// FIX SenderCompID.
+    pub sender_comp_id: String,
+    /// FIX MsgSeqNum of the message.
+    pub msg_seq_num: u32,
+    /// FIX SendingTime in the units of the feed.
+    pub sending_time: u32,
+    /// FIX TradeDate as the number YYYYMMDD.
+    pub trade_date: u32,
+    /// The entries, in the order of the message.
+    pub md_entries: Vec<MarketDataEntry>,
+}
+
+/// One entry of a [`MarketData`] sample.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MarketDataEntry {
+    /// FIX MDUpdateAction: 0 new, 1 change, 2 delete.
+    pub md_update_action: u32,
+    /// FIX MDPriceLevel, 1 is the best.
+    pub md_price_level: u32,
+    /// FIX MDEntryType: `0` bid, `1` offer, `2` trade.
+    pub md_entry_type: String,
+    /// FIX OpenCloseSettleFlag.
+    pub open_close_settle_flag: u32,
+    /// FIX SecurityIDSource.
+    pub security_id_source: u32,
+    /// FIX SecurityID.
+    pub security_id: u32,
+    /// FIX RptSeq.
+    pub rpt_seq: u32,
+    /// FIX MDEntryPx.
+    pub md_entry_px: f64,
+    /// FIX MDEntryTime in the units of the feed.
+    pub md_entry_time: u32,
+    /// FIX MDEntrySize.
+    pub md_entry_size: i32,
+    /// FIX NumberOfOrders.
+    pub number_of_orders: u32,
+    /// FIX TradingSessionID.
+    pub trading_session_id: String,
+    /// FIX NetChgPrevDay.
+    pub net_chg_prev_day: f64,
+    /// FIX TradeVolume.
+    pub trade_volume: u32,
+    /// FIX TradeCondition.
+    pub trade_condition: String,
+    /// FIX TickDirection.
+    pub tick_direction: String,
+    /// FIX QuoteCondition.
+    pub quote_condition: String,
+    /// FIX AggressorSide.
+    pub aggressor_side: u32,
+    /// FIX MatchEventIndicator.
+    pub match_event_indicator: String,
+}
+
+/// A request for quotes of one security.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuoteRequest {
+    /// Security; the key.
+    pub security_id: u32,
+    /// Version of the application, FIX ApplVerID.
+    pub appl_version_id: String,
+    /// FIX MsgType, `R`.
+    pub message_type: String,
+    /// FIX SenderCompID.
+    pub sender_comp_id: String,
+    /// FIX MsgSeqNum of the message.
+    pub msg_seq_num: u32,
+    /// FIX SendingTime in the units of the feed.
+    pub sending_time: u32,
+    /// FIX QuoteReqID.
+    pub quote_req_id: String,
+    /// The symbols asked about, in the order of the message.
+    pub related_sym: Vec<RelatedSymbol>,
+}
+
+/// One symbol of a [`QuoteRequest`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RelatedSymbol {
+    /// FIX Symbol.
+    pub symbol: String,
+    /// FIX OrderQty.
+    pub order_qty: u64,
+    /// FIX Side.
+    pub side: u32,
+    /// FIX TransactTime in the units of the feed.
+    pub transact_time: u64,
+    /// FIX QuoteType.
+    pub quote_type: u32,
+    /// FIX SecurityID.
+    pub security_id: u32,
+    /// FIX SecurityIDSource.
+    pub security_id_source: u32,
+}
+
+impl Sample for MarketData {
+    const TYPE_NAME: &'static str = "MiddlewareNewsBrief::MarketData";
+    const TOPIC: &'static str = "MarketData";
+
+    fn key(&self) -> Option<u32> {
+        Some(self.security_id)
+    }
+}
+
+impl Sample for QuoteRequest {
+    const TYPE_NAME: &'static str = "MiddlewareNewsBrief::QuoteRequest";
+    const TOPIC: &'static str = "QuoteRequest";
+
+    fn key(&self) -> Option<u32> {
+        Some(self.security_id)
+    }
+}

@@ -1,0 +1,61 @@
+//! Random and half-right datagrams on the ports of a participant while samples cross.
+
+mod support;
+
+use std::net::UdpSocket;
+
+use support::{PATIENCE, next, quote, two_participants, wire_id};
+use tickwire_dds::{Participant, Qos, Quote, Reader, Writer, middleware_complaints};
+
+/// Ports of a domain as the standard numbers them. Spec: DDSI-RTPS 2.5 §9.6.2.3.
+fn unicast_ports(wire_id: u32) -> Vec<u16> {
+    let domain = u16::try_from(7400 + 250 * wire_id).unwrap();
+    (0..2).flat_map(|process| [domain + 10 + 2 * process, domain + 11 + 2 * process]).collect()
+}
+
+/// A xorshift generator: the same datagrams in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn datagram(&mut self) -> Vec<u8> {
+        let len = (self.next() % 300) as usize;
+        let mut bytes: Vec<u8> = (0..len).map(|_| self.next() as u8).collect();
+        // Every other one has the head of an RTPS message, so that it gets past the first check, and a
+        // submessage of a kind that exists.
+        if self.next().is_multiple_of(2) && len >= 24 {
+            bytes[..6].copy_from_slice(b"RTPS\x02\x05");
+            bytes[20] = [0x06, 0x07, 0x08, 0x09, 0x0e, 0x15, 0x16][(self.next() % 7) as usize];
+        }
+        bytes
+    }
+}
+
+#[test]
+fn foreign_datagrams_are_counted_and_samples_cross_undisturbed() {
+    const COUNT: u32 = 2_000;
+    let [publisher, subscriber] = two_participants(0);
+    let qos = Qos::reliable().keep_all(COUNT).max_blocking(PATIENCE);
+    let mut writer = publisher.writer::<Quote>("Quote", &qos).unwrap();
+    let mut reader = subscriber.reader::<Quote>("Quote", &qos).unwrap();
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+    assert!(reader.wait_matched(1, PATIENCE).unwrap());
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let ports = unicast_ports(wire_id(0));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for number in 0..COUNT {
+        for &port in &ports {
+            socket.send_to(&random.datagram(), ("127.0.0.1", port)).unwrap();
+        }
+        writer.write(&quote(number)).unwrap();
+        assert_eq!(next(&mut reader), quote(number));
+    }
+    assert_eq!(reader.lost().unwrap(), 0);
+    assert!(middleware_complaints() > 0);
+}

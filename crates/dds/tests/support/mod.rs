@@ -1,0 +1,122 @@
+//! What the tests share: domains on loopback and samples with a value in every field.
+#![allow(dead_code)]
+
+use std::process;
+use std::time::Duration;
+
+use tickwire_dds::{
+    CycloneParticipant, Domain, DomainConfig, MarketData, MarketDataEntry, Quote, QuoteRequest,
+    Reader, Received, RelatedSymbol, Sample,
+};
+
+/// Longest wait for what must come.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a test listens for what must not come.
+pub const SILENCE: Duration = Duration::from_millis(200);
+
+/// A domain number on the wire that other test processes are unlikely to use at the same time.
+pub fn wire_id(test: u32) -> u32 {
+    100 + (process::id().wrapping_mul(7) + test) % 120
+}
+
+/// Two participants of one process that see each other over loopback sockets.
+pub fn two_participants(test: u32) -> [CycloneParticipant; 2] {
+    [2 * test, 2 * test + 1].map(|id| joined(id, wire_id(test)))
+}
+
+/// A participant in domain `id` of this process, `wire_id` on the wire.
+pub fn joined(id: u32, wire_id: u32) -> CycloneParticipant {
+    let config = DomainConfig { wire_id: Some(wire_id), ..DomainConfig::default() };
+    Domain::open(id, &config).unwrap().join().unwrap()
+}
+
+/// Waits for the next sample with data.
+pub fn next<S: Sample>(reader: &mut impl Reader<S>) -> S {
+    let mut received = Received::default();
+    loop {
+        if reader.take(&mut received).unwrap() {
+            if received.has_data {
+                return received.sample;
+            }
+        } else {
+            assert!(reader.wait(PATIENCE).unwrap(), "no sample came");
+        }
+    }
+}
+
+pub fn quote(number: u32) -> Quote {
+    Quote {
+        message_type: 11,
+        sequence_number: number,
+        timestamp: 93_000_000_u32.wrapping_add(number),
+        order_id: u32::MAX - number,
+        volume: 100 + number % 9,
+        price: 12_345,
+        security_id: (number % 500) as u16,
+        exchange_id: b'N',
+        security_type: 0xfe,
+        session_id: b'1',
+    }
+}
+
+pub fn market_data(security_id: u32, entries: u32) -> MarketData {
+    MarketData {
+        security_id,
+        appl_version_id: "1.0".to_owned(),
+        message_type: "X".to_owned(),
+        sender_comp_id: "Test Exchange".to_owned(),
+        msg_seq_num: 77,
+        sending_time: 93_000_001,
+        trade_date: 20_261_121,
+        md_entries: (0..entries).map(|n| entry(security_id, n)).collect(),
+    }
+}
+
+fn entry(security_id: u32, number: u32) -> MarketDataEntry {
+    MarketDataEntry {
+        md_update_action: 1,
+        md_price_level: number + 1,
+        md_entry_type: "0".to_owned(),
+        open_close_settle_flag: 3,
+        security_id_source: 9,
+        security_id,
+        rpt_seq: 1000 + number,
+        md_entry_px: 133_310.25 + f64::from(number),
+        md_entry_time: 93_000_002,
+        md_entry_size: -5,
+        number_of_orders: 4,
+        trading_session_id: "2".to_owned(),
+        net_chg_prev_day: -0.5,
+        trade_volume: 12,
+        trade_condition: String::new(),
+        tick_direction: "é".to_owned(),
+        quote_condition: "K".repeat(number as usize),
+        aggressor_side: 2,
+        match_event_indicator: "1".to_owned(),
+    }
+}
+
+pub fn quote_request(security_id: u32) -> QuoteRequest {
+    QuoteRequest {
+        security_id,
+        appl_version_id: "1.0".to_owned(),
+        message_type: "R".to_owned(),
+        sender_comp_id: "Test Exchange".to_owned(),
+        msg_seq_num: 78,
+        sending_time: 93_000_003,
+        quote_req_id: "Q-1".to_owned(),
+        related_sym: vec![
+            RelatedSymbol {
+                symbol: "[N/A]".to_owned(),
+                order_qty: u64::MAX,
+                side: 1,
+                transact_time: 20_261_121_093_000_000,
+                quote_type: 1,
+                security_id,
+                security_id_source: 9,
+            };
+            2
+        ],
+    }
+}

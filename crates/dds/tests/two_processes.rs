@@ -1,0 +1,148 @@
+//! A publisher and a subscriber in processes of their own, one of them killed and started again.
+
+mod support;
+
+use std::env;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use support::{PATIENCE, joined, market_data, next, quote, wire_id};
+use tickwire_dds::{MarketData, Participant, Qos, Quote, Reader, Received, Writer};
+
+const ROLE: &str = "TICKWIRE_DDS_TEST_ROLE";
+const WIRE: &str = "TICKWIRE_DDS_TEST_WIRE";
+const DONE: u32 = u32::MAX;
+
+/// A second process of this test program that plays `role`, killed when the test ends before it.
+struct Peer(Child);
+
+impl Peer {
+    fn start(role: &str, wire: u32) -> Self {
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "plays_the_other_process"])
+            .env(ROLE, role)
+            .env(WIRE, wire.to_string())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    fn finish(mut self) {
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // Fails where the process has ended already, which is what is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Not a test of its own: the other tests start this program again for it, with a role.
+#[test]
+fn plays_the_other_process() {
+    let (Ok(role), Ok(wire)) = (env::var(ROLE), env::var(WIRE)) else {
+        println!("nothing to play: no test started this process");
+        return;
+    };
+    let participant = joined(0, wire.parse().unwrap());
+    match role.as_str() {
+        "echo" => echo(&participant),
+        "last-values" => publish_last_values(&participant),
+        _ => panic!("unknown role {role}"),
+    }
+}
+
+fn echo(participant: &impl Participant) {
+    let qos = Qos::reliable().keep_last(2048);
+    let mut back = participant.writer::<Quote>("Back", &qos).unwrap();
+    let mut there = participant.reader::<Quote>("There", &qos).unwrap();
+    assert!(back.wait_matched(1, PATIENCE).unwrap());
+    loop {
+        let sample = next(&mut there);
+        back.write(&sample).unwrap();
+        if sample.order_id == DONE {
+            back.wait_acknowledged(PATIENCE).unwrap();
+            return;
+        }
+    }
+}
+
+fn publish_last_values(participant: &impl Participant) {
+    let qos = Qos::reliable().transient_local();
+    let mut writer = participant.writer::<MarketData>("MarketData", &qos).unwrap();
+    for security in 0..20 {
+        writer.write(&market_data(security, 2)).unwrap();
+    }
+    let mut end = participant.reader::<Quote>("End", &Qos::reliable()).unwrap();
+    let mut received = Received::default();
+    assert!(end.wait(PATIENCE).unwrap() && end.take(&mut received).unwrap());
+}
+
+#[test]
+fn what_another_process_echoes_equals_what_was_written() {
+    let wire = wire_id(0);
+    let peer = Peer::start("echo", wire);
+    let participant = joined(1, wire);
+    let qos = Qos::reliable().keep_last(2048);
+    let mut there = participant.writer::<Quote>("There", &qos).unwrap();
+    let mut back = participant.reader::<Quote>("Back", &qos).unwrap();
+    assert!(there.wait_matched(1, PATIENCE).unwrap());
+    assert!(back.wait_matched(1, PATIENCE).unwrap());
+    let mut samples: Vec<Quote> = (1..1000).map(quote).collect();
+    samples.push(Quote { order_id: DONE, ..quote(0) });
+    for sample in &samples {
+        there.write(sample).unwrap();
+    }
+    for sample in &samples {
+        assert_eq!(next(&mut back), *sample);
+    }
+    peer.finish();
+}
+
+#[test]
+fn a_subscriber_gets_last_values_from_a_publisher_killed_and_started_again() {
+    let wire = wire_id(1);
+    let participant = joined(2, wire);
+    let qos = Qos::reliable().transient_local();
+    let mut reader = participant.reader::<MarketData>("MarketData", &qos).unwrap();
+    let mut killed = Peer::start("last-values", wire);
+    for _ in 0..20 {
+        next(&mut reader);
+    }
+    killed.kill();
+
+    let again = Peer::start("last-values", wire);
+    let mut values: Vec<MarketData> = (0..20).map(|_| next(&mut reader)).collect();
+    values.sort_by_key(|sample| sample.security_id);
+    assert_eq!(values, (0..20).map(|security| market_data(security, 2)).collect::<Vec<_>>());
+
+    let mut end = participant.writer::<Quote>("End", &Qos::reliable()).unwrap();
+    assert!(end.wait_matched(1, PATIENCE).unwrap());
+    end.write(&quote(0)).unwrap();
+    again.finish();
+}
+
+#[test]
+fn a_writer_that_keeps_last_does_not_wait_for_a_killed_subscriber() {
+    let wire = wire_id(2);
+    let mut peer = Peer::start("echo", wire);
+    let participant = joined(3, wire);
+    let qos = Qos::reliable().keep_last(8).max_blocking(Duration::from_millis(1));
+    let mut there = participant.writer::<Quote>("There", &qos).unwrap();
+    let back = participant.reader::<Quote>("Back", &qos).unwrap();
+    assert!(there.wait_matched(1, PATIENCE).unwrap());
+    assert!(back.wait_matched(1, PATIENCE).unwrap());
+    peer.kill();
+    for number in 0..20_000 {
+        there.write(&quote(number)).unwrap();
+    }
+}
