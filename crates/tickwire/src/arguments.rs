@@ -4,6 +4,7 @@ use crate::decode::DecodeArgs;
 use crate::demo::DemoArgs;
 use crate::encode::EncodeArgs;
 use crate::explain::ExplainArgs;
+use crate::grammar::GrammarArgs;
 use crate::templates::TemplatesArgs;
 use crate::vectors::VectorsArgs;
 use clap::{Parser, Subcommand};
@@ -28,6 +29,7 @@ pub enum Command {
     Demo(DemoArgs),
     Encode(Box<EncodeArgs>),
     Explain(Box<ExplainArgs>),
+    Grammar(GrammarArgs),
     Templates(TemplatesArgs),
     Vectors(VectorsArgs),
 }

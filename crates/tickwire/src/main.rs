@@ -14,6 +14,7 @@ mod explain;
 mod failure;
 mod files;
 mod findings;
+mod grammar;
 mod hex;
 mod json;
 mod old_options;
@@ -51,6 +52,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Encode(args) => encode::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Grammar(args) => grammar::run(&args),
         Command::Templates(args) => templates::run(&args),
         Command::Vectors(args) => vectors::run(&args),
     }
