@@ -5,6 +5,7 @@ use crate::demo::DemoArgs;
 use crate::encode::EncodeArgs;
 use crate::explain::ExplainArgs;
 use crate::grammar::GrammarArgs;
+use crate::opra::OpraArgs;
 use crate::templates::TemplatesArgs;
 use crate::vectors::VectorsArgs;
 use clap::{Parser, Subcommand};
@@ -30,6 +31,7 @@ pub enum Command {
     Encode(Box<EncodeArgs>),
     Explain(Box<ExplainArgs>),
     Grammar(GrammarArgs),
+    Opra(OpraArgs),
     Templates(TemplatesArgs),
     Vectors(VectorsArgs),
 }

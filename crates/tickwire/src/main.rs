@@ -18,6 +18,7 @@ mod grammar;
 mod hex;
 mod json;
 mod old_options;
+mod opra;
 mod options;
 mod outline;
 mod progress;
@@ -53,6 +54,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Encode(args) => encode::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Grammar(args) => grammar::run(&args),
+        Command::Opra(args) => opra::run(&args),
         Command::Templates(args) => templates::run(&args),
         Command::Vectors(args) => vectors::run(&args),
     }

@@ -1,0 +1,115 @@
+//! `tickwire opra encode`: packets from messages as JSON lines.
+
+use super::draft;
+use super::{PacketFile, VersionName};
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use tickwire_opra::{Draft, EncodeError, EncodeErrorKind, Encoder, Message};
+
+/// Encode messages from JSON lines
+///
+/// FILE has one message a line, as decode prints it. Messages follow one another in a packet until
+/// it has --packet-bytes; packets are written behind their lengths (u32be). Stops at the first line
+/// that is no message.
+#[derive(Debug, clap::Args)]
+pub struct EncodeArgs {
+    /// Messages, JSON lines; - is standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// Where to write; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// A packet ends with the message that brings it to this length
+    #[arg(long, value_name = "BYTES", default_value_t = 430)]
+    packet_bytes: usize,
+    /// Version of the packets
+    #[arg(long, value_name = "VERSION", default_value = "2.0")]
+    opra_version: VersionName,
+}
+
+/// Runs the command.
+pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
+    let input = BufReader::new(files::open(&args.input)?);
+    let name = files::name_of(&args.input);
+    let version = args.opra_version.version();
+    let mut draft = Draft::new(version);
+    let mut packets = Packets {
+        encoder: Encoder::new(version),
+        bytes_max: args.packet_bytes,
+        seq_num: 1,
+        file: PacketFile::create(&args.output)?,
+    };
+    for (index, line) in input.lines().enumerate() {
+        let line = line.map_err(|error| Failure::file("read", &name, &error))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let place = |text: String| Failure::Data(format!("{name}:{}: {text}", index + 1));
+        draft::read(&mut draft, version, &line).map_err(place)?;
+        let message = draft.message().map_err(|error| place(draft::describe(error)))?;
+        packets.make_room(&message)?;
+        packets.push(&message, place)?;
+    }
+    packets.end()?;
+    packets.file.finish()?;
+    Ok(Outcome::Clean)
+}
+
+/// Packs messages into packets.
+struct Packets {
+    encoder: Encoder,
+    bytes_max: usize,
+    /// Sequence number of the next message, where it has none of its own.
+    seq_num: u64,
+    file: PacketFile,
+}
+
+impl Packets {
+    /// Ends the packet if it is long enough, and begins one where there is none.
+    fn make_room(&mut self, message: &Message<'_>) -> Result<(), Failure> {
+        if self.encoder.len_bytes() >= self.bytes_max {
+            self.end()?;
+        }
+        if self.encoder.messages() == 0 {
+            self.encoder.begin(message.seq_num().unwrap_or(self.seq_num));
+        }
+        Ok(())
+    }
+
+    /// Adds a message, to a new packet if it cannot follow the one before.
+    fn push(
+        &mut self,
+        message: &Message<'_>,
+        place: impl Fn(String) -> Failure,
+    ) -> Result<(), Failure> {
+        let mut pushed = self.encoder.push(message);
+        if pushed.is_err_and(|error| needs_packet(&error)) && self.encoder.messages() > 0 {
+            self.end()?;
+            self.encoder.begin(message.seq_num().unwrap_or(self.seq_num));
+            pushed = self.encoder.push(message);
+        }
+        pushed.map_err(|error| place(draft::describe(error)))?;
+        if let Some(seq_num) = message.seq_num() {
+            self.seq_num = seq_num.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Failure> {
+        if self.encoder.messages() > 0 {
+            let packet = self.encoder.finish();
+            let packet = packet.map_err(|error| Failure::Data(draft::describe(error)))?;
+            self.file.write(packet)?;
+            self.encoder.begin(self.seq_num);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a new packet is the way out.
+fn needs_packet(error: &EncodeError) -> bool {
+    use EncodeErrorKind::{EmptyString, LastMessage, PacketFull};
+    matches!(error.kind, EmptyString | LastMessage | PacketFull)
+}

@@ -1,0 +1,69 @@
+//! `tickwire opra generate`: writes a trace like those of real lines.
+
+use super::{PacketFile, VersionName};
+use crate::failure::{Failure, Outcome};
+use std::path::PathBuf;
+use tickwire_opra::generate::Generator;
+use tickwire_opra::{Decode, EncodeError, Encoder, Version, bottom_up};
+
+/// Write a trace with the message and packet sizes of real lines
+///
+/// The same seed gives the same bytes. Packets are written behind their lengths (u32be).
+#[derive(Debug, clap::Args)]
+pub struct GenerateArgs {
+    /// Where to write; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Number of messages
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
+    messages: u64,
+    /// Seed of the random choices
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Version of the packets
+    #[arg(long, value_name = "VERSION", default_value = "2.0")]
+    opra_version: VersionName,
+}
+
+/// Runs the command.
+pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
+    let version = args.opra_version.version();
+    let mut file = PacketFile::create(&args.output)?;
+    let mut generator = Generator::new(version, args.seed);
+    let mut decoder = bottom_up::Decoder::new();
+    let mut left = args.messages;
+    while left > 0 {
+        let packet = generator.packet().map_err(failure)?;
+        let decoded = decoder.decode_packet(packet, |_| {});
+        let summary = decoded.map_err(|error| Failure::Data(error.to_string()))?;
+        let messages = u64::from(summary.messages);
+        match messages <= left {
+            true => file.write(packet)?,
+            false => file.write(&first_messages(packet, version, left)?)?,
+        }
+        left = left.saturating_sub(messages);
+    }
+    file.finish()?;
+    Ok(Outcome::Clean)
+}
+
+/// A packet with the first `count` messages of `packet`.
+fn first_messages(packet: &[u8], version: Version, count: u64) -> Result<Vec<u8>, Failure> {
+    let mut encoder = Encoder::new(version);
+    let mut pushed = Ok(());
+    let decoded = bottom_up::Decoder::new().decode_packet(packet, |message| {
+        if message.index() == 0 {
+            encoder.begin(message.seq_num().unwrap_or_default());
+        }
+        if u64::from(message.index()) < count && pushed.is_ok() {
+            pushed = encoder.push(&message);
+        }
+    });
+    decoded.map_err(|error| Failure::Data(error.to_string()))?;
+    pushed.map_err(failure)?;
+    Ok(encoder.finish().map_err(failure)?.to_vec())
+}
+
+fn failure(error: EncodeError) -> Failure {
+    Failure::Data(format!("cannot encode the trace: {error}"))
+}

@@ -1,0 +1,80 @@
+//! `tickwire opra`: decodes, encodes and makes packets of OPRA FAST.
+
+mod decode;
+mod decoder;
+mod draft;
+mod encode;
+mod generate;
+mod vectors;
+
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use clap::{Args, Subcommand, ValueEnum};
+use std::io::Write;
+use std::path::Path;
+use tickwire_feed::Endian;
+use tickwire_feed::capture::PrefixedWriter;
+use tickwire_opra::Version;
+
+/// Decode, encode and generate OPRA FAST 2.0 and 1.03
+#[derive(Debug, Args)]
+pub struct OpraArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Decode(decode::DecodeArgs),
+    Encode(encode::EncodeArgs),
+    Generate(generate::GenerateArgs),
+    Vectors(vectors::VectorsArgs),
+}
+
+/// Runs `tickwire opra`.
+pub fn run(args: &OpraArgs) -> Result<Outcome, Failure> {
+    match &args.action {
+        Action::Decode(args) => decode::run(args),
+        Action::Encode(args) => encode::run(args),
+        Action::Generate(args) => generate::run(args),
+        Action::Vectors(args) => vectors::run(args),
+    }
+}
+
+/// Version of the packets written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum VersionName {
+    /// Packets with a header.
+    #[value(name = "2.0")]
+    V2,
+    /// Packets without a header.
+    #[value(name = "1.03")]
+    V1,
+}
+
+impl VersionName {
+    fn version(self) -> Version {
+        match self {
+            Self::V2 => Version::V2,
+            Self::V1 => Version::V1,
+        }
+    }
+}
+
+/// Writes packets, each behind its length, big-endian.
+struct PacketFile(PrefixedWriter<Box<dyn Write>>);
+
+impl PacketFile {
+    fn create(path: &Path) -> Result<Self, Failure> {
+        Ok(Self(PrefixedWriter::new(files::create(Some(path))?, Endian::Big)))
+    }
+
+    fn write(&mut self, packet: &[u8]) -> Result<(), Failure> {
+        let written = self.0.write_packet(packet);
+        written.map_err(|error| Failure::Usage(format!("cannot write the output: {error}")))
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        Ok(self.0.into_inner().flush()?)
+    }
+}

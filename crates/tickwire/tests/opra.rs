@@ -1,0 +1,138 @@
+//! `tickwire opra`: the conformance cases, and traces there and back.
+
+mod support;
+
+use serde_json::Value;
+use support::{directory, file, shared, tickwire, u32be};
+use tickwire_opra::{Draft, Encoder, Field, Version};
+
+const DECODERS: [&str; 3] = ["reference", "bottom-up", "grammar"];
+
+#[test]
+fn every_decoder_prints_the_messages_and_errors_of_the_cases() {
+    let Some(path) = shared("vectors/opra.jsonl") else { return };
+    let text = std::fs::read_to_string(&path).expect("readable");
+    let cases: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    for decoder in DECODERS {
+        let run = tickwire(&format!("opra vectors {} --decoder {decoder}", path.display()));
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{decoder}");
+        let lines = run.json_lines();
+        assert_eq!(lines.len(), cases.len());
+        for (line, case) in lines.iter().zip(&cases) {
+            assert_eq!(line["name"], case["name"]);
+            assert_eq!(line["error"], case["error"], "{decoder} {}", case["name"]);
+            let expected = case["messages"].as_array().cloned().unwrap_or_default();
+            assert_eq!(line["messages"], Value::from(expected), "{decoder} {}", case["name"]);
+        }
+    }
+}
+
+#[test]
+fn a_trace_has_the_messages_asked_for_in_both_versions() {
+    let directory = directory("opra_generate");
+    for version in ["2.0", "1.03"] {
+        let trace = directory.join(version).display().to_string();
+        let options = format!("--messages 1003 --seed 7 --opra-version {version}");
+        assert_eq!(tickwire(&format!("opra generate -o {trace} {options}")).status, 0);
+        for decoder in DECODERS {
+            let command = format!("opra decode {trace} --input-format u32be --decoder {decoder}");
+            let run = tickwire(&command);
+            assert_eq!(run.status, 0, "{}", run.err);
+            assert!(!run.err.contains("warning:"), "{}", run.err);
+            assert_eq!(run.json_lines().len(), 1003);
+        }
+    }
+}
+
+#[test]
+fn the_ascii_form_is_one_message_a_line() {
+    let trace = directory("opra_ascii").join("trace").display().to_string();
+    assert_eq!(tickwire(&format!("opra generate -o {trace} --messages 500")).status, 0);
+    let run = tickwire(&format!("opra decode {trace} --format ascii -q"));
+    assert_eq!((run.status, run.err.as_str(), run.out.lines().count()), (0, "", 500));
+}
+
+#[test]
+fn what_decode_prints_encodes_to_packets_with_the_same_messages() {
+    let directory = directory("opra_encode");
+    let path = |name: &str| directory.join(name).display().to_string();
+    let (trace, messages, again) = (path("trace"), path("messages"), path("again"));
+    for version in ["2.0", "1.03"] {
+        let options = format!("--messages 20000 --opra-version {version}");
+        assert_eq!(tickwire(&format!("opra generate -o {trace} {options}")).status, 0);
+        assert_eq!(tickwire(&format!("opra decode {trace} -o {messages}")).status, 0);
+        let encode = format!("opra encode {messages} -o {again} --opra-version {version}");
+        let run = tickwire(&encode);
+        assert_eq!(run.status, 0, "{}", run.err);
+        let run = tickwire(&format!("opra decode {again} -q"));
+        assert_eq!((run.status, run.err.as_str()), (0, ""));
+        let expected = std::fs::read_to_string(&messages).expect("readable");
+        assert!(run.out == expected, "version {version}");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_message_is_named_with_its_field() {
+    let directory = directory("opra_encode_wrong");
+    let cases = [
+        ("[]", "expected an object"),
+        ("{\"cat\": \"C\", \"frob\": 1}", "\"frob\" is no field"),
+        ("{\"cat\": \"C\", \"type\": -1, \"text\": \"A\"}", "\"type\": expected a whole number"),
+        ("{\"cat\": \"C\", \"text\": \"\"}", "\"text\": expected a string that is not empty"),
+        ("{\"cat\": \"k\"}", "\"symbol\" is missing"),
+        ("{\"cat\": \"C\", \"text\": \"A\"}", "\"type\": value not set"),
+        ("{\"type\": 32}", "\"cat\" is missing"),
+    ];
+    for (line, expected) in cases {
+        let input = file(&directory, "lines", line.as_bytes());
+        let out = directory.join("out");
+        let run = tickwire(&format!("opra encode {input} -o {}", out.display()));
+        assert_eq!(run.status, 1);
+        assert!(run.err.contains("lines:1: ") && run.err.contains(expected), "{}", run.err);
+    }
+}
+
+#[test]
+fn a_wrong_packet_is_named_and_the_next_one_decoded() {
+    let directory = directory("opra_wrong");
+    let wrong = b"\x01\x020000000001001\x05\x80\x03";
+    let path = file(&directory, "packets", &u32be(&[wrong, &notice(7, 99)]));
+    let run = tickwire(&format!("opra decode {path} --input-format u32be"));
+    assert_eq!(run.status, 1);
+    assert_eq!(run.json_lines().len(), 1);
+    for text in [
+        "packet 0 (file offset 4): message 0 at offset 17: end of input",
+        "warning: sequence number of the header is 99, of the first message 7",
+        "2 packets, 1 messages; 1 errors, 1 warnings",
+    ] {
+        assert!(run.err.contains(text), "{}", run.err);
+    }
+}
+
+#[test]
+fn errors_and_warnings_are_bounded_and_warnings_leave_the_status() {
+    let directory = directory("opra_bounded");
+    let odd = notice(7, 99);
+    let path = file(&directory, "packets", &u32be(&[&odd[..]; 30]));
+    let run = tickwire(&format!("opra decode {path} --input-format u32be"));
+    assert_eq!(run.status, 0);
+    assert_eq!(run.err.lines().count(), 22, "{}", run.err);
+    assert!(run.err.contains("10 more warnings not shown"), "{}", run.err);
+}
+
+/// A packet of one control message.
+fn notice(seq_num: u64, header_seq_num: u64) -> Vec<u8> {
+    let mut draft = Draft::new(Version::V2);
+    for field in [Field::MessageType, Field::Participant, Field::Retransmission] {
+        draft.set_number(field, 32);
+    }
+    draft.set_number(Field::Category, u32::from(b'H'));
+    draft.set_number(Field::Time, 93_015_123);
+    draft.set_seq_num(seq_num);
+    draft.set_text(Field::Text, "CLOSED").expect("short");
+    let mut encoder = Encoder::new(Version::V2);
+    encoder.begin(header_seq_num);
+    encoder.push(&draft.message().expect("complete")).expect("encodes");
+    encoder.finish().expect("finishes").to_vec()
+}
