@@ -61,16 +61,17 @@ pub fn read_templates(path: &Path) -> Result<TemplateSet, Failure> {
 
 /// Reads a template file as it is.
 pub fn read_template_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    read_whole(path, TEMPLATE_BYTES_MAX, ": is it a template file?")
+}
+
+/// Reads a file of at most `bytes_max` bytes; `hint` ends the message about a longer one.
+pub fn read_whole(path: &Path, bytes_max: u64, hint: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let file = open(path)?;
-    file.take(TEMPLATE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::file("read", name_of(path), &error))?;
-    if bytes.len() as u64 > TEMPLATE_BYTES_MAX {
+    let read = open(path)?.take(bytes_max + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::file("read", name_of(path), &error))?;
+    if bytes.len() as u64 > bytes_max {
         let name = name_of(path);
-        return Err(Failure::Usage(format!(
-            "{name} is longer than {TEMPLATE_BYTES_MAX} bytes: is it a template file?"
-        )));
+        return Err(Failure::Usage(format!("{name} is longer than {bytes_max} bytes{hint}")));
     }
     Ok(bytes)
 }

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::json::push_hex;
 use clap::{Args, Subcommand};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program, generate};
 
@@ -135,12 +135,5 @@ fn program(path: &Path) -> Result<Program, Failure> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = files::open(path)?.take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::file("read", files::name_of(path), &error))?;
-    if bytes.len() as u64 > INPUT_BYTES_MAX {
-        let name = files::name_of(path);
-        return Err(Failure::Usage(format!("{name} is longer than {INPUT_BYTES_MAX} bytes")));
-    }
-    Ok(bytes)
+    files::read_whole(path, INPUT_BYTES_MAX, "")
 }
