@@ -1,0 +1,82 @@
+//! What the operating system refused.
+
+use std::error;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+/// What was being done when the operating system refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// Binding a socket to an address.
+    Bind,
+    /// Opening a connection.
+    Connect,
+    /// Receiving.
+    Receive,
+    /// Sending.
+    Send,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bind => "bind to",
+            Self::Connect => "connect to",
+            Self::Receive => "receive from",
+            Self::Send => "send to",
+        })
+    }
+}
+
+/// A call of the operating system that failed: what was tried, with which address, and why not.
+#[derive(Debug)]
+pub struct Error {
+    /// What was tried.
+    pub action: Action,
+    /// With which address, where there is one.
+    pub address: Option<SocketAddr>,
+    /// What the operating system says.
+    pub source: io::Error,
+}
+
+impl Error {
+    /// An error of an action that has an address.
+    pub fn at(action: Action, address: impl Into<SocketAddr>, source: io::Error) -> Self {
+        Self { action, address: Some(address.into()), source }
+    }
+
+    /// An error of an action without an address.
+    pub const fn of(action: Action, source: io::Error) -> Self {
+        Self { action, address: None, source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {}", self.action)?;
+        if let Some(address) = self.address {
+            write!(f, " {address}")?;
+        }
+        write!(f, ": {}", self.source)
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_says_what_was_tried_and_where() {
+        let source = io::Error::from(io::ErrorKind::AddrInUse);
+        let error = Error::at(Action::Bind, ([127, 0, 0, 1], 13014), source);
+        assert_eq!(error.to_string(), "cannot bind to 127.0.0.1:13014: address in use");
+    }
+}

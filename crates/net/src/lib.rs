@@ -1,0 +1,10 @@
+//! Sockets, clocks and the loops that drive the engines.
+//!
+//! Everything that decides lies in cores without I/O, here and in `tickwire-feed`; this crate moves
+//! bytes and time between them and the operating system. Nothing leaves the machine unless an
+//! interface is named: multicast stays on loopback by default.
+
+pub mod clock;
+mod error;
+
+pub use error::{Action, Error};
