@@ -1,9 +1,11 @@
 //! The command line as a whole; each command's own arguments are in its module.
 
+use crate::bench::BenchArgs;
 use crate::decode::DecodeArgs;
 use crate::demo::DemoArgs;
 use crate::encode::EncodeArgs;
 use crate::explain::ExplainArgs;
+use crate::fix::FixArgs;
 use crate::grammar::GrammarArgs;
 use crate::opra::OpraArgs;
 use crate::templates::TemplatesArgs;
@@ -26,10 +28,12 @@ pub struct CommandLine {
 /// The commands; their help is the doc comment of their arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Bench(BenchArgs),
     Decode(Box<DecodeArgs>),
     Demo(DemoArgs),
     Encode(Box<EncodeArgs>),
     Explain(Box<ExplainArgs>),
+    Fix(FixArgs),
     Grammar(GrammarArgs),
     Opra(OpraArgs),
     Templates(TemplatesArgs),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bench;
 mod channels;
 mod decode;
 mod demo;
@@ -14,6 +15,7 @@ mod explain;
 mod failure;
 mod files;
 mod findings;
+mod fix;
 mod grammar;
 mod hex;
 mod json;
@@ -49,10 +51,12 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
+        Command::Bench(args) => bench::run(&args),
         Command::Decode(args) => decode::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Encode(args) => encode::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Fix(args) => fix::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Opra(args) => opra::run(&args),
         Command::Templates(args) => templates::run(&args),

@@ -1,0 +1,33 @@
+//! `tickwire bench`: how fast the engines are here, beside the figures that others publish.
+//!
+//! One module a subject; [`timing`] measures for all of them, [`report`] writes what was found.
+
+mod report;
+mod seed_004;
+mod timing;
+
+use crate::failure::{Failure, Outcome};
+use clap::{Args, Subcommand};
+
+/// Measure the engines on this machine
+///
+/// Times are the least of many short passes, all cases turn by turn. Pin the command to one core:
+/// taskset -c 1 tickwire bench ...
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    subject: Subject,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    #[command(name = "seed-004")]
+    Seed004(seed_004::Seed004Args),
+}
+
+/// Runs `tickwire bench`.
+pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
+    match &args.subject {
+        Subject::Seed004(args) => seed_004::run(args),
+    }
+}

@@ -1,0 +1,25 @@
+//! `tickwire fix`: FIX messages and sessions.
+
+mod validate;
+
+use crate::failure::{Failure, Outcome};
+use clap::{Args, Subcommand};
+
+/// Decode and validate FIX messages
+#[derive(Debug, Args)]
+pub struct FixArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Validate(validate::ValidateArgs),
+}
+
+/// Runs `tickwire fix`.
+pub fn run(args: &FixArgs) -> Result<Outcome, Failure> {
+    match &args.action {
+        Action::Validate(args) => validate::run(args),
+    }
+}
