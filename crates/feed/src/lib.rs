@@ -8,6 +8,8 @@
 //! [`book`] keeps price levels, and [`recovery`] knows which books may be believed and brings the
 //! others back by snapshots.
 //!
+//! [`parallel`] spreads packets over threads and keeps the order of what comes of them.
+//!
 //! Nothing here decodes a message and nothing opens a file or a socket or reads a clock: bytes come
 //! in through [`std::io::Read`] or as slices, time as an argument, and everything the bytes can
 //! choose has a named limit.
@@ -37,6 +39,7 @@ pub mod book;
 pub mod capture;
 mod endian;
 pub mod framing;
+pub mod parallel;
 pub mod recovery;
 
 pub use endian::Endian;

@@ -30,7 +30,7 @@ impl From<Outcome> for ExitCode {
 }
 
 /// Why a command stopped before its end. The text is for the user and says what to do.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Failure {
     /// The data are wrong: status 1.
     Data(String),

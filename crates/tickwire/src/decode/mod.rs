@@ -6,6 +6,7 @@ mod place;
 mod report;
 mod run;
 mod selection;
+mod spread;
 mod streams;
 
 use crate::failure::{Failure, Outcome};
@@ -17,9 +18,11 @@ use output::{Csv, Fix, JsonLines, Output, Summary};
 use report::Report;
 use run::Run;
 use selection::Selection;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_fast::{CompileOptions, Program};
+use tickwire_feed::capture::Kind;
 
 /// How messages are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,6 +83,11 @@ pub struct DecodeArgs {
     /// Separate FIX fields by SOH (byte 1) instead of |.
     #[arg(long)]
     soh: bool,
+    /// Decode on this many threads, 0 for one a core; the order of the output stays. Packets go to
+    /// any thread where dictionaries are emptied at each (--reset packet or message), otherwise the
+    /// packets of a channel to one. Streams, --limit and --format summary use one.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    threads: usize,
     /// Do not print the counts at the end unless something was given up.
     #[arg(short, long)]
     quiet: bool,
@@ -97,8 +105,13 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let progress = Progress::of(path);
     let reader = args.input.open(&progress)?;
     let name = files::name_of(path);
+    let threads = args.threads_used();
+    if threads > 1 && reader.kind() == Kind::Datagrams {
+        return spread::decode_all(args, threads, framing, &program, &selection, reader, &progress);
+    }
+    let out = files::create(args.output.as_deref())?;
     let mut run = Run {
-        output: args.output(&program, &selection)?,
+        output: args.output(out, &program, &selection)?,
         options: args.decoder.options(reset_policy(&framing)),
         framing,
         selection,
@@ -112,12 +125,22 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
 }
 
 impl DecodeArgs {
+    fn threads_used(&self) -> usize {
+        let one_only = self.limit.is_some() || self.format == OutputFormat::Summary;
+        match self.threads {
+            _ if one_only => 1,
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// The format asked for, written to `out`.
     fn output(
         &self,
+        out: impl Write + 'static,
         program: &Arc<Program>,
         selection: &Selection,
     ) -> Result<Box<dyn Output>, Failure> {
-        let out = files::create(self.output.as_deref())?;
         Ok(match self.format {
             OutputFormat::Jsonl => Box::new(JsonLines::new(out)),
             OutputFormat::Csv => Box::new(Csv::new(out, program, &selection.templates(program))?),

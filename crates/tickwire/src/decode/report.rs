@@ -4,14 +4,21 @@ use super::place::MessagePlace;
 use crate::progress::Progress;
 use std::fmt::Display;
 use tickwire_fast::{Error, ErrorKind, Findings, Program};
+use tickwire_feed::capture::Packet;
 
 /// Errors printed one by one; the rest is only counted.
 const ERRORS_SHOWN_MAX: u64 = 20;
 
-/// Counts of a run.
+/// Counts of a run, and where its errors are said.
 pub struct Report<'r> {
-    file: &'r str,
-    progress: &'r Progress,
+    voice: Voice<'r>,
+    /// What was counted.
+    pub counts: Counts,
+}
+
+/// What a run counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
     /// Packets read.
     pub packets: u64,
     /// Messages decoded, those that a filter leaves out too.
@@ -22,6 +29,40 @@ pub struct Report<'r> {
     /// Of those, how many because the dictionaries were lost before.
     waiting: GivenUp,
     errors: u64,
+}
+
+impl Counts {
+    /// Counts a packet that was read.
+    pub fn packet(&mut self, packet: &Packet<'_>) {
+        self.packets += 1;
+        self.bytes += packet.bytes.len() as u64;
+    }
+}
+
+/// Where lines go.
+enum Voice<'r> {
+    /// To standard error, with the name of the file in front.
+    Aloud { file: &'r str, progress: &'r Progress },
+    /// Nowhere yet: they wait until it is their turn.
+    Held(Vec<Line>),
+}
+
+/// A line of a report.
+enum Line {
+    Error(String),
+    Remark(String),
+}
+
+/// What a part of a run has to report, when its turn comes.
+pub struct Held {
+    lines: Vec<Line>,
+    counts: Counts,
+}
+
+impl Line {
+    fn is_error(&self) -> bool {
+        matches!(self, Self::Error(_))
+    }
 }
 
 /// What is lost with a message that is not decoded.
@@ -49,6 +90,10 @@ impl GivenUp {
         }
     }
 
+    fn plus(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, blocks: self.blocks + other.blocks }
+    }
+
     fn is_none(&self) -> bool {
         self.packets == 0 && self.blocks == 0
     }
@@ -63,23 +108,47 @@ impl GivenUp {
 }
 
 impl<'r> Report<'r> {
-    /// Nothing counted yet.
+    /// Nothing counted yet; errors are printed as they come.
     pub fn new(file: &'r str, progress: &'r Progress) -> Self {
-        Self {
-            file,
-            progress,
-            packets: 0,
-            messages: 0,
-            bytes: 0,
-            given_up: GivenUp::default(),
-            waiting: GivenUp::default(),
-            errors: 0,
+        Self { voice: Voice::Aloud { file, progress }, counts: Counts::default() }
+    }
+
+    /// Nothing counted yet; errors are held until [`Self::hand_over`].
+    pub fn held() -> Self {
+        Self { voice: Voice::Held(Vec::new()), counts: Counts::default() }
+    }
+
+    /// What is held since the last time.
+    pub fn hand_over(&mut self) -> Held {
+        let lines = match &mut self.voice {
+            Voice::Aloud { .. } => Vec::new(),
+            Voice::Held(lines) => std::mem::take(lines),
+        };
+        Held { lines, counts: std::mem::take(&mut self.counts) }
+    }
+
+    /// Says and counts what another report held.
+    pub fn take_over(&mut self, held: Held) {
+        let unsaid =
+            held.counts.errors - held.lines.iter().filter(|line| line.is_error()).count() as u64;
+        for line in held.lines {
+            match line {
+                Line::Error(text) => self.error(&text),
+                Line::Remark(text) => self.remark(&text),
+            }
         }
+        let (counts, more) = (&mut self.counts, held.counts);
+        counts.packets += more.packets;
+        counts.messages += more.messages;
+        counts.bytes += more.bytes;
+        counts.given_up = counts.given_up.plus(more.given_up);
+        counts.waiting = counts.waiting.plus(more.waiting);
+        counts.errors += unsaid;
     }
 
     /// Whether something was given up.
     pub fn is_flawed(&self) -> bool {
-        !self.given_up.is_none() || self.errors > 0
+        !self.counts.given_up.is_none() || self.counts.errors > 0
     }
 
     /// A message that is not decoded, and what is lost with it; `error` counts from its start.
@@ -90,9 +159,9 @@ impl<'r> Report<'r> {
         program: &Program,
         lost: Lost,
     ) {
-        self.given_up.add(lost);
+        self.counts.given_up.add(lost);
         if error.kind() == ErrorKind::NeedsReset {
-            self.waiting.add(lost);
+            self.counts.waiting.add(lost);
             return;
         }
         let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
@@ -102,34 +171,42 @@ impl<'r> Report<'r> {
 
     /// A packet that is given up for another reason than a message in it.
     pub fn packet_failed(&mut self, place: impl Display, why: impl Display) {
-        self.given_up.packets += 1;
+        self.counts.given_up.packets += 1;
         self.error(&format!("{place}: {why}"));
     }
 
     /// An error of the file itself.
     pub fn error(&mut self, text: &str) {
-        self.errors += 1;
-        if self.errors <= ERRORS_SHOWN_MAX {
-            self.progress.print(&format!("{}: {text}", self.file));
+        self.counts.errors += 1;
+        if self.counts.errors <= ERRORS_SHOWN_MAX {
+            self.say(text, Line::Error);
         }
     }
 
     /// A remark that makes nothing wrong.
-    pub fn remark(&self, text: &str) {
-        self.progress.print(&format!("{}: {text}", self.file));
+    pub fn remark(&mut self, text: &str) {
+        self.say(text, Line::Remark);
+    }
+
+    fn say(&mut self, text: &str, line: fn(String) -> Line) {
+        match &mut self.voice {
+            Voice::Aloud { file, progress } => progress.print(&format!("{file}: {text}")),
+            Voice::Held(lines) => lines.push(line(text.to_owned())),
+        }
     }
 
     /// Prints what was not said yet, and the counts.
-    pub fn finish(&self, findings: &Findings, quiet: bool) {
-        let hidden = self.errors.saturating_sub(ERRORS_SHOWN_MAX);
+    pub fn finish(&mut self, findings: &Findings, quiet: bool) {
+        let Counts { packets, messages, bytes, given_up, waiting, errors } = self.counts;
+        let hidden = errors.saturating_sub(ERRORS_SHOWN_MAX);
         if hidden > 0 {
             self.remark(&format!("{hidden} more errors not shown"));
         }
-        if !self.waiting.is_none() {
+        if !waiting.is_none() {
             self.remark(&format!(
                 "{} given up because an earlier one failed and no reset came; does --reset fit \
                  this feed?",
-                self.waiting.text()
+                waiting.text()
             ));
         }
         if findings.total() > 0 {
@@ -137,11 +214,8 @@ impl<'r> Report<'r> {
         }
         if !quiet || self.is_flawed() {
             self.remark(&format!(
-                "{} packets, {} messages, {} bytes; {} given up",
-                self.packets,
-                self.messages,
-                self.bytes,
-                self.given_up.text()
+                "{packets} packets, {messages} messages, {bytes} bytes; {} given up",
+                given_up.text()
             ));
         }
     }

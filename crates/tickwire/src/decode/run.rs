@@ -6,14 +6,14 @@ use super::place::{MessagePlace, Origin, PacketPlace};
 use super::report::{Lost, Report};
 use super::selection::Selection;
 use super::streams::Streams;
-use crate::channels::{Channel, Channels, lose_dictionaries};
+use crate::channels::{Channels, lose_dictionaries};
 use crate::failure::Failure;
 use crate::findings;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_fast::{Decoded, Decoder, DecoderOptions, Program};
-use tickwire_feed::capture::{CaptureReader, Kind, Packet};
+use tickwire_feed::capture::{CaptureReader, Kind, Packet, StreamPosition};
 use tickwire_feed::framing::{Framing, FramingError, Segment, Segments};
 
 /// Longest raw file that is taken as one packet.
@@ -61,17 +61,10 @@ impl Run<'_> {
                     break;
                 }
             };
-            self.report.packets += 1;
-            self.report.bytes += packet.bytes.len() as u64;
             let start = self.timed.then(Instant::now);
             match packet.stream {
-                Some(position) if !whole => streams.piece(self, &packet, position)?,
-                _ => {
-                    let place = PacketPlace::of(&packet);
-                    let remark = |text: &str| self.report.remark(&format!("{place}: {text}"));
-                    let channel = channels.channel(packet.destination, remark);
-                    self.datagram(channel, &packet)?;
-                }
+                Some(position) if !whole => self.piece(&mut streams, &packet, position)?,
+                _ => self.datagram(&mut channels, &packet)?,
             }
             time += start.map_or(Duration::ZERO, |start| start.elapsed());
         }
@@ -86,7 +79,7 @@ impl Run<'_> {
 
     /// Writes a message unless the filter leaves it out.
     pub fn take(&mut self, place: &Place<'_>, decoded: &Decoded<'_>) -> Result<(), Failure> {
-        self.report.messages += 1;
+        self.report.counts.messages += 1;
         if self.selection.contains(decoded.message) {
             self.output.message(place, decoded.message)?;
             self.left -= 1;
@@ -94,8 +87,27 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn datagram(&mut self, channel: &mut Channel, packet: &Packet<'_>) -> Result<(), Failure> {
+    /// Decodes a packet that is a piece of a stream.
+    pub fn piece(
+        &mut self,
+        streams: &mut Streams,
+        packet: &Packet<'_>,
+        position: StreamPosition,
+    ) -> Result<(), Failure> {
+        self.report.counts.packet(packet);
+        streams.piece(self, packet, position)
+    }
+
+    /// Decodes a packet that is whole by itself.
+    pub fn datagram(
+        &mut self,
+        channels: &mut Channels,
+        packet: &Packet<'_>,
+    ) -> Result<(), Failure> {
+        self.report.counts.packet(packet);
         let place = PacketPlace::of(packet);
+        let remark = |text: &str| self.report.remark(&format!("{place}: {text}"));
+        let channel = channels.channel(packet.destination, remark);
         let segments = channel.framer.split(packet.bytes);
         self.segments(&mut channel.decoder, place, Origin::Packet, segments)?;
         if packet.is_truncated() {

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use tickwire_fast::{Message, Program, TemplateId};
 
 /// The templates whose messages are wanted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Selection {
     /// By template index; `None` wants all.
     wanted: Option<Vec<bool>>,

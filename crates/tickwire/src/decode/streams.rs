@@ -109,7 +109,7 @@ impl Streams {
 }
 
 impl Stream {
-    fn new(run: &Run<'_>, place: PacketPlace, position: StreamPosition) -> Self {
+    fn new(run: &mut Run<'_>, place: PacketPlace, position: StreamPosition) -> Self {
         if position.joined_midway && !is_by_packet(&run.framing) {
             run.report.remark(&format!(
                 "{place}: the capture does not show the start of stream {}; its values are right \

@@ -5,11 +5,15 @@ use super::{Output, Place};
 use crate::outline::{Origin, Outline};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::sync::Once;
 use std::time::Duration;
 use tickwire_fast::{FieldHandle, FieldLayout, FieldRef, FieldValue, Message, Program, Record};
 
 /// Separates fields on the wire of FIX.
 const SOH: char = '\u{1}';
+
+/// A field without a tag is said once, however many threads write.
+static NO_TAG: Once = Once::new();
 
 /// Writes a line a message: fields by their id, a sequence as its length's id and then its entries.
 pub struct Fix<W> {
@@ -17,14 +21,13 @@ pub struct Fix<W> {
     line: String,
     separator: char,
     tags: HashMap<FieldRef, u32>,
-    warned: bool,
 }
 
 impl<W: Write> Fix<W> {
     /// Creates an output that separates fields by SOH or by `|`.
     pub fn new(out: W, program: &Program, soh: bool) -> Self {
         let separator = if soh { SOH } else { '|' };
-        Self { out, line: String::new(), separator, tags: tags_of(program), warned: false }
+        Self { out, line: String::new(), separator, tags: tags_of(program) }
     }
 
     fn record(&mut self, record: Record<'_>) {
@@ -45,13 +48,13 @@ impl<W: Write> Fix<W> {
 
     fn field(&mut self, field_ref: FieldRef, field: &FieldLayout, value: FieldValue<'_>) {
         let Some(tag) = self.tags.get(&field_ref) else {
-            if !std::mem::replace(&mut self.warned, true) {
+            NO_TAG.call_once(|| {
                 anstream::eprintln!(
                     "tickwire: field \"{}\" has no id in the template file and is left out; so \
                      are others without one",
                     field.name
                 );
-            }
+            });
             return;
         };
         self.line.push_str(&format!("{tag}="));

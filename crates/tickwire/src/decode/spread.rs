@@ -1,0 +1,187 @@
+//! Decoding a capture on several threads, with the output in the order of its packets.
+
+use super::report::{Held, Report};
+use super::run::Run;
+use super::selection::Selection;
+use super::streams::Streams;
+use super::{DecodeArgs, Output};
+use crate::channels::Channels;
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::findings;
+use crate::options::reset_policy;
+use crate::progress::Progress;
+use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read, Write};
+use std::rc::Rc;
+use std::sync::Arc;
+use tickwire_fast::{Findings, Program};
+use tickwire_feed::capture::{CaptureReader, Packet};
+use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_feed::parallel::{Lane, Parallel};
+
+/// Decodes a capture to its end on `threads` threads, and prints the counts.
+pub fn decode_all(
+    args: &DecodeArgs,
+    threads: usize,
+    framing: Framing,
+    program: &Arc<Program>,
+    selection: &Selection,
+    mut reader: CaptureReader<impl Read>,
+    progress: &Progress,
+) -> Result<Outcome, Failure> {
+    let name = files::name_of(args.input.required_path()?);
+    let mut report = Report::new(&name, progress);
+    let mut out = files::create(args.output.as_deref())?;
+    let begin = || Worker::new(args, framing, program, selection);
+    out.write_all(&begin()?.heading)?;
+
+    let mut broken = None;
+    let packets = std::iter::from_fn(|| match reader.next_packet() {
+        Ok(packet) => packet.map(OwnedPacket::new),
+        Err(error) => {
+            broken = Some(error.to_string());
+            None
+        }
+    });
+    let ends = Parallel::new(threads).run(
+        packets,
+        |packet| (lane(&framing, &packet.packet), packet.bytes.len()),
+        begin,
+        |worker, packet| match worker {
+            Ok(worker) => worker.decode(&packet),
+            Err(failure) => Err(failure.clone()),
+        },
+        |worker| worker.and_then(Worker::finish),
+        |piece| {
+            let piece = piece?;
+            report.take_over(piece.report);
+            Ok::<(), Failure>(out.write_all(&piece.text)?)
+        },
+    )?;
+    if let Some(error) = broken {
+        report.error(&error);
+    }
+    let mut found = Findings::default();
+    for end in ends {
+        let (piece, of_thread) = end?;
+        out.write_all(&piece.text)?;
+        report.take_over(piece.report);
+        found = findings::sum(found, of_thread);
+    }
+    out.flush()?;
+    report.finish(&found, args.quiet);
+    Ok(Outcome::flawed_if(report.is_flawed()))
+}
+
+/// Which thread may have a packet. A channel whose packets go on where the last one ended, in
+/// dictionaries or chunks, belongs to one; streams share one, as what is left of them at the end is written
+/// in their order.
+fn lane(framing: &Framing, packet: &Packet<'_>) -> Lane {
+    if packet.stream.is_some() {
+        return Lane::Key(0);
+    }
+    let starts_empty = matches!(framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message);
+    if starts_empty && framing.chunk_fields().is_none() {
+        return Lane::Any;
+    }
+    let mut hasher = DefaultHasher::new();
+    packet.destination.hash(&mut hasher);
+    Lane::Key(hasher.finish())
+}
+
+/// A packet that outlives the reader's buffer.
+struct OwnedPacket {
+    /// Without its bytes.
+    packet: Packet<'static>,
+    bytes: Vec<u8>,
+}
+
+impl OwnedPacket {
+    fn new(packet: Packet<'_>) -> Self {
+        Self { bytes: packet.bytes.to_vec(), packet: Packet { bytes: &[], ..packet } }
+    }
+}
+
+/// What comes of one packet.
+struct Piece {
+    text: Vec<u8>,
+    report: Held,
+}
+
+/// What a thread keeps from packet to packet.
+struct Worker {
+    run: Run<'static>,
+    channels: Channels,
+    streams: Streams,
+    text: Text,
+    /// What the output begins with.
+    heading: Vec<u8>,
+}
+
+impl Worker {
+    fn new(
+        args: &DecodeArgs,
+        framing: Framing,
+        program: &Arc<Program>,
+        selection: &Selection,
+    ) -> Result<Self, Failure> {
+        let text = Text::default();
+        let output: Box<dyn Output> = args.output(text.clone(), program, selection)?;
+        let heading = text.take();
+        let options = args.decoder.options(reset_policy(&framing));
+        let run = Run {
+            program: program.clone(),
+            options,
+            framing,
+            selection: selection.clone(),
+            output,
+            left: u64::MAX,
+            report: Report::held(),
+            timed: false,
+        };
+        let channels = Channels::new(program.clone(), options, framing);
+        Ok(Self { run, channels, streams: Streams::default(), text, heading })
+    }
+
+    fn decode(&mut self, owned: &OwnedPacket) -> Result<Piece, Failure> {
+        let packet = Packet { bytes: &owned.bytes, ..owned.packet };
+        match packet.stream {
+            Some(position) => self.run.piece(&mut self.streams, &packet, position)?,
+            None => self.run.datagram(&mut self.channels, &packet)?,
+        }
+        Ok(self.piece())
+    }
+
+    fn finish(mut self) -> Result<(Piece, Findings), Failure> {
+        self.streams.finish(&mut self.run)?;
+        let findings = findings::sum(self.channels.findings(), self.streams.findings());
+        Ok((self.piece(), findings))
+    }
+
+    fn piece(&mut self) -> Piece {
+        Piece { text: self.text.take(), report: self.run.report.hand_over() }
+    }
+}
+
+/// Text that waits until it is its turn to be written.
+#[derive(Clone, Default)]
+struct Text(Rc<RefCell<Vec<u8>>>);
+
+impl Text {
+    fn take(&self) -> Vec<u8> {
+        self.0.take()
+    }
+}
+
+impl Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
