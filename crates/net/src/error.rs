@@ -11,21 +11,33 @@ use std::net::SocketAddr;
 pub enum Action {
     /// Binding a socket to an address.
     Bind,
+    /// Setting an option of a socket.
+    Configure,
     /// Opening a connection.
     Connect,
+    /// Joining a multicast group.
+    Join,
+    /// Making a socket.
+    Open,
     /// Receiving.
     Receive,
     /// Sending.
     Send,
+    /// Waiting for something to receive.
+    Wait,
 }
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bind => "bind to",
+            Self::Configure => "set up the socket for",
             Self::Connect => "connect to",
+            Self::Join => "join",
+            Self::Open => "open a socket for",
             Self::Receive => "receive from",
             Self::Send => "send to",
+            Self::Wait => "wait for packets",
         })
     }
 }

@@ -4,7 +4,13 @@
 //! bytes and time between them and the operating system. Nothing leaves the machine unless an
 //! interface is named: multicast stays on loopback by default.
 
+pub mod affinity;
 pub mod clock;
 mod error;
+pub mod inject;
+pub mod multicast;
+pub mod replay;
+mod stop;
 
 pub use error::{Action, Error};
+pub use stop::Stop;

@@ -1,0 +1,258 @@
+//! Faults of a line, made on purpose: loss, duplication, reordering and delay.
+//!
+//! An [`Injector`] takes the packets of one line with the time and hands out what is to be sent and
+//! when. It is pure, and the same seed gives the same faults for the same packets: each packet draws
+//! the same random numbers whatever the chances are, so changing one chance leaves the other faults
+//! where they were.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_net::inject::{Faults, Injector};
+//!
+//! let mut injector = Injector::new(Faults { delay_ns: 500, ..Faults::default() }, 1);
+//! injector.handle_packet(1_000, b"packet");
+//! assert_eq!(injector.poll_packet(1_000), None);
+//! assert_eq!(injector.poll_timeout(), Some(1_500));
+//! assert_eq!(injector.poll_packet(1_500), Some(&b"packet"[..]));
+//! ```
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+
+/// What befalls the packets of a line. The default is nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Faults {
+    /// Chance that a packet is lost, 0 to 1.
+    pub loss: f64,
+    /// Chance that a packet comes twice, 0 to 1.
+    pub duplicate: f64,
+    /// Chance that a packet is overtaken by others, 0 to 1.
+    pub reorder: f64,
+    /// How many packets may overtake it, from 1; as many as this, evenly drawn. Default 8.
+    pub reorder_max: u32,
+    /// How long it waits for them at most, in nanoseconds. Default 1 ms, half of what an arbiter
+    /// waits for a missing packet unless told otherwise.
+    pub reorder_wait_ns: u64,
+    /// How long every packet is held back, in nanoseconds.
+    pub delay_ns: u64,
+    /// Most that a packet is held back besides, evenly drawn, in nanoseconds. Packets stay in order.
+    pub jitter_ns: u64,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self {
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            reorder_max: 8,
+            reorder_wait_ns: 1_000_000,
+            delay_ns: 0,
+            jitter_ns: 0,
+        }
+    }
+}
+
+/// What an injector did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultCounters {
+    /// Packets taken.
+    pub taken: u64,
+    /// Packets lost.
+    pub lost: u64,
+    /// Packets sent twice.
+    pub duplicated: u64,
+    /// Packets that another overtook.
+    pub reordered: u64,
+    /// Packets, copies included, that were not sent because too many waited.
+    pub overflowed: u64,
+    /// Packets handed out, copies included.
+    pub sent: u64,
+}
+
+/// Most packets that wait; a further one is counted and dropped.
+pub const PACKETS_WAITING_MAX: usize = 65_536;
+
+/// A packet overtaken: it leaves when others have passed it, or when it waited for long enough.
+#[derive(Debug)]
+struct Overtaken {
+    /// Packets still to pass it.
+    left: u32,
+    until_ns: u64,
+    packet: Vec<u8>,
+}
+
+/// Makes the faults of one line. See the [module](self).
+#[derive(Debug)]
+pub struct Injector {
+    faults: Faults,
+    random: Rng,
+    /// Packets by the time they are due, then in the order they came.
+    delayed: BTreeMap<(u64, u64), Delayed>,
+    overtaken: Vec<Overtaken>,
+    arrivals: u64,
+    latest_due_ns: u64,
+    /// The packet handed out last, or to be handed out once more.
+    current: Vec<u8>,
+    repeat: bool,
+    free: Vec<Vec<u8>>,
+    counters: FaultCounters,
+}
+
+#[derive(Debug)]
+struct Delayed {
+    is_twice: bool,
+    overtakers: u32,
+    packet: Vec<u8>,
+}
+
+/// The random numbers of one packet, drawn whether they are needed or not.
+struct Draw {
+    loss: f64,
+    duplicate: f64,
+    reorder: f64,
+    overtakers: f64,
+    jitter: f64,
+}
+
+impl Draw {
+    fn new(random: &mut Rng) -> Self {
+        let mut next = || random.f64();
+        Self {
+            loss: next(),
+            duplicate: next(),
+            reorder: next(),
+            overtakers: next(),
+            jitter: next(),
+        }
+    }
+}
+
+impl Injector {
+    /// An injector of a line; lines with different seeds have different faults.
+    pub fn new(faults: Faults, seed: u64) -> Self {
+        Self {
+            faults,
+            random: Rng::with_seed(seed),
+            delayed: BTreeMap::new(),
+            overtaken: Vec::new(),
+            arrivals: 0,
+            latest_due_ns: 0,
+            current: Vec::new(),
+            repeat: false,
+            free: Vec::new(),
+            counters: FaultCounters::default(),
+        }
+    }
+
+    /// What was done so far.
+    pub const fn counters(&self) -> FaultCounters {
+        self.counters
+    }
+
+    /// Packets that wait to be handed out.
+    pub fn packets_waiting(&self) -> usize {
+        self.delayed.len() + self.overtaken.len()
+    }
+
+    /// Takes a packet at `now_ns`.
+    pub fn handle_packet(&mut self, now_ns: u64, packet: &[u8]) {
+        let draw = Draw::new(&mut self.random);
+        self.counters.taken += 1;
+        if draw.loss < self.faults.loss {
+            self.counters.lost += 1;
+            return;
+        }
+        let is_twice = draw.duplicate < self.faults.duplicate;
+        if self.packets_waiting() >= PACKETS_WAITING_MAX {
+            self.counters.overflowed += 1 + u64::from(is_twice);
+            return;
+        }
+        self.counters.duplicated += u64::from(is_twice);
+        let is_overtaken = draw.reorder < self.faults.reorder && self.faults.reorder_max > 0;
+        let overtakers = match is_overtaken {
+            true => 1 + (draw.overtakers * f64::from(self.faults.reorder_max)) as u32,
+            false => 0,
+        };
+        let jitter_ns = (draw.jitter * self.faults.jitter_ns as f64) as u64;
+        let due_ns = now_ns.saturating_add(self.faults.delay_ns).saturating_add(jitter_ns);
+        self.latest_due_ns = self.latest_due_ns.max(due_ns);
+        let packet = self.copy(packet);
+        let delayed =
+            Delayed { is_twice, overtakers: overtakers.min(self.faults.reorder_max), packet };
+        self.delayed.insert((self.latest_due_ns, self.arrivals), delayed);
+        self.arrivals += 1;
+    }
+
+    /// When the next packet is due; `None` while none waits. Packets taken or polled since change it.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        if self.repeat || self.overtaken.iter().any(|waiting| waiting.left == 0) {
+            return Some(0);
+        }
+        let delayed = self.delayed.keys().next().map(|(due_ns, _)| *due_ns);
+        let overtaken = self.overtaken.iter().map(|waiting| waiting.until_ns).min();
+        delayed.into_iter().chain(overtaken).min()
+    }
+
+    /// The next packet to send at `now_ns`; `None` when none is due. It is good until the next call.
+    pub fn poll_packet(&mut self, now_ns: u64) -> Option<&[u8]> {
+        if self.repeat {
+            self.repeat = false;
+            return Some(self.hand_out());
+        }
+        loop {
+            if let Some(index) =
+                self.overtaken.iter().position(|w| w.left == 0 || w.until_ns <= now_ns)
+            {
+                // Not swapped with the last: those that waited longest leave first.
+                let packet = self.overtaken.remove(index).packet;
+                self.become_current(packet);
+                return Some(self.hand_out());
+            }
+            let entry = self.delayed.first_entry().filter(|entry| entry.key().0 <= now_ns)?;
+            let Delayed { is_twice, overtakers, packet } = entry.remove();
+            if overtakers > 0 {
+                if is_twice {
+                    let copy = self.copy(&packet);
+                    self.overtake(now_ns, overtakers, copy);
+                }
+                self.overtake(now_ns, overtakers, packet);
+                self.counters.reordered += 1;
+                continue;
+            }
+            self.become_current(packet);
+            self.repeat = is_twice;
+            for waiting in &mut self.overtaken {
+                waiting.left = waiting.left.saturating_sub(1);
+            }
+            return Some(self.hand_out());
+        }
+    }
+
+    fn overtake(&mut self, now_ns: u64, left: u32, packet: Vec<u8>) {
+        let until_ns = now_ns.saturating_add(self.faults.reorder_wait_ns);
+        self.overtaken.push(Overtaken { left, until_ns, packet });
+    }
+
+    fn become_current(&mut self, packet: Vec<u8>) {
+        let old = std::mem::replace(&mut self.current, packet);
+        self.free.push(old);
+    }
+
+    fn hand_out(&mut self) -> &[u8] {
+        self.counters.sent += 1;
+        &self.current
+    }
+
+    fn copy(&mut self, packet: &[u8]) -> Vec<u8> {
+        let mut buffer = self.free.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(packet);
+        buffer
+    }
+}
+
+#[cfg(test)]
+mod tests;

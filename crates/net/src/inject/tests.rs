@@ -1,0 +1,148 @@
+//! Faults come as asked for, and only those.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Sends packets 0 to `count`, one each `gap_ns`, and returns what came out with its time.
+fn run(faults: Faults, seed: u64, count: u32, gap_ns: u64) -> (Vec<(u64, u32)>, FaultCounters) {
+    let mut injector = Injector::new(faults, seed);
+    let mut out = Vec::new();
+    let drain = |injector: &mut Injector, now_ns: u64, out: &mut Vec<(u64, u32)>| {
+        while let Some(packet) = injector.poll_packet(now_ns) {
+            out.push((now_ns, u32::from_be_bytes(packet.try_into().unwrap())));
+        }
+    };
+    for number in 0..count {
+        let now_ns = u64::from(number) * gap_ns;
+        while let Some(due_ns) = injector.poll_timeout().filter(|&due_ns| due_ns < now_ns) {
+            drain(&mut injector, due_ns, &mut out);
+        }
+        injector.handle_packet(now_ns, &number.to_be_bytes());
+        drain(&mut injector, now_ns, &mut out);
+    }
+    while let Some(due_ns) = injector.poll_timeout() {
+        drain(&mut injector, due_ns, &mut out);
+    }
+    assert_eq!(injector.packets_waiting(), 0);
+    (out, injector.counters())
+}
+
+fn numbers(out: &[(u64, u32)]) -> Vec<u32> {
+    out.iter().map(|(_, number)| *number).collect()
+}
+
+#[test]
+fn without_faults_packets_pass_at_once_and_in_order() {
+    let (out, counters) = run(Faults::default(), 1, 100, 10);
+    let expected: Vec<_> = (0..100).map(|number| (u64::from(number) * 10, number)).collect();
+    assert_eq!(out, expected);
+    assert_eq!(counters, FaultCounters { taken: 100, sent: 100, ..Default::default() });
+}
+
+#[test]
+fn losses_and_copies_are_as_many_as_their_chances_say() {
+    let faults = Faults { loss: 0.01, duplicate: 0.02, ..Default::default() };
+    let (out, counters) = run(faults, 7, 100_000, 10);
+    assert!((900..1_100).contains(&counters.lost), "{counters:?}");
+    assert!((1_850..2_150).contains(&counters.duplicated), "{counters:?}");
+    assert_eq!(counters.sent, 100_000 - counters.lost + counters.duplicated);
+    assert_eq!(counters.sent, out.len() as u64);
+    assert!(numbers(&out).is_sorted());
+}
+
+#[test]
+fn one_chance_leaves_the_other_faults_where_they_were() {
+    let lossy = Faults { loss: 0.05, ..Default::default() };
+    let (lost, _) = run(lossy, 3, 2_000, 10);
+    let (both, _) = run(Faults { duplicate: 0.5, ..lossy }, 3, 2_000, 10);
+    let mut both = numbers(&both);
+    both.dedup();
+    assert_eq!(both, numbers(&lost));
+    let (other, _) = run(lossy, 4, 2_000, 10);
+    assert_ne!(other, lost);
+}
+
+#[test]
+fn overtaken_packets_are_at_most_so_many_places_late() {
+    let faults = Faults { reorder: 0.3, reorder_max: 8, ..Default::default() };
+    let (out, counters) = run(faults, 11, 20_000, 10);
+    let numbers = numbers(&out);
+    let mut highest = 0;
+    let mut furthest = 0;
+    for &number in &numbers {
+        highest = highest.max(number);
+        furthest = furthest.max(highest - number);
+    }
+    // Packets that overtake one another's places lie between: how far the numbers are apart is
+    // bounded by packets that passed and those overtaken among them.
+    assert!(counters.reordered > 5_000 && !numbers.is_sorted());
+    assert!((8..=32).contains(&furthest), "{furthest}");
+    let mut sorted = numbers.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, (0..20_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_overtaken_packet_does_not_wait_for_ever() {
+    let faults =
+        Faults { reorder: 1.0, reorder_max: 1, reorder_wait_ns: 100, ..Default::default() };
+    let (out, _) = run(faults, 1, 3, 1_000);
+    assert_eq!(out, [(100, 0), (1_100, 1), (2_100, 2)]);
+}
+
+#[test]
+fn delayed_packets_stay_in_order() {
+    let faults = Faults { delay_ns: 1_000, jitter_ns: 500, ..Default::default() };
+    let (out, _) = run(faults, 5, 1_000, 10);
+    assert!(numbers(&out).is_sorted() && out.len() == 1_000);
+    for (at_ns, number) in out {
+        let held_ns = at_ns - u64::from(number) * 10;
+        assert!((1_000..=1_500).contains(&held_ns), "{held_ns}");
+    }
+}
+
+#[test]
+fn what_waits_is_bounded() {
+    let mut injector = Injector::new(Faults { delay_ns: u64::MAX, ..Default::default() }, 1);
+    for _ in 0..PACKETS_WAITING_MAX + 10 {
+        injector.handle_packet(1, b"x");
+    }
+    assert_eq!(injector.packets_waiting(), PACKETS_WAITING_MAX);
+    assert_eq!(injector.counters().overflowed, 10);
+}
+
+fn faults() -> impl Strategy<Value = Faults> {
+    let chance = || prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
+    (chance(), chance(), chance(), 0..20_u32, 0..200_u64, 0..200_u64, 0..200_u64).prop_map(
+        |(loss, duplicate, reorder, reorder_max, reorder_wait_ns, delay_ns, jitter_ns)| Faults {
+            loss,
+            duplicate,
+            reorder,
+            reorder_max,
+            reorder_wait_ns,
+            delay_ns,
+            jitter_ns,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn every_packet_is_sent_once_twice_or_lost(faults in faults(), seed: u64, gap_ns in 0..50_u64) {
+        let (out, counters) = run(faults, seed, 200, gap_ns);
+        let mut copies = [0_u32; 200];
+        for (_, number) in &out {
+            copies[*number as usize] += 1;
+        }
+        let count = |wanted| copies.iter().filter(|&&copies| copies == wanted).count() as u64;
+        prop_assert_eq!((count(0), count(2)), (counters.lost, counters.duplicated));
+        prop_assert_eq!(count(0) + count(1) + count(2), 200);
+        prop_assert_eq!(counters.sent, out.len() as u64);
+        prop_assert!(out.iter().map(|(at_ns, _)| at_ns).is_sorted());
+        let longest_ns = faults.delay_ns + faults.jitter_ns + faults.reorder_wait_ns;
+        for (at_ns, number) in &out {
+            prop_assert!(*at_ns <= u64::from(*number) * gap_ns + longest_ns);
+        }
+        prop_assert_eq!(run(faults, seed, 200, gap_ns).0, out);
+    }
+}

@@ -1,0 +1,55 @@
+//! Where packets are sent to and received from.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// The group that is used unless another is named.
+pub const DEFAULT_GROUP: Ipv4Addr = Ipv4Addr::new(224, 1, 2, 133);
+/// The port that is used unless another is named.
+pub const DEFAULT_PORT: u16 = 13014;
+
+/// A group, a port, and the interface that leads there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Endpoint {
+    /// Multicast group, or the address of one host.
+    pub group: Ipv4Addr,
+    /// UDP port.
+    pub port: u16,
+    /// Address of the interface of this host.
+    pub interface: Ipv4Addr,
+}
+
+impl Endpoint {
+    /// A group and port on the loopback interface.
+    pub const fn loopback(group: Ipv4Addr, port: u16) -> Self {
+        Self { group, port, interface: Ipv4Addr::LOCALHOST }
+    }
+
+    /// The address packets are sent to.
+    pub const fn address(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.group, self.port)
+    }
+}
+
+/// The default group and port on the loopback interface.
+impl Default for Endpoint {
+    fn default() -> Self {
+        Self::loopback(DEFAULT_GROUP, DEFAULT_PORT)
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {}", self.address(), self.interface)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_stays_on_this_host() {
+        assert_eq!(Endpoint::default().to_string(), "224.1.2.133:13014 on 127.0.0.1");
+    }
+}

@@ -1,0 +1,83 @@
+//! Sending packets to a group.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::Endpoint;
+use crate::{Action, Error};
+
+/// How packets are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderOptions {
+    /// Routers that multicast packets may pass. Default 1: they stay on the local network.
+    pub hops_max: u32,
+    /// Send buffer in bytes; `None` leaves what the system gives.
+    pub send_buffer_bytes: Option<usize>,
+}
+
+impl Default for SenderOptions {
+    fn default() -> Self {
+        Self { hops_max: 1, send_buffer_bytes: None }
+    }
+}
+
+/// Sends packets to one endpoint.
+#[derive(Debug)]
+pub struct Sender {
+    socket: Socket,
+    endpoint: Endpoint,
+}
+
+impl Sender {
+    /// Opens a socket that sends to `endpoint` through its interface.
+    ///
+    /// # Errors
+    /// [`Action::Open`] or [`Action::Configure`] with what the system says; an interface address
+    /// that this host does not have is one.
+    pub fn open(endpoint: Endpoint, options: SenderOptions) -> Result<Self, Error> {
+        let address = endpoint.address();
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
+            .map_err(|source| Error::at(Action::Open, address, source))?;
+        configure(&socket, endpoint, options)
+            .map_err(|source| Error::at(Action::Configure, address, source))?;
+        Ok(Self { socket, endpoint })
+    }
+
+    /// Where packets go.
+    pub const fn endpoint(&self) -> Endpoint {
+        self.endpoint
+    }
+
+    /// Sends one packet; waits while the send buffer is full.
+    ///
+    /// # Errors
+    /// [`Action::Send`] with what the system says, as for a packet longer than UDP allows.
+    pub fn send(&self, packet: &[u8]) -> Result<(), Error> {
+        let address = self.endpoint.address();
+        match self.socket.send_to(packet, &address.into()) {
+            Ok(_) => Ok(()),
+            Err(source) => Err(Error::at(Action::Send, address, source)),
+        }
+    }
+}
+
+fn configure(socket: &Socket, endpoint: Endpoint, options: SenderOptions) -> std::io::Result<()> {
+    if endpoint.group.is_multicast() {
+        socket.set_multicast_if_v4(&endpoint.interface)?;
+        socket.set_multicast_loop_v4(true)?;
+        socket.set_multicast_ttl_v4(options.hops_max)?;
+    }
+    if !endpoint.interface.is_unspecified() {
+        let from = if endpoint.group.is_multicast() || endpoint.group.is_loopback() {
+            endpoint.interface
+        } else {
+            Ipv4Addr::UNSPECIFIED
+        };
+        socket.bind(&SocketAddrV4::new(from, 0).into())?;
+    }
+    if let Some(len) = options.send_buffer_bytes {
+        socket.set_send_buffer_size(len)?;
+    }
+    Ok(())
+}

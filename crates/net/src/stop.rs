@@ -1,0 +1,62 @@
+//! A flag that ends loops.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// Exit status of a process that Ctrl-C ended, by the shells' convention: 128 and the signal.
+const INTERRUPTED: i32 = 128 + SIGINT;
+
+/// A flag that loops look at: once set, they end in order. Clones are the same flag.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    flag: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// A flag that is not set, and that no signal sets.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A flag that Ctrl-C (SIGINT) and SIGTERM set. A second signal ends the process at once.
+    ///
+    /// # Errors
+    /// What the operating system says if a signal cannot be caught.
+    pub fn on_signals() -> io::Result<Self> {
+        let stop = Self::new();
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: the first signal finds the flag clear, then sets it.
+            flag::register_conditional_shutdown(signal, INTERRUPTED, stop.flag.clone())?;
+            flag::register(signal, stop.flag.clone())?;
+        }
+        Ok(stop)
+    }
+
+    /// Sets the flag.
+    pub fn set(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the flag is set.
+    pub fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_are_the_same_flag() {
+        let stop = Stop::new();
+        let other = stop.clone();
+        assert!(!other.is_set());
+        stop.set();
+        assert!(other.is_set());
+    }
+}

@@ -1,0 +1,130 @@
+//! Packets over the loopback interface.
+
+mod support;
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use support::endpoint;
+use tickwire_net::multicast::{
+    Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions, wait_readable,
+};
+use tickwire_net::{Action, clock};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn open(endpoint: Endpoint, options: ReceiverOptions) -> (Sender, Receiver) {
+    let receiver = Receiver::open(endpoint, options).unwrap();
+    (Sender::open(endpoint, SenderOptions::default()).unwrap(), receiver)
+}
+
+/// The next packets, `count` of them.
+fn receive(receiver: &mut Receiver, count: usize) -> Vec<(Vec<u8>, u64)> {
+    let mut packets = Vec::new();
+    while packets.len() < count {
+        assert!(wait_readable(std::slice::from_ref(receiver), PATIENCE).unwrap());
+        let take = |datagram: tickwire_net::multicast::Datagram<'_>| {
+            packets.push((datagram.bytes.to_vec(), datagram.received_ns));
+        };
+        receiver.receive(take).unwrap();
+    }
+    packets
+}
+
+#[test]
+fn packets_arrive_whole_in_order_and_with_the_time_of_the_kernel() {
+    let (sender, mut receiver) = open(endpoint(), ReceiverOptions::default());
+    let before_ns = clock::monotonic_ns();
+    for number in 0..100_u8 {
+        sender.send(&vec![number; usize::from(number)]).unwrap();
+    }
+    let after_ns = clock::monotonic_ns();
+    let packets = receive(&mut receiver, 100);
+    let mut previous_ns = before_ns.saturating_sub(1_000_000);
+    for (number, (bytes, received_ns)) in packets.iter().enumerate() {
+        assert_eq!(*bytes, vec![number as u8; number]);
+        assert!(
+            *received_ns < after_ns + 1_000_000,
+            "the kernel stamps before the packet is taken"
+        );
+        assert!(*received_ns + 1_000_000 > previous_ns);
+        previous_ns = *received_ns;
+    }
+    let counters = receiver.counters();
+    assert_eq!((counters.packets, counters.bytes), (100, (0..100).sum()));
+    assert_eq!((counters.too_long, counters.dropped_by_kernel), (0, 0));
+    assert!(counters.batches >= 4);
+    assert_eq!(receiver.receive(|_| panic!("nothing is left")).unwrap(), 0);
+}
+
+#[test]
+fn every_receiver_of_a_group_gets_every_packet_and_no_other_group() {
+    let first = endpoint();
+    let other = Endpoint { group: Ipv4Addr::new(239, 255, 255, 254), ..first };
+    let (sender, mut one) = open(first, ReceiverOptions::default());
+    let (other_sender, _other) = open(other, ReceiverOptions::default());
+    let mut two = Receiver::open(first, ReceiverOptions::default()).unwrap();
+    other_sender.send(b"not for them").unwrap();
+    sender.send(b"for both").unwrap();
+    for receiver in [&mut one, &mut two] {
+        assert_eq!(receive(receiver, 1)[0].0, b"for both");
+        assert_eq!(receiver.counters().packets, 1);
+    }
+}
+
+#[test]
+fn a_host_instead_of_a_group_is_unicast() {
+    let endpoint = Endpoint { group: Ipv4Addr::LOCALHOST, ..endpoint() };
+    let (sender, mut receiver) = open(endpoint, ReceiverOptions::default());
+    sender.send(b"unicast").unwrap();
+    assert_eq!(receive(&mut receiver, 1)[0].0, b"unicast");
+}
+
+#[test]
+fn packets_above_the_limit_are_counted_and_dropped() {
+    let options = ReceiverOptions { packet_bytes_max: 10, ..Default::default() };
+    let (sender, mut receiver) = open(endpoint(), options);
+    for len in [11, 10, 2000] {
+        sender.send(&vec![1; len]).unwrap();
+    }
+    sender.send(b"end").unwrap();
+    let packets = receive(&mut receiver, 2);
+    assert_eq!([&packets[0].0[..], &packets[1].0], [&[1; 10][..], b"end"]);
+    assert_eq!(receiver.counters().too_long, 2);
+}
+
+#[test]
+fn what_the_kernel_drops_is_counted() {
+    let options = ReceiverOptions { receive_buffer_bytes: 4096, ..Default::default() };
+    let (sender, mut receiver) = open(endpoint(), options);
+    assert!(receiver.receive_buffer_bytes() >= 1024);
+    for _ in 0..1000 {
+        sender.send(&[7; 1000]).unwrap();
+    }
+    let mut kept = 0;
+    while receiver.receive(|_| kept += 1).unwrap() > 0 {}
+    assert!(kept < 1000);
+    sender.send(b"the next packet tells").unwrap();
+    receive(&mut receiver, 1);
+    assert_eq!(receiver.counters().dropped_by_kernel, 1000 - kept);
+}
+
+#[test]
+fn nothing_to_receive_is_not_an_error() {
+    let (_, mut receiver) = open(endpoint(), ReceiverOptions::default());
+    assert_eq!(receiver.receive(|_| panic!("nothing was sent")).unwrap(), 0);
+    assert!(!wait_readable(&[receiver], Duration::from_millis(1)).unwrap());
+    assert!(!wait_readable(&[], Duration::ZERO).unwrap());
+}
+
+#[test]
+fn errors_name_the_address_and_what_was_tried() {
+    let nowhere = Endpoint { interface: Ipv4Addr::new(203, 0, 113, 77), ..endpoint() };
+    let error = Receiver::open(nowhere, ReceiverOptions::default()).unwrap_err();
+    assert_eq!(error.action, Action::Join);
+    assert!(error.to_string().starts_with(&format!("cannot join {}: ", nowhere.address())));
+    assert!(Sender::open(nowhere, SenderOptions::default()).is_err());
+    let (sender, _) = open(endpoint(), ReceiverOptions::default());
+    let error = sender.send(&vec![0; 70_000]).unwrap_err();
+    assert_eq!(error.action, Action::Send);
+}
