@@ -2,6 +2,7 @@
 //!
 //! One module a subject; [`timing`] measures for all of them, [`report`] writes what was found.
 
+mod fast;
 mod report;
 mod seed_004;
 mod timing;
@@ -21,6 +22,7 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 enum Subject {
+    Fast(fast::FastArgs),
     #[command(name = "seed-004")]
     Seed004(seed_004::Seed004Args),
 }
@@ -28,6 +30,7 @@ enum Subject {
 /// Runs `tickwire bench`.
 pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     match &args.subject {
+        Subject::Fast(args) => fast::run(args),
         Subject::Seed004(args) => seed_004::run(args),
     }
 }

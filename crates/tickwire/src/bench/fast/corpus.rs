@@ -1,0 +1,155 @@
+//! What is decoded: captures beside the project where they are.
+
+use crate::failure::Failure;
+use crate::files;
+use std::path::Path;
+use std::sync::Arc;
+use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+
+use crate::decode::output::entries_of;
+
+/// Longest capture read.
+const CAPTURE_BYTES_MAX: u64 = 1 << 30;
+
+/// Packets of one feed, all of which decode.
+pub struct Corpus {
+    /// Name in tables and in JSON.
+    pub name: String,
+    /// The checked templates.
+    pub set: TemplateSet,
+    /// They, compiled for all fields.
+    pub program: Arc<Program>,
+    /// When dictionaries are emptied.
+    pub reset: ResetPolicy,
+    /// The FAST bytes of each packet.
+    pub packets: Vec<Vec<u8>>,
+    /// Messages in all packets.
+    pub messages: u64,
+    /// Sequence entries in all messages.
+    pub entries: u64,
+    /// Bytes of all packets.
+    pub bytes: u64,
+}
+
+/// A capture in the folder of captures: its file, its framing.
+struct Known {
+    /// Folder and, where it holds several, file.
+    name: &'static str,
+    /// File, from the folder of captures.
+    file: &'static str,
+    /// Bytes before the messages of each packet.
+    preamble: usize,
+    reset: ResetPolicy,
+}
+
+const fn known(
+    name: &'static str,
+    file: &'static str,
+    preamble: usize,
+    reset: ResetPolicy,
+) -> Known {
+    Known { name, file, preamble, reset }
+}
+
+/// The captures that are looked for, u32 length-prefixed, with `templates.xml` beside each.
+const KNOWN: [Known; 7] = [
+    known("oci_complex", "oci_complex/oci_complex30000.bin", 0, ResetPolicy::Template),
+    known("simple", "simple/simple30000.bin", 0, ResetPolicy::Packet),
+    known("cme_like/cme30000", "cme_like/cme30000.bin", 0, ResetPolicy::Packet),
+    known(
+        "cme_like/cme_channel11_30000",
+        "cme_like/cme_channel11_30000.bin",
+        0,
+        ResetPolicy::Packet,
+    ),
+    known("cme_like/cme_channel9_30000", "cme_like/cme_channel9_30000.bin", 0, ResetPolicy::Packet),
+    known("cme_2012", "cme_2012/cme_2012_sampleMD.bin", 5, ResetPolicy::Packet),
+    known("moex_forts", "moex_forts/moex_forts_2013.increment_a.bin", 0, ResetPolicy::Template),
+];
+
+/// The wanted captures in `folder` that are there.
+pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, Failure> {
+    let mut corpora = Vec::new();
+    for known in KNOWN.iter().filter(|known| wanted(known.name)) {
+        let capture = folder.join(known.file);
+        if capture.exists() {
+            corpora.push(Corpus::read(known, &capture)?);
+        } else {
+            anstream::eprintln!("tickwire: {} is not there: left out", capture.display());
+        }
+    }
+    Ok(corpora)
+}
+
+impl Corpus {
+    fn read(known: &Known, capture: &Path) -> Result<Self, Failure> {
+        let set = files::read_templates(&capture.with_file_name("templates.xml"))?;
+        let bytes = files::read_whole(capture, CAPTURE_BYTES_MAX, "")?;
+        let cannot = |why: String| Failure::Data(format!("{}: {why}", capture.display()));
+        let options = CaptureOptions::new();
+        let mut reader =
+            CaptureReader::open(&bytes[..], options).map_err(|e| cannot(e.to_string()))?;
+        let mut packets = Vec::new();
+        while let Some(packet) = reader.next_packet().map_err(|e| cannot(e.to_string()))? {
+            let short = || cannot(format!("packet {} is shorter than its preamble", packet.index));
+            packets.push(packet.bytes.get(known.preamble..).ok_or_else(short)?.to_vec());
+        }
+        Self::checked(known.name, set, known.reset, packets)
+    }
+
+    /// Decodes all once, to count and to be sure that it can be.
+    fn checked(
+        name: &str,
+        set: TemplateSet,
+        reset: ResetPolicy,
+        packets: Vec<Vec<u8>>,
+    ) -> Result<Self, Failure> {
+        let program = Arc::new(files::compile(set.clone(), &Default::default())?);
+        let bytes = packets.iter().map(|packet| packet.len() as u64).sum();
+        let name = name.to_owned();
+        let mut corpus =
+            Self { name, set, program, reset, packets, messages: 0, entries: 0, bytes };
+        let (mut messages, mut entries) = (0, 0);
+        let mut decoder = corpus.decoder(&corpus.program);
+        corpus
+            .each_message(&mut decoder, |message| {
+                messages += 1;
+                entries += entries_of(message.root());
+            })
+            .map_err(|error| {
+                let why = error.describe(&corpus.program);
+                Failure::Data(format!("{}: {why}", corpus.name))
+            })?;
+        (corpus.messages, corpus.entries) = (messages, entries);
+        Ok(corpus)
+    }
+
+    /// A decoder for `program`, compiled of the same templates.
+    pub fn decoder(&self, program: &Arc<Program>) -> Decoder {
+        let options = DecoderOptions { reset: self.reset, ..DecoderOptions::default() };
+        Decoder::with_options(program.clone(), options)
+    }
+
+    /// Decodes all packets from the start and hands out each message.
+    ///
+    /// # Errors
+    /// The first message that does not decode.
+    pub fn each_message(
+        &self,
+        decoder: &mut Decoder,
+        mut take: impl FnMut(&Message),
+    ) -> Result<(), tickwire_fast::Error> {
+        decoder.reset();
+        for packet in &self.packets {
+            decoder.begin_packet();
+            let mut rest = &packet[..];
+            while !rest.is_empty() {
+                let decoded = decoder.decode(rest)?;
+                take(decoded.message);
+                rest = &rest[decoded.len..];
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! The ways to decode that are compared.
+
+use super::corpus::Corpus;
+use crate::bench::timing::Case;
+use crate::failure::Failure;
+use crate::files;
+use std::hint::black_box;
+use std::sync::Arc;
+use tickwire_fast::{CompileOptions, FieldLayout, FieldValue, Program, Visitor};
+
+/// A way to decode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The dynamic engine, portable.
+    DynamicScalar,
+    /// The dynamic engine, which calls for each field and stores nothing.
+    Visitor,
+    /// The dynamic engine, three fields stored.
+    Projection,
+}
+
+/// Fields of a projection, the first row of which the templates have all.
+const PROJECTIONS: [[&str; 3]; 2] =
+    [["SecurityID", "MDEntryPx", "MDEntrySize"], ["SecurityId", "Price", "Volume"]];
+
+impl Engine {
+    /// All, in the order of tables.
+    pub const ALL: [Self; 3] = [Self::DynamicScalar, Self::Visitor, Self::Projection];
+
+    /// Name in tables and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DynamicScalar => "dynamic-scalar",
+            Self::Visitor => "visitor",
+            Self::Projection => "projection",
+        }
+    }
+
+    /// Decoding of a whole corpus; `None` where this engine cannot.
+    pub fn case<'c>(self, corpus: &'c Corpus) -> Result<Option<Case<'c>>, Failure> {
+        Ok(match self {
+            Self::DynamicScalar => Some(stored(corpus, &corpus.program)),
+            Self::Projection => projected(corpus)?.map(|program| stored(corpus, &program)),
+            Self::Visitor => Some(visited(corpus)),
+        })
+    }
+}
+
+/// Why a pass may expect that all goes well: the corpus was decoded when it was read.
+const DECODED_BEFORE: &str = "decodes as it did before";
+
+fn stored<'c>(corpus: &'c Corpus, program: &Arc<Program>) -> Case<'c> {
+    let mut decoder = corpus.decoder(program);
+    Case::of_many(corpus.messages, move || {
+        corpus.each_message(&mut decoder, |message| _ = black_box(message)).expect(DECODED_BEFORE);
+    })
+}
+
+fn projected(corpus: &Corpus) -> Result<Option<Arc<Program>>, Failure> {
+    for fields in PROJECTIONS {
+        let fields = Some(fields.map(str::to_owned).to_vec());
+        let options = CompileOptions { fields, ..CompileOptions::default() };
+        if let Ok(program) = files::compile(corpus.set.clone(), &options) {
+            return Ok(Some(Arc::new(program)));
+        }
+    }
+    Ok(None)
+}
+
+fn visited(corpus: &Corpus) -> Case<'_> {
+    let mut decoder = corpus.decoder(&corpus.program);
+    let mut summing = Summing::default();
+    Case::of_many(corpus.messages, move || {
+        decoder.reset();
+        for packet in &corpus.packets {
+            decoder.begin_packet();
+            let mut rest = &packet[..];
+            while !rest.is_empty() {
+                let len = decoder.visit(rest, &mut summing).expect(DECODED_BEFORE);
+                rest = &rest[len..];
+            }
+        }
+        black_box(&mut summing);
+    })
+}
+
+/// A visitor that uses every value, so that none can be left out.
+#[derive(Default)]
+struct Summing {
+    sum: u64,
+}
+
+impl Visitor for Summing {
+    fn field(&mut self, _field: &FieldLayout, value: FieldValue<'_>) {
+        self.sum = self.sum.wrapping_add(match value {
+            FieldValue::UInt(value) => value,
+            FieldValue::Int(value) => value as u64,
+            FieldValue::Decimal(value) => value.mantissa as u64 ^ value.exponent as u64,
+            FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) | FieldValue::Bytes(bytes) => {
+                bytes.first().map_or(0, |&byte| u64::from(byte)) + bytes.len() as u64
+            }
+            _ => 1,
+        });
+    }
+}

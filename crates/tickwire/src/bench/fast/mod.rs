@@ -1,0 +1,120 @@
+//! `tickwire bench fast`: decoding of FAST by every engine, on the same bytes in one run.
+
+mod corpus;
+mod engine;
+
+use super::report::{ReportArgs, rounded};
+use super::timing;
+use crate::failure::{Failure, Outcome};
+use crate::table::{Align, Table};
+use clap::Args;
+use corpus::Corpus;
+use engine::Engine;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// FAST: decode captures and feeds made up here with every engine
+///
+/// Every field of every message is stored, or handed to a visitor that uses it; errors are checked.
+#[derive(Debug, Args)]
+pub struct FastArgs {
+    /// Folder of captures, one folder in it for each feed
+    #[arg(long, value_name = "FOLDER", default_value = "../shared/corpus")]
+    corpora: PathBuf,
+    /// Only corpora whose name contains this
+    #[arg(long, value_name = "NAME")]
+    corpus: Option<String>,
+    /// Only engines whose name contains this
+    #[arg(long, value_name = "NAME")]
+    engine: Option<String>,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// One time.
+struct Row<'c> {
+    corpus: &'c Corpus,
+    engine: Engine,
+    ns_per_message: f64,
+}
+
+/// Runs `tickwire bench fast`.
+pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
+    let wanted = |filter: &Option<String>, name: &str| {
+        filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()))
+    };
+    let corpora = corpus::all(&args.corpora, |name| wanted(&args.corpus, name))?;
+    let (mut labels, mut cases) = (Vec::new(), Vec::new());
+    for corpus in &corpora {
+        for engine in Engine::ALL.into_iter().filter(|engine| wanted(&args.engine, engine.name())) {
+            if let Some(case) = engine.case(corpus)? {
+                labels.push((corpus, engine));
+                cases.push(case);
+            }
+        }
+    }
+    let times = timing::minima(&mut cases, args.report.time);
+    let rows: Vec<Row<'_>> = labels
+        .into_iter()
+        .zip(times)
+        .map(|((corpus, engine), ns_per_message)| Row { corpus, engine, ns_per_message })
+        .collect();
+    let json: Vec<Value> = rows.iter().map(Row::json).collect();
+    args.report.write(&table(&rows).to_string(), &json)?;
+    Ok(Outcome::Clean)
+}
+
+impl Row<'_> {
+    /// Nanoseconds an entry; nothing where messages have none.
+    fn ns_per_entry(&self) -> Option<f64> {
+        let Corpus { messages, entries, .. } = *self.corpus;
+        (entries > 0).then(|| self.ns_per_message * messages as f64 / entries as f64)
+    }
+
+    fn mb_per_s(&self) -> f64 {
+        let nanos = self.ns_per_message * self.corpus.messages as f64;
+        self.corpus.bytes as f64 / nanos * 1e3
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "corpus": self.corpus.name,
+            "engine": self.engine.name(),
+            "messages": self.corpus.messages,
+            "entries": self.corpus.entries,
+            "bytes": self.corpus.bytes,
+            "ns_per_message": rounded(self.ns_per_message),
+            "ns_per_entry": self.ns_per_entry().map(rounded),
+            "mb_per_s": rounded(self.mb_per_s()),
+        })
+    }
+}
+
+fn table(rows: &[Row<'_>]) -> Table {
+    let mut table = Table::new(&[
+        ("corpus", Align::Left),
+        ("engine", Align::Left),
+        ("messages", Align::Right),
+        ("entries", Align::Right),
+        ("ns/message", Align::Right),
+        ("ns/entry", Align::Right),
+        ("MB/s", Align::Right),
+    ]);
+    let mut last = "";
+    for row in rows {
+        if last != row.corpus.name && !last.is_empty() {
+            table.rule();
+        }
+        last = &row.corpus.name;
+        table.row(vec![
+            row.corpus.name.clone(),
+            row.engine.name().to_owned(),
+            row.corpus.messages.to_string(),
+            row.corpus.entries.to_string(),
+            format!("{:.1}", row.ns_per_message),
+            row.ns_per_entry().map_or_else(|| "-".to_owned(), |nanos| format!("{nanos:.1}")),
+            format!("{:.0}", row.mb_per_s()),
+        ]);
+    }
+    table
+}
