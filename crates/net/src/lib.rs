@@ -7,8 +7,10 @@
 pub mod affinity;
 pub mod clock;
 mod error;
+pub mod histogram;
 pub mod inject;
 pub mod multicast;
+pub mod playback;
 pub mod replay;
 mod stop;
 

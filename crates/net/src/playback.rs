@@ -1,0 +1,291 @@
+//! Captures sent to multicast groups, on time, with faults of the lines if wanted.
+//!
+//! A [`Track`] is a capture with its [`Schedule`]; its packets go to one or several
+//! [`PlaybackLine`]s, each an endpoint with an [`Injector`] of its own. [`Playback::run`] plays all
+//! tracks together: at each moment whatever is due first is sent.
+
+use std::error;
+use std::fmt;
+use std::io::{self, Read};
+
+use hdrhistogram::Histogram;
+use tickwire_feed::capture::{CaptureError, CaptureReader, Kind};
+
+use crate::clock::monotonic_ns;
+use crate::histogram;
+use crate::inject::{FaultCounters, Injector};
+use crate::multicast::Sender;
+use crate::replay::{Schedule, Waiter};
+use crate::{Error, Stop};
+
+/// An endpoint with its faults.
+#[derive(Debug)]
+pub struct PlaybackLine {
+    sender: Sender,
+    injector: Injector,
+    counters: LineCounters,
+}
+
+/// What a line sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCounters {
+    /// Packets sent.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets not sent because the kernel had no room.
+    pub no_room: u64,
+}
+
+impl PlaybackLine {
+    /// A line that sends what the injector lets through.
+    pub fn new(sender: Sender, injector: Injector) -> Self {
+        Self { sender, injector, counters: LineCounters::default() }
+    }
+
+    /// Where the line sends to.
+    pub const fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// What was sent so far.
+    pub const fn counters(&self) -> LineCounters {
+        self.counters
+    }
+
+    /// What the injector did so far.
+    pub const fn faults(&self) -> FaultCounters {
+        self.injector.counters()
+    }
+
+    /// Sends what is due at `now_ns`.
+    fn send_due(&mut self, now_ns: u64) -> Result<(), Error> {
+        while let Some(packet) = self.injector.poll_packet(now_ns) {
+            match self.sender.send(packet) {
+                Ok(()) => {
+                    self.counters.packets += 1;
+                    self.counters.bytes += packet.len() as u64;
+                }
+                Err(error) if is_no_room(&error.source) => self.counters.no_room += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_no_room(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOBUFS)
+}
+
+/// A capture that is played back, and to which lines.
+pub struct Track {
+    reader: CaptureReader<Box<dyn Read>>,
+    schedule: Schedule,
+    /// Indexes of lines.
+    lines: Vec<usize>,
+    counters: TrackCounters,
+    /// The packet to be sent next.
+    packet: Vec<u8>,
+    due_ns: Option<u64>,
+}
+
+/// What was read of a track.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrackCounters {
+    /// Packets read and played.
+    pub packets: u64,
+    /// Packets passed over: pieces of TCP streams, and those the capture has cut short.
+    pub passed_over: u64,
+}
+
+impl Track {
+    /// A track that goes to the lines with these indexes.
+    pub fn new(
+        reader: CaptureReader<Box<dyn Read>>,
+        schedule: Schedule,
+        lines: impl Into<Vec<usize>>,
+    ) -> Self {
+        Self {
+            reader,
+            schedule,
+            lines: lines.into(),
+            counters: TrackCounters::default(),
+            packet: Vec::new(),
+            due_ns: None,
+        }
+    }
+
+    /// What was read so far.
+    pub const fn counters(&self) -> TrackCounters {
+        self.counters
+    }
+
+    /// Reads the next packet; none is due after the last.
+    fn advance(&mut self) -> Result<(), CaptureError> {
+        self.due_ns = None;
+        while let Some(packet) = self.reader.next_packet()? {
+            if packet.is_truncated() || packet.stream.is_some() {
+                self.counters.passed_over += 1;
+                continue;
+            }
+            self.due_ns = Some(self.schedule.next_due_ns(packet.timestamp_ns));
+            self.packet.clear();
+            self.packet.extend_from_slice(packet.bytes);
+            self.counters.packets += 1;
+            break;
+        }
+        Ok(())
+    }
+}
+
+/// Why a playback ended early.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PlaybackError {
+    /// A capture could not be read further.
+    Capture {
+        /// Index of its track.
+        track: usize,
+        /// What is wrong with it.
+        source: CaptureError,
+    },
+    /// The capture is one stream of bytes: nothing says where packets begin.
+    NoPackets {
+        /// Index of its track.
+        track: usize,
+    },
+    /// A packet could not be sent.
+    Send(Error),
+}
+
+impl fmt::Display for PlaybackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capture { source, .. } => source.fmt(f),
+            Self::NoPackets { .. } => f.write_str(
+                "a raw file has no packets to send: name its layout, u32be or u32le, if it has one",
+            ),
+            Self::Send(error) => error.fmt(f),
+        }
+    }
+}
+
+impl error::Error for PlaybackError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Capture { source, .. } => Some(source),
+            Self::NoPackets { .. } => None,
+            Self::Send(error) => Some(error),
+        }
+    }
+}
+
+impl From<Error> for PlaybackError {
+    fn from(error: Error) -> Self {
+        Self::Send(error)
+    }
+}
+
+/// Tracks and lines that are played together. See the [module](self).
+pub struct Playback {
+    lines: Vec<PlaybackLine>,
+    tracks: Vec<Track>,
+    lateness: Histogram<u64>,
+    start_ns: u64,
+    end_ns: u64,
+}
+
+impl Playback {
+    /// Tracks to play on lines; lines that a track names and that are not there are passed over.
+    ///
+    /// # Errors
+    /// [`PlaybackError::NoPackets`] for a capture that is one stream of bytes.
+    pub fn new(lines: Vec<PlaybackLine>, tracks: Vec<Track>) -> Result<Self, PlaybackError> {
+        if let Some(track) = tracks.iter().position(|track| track.reader.kind() == Kind::Stream) {
+            return Err(PlaybackError::NoPackets { track });
+        }
+        Ok(Self { lines, tracks, lateness: histogram::latency(), start_ns: 0, end_ns: 0 })
+    }
+
+    /// The lines.
+    pub fn lines(&self) -> &[PlaybackLine] {
+        &self.lines
+    }
+
+    /// The tracks.
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    /// How late packets were against their schedule, in nanoseconds.
+    pub const fn lateness(&self) -> &Histogram<u64> {
+        &self.lateness
+    }
+
+    /// How long it has been playing, in nanoseconds.
+    pub const fn elapsed_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Plays to the end, or until told to stop; `observe` is called after each packet.
+    ///
+    /// # Errors
+    /// A [`PlaybackError`]; what was due before has been sent, and the counters say what.
+    pub fn run(
+        &mut self,
+        waiter: &Waiter,
+        stop: &Stop,
+        mut observe: impl FnMut(&Self),
+    ) -> Result<(), PlaybackError> {
+        for index in 0..self.tracks.len() {
+            self.advance(index)?;
+        }
+        self.start_ns = monotonic_ns();
+        self.end_ns = self.start_ns;
+        while let Some(due_ns) = self.next_due_ns() {
+            let now_ns = waiter.wait_until(due_ns);
+            if stop.is_set() {
+                break;
+            }
+            let played = self.play_due(now_ns);
+            for line in &mut self.lines {
+                line.send_due(now_ns)?;
+            }
+            played?;
+            self.end_ns = monotonic_ns();
+            observe(self);
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, track: usize) -> Result<(), PlaybackError> {
+        let Some(playing) = self.tracks.get_mut(track) else { return Ok(()) };
+        playing.advance().map_err(|source| PlaybackError::Capture { track, source })
+    }
+
+    /// When something is to be done next, on the monotonic clock.
+    fn next_due_ns(&self) -> Option<u64> {
+        let packets = self.tracks.iter().filter_map(|track| track.due_ns);
+        let packets = packets.map(|due_ns| self.start_ns.saturating_add(due_ns));
+        let held = self.lines.iter().filter_map(|line| line.injector.poll_timeout());
+        packets.chain(held).min()
+    }
+
+    /// Gives the lines the packet of each track that is due.
+    fn play_due(&mut self, now_ns: u64) -> Result<(), PlaybackError> {
+        for index in 0..self.tracks.len() {
+            let Some(track) = self.tracks.get(index) else { break };
+            let due_ns = track.due_ns.map(|due_ns| self.start_ns.saturating_add(due_ns));
+            let Some(due_ns) = due_ns.filter(|&due_ns| due_ns <= now_ns) else { continue };
+            histogram::record(&mut self.lateness, now_ns - due_ns);
+            for &line in &track.lines {
+                if let Some(line) = self.lines.get_mut(line) {
+                    line.injector.handle_packet(now_ns, &track.packet);
+                }
+            }
+            self.advance(index)?;
+        }
+        Ok(())
+    }
+}
