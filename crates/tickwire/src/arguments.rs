@@ -7,6 +7,7 @@ use crate::encode::EncodeArgs;
 use crate::explain::ExplainArgs;
 use crate::fix::FixArgs;
 use crate::grammar::GrammarArgs;
+use crate::multicast::MulticastArgs;
 use crate::opra::OpraArgs;
 use crate::templates::TemplatesArgs;
 use crate::vectors::VectorsArgs;
@@ -35,6 +36,7 @@ pub enum Command {
     Explain(Box<ExplainArgs>),
     Fix(FixArgs),
     Grammar(GrammarArgs),
+    Multicast(Box<MulticastArgs>),
     Opra(OpraArgs),
     Templates(TemplatesArgs),
     Vectors(VectorsArgs),

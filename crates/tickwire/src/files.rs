@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use tickwire_fast::{CompileOptions, Program, TemplateSet};
+use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader};
 
 /// Bytes gathered before they are written.
 const OUTPUT_BYTES: usize = 256 << 10;
@@ -31,6 +32,24 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
         return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));
     }
     Ok(Box::new(file))
+}
+
+/// Opens what is read from `path` as a capture.
+pub fn open_capture(
+    path: &Path,
+    input: Box<dyn Read>,
+    options: CaptureOptions,
+) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+    CaptureReader::open(input, options).map_err(|error| {
+        let name = name_of(path);
+        match error {
+            CaptureError::FormatAmbiguous(_) => {
+                Failure::Usage(format!("{name}: {error} with --input-format"))
+            }
+            CaptureError::Read { .. } => Failure::Usage(format!("{name}: {error}")),
+            error => Failure::Data(format!("{name}: {error}")),
+        }
+    })
 }
 
 /// Creates a file to write, standard output if none is named.

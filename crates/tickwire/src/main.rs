@@ -19,6 +19,7 @@ mod fix;
 mod grammar;
 mod hex;
 mod json;
+mod multicast;
 mod old_options;
 mod opra;
 mod options;
@@ -58,6 +59,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Explain(args) => explain::run(&args),
         Command::Fix(args) => fix::run(&args),
         Command::Grammar(args) => grammar::run(&args),
+        Command::Multicast(args) => multicast::run(&args),
         Command::Opra(args) => opra::run(&args),
         Command::Templates(args) => templates::run(&args),
         Command::Vectors(args) => vectors::run(&args),

@@ -16,11 +16,20 @@ pub struct Progress {
 impl Progress {
     /// A bar for this file, if standard error is a terminal and the file is long.
     pub fn of(path: &Path) -> Self {
+        Self::of_bytes(path, BYTES_MIN)
+    }
+
+    /// A bar for this file whatever its length: it is not read at once.
+    pub fn of_slow(path: &Path) -> Self {
+        Self::of_bytes(path, 1)
+    }
+
+    fn of_bytes(path: &Path, bytes_min: u64) -> Self {
         if files::is_standard(path) || !std::io::stderr().is_terminal() {
             return Self { bar: None };
         }
         let len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        if len < BYTES_MIN {
+        if len < bytes_min {
             return Self { bar: None };
         }
         let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(5));

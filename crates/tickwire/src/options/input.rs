@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use std::io::Read;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader, Format};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 
 /// A capture file.
 #[derive(Clone, Debug, clap::Args)]
@@ -58,16 +58,6 @@ impl InputArgs {
         if !files::is_standard(path) {
             options = options.file_name(path.to_string_lossy());
         }
-        let input = progress.watch(files::open(path)?);
-        CaptureReader::open(input, options).map_err(|error| {
-            let name = files::name_of(path);
-            match error {
-                CaptureError::FormatAmbiguous(_) => {
-                    Failure::Usage(format!("{name}: {error} with --input-format"))
-                }
-                CaptureError::Read { .. } => Failure::Usage(format!("{name}: {error}")),
-                error => Failure::Data(format!("{name}: {error}")),
-            }
-        })
+        files::open_capture(path, progress.watch(files::open(path)?), options)
     }
 }

@@ -1,0 +1,302 @@
+//! The command line of `tickwire multicast`.
+
+use crate::failure::Failure;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+use tickwire_feed::capture::Format;
+use tickwire_net::inject::Faults;
+use tickwire_net::multicast::{DEFAULT_GROUP, DEFAULT_PORT, Endpoint, interface_address};
+use tickwire_net::replay::Pace;
+
+/// Send the packets of a capture to a multicast group, on loopback unless an interface is named.
+///
+/// Line B, if asked for, carries the same packets as line A or those of its own file. Each line may
+/// lose, duplicate, reorder and delay packets; the same seed makes the same faults. Options that take
+/// A[,B] say it for line A and for line B, one value for both.
+#[derive(Debug, clap::Args)]
+pub struct MulticastArgs {
+    /// Capture file: lengths in front of packets, pcap or pcapng, also .gz or .zst.
+    #[arg(short, long, value_name = "FILE")]
+    pub file: PathBuf,
+    /// Group of line A; the address of one host sends unicast.
+    #[arg(short = 'a', long, value_name = "GROUP", default_value_t = DEFAULT_GROUP)]
+    group: Ipv4Addr,
+    /// Port of line A.
+    #[arg(short, long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
+    port: u16,
+    /// Name or address of the interface to send through.
+    #[arg(long, value_name = "INTERFACE", default_value = "127.0.0.1")]
+    interface: String,
+    /// Routers that packets may pass.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub hops: u32,
+
+    /// Send line B too.
+    #[arg(long, help_heading = "Line B and snapshots")]
+    line_b: bool,
+    /// Group of line B; the last number of A's and 1 more unless given.
+    #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
+    group_b: Option<Ipv4Addr>,
+    /// Port of line B; A's and 1 more unless given.
+    #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
+    port_b: Option<u16>,
+    /// Capture of line B, if it differs from A's.
+    #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
+    pub file_b: Option<PathBuf>,
+    /// Capture of the snapshot feed, sent beside the lines, without faults.
+    #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
+    pub snapshots: Option<PathBuf>,
+    /// Group of the snapshot feed; the last number of A's and 2 more unless given.
+    #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
+    snapshot_group: Option<Ipv4Addr>,
+    /// Port of the snapshot feed; A's and 2 more unless given.
+    #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
+    snapshot_port: Option<u16>,
+
+    /// Microseconds between packets; 1000 unless another pace is given.
+    #[arg(short, long, value_name = "MICROS", help_heading = "Pace")]
+    #[arg(conflicts_with_all = ["original", "rate", "maximum"])]
+    sleep: Option<u64>,
+    /// Keep the times of the capture, SPEED times as fast (1 unless given).
+    #[arg(long, value_name = "SPEED", num_args = 0..=1, default_missing_value = "1")]
+    #[arg(help_heading = "Pace", conflicts_with_all = ["rate", "maximum"])]
+    original: Option<Speed>,
+    /// Packets a second, evenly. Where each packet is one message these are messages.
+    #[arg(long, value_name = "PACKETS", help_heading = "Pace", conflicts_with = "maximum")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    rate: Option<u64>,
+    /// As fast as the kernel takes them.
+    #[arg(long, help_heading = "Pace")]
+    maximum: bool,
+    /// Spin instead of sleeping for so many microseconds before each packet: exact, and a CPU busy.
+    #[arg(long, value_name = "MICROS", help_heading = "Pace", default_value_t = 0)]
+    spin: u64,
+    /// Run on this CPU alone, counted from 0.
+    #[arg(long, value_name = "NUMBER", help_heading = "Pace")]
+    pub cpu: Option<usize>,
+
+    /// Percent of packets lost.
+    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
+    loss: PerLine<Percent>,
+    /// Percent of packets sent twice.
+    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
+    duplicate: PerLine<Percent>,
+    /// Percent of packets overtaken by others.
+    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
+    reorder: PerLine<Percent>,
+    /// Packets that may overtake one.
+    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "8")]
+    reorder_max: PerLine<u32>,
+    /// Microseconds that an overtaken packet waits for others at most.
+    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "1000")]
+    reorder_wait: PerLine<u64>,
+    /// Microseconds that every packet is held back.
+    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
+    delay: PerLine<u64>,
+    /// Microseconds at most that packets are held back besides, at random.
+    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
+    jitter: PerLine<u64>,
+    /// Seed of the faults.
+    #[arg(long, value_name = "NUMBER", help_heading = "Faults", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Layout of the files: u32be, u32le or pcap; guessed unless given.
+    #[arg(long, value_name = "FORMAT", help_heading = "Input")]
+    pub input_format: Option<Format>,
+    /// Take only packets that were sent to this port (pcap and pcapng).
+    #[arg(long, value_name = "PORT", help_heading = "Input")]
+    pub capture_port: Option<u16>,
+    /// Take only packets that were sent to this address (pcap and pcapng).
+    #[arg(long, value_name = "IP", help_heading = "Input")]
+    pub capture_address: Option<std::net::IpAddr>,
+
+    /// Write the counters to this file as JSON; - is standard output, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// How many times as fast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Speed(f64);
+
+impl FromStr for Speed {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed > 0.0);
+        speed.map(Self).ok_or("a number above 0, such as 1 or 0.5")
+    }
+}
+
+/// A chance in percent, kept as 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Percent(f64);
+
+impl FromStr for Percent {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let percent = text.trim_end_matches('%').parse().ok();
+        let percent = percent.filter(|percent: &f64| (0.0..=100.0).contains(percent));
+        percent.map(|percent| Self(percent / 100.0)).ok_or("a percentage is from 0 to 100")
+    }
+}
+
+/// A value for line A and one for line B.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct PerLine<T>([T; 2]);
+
+impl<T: FromStr + Copy> FromStr for PerLine<T>
+where
+    T::Err: std::fmt::Display,
+{
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parse = |text: &str| text.trim().parse().map_err(|error: T::Err| error.to_string());
+        match text.split_once(',') {
+            Some((a, b)) => Ok(Self([parse(a)?, parse(b)?])),
+            None => parse(text).map(|value| Self([value; 2])),
+        }
+    }
+}
+
+impl MulticastArgs {
+    /// Where line A goes, and B and the snapshots if they are wanted.
+    pub fn endpoints(&self) -> Result<Endpoints, Failure> {
+        let interface = interface_address(&self.interface)
+            .map_err(|error| Failure::Usage(format!("--interface: {error}")))?;
+        let beside = |group: Option<Ipv4Addr>, port: Option<u16>, more: u16| Endpoint {
+            group: group
+                .unwrap_or_else(|| Ipv4Addr::from(u32::from(self.group).wrapping_add(more.into()))),
+            port: port.unwrap_or(self.port.wrapping_add(more)),
+            interface,
+        };
+        let has_b =
+            self.line_b || self.group_b.is_some() || self.port_b.is_some() || self.file_b.is_some();
+        let endpoints = Endpoints {
+            a: Endpoint { group: self.group, port: self.port, interface },
+            b: has_b.then(|| beside(self.group_b, self.port_b, 1)),
+            snapshots: self
+                .snapshots
+                .is_some()
+                .then(|| beside(self.snapshot_group, self.snapshot_port, 2)),
+        };
+        let all = [Some(endpoints.a), endpoints.b, endpoints.snapshots];
+        for (index, endpoint) in all.iter().enumerate() {
+            if endpoint.is_some() && all[..index].contains(endpoint) {
+                return Err(Failure::Usage(
+                    "two feeds go to the same group and port: choose others with --group-b, \
+                     --port-b, --snapshot-group, --snapshot-port"
+                        .to_owned(),
+                ));
+            }
+        }
+        Ok(endpoints)
+    }
+
+    /// When packets are sent.
+    pub fn pace(&self) -> Pace {
+        match (self.original, self.rate, self.maximum) {
+            (Some(Speed(speed)), _, _) => Pace::Original { speed },
+            (_, Some(packets_per_second), _) => Pace::Rate { packets_per_second },
+            (_, _, true) => Pace::Maximum,
+            _ => Pace::Gap { gap_ns: self.sleep.unwrap_or(1000).saturating_mul(1000) },
+        }
+    }
+
+    /// How long to spin before a packet.
+    pub fn spin(&self) -> Duration {
+        Duration::from_micros(self.spin)
+    }
+
+    /// The faults of line A (0) or B (1).
+    pub fn faults(&self, line: usize) -> Faults {
+        let line = line.min(1);
+        let ns = |micros: PerLine<u64>| micros.0[line].saturating_mul(1000);
+        Faults {
+            loss: self.loss.0[line].0,
+            duplicate: self.duplicate.0[line].0,
+            reorder: self.reorder.0[line].0,
+            reorder_max: self.reorder_max.0[line],
+            reorder_wait_ns: ns(self.reorder_wait),
+            delay_ns: ns(self.delay),
+            jitter_ns: ns(self.jitter),
+        }
+    }
+}
+
+/// Where the feeds go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    /// Line A.
+    pub a: Endpoint,
+    /// Line B.
+    pub b: Option<Endpoint>,
+    /// The snapshot feed.
+    pub snapshots: Option<Endpoint>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: MulticastArgs,
+    }
+
+    fn parse(text: &str) -> Result<MulticastArgs, clap::Error> {
+        let words = ["multicast", "-f", "x"].into_iter().chain(text.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.args)
+    }
+
+    #[test]
+    fn without_options_line_a_alone_stays_on_loopback() {
+        let args = parse("").unwrap();
+        let endpoints = args.endpoints().unwrap();
+        assert_eq!(endpoints, Endpoints { a: Endpoint::default(), b: None, snapshots: None });
+        assert_eq!(args.pace(), Pace::Gap { gap_ns: 1_000_000 });
+        assert_eq!(args.faults(0), Faults::default());
+    }
+
+    #[test]
+    fn the_other_feeds_lie_beside_line_a() {
+        let args = parse("-a 239.0.0.9 -p 5000 --line-b --snapshots y").unwrap();
+        let Endpoints { b: Some(b), snapshots: Some(snapshots), .. } = args.endpoints().unwrap()
+        else {
+            panic!("three feeds")
+        };
+        assert_eq!(b.to_string(), "239.0.0.10:5001 on 127.0.0.1");
+        assert_eq!(snapshots.to_string(), "239.0.0.11:5002 on 127.0.0.1");
+        let same = parse("--group-b 224.1.2.133 --port-b 13014").unwrap();
+        assert!(matches!(same.endpoints(), Err(Failure::Usage(_))));
+    }
+
+    #[test]
+    fn values_are_for_both_lines_or_for_each() {
+        let args = parse("--loss 1 --duplicate 2%,0 --delay 0,5 --reorder 50 --reorder-max 3,4");
+        let args = args.unwrap();
+        let (a, b) = (args.faults(0), args.faults(1));
+        assert_eq!((a.loss, b.loss, a.duplicate, b.duplicate), (0.01, 0.01, 0.02, 0.0));
+        assert_eq!((a.delay_ns, b.delay_ns, a.reorder_max, b.reorder_max), (0, 5_000, 3, 4));
+        for wrong in ["--loss 101", "--loss x", "--loss 1,2,3", "--rate 0", "--original -1"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn one_pace_at_a_time() {
+        let pace = |text| parse(text).map(|args| args.pace()).ok();
+        assert_eq!(pace("-s 5"), Some(Pace::Gap { gap_ns: 5_000 }));
+        assert_eq!(pace("--original"), Some(Pace::Original { speed: 1.0 }));
+        assert_eq!(pace("--original 2.5"), Some(Pace::Original { speed: 2.5 }));
+        assert_eq!(pace("--rate 7"), Some(Pace::Rate { packets_per_second: 7 }));
+        assert_eq!(pace("--maximum"), Some(Pace::Maximum));
+        assert_eq!(pace("-s 5 --rate 7"), None);
+    }
+}

@@ -1,0 +1,163 @@
+//! `tickwire multicast`: a capture sent to multicast groups.
+
+mod args;
+mod report;
+
+pub use args::MulticastArgs;
+
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::progress::Progress;
+use report::Report;
+use std::io::Read;
+use std::path::Path;
+use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+use tickwire_net::inject::{Faults, Injector};
+use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
+use tickwire_net::playback::{Playback, PlaybackError, PlaybackLine, Track};
+use tickwire_net::replay::{Pace, Schedule, Waiter};
+use tickwire_net::{Stop, affinity};
+
+/// Runs the command.
+pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
+    let stop = Stop::on_signals()
+        .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    if let Some(cpu) = args.cpu {
+        affinity::pin_current_thread(cpu)
+            .map_err(|error| Failure::Usage(format!("cannot run on CPU {cpu}: {error}")))?;
+    }
+    let progress = Progress::of_slow(&args.file);
+    let feeds = feeds(args)?;
+    let tracks = tracks(args, &feeds, &progress)?;
+    let lines = feeds.iter().map(|feed| feed.open(args)).collect::<Result<Vec<_>, _>>()?;
+    let mut playback = Playback::new(lines, tracks).map_err(|error| failure(&feeds, &error))?;
+    let waiter = Waiter::new(stop.clone()).spin(args.spin());
+    let played = playback.run(&waiter, &stop, |_| {});
+    drop(progress);
+    Report::of(&feeds, &playback, stop.is_set()).write(args.json.as_deref())?;
+    played.map(|()| Outcome::Clean).map_err(|error| failure(&feeds, &error))
+}
+
+/// A line: what it is called, where it goes, and what befalls it.
+pub struct Feed<'a> {
+    name: &'static str,
+    endpoint: Endpoint,
+    faults: Faults,
+    seed: u64,
+    /// Its capture; `None` carries that of line A.
+    file: Option<&'a Path>,
+}
+
+impl Feed<'_> {
+    fn open(&self, args: &MulticastArgs) -> Result<PlaybackLine, Failure> {
+        let options = SenderOptions { hops_max: args.hops, ..SenderOptions::default() };
+        let sender = Sender::open(self.endpoint, options)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(PlaybackLine::new(sender, Injector::new(self.faults, self.seed)))
+    }
+}
+
+/// Line A first, then B and the snapshots where wanted.
+fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
+    let endpoints = args.endpoints()?;
+    let file = Some(args.file.as_path());
+    let a =
+        Feed { name: "A", endpoint: endpoints.a, faults: args.faults(0), seed: args.seed, file };
+    let b = endpoints.b.map(|endpoint| Feed {
+        name: "B",
+        endpoint,
+        faults: args.faults(1),
+        // Far from A's, whatever A's is, so that no two seeds near each other share a line's faults.
+        seed: !args.seed,
+        file: args.file_b.as_deref(),
+    });
+    let snapshots = endpoints.snapshots.map(|endpoint| Feed {
+        name: "snapshots",
+        endpoint,
+        faults: Faults::default(),
+        seed: args.seed,
+        file: args.snapshots.as_deref(),
+    });
+    Ok([Some(a), b, snapshots].into_iter().flatten().collect())
+}
+
+/// The captures with the lines that carry them, in the order of the feeds that have one.
+fn tracks(
+    args: &MulticastArgs,
+    feeds: &[Feed<'_>],
+    progress: &Progress,
+) -> Result<Vec<Track>, Failure> {
+    let origin_ns = match args.pace() {
+        Pace::Original { .. } => first_time(args, feeds)?,
+        _ => None,
+    };
+    let schedule = Schedule::new(args.pace(), origin_ns);
+    let mut tracks = Vec::new();
+    for (index, feed) in feeds.iter().enumerate() {
+        let Some(file) = feed.file else { continue };
+        let without = (1..feeds.len()).filter(|&other| index == 0 && feeds[other].file.is_none());
+        let lines: Vec<usize> = std::iter::once(index).chain(without).collect();
+        let quiet = Progress::none();
+        let reader = open(args, file, if index == 0 { progress } else { &quiet })?;
+        tracks.push(Track::new(reader, schedule, lines));
+    }
+    Ok(tracks)
+}
+
+fn open(
+    args: &MulticastArgs,
+    path: &Path,
+    progress: &Progress,
+) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+    let mut options = CaptureOptions::new();
+    if let Some(format) = args.input_format {
+        options = options.format(format);
+    }
+    if let Some(port) = args.capture_port {
+        options = options.destination_port(port);
+    }
+    if let Some(address) = args.capture_address {
+        options = options.destination_address(address);
+    }
+    if !files::is_standard(path) {
+        options = options.file_name(path.to_string_lossy());
+    }
+    files::open_capture(path, progress.watch(files::open(path)?), options)
+}
+
+/// The earliest time of all captures, so that they keep their times to one another.
+fn first_time(args: &MulticastArgs, feeds: &[Feed<'_>]) -> Result<Option<u64>, Failure> {
+    let mut first = None;
+    for path in feeds.iter().filter_map(|feed| feed.file) {
+        if files::is_standard(path) {
+            continue;
+        }
+        let mut reader = open(args, path, &Progress::none())?;
+        let packet = reader.next_packet();
+        let packet =
+            packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
+        let time_ns = packet.and_then(|packet| packet.timestamp_ns);
+        if time_ns.is_none() && packet.is_some() {
+            return Err(Failure::Usage(format!(
+                "{} has no times: --original needs a pcap file; choose --sleep, --rate or --maximum",
+                path.display()
+            )));
+        }
+        first = [first, time_ns].into_iter().flatten().min();
+    }
+    Ok(first)
+}
+
+fn failure(feeds: &[Feed<'_>], error: &PlaybackError) -> Failure {
+    let name = |track: usize| {
+        let files = feeds.iter().filter_map(|feed| feed.file).nth(track);
+        files.map_or_else(String::new, |file| format!("{}: ", files::name_of(file)))
+    };
+    match error {
+        PlaybackError::Capture { track, source } => {
+            Failure::Data(format!("{}{source}", name(*track)))
+        }
+        PlaybackError::NoPackets { track } => Failure::Usage(format!("{}{error}", name(*track))),
+        error => Failure::Usage(error.to_string()),
+    }
+}

@@ -1,0 +1,154 @@
+//! `tickwire multicast`, received on loopback.
+
+mod support;
+
+use std::net::Ipv4Addr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::{shared, tickwire};
+use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, wait_readable};
+
+/// Endpoints of this process alone, for each test its own port.
+fn endpoint(port: u16) -> Endpoint {
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    Endpoint::loopback(Ipv4Addr::new(239, 254, high, low), port)
+}
+
+fn receiver(endpoint: Endpoint) -> Receiver {
+    Receiver::open(endpoint, ReceiverOptions::default()).expect("a receiver")
+}
+
+/// A length-prefixed file of packets `0`, `1` and so on, gone when dropped.
+struct Numbered(std::path::PathBuf);
+
+impl Numbered {
+    fn new(name: &str, count: u32) -> Self {
+        let path = std::env::temp_dir().join(format!("tickwire-{}-{name}", std::process::id()));
+        let packets = (0..count).flat_map(|number| [[0, 0, 0, 4], number.to_be_bytes()]);
+        std::fs::write(&path, packets.flatten().collect::<Vec<_>>()).expect("written");
+        Self(path)
+    }
+}
+
+impl Drop for Numbered {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Everything that has arrived, after the sender has ended.
+fn arrived(receiver: &mut Receiver) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    while receiver.receive(|datagram| packets.push(datagram.bytes.to_vec())).expect("received") > 0
+    {
+    }
+    packets
+}
+
+#[test]
+fn both_lines_are_sent_with_the_same_faults_for_the_same_seed() {
+    let file = Numbered::new("lines", 2000);
+    let (a, b) = (endpoint(21_000), endpoint(21_001));
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let (mut on_a, mut on_b) = (receiver(a), receiver(b));
+        let run = tickwire(&format!(
+            "multicast -f {} -a {} -p {} -s 20 --group-b {} --loss 2 --duplicate 3,0 \
+             --reorder 0,10 --seed 9 --json -",
+            file.0.display(),
+            a.group,
+            a.port,
+            b.group,
+        ));
+        assert_eq!(run.status, 0, "{}", run.err);
+        let report: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+        let packets = [arrived(&mut on_a), arrived(&mut on_b)];
+        for (line, packets) in report["lines"].as_array().expect("lines").iter().zip(&packets) {
+            assert_eq!(line["sent"], packets.len());
+            assert!((10..100).contains(&line["lost"].as_u64().expect("a count")), "{line}");
+            assert_eq!(line["taken"], 2000);
+        }
+        assert!(packets[0].is_sorted() && !packets[1].is_sorted());
+        assert_eq!(report["lines"][1]["duplicated"], 0);
+        assert!(report["elapsed_s"].as_f64() > Some(0.039));
+        let [a, b] = packets;
+        runs.push((a, {
+            let mut b = b;
+            b.sort();
+            b
+        }));
+    }
+    assert_eq!(runs[0], runs[1]);
+}
+
+#[test]
+fn each_packet_of_a_real_capture_arrives_on_each_line() {
+    let Some(a_file) = shared("corpus/moex_forts/moex_forts_2013.increment_a.bin") else { return };
+    let b_file = a_file.with_file_name("moex_forts_2013.increment_b.bin");
+    let (a, b) = (endpoint(21_010), endpoint(21_011));
+    let (mut on_a, mut on_b) = (receiver(a), receiver(b));
+    let run = tickwire(&format!(
+        "multicast -f {} --file-b {} -a {} -p {} --group-b {} --rate 20000",
+        a_file.display(),
+        b_file.display(),
+        a.group,
+        a.port,
+        b.group,
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    for (file, receiver) in [(a_file, &mut on_a), (b_file, &mut on_b)] {
+        let mut file = &std::fs::read(file).expect("read")[..];
+        for packet in arrived(receiver) {
+            let (len, rest) = file.split_first_chunk().expect("a length");
+            let (expected, rest) = rest.split_at(u32::from_be_bytes(*len) as usize);
+            assert_eq!(packet, expected);
+            file = rest;
+        }
+        assert!(file.is_empty());
+    }
+}
+
+/// Starts a sender that would take hours.
+fn start_slow(file: &Numbered, to: Endpoint) -> Child {
+    let (path, group, port) = (file.0.display(), to.group.to_string(), to.port.to_string());
+    Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["multicast", "-f", &path.to_string(), "-a", &group, "-p", &port, "-s", "100000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts")
+}
+
+#[test]
+fn ctrl_c_ends_it_with_the_table_so_far() {
+    let file = Numbered::new("slow", 100_000);
+    let to = endpoint(21_020);
+    let receiver = receiver(to);
+    let child = start_slow(&file, to);
+    assert!(wait_readable(&[receiver], Duration::from_secs(20)).expect("waited"));
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    assert!(out.contains("Stopped before the end.") && out.contains("taken"), "{out}");
+}
+
+#[test]
+fn mistakes_are_told_with_what_to_do() {
+    let file = Numbered::new("mistakes", 3);
+    let path = file.0.display();
+    for (arguments, expected) in [
+        (format!("-f {path} --interface nowhere0"), "no interface nowhere0"),
+        (format!("-f {path} --original"), "--original needs a pcap file"),
+        (format!("-f {path} --input-format raw"), "name its layout, u32be or u32le"),
+        (format!("-f {path}.not-there"), "cannot open"),
+        (format!("-f {path} -s 1 --rate 3"), "cannot be used with"),
+        (format!("-f {path} --loss 200"), "from 0 to 100"),
+    ] {
+        let run = tickwire(&format!("multicast {arguments}"));
+        assert_eq!(run.status, 2, "{arguments}: {}", run.err);
+        assert!(run.err.contains(expected), "{arguments}: {}", run.err);
+    }
+    assert_eq!(tickwire("multicast -?").status, 0);
+}
