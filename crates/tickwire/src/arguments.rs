@@ -6,6 +6,7 @@ use crate::demo::DemoArgs;
 use crate::encode::EncodeArgs;
 use crate::explain::ExplainArgs;
 use crate::fix::FixArgs;
+use crate::generate::GenerateArgs;
 use crate::grammar::GrammarArgs;
 use crate::multicast::MulticastArgs;
 use crate::opra::OpraArgs;
@@ -35,6 +36,7 @@ pub enum Command {
     Encode(Box<EncodeArgs>),
     Explain(Box<ExplainArgs>),
     Fix(FixArgs),
+    Generate(GenerateArgs),
     Grammar(GrammarArgs),
     Multicast(Box<MulticastArgs>),
     Opra(OpraArgs),

@@ -16,6 +16,7 @@ mod failure;
 mod files;
 mod findings;
 mod fix;
+mod generate;
 mod grammar;
 mod hex;
 mod json;
@@ -58,6 +59,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Encode(args) => encode::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Fix(args) => fix::run(&args),
+        Command::Generate(args) => generate::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Multicast(args) => multicast::run(&args),
         Command::Opra(args) => opra::run(&args),

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 
 /// Long options that those tools write with a single dash.
-const SINGLE_DASH: [&str; 6] = ["-pfix", "-hfix", "-hprefix", "-hsuffix", "-hbig", "-head"];
+const SINGLE_DASH: [&str; 8] =
+    ["-pfix", "-hfix", "-hprefix", "-hsuffix", "-hbig", "-head", "-seq", "-nosplit"];
 
 /// Rewrites them: `-pfix 4` becomes `--pfix 4`, `-?` becomes `--help`. Nothing after `--` changes.
 pub fn rewrite(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {

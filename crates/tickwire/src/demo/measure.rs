@@ -1,15 +1,14 @@
 //! Encoding, decoding, checking and timing of one feed.
 
-use super::draft::{Draft, build, difference};
 use crate::decode::output::{Fix, Output, Place, entries_of};
 use crate::failure::Failure;
 use std::hint::black_box;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tickwire_exchange::{Binding, Error, Generator, Options, Packet};
 use tickwire_fast::{
-    Decoder, DecoderOptions, EncoderOptions, Message, MessageBuilder, PacketEncoder, Program,
-    ResetPolicy, TemplateSet,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Message, MessageBuilder, Program, ResetPolicy,
 };
 
 /// Passes are timed until this much time is spent, but at least three.
@@ -22,10 +21,8 @@ pub struct Feed {
     pub name: &'static str,
     /// Template file.
     pub templates: &'static str,
-    program: Arc<Program>,
-    packet_bytes_max: usize,
-    drafts: Vec<Draft>,
-    packets: Vec<Vec<u8>>,
+    binding: Binding,
+    packets: Vec<Packet>,
     encode: Duration,
 }
 
@@ -46,66 +43,60 @@ pub struct Measured {
 }
 
 impl Feed {
-    /// Encodes drafts into packets of at most `packet_bytes_max` bytes, or one a packet if that is 0.
-    pub fn new(
-        name: &'static str,
-        templates: &'static str,
-        packet_bytes_max: usize,
-        drafts: Vec<Draft>,
-    ) -> Result<Self, Failure> {
-        let set =
-            TemplateSet::parse(templates).map_err(|error| Failure::Data(error.to_string()))?;
-        let program = Program::compile(set).map_err(|error| Failure::Data(error.to_string()))?;
-        let mut feed = Self {
-            name,
-            templates,
-            program: Arc::new(program),
-            packet_bytes_max,
-            drafts,
-            packets: Vec::new(),
-            encode: Duration::ZERO,
-        };
-        feed.encode().map_err(|error| {
-            Failure::Data(format!("{name} feed: not encoded: {}", error.describe(&feed.program)))
+    /// Makes a feed, and times encoding it.
+    pub fn new(name: &'static str, options: &Options) -> Result<Self, Failure> {
+        let not_made = |error: Error| Failure::Data(format!("{name} feed: {error}"));
+        let mut generator = Generator::new(options).map_err(not_made)?;
+        let packets = generator.by_ref().collect::<Result<_, _>>().map_err(not_made)?;
+        let binding = generator.binding().clone();
+        let templates = options.feed.templates();
+        let mut feed = Self { name, templates, binding, packets, encode: Duration::ZERO };
+        feed.encode = feed.time_encoding().map_err(|error| {
+            Failure::Data(format!("{name} feed: not encoded: {}", error.describe(feed.program())))
         })?;
         Ok(feed)
     }
 
-    fn encode(&mut self) -> Result<(), tickwire_fast::Error> {
-        let mut builder = MessageBuilder::new(self.program.clone());
-        let mut messages: Vec<Message> = Vec::with_capacity(self.drafts.len());
-        for draft in &self.drafts {
-            messages.push(build(&mut builder, draft)?.clone());
-        }
-        let defaults = EncoderOptions::default();
-        let packet_bytes_max = match self.packet_bytes_max {
-            0 => defaults.packet_bytes_max,
-            bytes => bytes,
-        };
-        let options = EncoderOptions { reset: ResetPolicy::Packet, packet_bytes_max, ..defaults };
-        let mut encoder = PacketEncoder::new(self.program.clone(), options);
-        let start = Instant::now();
-        for message in &messages {
-            self.packets.extend(encoder.push(message)?.map(<[u8]>::to_vec));
-            if self.packet_bytes_max == 0 {
-                self.packets.extend(encoder.finish().map(<[u8]>::to_vec));
+    fn program(&self) -> &Arc<Program> {
+        self.binding.program()
+    }
+
+    fn time_encoding(&self) -> Result<Duration, tickwire_fast::Error> {
+        let mut builder = MessageBuilder::new(self.program().clone());
+        let mut packets = Vec::with_capacity(self.packets.len());
+        for packet in &self.packets {
+            let mut messages: Vec<Message> = Vec::with_capacity(packet.messages.len());
+            for draft in &packet.messages {
+                messages.push(self.binding.build(&mut builder, draft)?.clone());
             }
+            packets.push(messages);
         }
-        self.packets.extend(encoder.finish().map(<[u8]>::to_vec));
-        self.encode = start.elapsed();
-        Ok(())
+        let options = EncoderOptions { reset: ResetPolicy::Packet, ..EncoderOptions::default() };
+        let mut encoder = Encoder::with_options(self.program().clone(), options);
+        let mut bytes = Vec::new();
+        let start = Instant::now();
+        for messages in &packets {
+            bytes.clear();
+            encoder.begin_packet();
+            for message in messages {
+                encoder.encode(message, &mut bytes)?;
+            }
+            black_box(&bytes);
+        }
+        Ok(start.elapsed())
     }
 
     /// The packets as a file, each behind its length as a big-endian 32-bit number.
     pub fn file(&self) -> Vec<u8> {
-        let framed =
-            |packet: &Vec<u8>| [&(packet.len() as u32).to_be_bytes(), &packet[..]].concat();
+        let framed = |packet: &Packet| {
+            [&(packet.bytes.len() as u32).to_be_bytes(), &packet.bytes[..]].concat()
+        };
         self.packets.iter().flat_map(framed).collect()
     }
 
     fn decoder(&self) -> Decoder {
         let options = DecoderOptions { reset: ResetPolicy::Packet, ..DecoderOptions::default() };
-        Decoder::with_options(self.program.clone(), options)
+        Decoder::with_options(self.program().clone(), options)
     }
 
     /// Checks every value once, then times decoding alone.
@@ -125,12 +116,13 @@ impl Feed {
 
     fn verify(&self) -> Result<Measured, String> {
         let mut counter = Counter::default();
-        let mut fix = Fix::new(&mut counter, &self.program, true);
+        let mut fix = Fix::new(&mut counter, self.program(), true);
         let mut entries = 0;
-        let mut drafts = self.drafts.iter().enumerate();
+        let drafts = self.packets.iter().flat_map(|packet| &packet.messages);
+        let mut drafts = drafts.enumerate();
         self.for_each(&mut self.decoder(), |place, message| {
             let (index, draft) = drafts.next().ok_or("more messages than were sent")?;
-            if let Some(field) = difference(message, draft) {
+            if let Some(field) = self.binding.difference(message, draft) {
                 return Err(format!("message {index}: {field} is not as it was sent"));
             }
             entries += entries_of(message.root());
@@ -139,11 +131,12 @@ impl Feed {
         if let Some((index, _)) = drafts.next() {
             return Err(format!("message {index} did not come back"));
         }
-        let messages = self.drafts.len() as u64;
+        let drafts = self.packets.iter().map(|packet| packet.messages.len() as u64);
+        let messages = drafts.sum();
         Ok(Measured {
             messages,
             entries,
-            bytes: self.packets.iter().map(|packet| packet.len() as u64).sum(),
+            bytes: self.packets.iter().map(|packet| packet.bytes.len() as u64).sum(),
             // Without the line ends.
             fix_bytes: counter.bytes - messages,
             encode: self.encode,
@@ -158,11 +151,11 @@ impl Feed {
     ) -> Result<(), String> {
         for (index, packet) in self.packets.iter().enumerate() {
             decoder.begin_packet();
-            let mut at = 0;
+            let (packet, mut at) = (&packet.bytes, 0);
             while at < packet.len() {
                 let decoded = decoder.decode(&packet[at..]).map_err(|error| {
                     let error = error.shifted(at);
-                    format!("packet {index}: {}", error.describe(&self.program))
+                    format!("packet {index}: {}", error.describe(self.program()))
                 })?;
                 let (packet, offset, len) = (index as u64, at as u64, decoded.len);
                 take(&Place { packet, preamble: &[], offset, len }, decoded.message)?;
@@ -177,7 +170,7 @@ impl Feed {
         let start = Instant::now();
         for packet in &self.packets {
             decoder.begin_packet();
-            let mut rest = &packet[..];
+            let mut rest = &packet.bytes[..];
             while let Ok(decoded) = decoder.decode(rest) {
                 black_box(decoded.message);
                 rest = &rest[decoded.len..];

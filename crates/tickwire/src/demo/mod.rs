@@ -1,9 +1,6 @@
 //! `tickwire demo`: a feed made up, encoded, decoded, checked and timed.
 
-mod complex;
-mod draft;
 mod measure;
-mod simple;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -11,6 +8,7 @@ use crate::table::{Align, Table};
 use measure::{Feed, Measured};
 use std::io::Write;
 use std::path::PathBuf;
+use tickwire_exchange::Options;
 
 /// Generate a feed, encode it, decode it, check every value and show the speed.
 ///
@@ -33,11 +31,12 @@ pub struct DemoArgs {
 
 /// Runs the command.
 pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
-    let count = args.messages as usize;
-    let mut random = fastrand::Rng::with_seed(args.seed);
+    // Done is the last of them.
+    let messages = u64::from(args.messages) - 1;
+    let seed = args.seed;
     let feeds = [
-        Feed::new("Simple", simple::TEMPLATES, 1024, simple::drafts(count, &mut random))?,
-        Feed::new("Complex", complex::TEMPLATES, 0, complex::drafts(count, &mut random))?,
+        Feed::new("Simple", &Options { messages, seed, ..Options::simple() })?,
+        Feed::new("Complex", &Options { messages, seed, ..Options::complex() })?,
     ];
     if let Some(directory) = &args.save {
         save(&feeds, directory)?;

@@ -62,7 +62,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
 
 /// A template file of the demo.
 pub fn templates(name: &str) -> String {
-    format!("{}/templates/{name}.xml", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../exchange/templates/{name}.xml", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A directory for the files of one test, empty.

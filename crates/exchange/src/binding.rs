@@ -1,0 +1,213 @@
+//! How the fields of drafts and those of a template set belong together, by name.
+//!
+//! A template set that a user brings may number its templates otherwise, leave fields out, have
+//! other types and operators and other constants. What it may not have is a mandatory field that
+//! the exchange does not know.
+
+use crate::draft::{Draft, Value};
+use crate::error::Error;
+use std::sync::Arc;
+use tickwire_fast::{
+    Decimal, FieldLayout, FieldValue, Message, MessageBuilder, Program, Record, SegmentRef, Storage,
+};
+
+/// Where each value of a draft goes.
+#[derive(Clone, Debug)]
+struct Fields {
+    /// Index in the user's segment, by index in the draft; `None` if it is left out there or a
+    /// constant of its own.
+    targets: Vec<Option<usize>>,
+    /// Fields of the entries, by index in the draft, for sequences.
+    inner: Vec<Option<Fields>>,
+    seq_num_at: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Template {
+    name: String,
+    index: usize,
+    fields: Fields,
+}
+
+/// Builds messages of a program from drafts, and compares decoded ones with them.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    program: Arc<Program>,
+    templates: Vec<Template>,
+}
+
+/// FIX tag of MsgSeqNum.
+const MSG_SEQ_NUM: u32 = 34;
+
+impl Binding {
+    /// Finds every template and field of `own`, the exchange's program, in `program`.
+    ///
+    /// # Errors
+    /// [`Error::TemplateMissing`] and [`Error::FieldUnknown`].
+    pub(crate) fn new(own: &Arc<Program>, program: Arc<Program>) -> Result<Self, Error> {
+        let is_own = Arc::ptr_eq(own, &program);
+        let templates = own.templates().iter().map(|template| {
+            let name = template.name.local.to_string();
+            let found = program.templates().iter().position(|other| *other.name.local == *name);
+            let index = found.ok_or_else(|| Error::TemplateMissing { template: name.clone() })?;
+            let target = program.templates()[index].segment;
+            let fields = bind(own, template.segment, &program, target, is_own)
+                .map_err(|field| Error::FieldUnknown { template: name.clone(), field })?;
+            Ok(Template { name, index, fields })
+        });
+        let templates = templates.collect::<Result<_, Error>>()?;
+        Ok(Self { program, templates })
+    }
+
+    /// The program whose messages are built.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    fn template(&self, draft: &Draft) -> Option<&Template> {
+        self.templates.iter().find(|template| template.name == draft.template)
+    }
+
+    /// Index of MsgSeqNum (34) in a draft.
+    pub(crate) fn seq_num_at(&self, draft: &Draft) -> Option<usize> {
+        self.template(draft)?.fields.seq_num_at
+    }
+
+    /// Builds the message of a draft.
+    ///
+    /// # Errors
+    /// A value does not fit its field.
+    pub fn build<'b>(
+        &self,
+        builder: &'b mut MessageBuilder,
+        draft: &Draft,
+    ) -> Result<&'b Message, tickwire_fast::Error> {
+        if let Some(template) = self.template(draft) {
+            builder.begin(template.index)?;
+            set_fields(builder, &template.fields, &draft.fields)?;
+        }
+        builder.finish()
+    }
+
+    /// The path of the first field whose value is not the draft's; `None` if all are.
+    pub fn difference(&self, message: &Message, draft: &Draft) -> Option<String> {
+        match self.template(draft) {
+            Some(template) if template.index == message.template_index() => {
+                differing_field(message.root(), &template.fields, &draft.fields)
+            }
+            _ => Some("template".to_owned()),
+        }
+    }
+}
+
+/// Binds the fields of one segment; the error is the path of a field that is not known.
+fn bind(
+    own: &Program,
+    segment: SegmentRef,
+    program: &Program,
+    target: SegmentRef,
+    is_own: bool,
+) -> Result<Fields, String> {
+    let targets = program.fields_of(target);
+    let fields = own.fields_of(segment);
+    let unknown = |field: &&FieldLayout| {
+        let is_known = fields.iter().any(|own| own.name.local == field.name.local);
+        !is_known && !field.optional && !matches!(field.storage, Storage::Constant(_))
+    };
+    if let Some(field) = targets.iter().find(unknown) {
+        return Err(field.name.local.to_string());
+    }
+    let mut bound = Fields { targets: Vec::new(), inner: Vec::new(), seq_num_at: None };
+    for (index, field) in fields.iter().enumerate() {
+        let position = targets.iter().position(|other| other.name.local == field.name.local);
+        let other = position.map(|position| &targets[position]);
+        let is_foreign_constant =
+            !is_own && other.is_some_and(|other| matches!(other.storage, Storage::Constant(_)));
+        let inner = match (&field.storage, other.map(|other| &other.storage)) {
+            (Storage::Sequence { segment, .. }, Some(Storage::Sequence { segment: other, .. })) => {
+                let inner = bind(own, *segment, program, *other, is_own);
+                Some(inner.map_err(|path| format!("{}/{path}", field.name.local))?)
+            }
+            _ => None,
+        };
+        bound.targets.push(position.filter(|_| !is_foreign_constant));
+        bound.inner.push(inner);
+        if field.id == Some(MSG_SEQ_NUM) {
+            bound.seq_num_at = Some(index);
+        }
+    }
+    Ok(bound)
+}
+
+fn set_fields(
+    builder: &mut MessageBuilder,
+    fields: &Fields,
+    values: &[Value],
+) -> Result<(), tickwire_fast::Error> {
+    for ((value, target), inner) in values.iter().zip(&fields.targets).zip(&fields.inner) {
+        let Some(index) = *target else { continue };
+        match value {
+            Value::Absent => {}
+            Value::Decimal(mantissa, exponent) => {
+                let decimal = Decimal { mantissa: *mantissa, exponent: *exponent };
+                builder.set_decimal(index, decimal)?;
+            }
+            Value::Int(value) => builder.set_i64(index, *value)?,
+            Value::Sequence(entries) => {
+                builder.begin_sequence(index, entries.len())?;
+                for entry in entries {
+                    builder.begin_entry()?;
+                    if let Some(inner) = inner {
+                        set_fields(builder, inner, entry)?;
+                    }
+                    builder.end()?;
+                }
+                builder.end()?;
+            }
+            Value::Text(text) => builder.set_str(index, text)?,
+            Value::UInt(value) => builder.set_u64(index, *value)?,
+        }
+    }
+    Ok(())
+}
+
+fn differing_field(record: Record<'_>, fields: &Fields, values: &[Value]) -> Option<String> {
+    let bound = values.iter().zip(&fields.targets).zip(&fields.inner);
+    for ((sent, target), inner) in bound {
+        let Some(index) = *target else { continue };
+        let inside = match (record.value(index), sent, inner) {
+            (FieldValue::Sequence(got), Value::Sequence(sent), Some(inner))
+                if got.len() == sent.len() =>
+            {
+                let mut entries = got.iter().zip(sent);
+                let differing =
+                    |(got, sent): (Record<'_>, &Vec<Value>)| differing_field(got, inner, sent);
+                match entries.find_map(differing) {
+                    None => continue,
+                    Some(inside) => format!("/{inside}"),
+                }
+            }
+            (got, sent, _) if is_same(got, sent) => continue,
+            _ => String::new(),
+        };
+        return Some(format!("{}{inside}", record.layouts()[index].name));
+    }
+    None
+}
+
+fn is_same(got: FieldValue<'_>, sent: &Value) -> bool {
+    match (got, sent) {
+        (FieldValue::Absent, Value::Absent) => true,
+        (FieldValue::UInt(got), Value::UInt(sent)) => got == *sent,
+        (FieldValue::Int(got), Value::Int(sent)) => got == *sent,
+        (FieldValue::UInt(got), Value::Int(sent)) => i64::try_from(got) == Ok(*sent),
+        (FieldValue::Int(got), Value::UInt(sent)) => u64::try_from(got) == Ok(*sent),
+        (FieldValue::Decimal(got), Value::Decimal(mantissa, exponent)) => {
+            (got.mantissa, got.exponent) == (*mantissa, *exponent)
+        }
+        (FieldValue::Ascii(got) | FieldValue::Unicode(got), Value::Text(sent)) => {
+            got == sent.as_bytes()
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,250 @@
+//! The complex feed: FIX market data with several entries a message, and quote requests.
+
+use crate::depth::{DepthMarket, ENTRIES_OF_EVENT_MAX, Entry, Wanted};
+use crate::draft::{Draft, Value};
+use crate::error::Error;
+use crate::market::{DepthChange, LevelAction, Profile, Tick};
+use crate::source::{Fits, Made, Source};
+use crate::truth::TrueBook;
+use tickwire_feed::book::Side;
+
+const SENDER: &str = "Test Exchange";
+const SECURITY_ID_SOURCE: u64 = 9;
+const TRADE_DATE: u64 = 20_100_209;
+const TRADING_SESSION: &str = "2";
+/// Price levels a side that are told.
+const DEPTH: usize = 5;
+/// In a hundred messages, so many are quote requests.
+const QUOTE_REQUEST_PERCENT: u8 = 1;
+const QUOTE_REQUEST_IDS: [&str; 4] = ["RFQ-1", "RFQ-22", "RFQ-333", "RFQ-4444"];
+const RELATED_SYMBOLS_MAX: usize = 3;
+/// In a hundred things that happen, so many are about another security than the one before: a message
+/// of three entries then tells of 1.4 securities.
+const SPLIT_PERCENT: u8 = 22;
+
+/// The message that ends the feed.
+fn done() -> Draft {
+    Draft { template: "Done", fields: vec![Value::Text("99")] }
+}
+
+#[derive(Debug)]
+pub(crate) struct Complex {
+    depth: DepthMarket,
+    entries_mean: usize,
+    entries_sure: usize,
+    split_percent: u8,
+}
+
+impl Complex {
+    pub(crate) fn new(securities: u32, seed: u64, entries_mean: u32, split: bool) -> Self {
+        let profile = Profile {
+            securities,
+            first_id: 1,
+            id_step: 1,
+            depth: DEPTH,
+            price_ticks: 5_000..=200_000,
+            tick: 1,
+            decimals_every: 10,
+            lots: 1..=100,
+            lot: 1,
+        };
+        Self {
+            depth: DepthMarket::new(profile, seed),
+            entries_mean: entries_mean as usize,
+            entries_sure: ENTRIES_OF_EVENT_MAX,
+            split_percent: if split { SPLIT_PERCENT } else { 0 },
+        }
+    }
+
+    fn market_data(&mut self, fits: &mut Fits<'_>) -> Result<Made, Error> {
+        let market = &mut self.depth.market;
+        let time_ms = market.time_ms;
+        let wanted = Wanted {
+            entries: market.random.usize(1..2 * self.entries_mean),
+            entries_sure: self.entries_sure,
+            split_percent: self.split_percent,
+        };
+        let entries = self.depth.entries(wanted, |entries| fits(&market_data(entries, time_ms)))?;
+        let draft = market_data(entries, time_ms);
+        Ok(Made { draft, books: self.depth.changed(), time_ms })
+    }
+
+    fn quote_request(&mut self) -> Made {
+        let market = &mut self.depth.market;
+        let time_ms = market.time_ms;
+        let count = market.random.usize(1..=RELATED_SYMBOLS_MAX);
+        let security = market.any_security();
+        let mut symbols = Vec::with_capacity(count);
+        for _ in 0..count {
+            let security = if self.split_percent == 0 { security } else { market.any_security() };
+            let id = market.securities[security].id;
+            let quantity = market.random.u64(0..1_000);
+            let side = market.random.u64(1..=2);
+            symbols.push(related_symbol(id, quantity, side, time_ms));
+        }
+        let request = market.random.usize(0..=QUOTE_REQUEST_IDS.len());
+        let request = QUOTE_REQUEST_IDS.get(request).copied();
+        Made { draft: quote_request(request, symbols, time_ms), books: Vec::new(), time_ms }
+    }
+}
+
+/// The message of these entries. Its MsgSeqNum is set when its packet is known.
+fn market_data(entries: &[Entry], time_ms: u64) -> Draft {
+    let entries = entries.iter().map(|entry| md_entry(entry, time_ms)).collect();
+    let fields = vec![
+        Value::Text("1.0"),
+        Value::Text("X"),
+        Value::Text(SENDER),
+        Value::UInt(0),
+        Value::UInt(time_ms),
+        Value::UInt(TRADE_DATE),
+        Value::Sequence(entries),
+    ];
+    Draft { template: "MarketData", fields }
+}
+
+fn md_entry(entry: &Entry, time_ms: u64) -> Vec<Value> {
+    let trade = match entry.change {
+        DepthChange::Trade { tick, aggressor, volume, .. } => Some((tick, aggressor, volume)),
+        _ => None,
+    };
+    let is_trade = trade.is_some();
+    let (action, level, entry_type, price, size, orders) = parts(&entry.change);
+    let optional = |value: Option<u64>| value.map_or(Value::Absent, Value::UInt);
+    let price_of = |mantissa| Value::Decimal(mantissa, entry.exponent);
+    vec![
+        Value::UInt(action),
+        optional(level),
+        Value::Text(entry_type),
+        Value::UInt(4).when(is_trade),
+        Value::UInt(SECURITY_ID_SOURCE),
+        Value::UInt(entry.security.into()),
+        Value::UInt(entry.rpt_seq),
+        price_of(price),
+        Value::UInt(time_ms),
+        size.map_or(Value::Absent, Value::Int),
+        optional(orders),
+        Value::Text(TRADING_SESSION),
+        price_of(entry.net_change).when(is_trade),
+        optional(trade.map(|(_, _, volume)| volume.min(u32::MAX.into()))),
+        Value::Text("W").when(trade.is_some_and(|(_, side, _)| side == Side::Bid)),
+        trade.map_or(Value::Absent, |(tick, ..)| Value::Text(tick_direction(tick))),
+        Value::Text("C").when(level == Some(1)),
+        optional(trade.map(|(_, side, _)| side_number(side))),
+        Value::Text("1"),
+    ]
+}
+
+/// MDUpdateAction, MDPriceLevel, MDEntryType, MDEntryPx, MDEntrySize, NumberOfOrders.
+type Parts = (u64, Option<u64>, &'static str, i64, Option<i64>, Option<u64>);
+
+/// The fields of FIX market data that say what changed.
+pub(crate) fn parts(change: &DepthChange) -> Parts {
+    match *change {
+        DepthChange::Level { action, side, level, price, size, orders } => {
+            let (action, is_there) = match action {
+                LevelAction::New => (0, true),
+                LevelAction::Change => (1, true),
+                LevelAction::Delete => (2, false),
+            };
+            let size = is_there.then_some(size as i64);
+            let orders = is_there.then_some(orders.into());
+            (action, Some(level.into()), entry_type(side), price, size, orders)
+        }
+        DepthChange::Trade { price, size, .. } => (0, None, "2", price, Some(size.into()), None),
+        DepthChange::Extreme { is_high, price } => {
+            (0, None, if is_high { "7" } else { "8" }, price, None, None)
+        }
+    }
+}
+
+/// MDEntryType of a side.
+pub(crate) fn entry_type(side: Side) -> &'static str {
+    match side {
+        Side::Bid => "0",
+        Side::Offer => "1",
+    }
+}
+
+/// AggressorSide.
+pub(crate) fn side_number(side: Side) -> u64 {
+    match side {
+        Side::Bid => 1,
+        Side::Offer => 2,
+    }
+}
+
+/// TickDirection.
+pub(crate) fn tick_direction(tick: Tick) -> &'static str {
+    match tick {
+        Tick::Up => "0",
+        Tick::Same => "1",
+        Tick::Down => "2",
+    }
+}
+
+fn quote_request(request: Option<&'static str>, symbols: Vec<Vec<Value>>, time_ms: u64) -> Draft {
+    let fields = vec![
+        Value::Text("1.0"),
+        Value::Text("R"),
+        Value::Text(SENDER),
+        Value::UInt(0),
+        Value::UInt(time_ms),
+        request.map_or(Value::Absent, Value::Text),
+        Value::Sequence(symbols),
+    ];
+    Draft { template: "QuoteRequest", fields }
+}
+
+fn related_symbol(security: u32, quantity: u64, side: u64, time_ms: u64) -> Vec<Value> {
+    vec![
+        Value::Text("[N/A]"),
+        Value::UInt(quantity).when(quantity > 0),
+        Value::UInt(side),
+        Value::UInt(time_ms),
+        Value::UInt(1),
+        Value::UInt(security.into()),
+        Value::UInt(SECURITY_ID_SOURCE),
+    ]
+}
+
+impl Source for Complex {
+    fn next(&mut self, fits: &mut Fits<'_>) -> Result<Made, Error> {
+        self.depth.market.advance(4);
+        match self.depth.market.random.u8(0..100) {
+            0..QUOTE_REQUEST_PERCENT => Ok(self.quote_request()),
+            _ => self.market_data(fits),
+        }
+    }
+
+    fn largest(&self) -> Vec<Draft> {
+        let time_ms = u32::MAX.into();
+        let symbol = || related_symbol(u32::MAX, 1_000, 2, time_ms);
+        let symbols = (0..RELATED_SYMBOLS_MAX).map(|_| symbol()).collect();
+        let mut drafts =
+            vec![done(), quote_request(QUOTE_REQUEST_IDS.last().copied(), symbols, time_ms)];
+        drafts.extend(self.largest_with(ENTRIES_OF_EVENT_MAX));
+        drafts
+    }
+
+    fn largest_with(&self, entries: usize) -> Vec<Draft> {
+        let time_ms = u32::MAX.into();
+        Entry::largest(entries).iter().map(|entries| market_data(entries, time_ms)).collect()
+    }
+
+    fn set_entries_sure(&mut self, entries: usize) {
+        self.entries_sure = entries;
+    }
+
+    fn done(&self) -> Option<Draft> {
+        Some(done())
+    }
+
+    fn books(&self) -> Vec<TrueBook> {
+        self.depth.books()
+    }
+
+    fn time_ms(&self) -> u64 {
+        self.depth.market.time_ms
+    }
+}

@@ -1,0 +1,208 @@
+//! Makes packets.
+
+use crate::binding::Binding;
+use crate::complex::Complex;
+use crate::draft::Draft;
+use crate::error::Error;
+use crate::options::{Feed, Options};
+use crate::packer::Packer;
+use crate::simple::Simple;
+use crate::source::{Made, Source};
+use crate::templates;
+use crate::truth::{TrueBook, Truth};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use tickwire_fast::{Program, TemplateSet};
+
+/// A packet as it goes on the wire, and what is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// Number of the packet; in the preamble too, where there is one.
+    pub seq_num: u64,
+    /// Preamble and FAST bytes.
+    pub bytes: Vec<u8>,
+    /// The messages, as they were made up.
+    pub messages: Vec<Draft>,
+    /// Securities whose books, or RptSeq, the packet changed; ascending.
+    pub changed: Vec<u32>,
+    /// When it is sent by the exchange's own clock: milliseconds since midnight.
+    pub time_ms: u64,
+}
+
+/// Makes the packets of a feed and knows the true books.
+///
+/// An iterator of packets; after an error it ends.
+pub struct Generator {
+    source: Box<dyn Source>,
+    packer: Packer,
+    truth: Truth,
+    /// Books changed by messages that no packet handed out holds yet, a row a message.
+    pending: VecDeque<Vec<TrueBook>>,
+    /// Messages to come, Done included.
+    left: u64,
+    done: Option<Draft>,
+}
+
+impl fmt::Debug for Generator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Generator").field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl Generator {
+    /// A generator with the feed's own templates.
+    ///
+    /// # Errors
+    /// [`Error`] if the options cannot be.
+    pub fn new(options: &Options) -> Result<Self, Error> {
+        let own = own_program(options.feed)?;
+        Self::with_programs(options, &own, own.clone())
+    }
+
+    /// A generator that encodes by other templates: fields are found by name. They may have other
+    /// ids, types and operators, lack fields, or have more optional and constant ones.
+    ///
+    /// # Errors
+    /// [`Error`] if the options cannot be, or the templates do not fit the feed.
+    pub fn with_templates(options: &Options, set: TemplateSet) -> Result<Self, Error> {
+        let own = own_program(options.feed)?;
+        Self::with_programs(options, &own, Arc::new(Program::compile(set)?))
+    }
+
+    fn with_programs(
+        options: &Options,
+        own: &Arc<Program>,
+        program: Arc<Program>,
+    ) -> Result<Self, Error> {
+        options.check()?;
+        let mut source: Box<dyn Source> = match options.feed {
+            Feed::Complex { entries_mean, split } => {
+                Box::new(Complex::new(options.securities, options.seed, entries_mean, split))
+            }
+            Feed::Simple => Box::new(Simple::new(options.securities, options.seed)),
+        };
+        let mut packer = Packer::new(
+            Binding::new(own, program)?,
+            options.framing,
+            options.packet_bytes_max,
+            options.messages_per_packet_max.max(1),
+            options.first_seq_num,
+        )?;
+        let bytes = options.packet_bytes_max;
+        let bytes_min = longest(&mut packer, &source.largest())?;
+        if bytes < bytes_min {
+            return Err(Error::PacketTooSmall { bytes, bytes_min });
+        }
+        source.set_entries_sure(entries_sure(&mut packer, &*source, bytes)?);
+        let done = if options.done { source.done() } else { None };
+        Ok(Self {
+            truth: Truth::new(source.books().into_iter()),
+            source,
+            packer,
+            pending: VecDeque::new(),
+            left: options.messages,
+            done,
+        })
+    }
+
+    /// The program that decodes the packets. Dictionaries are reset before every packet, or as the
+    /// framing says.
+    pub fn program(&self) -> &Arc<Program> {
+        self.binding().program()
+    }
+
+    /// Builds messages of [`program`](Self::program) from drafts, and compares decoded messages
+    /// with them.
+    pub fn binding(&self) -> &Binding {
+        self.packer.binding()
+    }
+
+    /// The true books after the packet handed out last.
+    pub fn truth(&self) -> &Truth {
+        &self.truth
+    }
+
+    /// Makes the next packet; `None` after the last.
+    ///
+    /// # Errors
+    /// [`Error::Encode`] if a value does not fit a template that was given.
+    pub fn next_packet(&mut self) -> Result<Option<Packet>, Error> {
+        while self.left > 0 {
+            self.left -= 1;
+            let packer = &mut self.packer;
+            let made = self.source.next(&mut |draft| packer.fits(draft))?;
+            if let Some(packet) = self.push(made)? {
+                return Ok(Some(packet));
+            }
+        }
+        if let Some(draft) = self.done.take() {
+            let made = Made { draft, books: Vec::new(), time_ms: self.source.time_ms() };
+            if let Some(packet) = self.push(made)? {
+                return Ok(Some(packet));
+            }
+        }
+        Ok(self.packer.finish().map(|packet| self.settle(packet)))
+    }
+
+    fn push(&mut self, made: Made) -> Result<Option<Packet>, Error> {
+        self.pending.push_back(made.books);
+        let packet = self.packer.push(made.draft, made.time_ms)?;
+        Ok(packet.map(|packet| self.settle(packet)))
+    }
+
+    /// Makes the truth that of the packet about to be handed out.
+    fn settle(&mut self, mut packet: Packet) -> Packet {
+        for books in self.pending.drain(..packet.messages.len()) {
+            packet.changed.extend(books.iter().map(|book| book.security));
+            self.truth.apply(books);
+        }
+        self.truth.end_packet(packet.seq_num);
+        packet.changed.sort_unstable();
+        packet.changed.dedup();
+        packet
+    }
+}
+
+impl Iterator for Generator {
+    type Item = Result<Packet, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let packet = self.next_packet();
+        if packet.is_err() {
+            self.left = 0;
+            self.done = None;
+        }
+        packet.transpose()
+    }
+}
+
+/// Bytes of the longest of these messages, each in a packet of its own.
+fn longest(packer: &mut Packer, drafts: &[Draft]) -> Result<usize, Error> {
+    drafts.iter().try_fold(0, |longest, draft| Ok(packer.len_alone(draft)?.max(longest)))
+}
+
+/// How many entries always fit in a packet of `bytes` bytes.
+fn entries_sure(packer: &mut Packer, source: &dyn Source, bytes: usize) -> Result<usize, Error> {
+    let one = longest(packer, &source.largest_with(1))?;
+    let three = longest(packer, &source.largest_with(3))?;
+    let each = (three - one).div_ceil(2).max(1);
+    // The number of entries itself may take a byte more.
+    Ok(1 + bytes.saturating_sub(one + 1) / each)
+}
+
+/// The program of a feed's own templates.
+fn own_program(feed: Feed) -> Result<Arc<Program>, Error> {
+    let set = TemplateSet::parse(feed.templates()).expect("the feeds' own templates are right");
+    Ok(Arc::new(Program::compile(set)?))
+}
+
+impl Feed {
+    /// The feed's own template file.
+    pub fn templates(self) -> &'static str {
+        match self {
+            Self::Complex { .. } => templates::COMPLEX,
+            Self::Simple => templates::SIMPLE,
+        }
+    }
+}

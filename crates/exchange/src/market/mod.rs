@@ -1,0 +1,54 @@
+//! The exchange behind the feeds: securities with every order in their books.
+//!
+//! Prices wander; orders come near them, grow smaller, are cancelled and meet others. Books never
+//! cross. Feeds tell what happens in their own way: by order, or by price level.
+
+mod change;
+mod orders;
+mod profile;
+mod security;
+
+pub(crate) use change::{Change, DepthChange, LevelAction, OrderAction, Tick};
+pub(crate) use profile::Profile;
+pub(crate) use security::Security;
+
+use fastrand::Rng;
+
+/// All securities and the clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Market {
+    pub(crate) random: Rng,
+    pub(crate) profile: Profile,
+    pub(crate) securities: Vec<Security>,
+    /// Id of the newest order.
+    pub(crate) order_id: u32,
+    /// Milliseconds since midnight.
+    pub(crate) time_ms: u64,
+}
+
+/// 09:30:00.000.
+const OPENING_MS: u64 = 34_200_000;
+/// The clock stays below midnight.
+const CLOSING_MS: u64 = 86_399_999;
+const FIRST_ORDER_ID: u32 = 1_000_000;
+
+impl Market {
+    pub(crate) fn new(profile: Profile, seed: u64) -> Self {
+        let mut random = Rng::with_seed(seed);
+        let securities = (0..profile.securities)
+            .map(|index| Security::new(index, &profile, &mut random))
+            .collect();
+        Self { random, profile, securities, order_id: FIRST_ORDER_ID, time_ms: OPENING_MS }
+    }
+
+    /// Lets time pass until the next message.
+    pub(crate) fn advance(&mut self, ms_max: u64) {
+        self.time_ms = (self.time_ms + self.random.u64(0..=ms_max)).min(CLOSING_MS);
+    }
+
+    /// Index of a security that something happens to: those with low indices are busier.
+    pub(crate) fn any_security(&mut self) -> usize {
+        let count = self.securities.len();
+        self.random.usize(0..count).min(self.random.usize(0..count))
+    }
+}

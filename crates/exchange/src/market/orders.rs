@@ -1,0 +1,96 @@
+//! One side of a book, with every order in it.
+
+use std::collections::VecDeque;
+use tickwire_feed::book::Side;
+
+/// An order that stands in the book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) id: u32,
+    pub(crate) size: u32,
+}
+
+/// The orders at one price, oldest first; never empty.
+#[derive(Clone, Debug)]
+pub(crate) struct PriceLevel {
+    /// In ticks.
+    pub(crate) price: i64,
+    pub(crate) orders: VecDeque<Order>,
+    /// Of all orders.
+    pub(crate) size: u64,
+}
+
+/// Where an order came to stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Added {
+    /// Index of its level, best first.
+    pub(crate) index: usize,
+    /// Whether the level is new by it.
+    pub(crate) is_new_level: bool,
+}
+
+/// One side of a book, best level first.
+#[derive(Clone, Debug)]
+pub(crate) struct BookSide {
+    side: Side,
+    levels: Vec<PriceLevel>,
+}
+
+impl BookSide {
+    pub(crate) fn new(side: Side) -> Self {
+        Self { side, levels: Vec::new() }
+    }
+
+    pub(crate) fn levels(&self) -> &[PriceLevel] {
+        &self.levels
+    }
+
+    /// The best price in ticks.
+    pub(crate) fn best(&self) -> Option<i64> {
+        self.levels.first().map(|level| level.price)
+    }
+
+    /// Where a price is, or where it belongs.
+    pub(crate) fn find(&self, price: i64) -> Result<usize, usize> {
+        self.levels.binary_search_by(|level| match self.side {
+            Side::Bid => price.cmp(&level.price),
+            Side::Offer => level.price.cmp(&price),
+        })
+    }
+
+    /// Puts an order behind the others of its price.
+    pub(crate) fn add(&mut self, price: i64, order: Order) -> Added {
+        match self.find(price) {
+            Ok(index) => {
+                let level = &mut self.levels[index];
+                level.orders.push_back(order);
+                level.size += u64::from(order.size);
+                Added { index, is_new_level: false }
+            }
+            Err(index) => {
+                let orders = VecDeque::from([order]);
+                self.levels.insert(index, PriceLevel { price, orders, size: order.size.into() });
+                Added { index, is_new_level: true }
+            }
+        }
+    }
+
+    /// Takes `size` off an order, all of it if that is as much as it has. Returns what is left, and
+    /// whether its level is gone with it.
+    pub(crate) fn take(&mut self, index: usize, position: usize, size: u32) -> (Order, bool) {
+        let level = &mut self.levels[index];
+        let order = &mut level.orders[position];
+        let taken = size.min(order.size);
+        order.size -= taken;
+        let left = *order;
+        level.size -= u64::from(taken);
+        if left.size == 0 {
+            level.orders.remove(position);
+        }
+        let is_gone = level.orders.is_empty();
+        if is_gone {
+            self.levels.remove(index);
+        }
+        (left, is_gone)
+    }
+}

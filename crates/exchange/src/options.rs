@@ -1,0 +1,100 @@
+//! What feed to make.
+
+use crate::error::Error;
+use crate::packer::PACKET_BYTES_MAX;
+use tickwire_feed::framing::Framing;
+
+/// Most securities of a feed.
+const SECURITIES_MAX: u32 = 10_000;
+
+/// Most entries a message on average.
+const ENTRIES_MEAN_MAX: u32 = 500;
+
+/// The kind of feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// Price levels, trades and quote requests: MarketData messages and a hundredth QuoteRequest
+    /// messages of [`templates::COMPLEX`](crate::templates::COMPLEX). Five levels a side.
+    Complex {
+        /// Entries a MarketData message on average; each has from 1 to twice this less 1, if its
+        /// packet has room. 1 to 500.
+        entries_mean: u32,
+        /// Whether a message tells of several securities.
+        split: bool,
+    },
+    /// Every order: Quote, New, Change and Remove messages of [`templates::SIMPLE`](crate::templates::SIMPLE),
+    /// about equally many.
+    Simple,
+}
+
+/// What feed to make. Start from one of the constructors and change what should be otherwise.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The kind of feed.
+    pub feed: Feed,
+    /// The same seed gives the same feed.
+    pub seed: u64,
+    /// Messages, without the Done message. Default 30,000.
+    pub messages: u64,
+    /// Whether a Done message ends the feed. Default: if the feed has one.
+    pub done: bool,
+    /// Bytes of a packet, preamble included.
+    pub packet_bytes_max: usize,
+    /// Messages of a packet; 1 where exchanges send one.
+    pub messages_per_packet_max: usize,
+    /// Securities of the feed. Default 100, up to 10,000.
+    pub securities: u32,
+    /// Writes a preamble with the packet's sequence number, and resets dictionaries as that
+    /// framing does. Default none: bare FAST, dictionaries reset before every packet.
+    pub framing: Option<Framing>,
+    /// Number of the first packet. Default 1.
+    pub first_seq_num: u64,
+}
+
+impl Options {
+    /// The complex feed: three entries a message, one message a packet.
+    pub fn complex() -> Self {
+        Self {
+            feed: Feed::Complex { entries_mean: 3, split: true },
+            packet_bytes_max: PACKET_BYTES_MAX,
+            messages_per_packet_max: 1,
+            ..Self::simple()
+        }
+    }
+
+    /// The simple feed: packets of at most 1024 bytes with as many messages as fit.
+    pub fn simple() -> Self {
+        Self {
+            feed: Feed::Simple,
+            seed: 1,
+            messages: 30_000,
+            done: true,
+            packet_bytes_max: 1_024,
+            messages_per_packet_max: usize::MAX,
+            securities: 100,
+            framing: None,
+            first_seq_num: 1,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if !(1..=SECURITIES_MAX).contains(&self.securities) {
+            let securities = self.securities;
+            return Err(Error::Securities { securities, securities_max: SECURITIES_MAX });
+        }
+        if self.packet_bytes_max > PACKET_BYTES_MAX {
+            let bytes = self.packet_bytes_max;
+            return Err(Error::PacketTooLarge { bytes, bytes_max: PACKET_BYTES_MAX });
+        }
+        if let Feed::Complex { entries_mean: entries, .. } = self.feed
+            && !(1..=ENTRIES_MEAN_MAX).contains(&entries)
+        {
+            return Err(Error::EntriesMean { entries, entries_max: ENTRIES_MEAN_MAX });
+        }
+        let last = self.first_seq_num.saturating_add(self.messages);
+        if last > u32::MAX.into() {
+            return Err(Error::SeqNumTooLarge { last });
+        }
+        Ok(())
+    }
+}

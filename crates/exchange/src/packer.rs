@@ -1,0 +1,183 @@
+//! Packs messages into packets.
+
+use crate::binding::Binding;
+use crate::draft::{Draft, Value};
+use crate::error::Error;
+use crate::generator::Packet;
+use tickwire_fast::{Encoder, EncoderOptions, MessageBuilder, ResetPolicy};
+use tickwire_feed::Endian;
+use tickwire_feed::framing::{self, Envelope, Framing, MessageHeader, NumberField};
+
+/// Longest packet: what fits in a UDP datagram.
+pub(crate) const PACKET_BYTES_MAX: usize = 65_507;
+
+/// Encodes messages into packets of bounded size. Dictionaries are empty at the start of each.
+pub(crate) struct Packer {
+    binding: Binding,
+    builder: MessageBuilder,
+    encoder: Encoder,
+    /// Tries messages out.
+    probe: Encoder,
+    framing: Framing,
+    bytes_max: usize,
+    messages_max: usize,
+    packet: Packet,
+    /// Number of the packet being filled.
+    seq_num: u64,
+}
+
+impl Packer {
+    pub(crate) fn new(
+        binding: Binding,
+        framing: Option<Framing>,
+        bytes_max: usize,
+        messages_max: usize,
+        first_seq_num: u64,
+    ) -> Result<Self, Error> {
+        let reset = match framing {
+            None => ResetPolicy::Packet,
+            Some(framing) => checked_reset(&framing)?,
+        };
+        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let program = binding.program().clone();
+        let encoder = Encoder::with_options(program.clone(), options);
+        Ok(Self {
+            builder: MessageBuilder::new(program),
+            probe: encoder.clone(),
+            encoder,
+            binding,
+            framing: framing.unwrap_or_default(),
+            bytes_max,
+            messages_max,
+            packet: Packet::default(),
+            seq_num: first_seq_num,
+        })
+    }
+
+    pub(crate) fn binding(&self) -> &Binding {
+        &self.binding
+    }
+
+    /// Bytes of a packet that has this message alone, with a number as long as numbers can be.
+    pub(crate) fn len_alone(&mut self, draft: &Draft) -> Result<usize, Error> {
+        let mut draft = draft.clone();
+        number(&self.binding, &mut draft, u32::MAX.into());
+        let mut bytes = Vec::new();
+        self.probe.begin_packet();
+        encode(&self.binding, &mut self.builder, &mut self.probe, &draft, &mut bytes)?;
+        Ok(self.framing.preamble_bytes() + bytes.len())
+    }
+
+    /// Whether a message fits in a packet of its own.
+    pub(crate) fn fits(&mut self, draft: &Draft) -> Result<bool, Error> {
+        Ok(self.len_alone(draft)? <= self.bytes_max)
+    }
+
+    /// Adds a message. Hands out a packet that is full, or that the message does not fit in; it
+    /// then begins the next.
+    pub(crate) fn push(&mut self, draft: Draft, time_ms: u64) -> Result<Option<Packet>, Error> {
+        let draft = match self.append(draft, time_ms)? {
+            None if self.packet.messages.len() >= self.messages_max => return Ok(self.finish()),
+            None => return Ok(None),
+            Some(draft) => draft,
+        };
+        let full = self.finish();
+        match self.append(draft, time_ms)? {
+            None => Ok(full),
+            Some(_) => Err(Error::PacketTooSmall {
+                bytes: self.bytes_max,
+                bytes_min: self.packet.bytes.len(),
+            }),
+        }
+    }
+
+    /// Hands out the packet being filled, or `None` if it has no message.
+    pub(crate) fn finish(&mut self) -> Option<Packet> {
+        if self.packet.messages.is_empty() {
+            return None;
+        }
+        let mut packet = std::mem::take(&mut self.packet);
+        packet.seq_num = self.seq_num;
+        write_preamble(&self.framing, self.seq_num, &mut packet.bytes);
+        self.seq_num += 1;
+        Some(packet)
+    }
+
+    /// Adds a message to the packet being filled, or gives it back if it does not fit.
+    fn append(&mut self, mut draft: Draft, time_ms: u64) -> Result<Option<Draft>, Error> {
+        let is_first = self.packet.messages.is_empty();
+        if is_first {
+            self.packet.bytes.clear();
+            self.packet.bytes.resize(self.framing.preamble_bytes(), 0);
+            self.encoder.begin_packet();
+            self.packet.time_ms = time_ms;
+        }
+        number(&self.binding, &mut draft, self.seq_num);
+        let bytes = &mut self.packet.bytes;
+        let before = bytes.len();
+        encode(&self.binding, &mut self.builder, &mut self.encoder, &draft, bytes)?;
+        if bytes.len() > self.bytes_max {
+            // What the encoder remembers of it goes with the next packet.
+            if !is_first {
+                bytes.truncate(before);
+            }
+            return Ok(Some(draft));
+        }
+        self.packet.messages.push(draft);
+        Ok(None)
+    }
+}
+
+/// MsgSeqNum is the number of the packet, so that it says what was lost.
+fn number(binding: &Binding, draft: &mut Draft, seq_num: u64) {
+    if let Some(index) = binding.seq_num_at(draft) {
+        draft.fields[index] = Value::UInt(seq_num);
+    }
+}
+
+fn encode(
+    binding: &Binding,
+    builder: &mut MessageBuilder,
+    encoder: &mut Encoder,
+    draft: &Draft,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let encoded = binding.build(builder, draft).and_then(|message| encoder.encode(message, out));
+    encoded.map_err(|error| Error::Encode {
+        template: draft.template,
+        description: error.describe(binding.program()).to_string(),
+    })?;
+    Ok(())
+}
+
+/// When dictionaries are reset under a framing that the exchange can write.
+fn checked_reset(framing: &Framing) -> Result<ResetPolicy, Error> {
+    if framing.seq_num_field().is_none() {
+        return Err(Error::FramingWithoutSeqNum);
+    }
+    let is_plain = framing.packet_envelope() == Envelope::Bare
+        && framing.header_before_message() == MessageHeader::None;
+    match framing.reset_policy() {
+        framing::ResetPolicy::Packet if is_plain => Ok(ResetPolicy::Packet),
+        framing::ResetPolicy::Message if is_plain => Ok(ResetPolicy::Message),
+        _ => Err(Error::FramingNotWritten),
+    }
+}
+
+fn write_preamble(framing: &Framing, seq_num: u64, packet: &mut [u8]) {
+    let len = packet.len() - framing.preamble_bytes();
+    let mut write = |field: Option<NumberField>, number: u64| {
+        if let Some(field) = field {
+            let place = &mut packet[field.offset()..field.offset() + field.width()];
+            match field.endian() {
+                Endian::Big => place.copy_from_slice(&number.to_be_bytes()[8 - field.width()..]),
+                Endian::Little => place.copy_from_slice(&number.to_le_bytes()[..field.width()]),
+            }
+        }
+    };
+    write(framing.seq_num_field(), seq_num);
+    write(framing.length_field(), len as u64);
+    let chunks = framing.chunk_fields();
+    write(chunks.map(|chunks| chunks.count), 1);
+    write(chunks.map(|chunks| chunks.number), 1);
+}

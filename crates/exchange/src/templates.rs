@@ -1,0 +1,8 @@
+//! Template files of the feeds.
+
+/// Order messages of a small exchange: Quote (template 1), New (2), Change (3), Remove (4) and
+/// Done (99).
+pub const SIMPLE: &str = include_str!("../templates/simple.xml");
+
+/// Market data and quote requests of many securities: MarketData (1), QuoteRequest (2), Done (99).
+pub const COMPLEX: &str = include_str!("../templates/complex.xml");
