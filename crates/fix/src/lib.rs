@@ -11,6 +11,7 @@ mod framer;
 mod group;
 mod limits;
 mod print;
+mod raw;
 pub mod reader;
 mod reason;
 mod tag;

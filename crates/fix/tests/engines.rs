@@ -61,6 +61,30 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Fields of an order, moved through the blocks by the length of the first.
+#[test]
+fn on_every_place_of_a_field_in_its_block() {
+    for len in 1..200 {
+        let body = format!(
+            "35=D\x0149={}\x0111=order\x011=a\x0155=XYZ\x011234=5\x0144=1.5\x0195=2\x0196=xy\x01",
+            "s".repeat(len)
+        );
+        let whole = framed(body.as_bytes());
+        agree(&whole);
+        // One byte wrong at each place from the first field that moves on.
+        for at in 22 + len..whole.len() {
+            for wrong in [1, b'=', b'0', b'x'] {
+                let mut bytes = whole.clone();
+                bytes[at] = wrong;
+                let sum: u32 = bytes[..bytes.len() - 7].iter().map(|byte| u32::from(*byte)).sum();
+                let end = bytes.len() - 4;
+                bytes[end..end + 3].copy_from_slice(format!("{:03}", sum & 0xFF).as_bytes());
+                agree(&bytes);
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn on_framed_messages(body in body()) {

@@ -56,12 +56,12 @@ pub struct DataFields {
 
 /// A set of tags modulo 512: no false negatives, few false positives, one look-up in a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Filter(pub(super) [u32; 16]);
+pub(crate) struct Filter(pub(crate) [u32; 16]);
 
 impl Filter {
     /// Whether the set may hold `tag`: 1 or 0.
     #[inline]
-    pub(super) fn bit(&self, tag: u32) -> u32 {
+    fn bit(&self, tag: u32) -> u32 {
         self.0[(tag >> 5) as usize & 15] >> (tag & 31) & 1
     }
 }

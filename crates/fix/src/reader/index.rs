@@ -1,21 +1,27 @@
 //! Where the fields of a message are: three columns, so that tags can be searched many at a time.
 
-use super::data::Filter;
-
 /// Columns of fields: tag, position of `=`, position of the delimiter. A tag that is no number is 0.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Index {
-    /// Columns are of equal length, a multiple of [`Index::LANES`], and hold old values after `len`.
-    pub(super) tags: Vec<u32>,
-    pub(super) equals: Vec<u32>,
-    pub(super) ends: Vec<u32>,
-    pub(super) len: usize,
-    pub(super) fault: Option<crate::error::Error>,
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    /// Columns hold old values after `len`.
+    pub(crate) tags: Vec<u32>,
+    pub(crate) equals: Vec<u32>,
+    /// One longer: the first slot stands for a delimiter before the message, at position -1.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) len: usize,
+    pub(crate) fault: Option<crate::error::Error>,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        let (tags, equals, ends) = (Vec::new(), Vec::new(), vec![u32::MAX]);
+        Self { tags, equals, ends, len: 0, fault: None }
+    }
 }
 
 impl Index {
     /// How many fields wide instructions handle at a time.
-    pub(super) const LANES: usize = 16;
+    pub(crate) const LANES: usize = 16;
 
     #[inline]
     pub(super) fn clear(&mut self) {
@@ -23,29 +29,30 @@ impl Index {
         self.fault = None;
     }
 
-    /// Makes the columns at least `len` long.
+    /// Returns how many fields the columns have room for.
     #[inline]
-    pub(super) fn reserve(&mut self, len: usize) {
-        if self.ends.len() < len {
-            self.grow(len);
-        }
+    pub(crate) fn capacity(&self) -> usize {
+        self.tags.len().min(self.equals.len()).min(self.ends.len().saturating_sub(1))
     }
 
+    /// Makes room for twice as many fields.
     #[cold]
-    fn grow(&mut self, len: usize) {
-        let len = len.next_power_of_two().max(256);
+    pub(crate) fn grow(&mut self) {
+        let len = (2 * self.capacity()).max(256);
         self.tags.resize(len, 0);
         self.equals.resize(len, 0);
-        self.ends.resize(len, 0);
+        self.ends.resize(len + 1, 0);
     }
 
     #[inline]
     pub(super) fn push(&mut self, tag: u32, equal: usize, end: usize) {
-        self.reserve(self.len + 1);
+        if self.len == self.capacity() {
+            self.grow();
+        }
         self.tags[self.len] = tag;
         self.equals[self.len] = equal as u32;
-        self.ends[self.len] = end as u32;
         self.len += 1;
+        self.ends[self.len] = end as u32;
     }
 
     #[inline]
@@ -61,13 +68,13 @@ impl Index {
     /// Returns where field `at` starts; it must exist.
     #[inline]
     pub(super) fn start(&self, at: usize) -> usize {
-        if at == 0 { 0 } else { self.ends[at - 1] as usize + 1 }
+        self.ends[at].wrapping_add(1) as usize
     }
 
     /// Returns the value of field `at`; empty if it does not exist.
     #[inline]
     pub(super) fn value<'b>(&self, at: usize, bytes: &'b [u8]) -> &'b [u8] {
-        let (Some(equal), Some(end)) = (self.equals.get(at), self.ends.get(at)) else {
+        let (Some(equal), Some(end)) = (self.equals.get(at), self.ends.get(at + 1)) else {
             return &[];
         };
         bytes.get(*equal as usize + 1..*end as usize).unwrap_or_default()
@@ -89,11 +96,5 @@ impl Index {
         }
         let before = from + blocks.len() * 8;
         rest.iter().position(|found| *found == tag).map(|at| before + at)
-    }
-
-    /// Whether any tag may be in the set.
-    #[inline]
-    pub(super) fn may_hold(&self, filter: &Filter) -> bool {
-        self.tags().iter().fold(0, |hits, tag| hits | filter.bit(*tag)) != 0
     }
 }

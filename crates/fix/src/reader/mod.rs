@@ -9,14 +9,14 @@ mod data;
 mod index;
 mod message;
 mod portable;
-mod wide;
 
 pub use data::DataFields;
 pub use message::{Cursor, Field, Message};
+pub(crate) use {data::Filter, index::Index};
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
-use index::Index;
+use crate::raw;
 
 /// The delimiter of fields.
 pub const SOH: u8 = 1;
@@ -31,15 +31,15 @@ pub struct Engine(Kind);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Portable,
-    Avx2(wide::Avx2),
-    Avx512(wide::Avx512),
+    Avx2(raw::Avx2),
+    Avx512(raw::Avx512),
 }
 
 impl Engine {
     /// Returns the engines this machine can run, slowest first. The first is always portable.
     pub fn available() -> impl Iterator<Item = Self> {
-        let avx2 = wide::Avx2::detect().map(|token| Self(Kind::Avx2(token)));
-        let avx512 = wide::Avx512::detect().map(|token| Self(Kind::Avx512(token)));
+        let avx2 = raw::Avx2::detect().map(|token| Self(Kind::Avx2(token)));
+        let avx512 = raw::Avx512::detect().map(|token| Self(Kind::Avx512(token)));
         [Some(Self(Kind::Portable)), avx2, avx512].into_iter().flatten()
     }
 
@@ -120,24 +120,21 @@ impl Reader {
         }
         let fields_max = self.limits.fields_max;
         self.index.clear();
-        let sum = match self.engine.0 {
+        let filter = self.data_fields.filter();
+        let scan = match self.engine.0 {
             Kind::Portable => None,
-            Kind::Avx2(token) => token.scan(bytes, &mut self.index, fields_max),
-            Kind::Avx512(token) => token.scan(bytes, &mut self.index, fields_max),
+            Kind::Avx2(token) => token.scan(bytes, &mut self.index, fields_max, filter),
+            Kind::Avx512(token) => token.scan(bytes, &mut self.index, fields_max, filter),
         };
-        let sum = match sum {
-            Some(sum) if !self.needs_care(bytes) => sum,
+        let sum = match scan {
+            // Made without regard to data fields, the index may be wrong because of one.
+            Some(scan) if !scan.may_hold_data || self.data_fields.agree(bytes, &self.index) => {
+                scan.sum
+            }
             _ => portable::scan(bytes, &mut self.index, &self.data_fields, fields_max)?,
         };
         self.verify(bytes, sum)?;
         Ok(Message::new(bytes, &self.index))
-    }
-
-    /// Whether the index, made without regard to data fields, may be wrong because of one.
-    #[inline]
-    fn needs_care(&self, bytes: &[u8]) -> bool {
-        self.index.may_hold(self.data_fields.filter())
-            && !self.data_fields.agree(bytes, &self.index)
     }
 
     /// Checks the frame: first three tags, BodyLength, CheckSum. `sum` is of all bytes.

@@ -1,0 +1,25 @@
+//! The columns of an index while an engine fills them.
+
+use std::marker::PhantomData;
+
+use crate::reader::Index;
+
+/// Where the columns are. The index is borrowed, so they stay there.
+pub(super) struct Columns<'i> {
+    pub(super) tags: *mut u32,
+    pub(super) equals: *mut u32,
+    /// With the slot that stands for the delimiter before the message.
+    pub(super) ends: *mut u32,
+    /// Slots of `tags` and `equals`, and one less than `ends` has.
+    pub(super) capacity: usize,
+    index: PhantomData<&'i mut Index>,
+}
+
+impl<'i> Columns<'i> {
+    pub(super) fn new(index: &'i mut Index) -> Self {
+        let capacity = index.capacity();
+        let Index { tags, equals, ends, .. } = index;
+        let (tags, equals, ends) = (tags.as_mut_ptr(), equals.as_mut_ptr(), ends.as_mut_ptr());
+        Self { tags, equals, ends, capacity, index: PhantomData }
+    }
+}
