@@ -13,6 +13,7 @@ mod error;
 mod limits;
 mod message;
 mod program;
+mod slot;
 pub mod template;
 mod wire;
 
@@ -30,6 +31,7 @@ pub use program::{
     CompileError, CompileOptions, FieldLayout, FieldRef, Program, Segment, SegmentRef, Storage,
     TemplateLayout,
 };
+pub use slot::{Int, Repeated, Scaled, Slot, SlotKind, Text, UInt};
 pub use template::{Decimal, TemplateId, TemplateSet};
 pub use wire::{Conformance, Findings};
 

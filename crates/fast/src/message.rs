@@ -224,10 +224,30 @@ impl<'m> Record<'m> {
         self.value_of(&self.layouts()[index])
     }
 
+    /// Word `at` of the record.
+    #[inline]
+    pub(crate) fn word(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.store.words[self.base + at])
+    }
+
+    /// The string of word `at` of the record.
+    #[inline]
+    pub(crate) fn bytes(&self, at: usize) -> &'m [u8] {
+        self.store.bytes_at(self.base + at)
+    }
+
+    /// The entries, of this segment, of the sequence at word `at` of the record.
+    #[inline]
+    pub(crate) fn entries(&self, at: usize, segment: SegmentRef) -> Entries<'m> {
+        let (count, first) = pair_of(self.store.words[self.base + at]);
+        let first = Record { segment, base: first as usize, ..*self };
+        Entries { first, count: count as usize }
+    }
+
     fn is_present(&self, field: &FieldLayout) -> bool {
         let (word, bit) = field.presence;
-        let at = self.base + (self.layout().presence_at + word) as usize;
-        u64::from_le_bytes(self.store.words[at]) >> bit & 1 != 0
+        let at = (self.layout().presence_at + word) as usize;
+        self.word(at) >> bit & 1 != 0
     }
 
     fn value_of(&self, field: &'m FieldLayout) -> FieldValue<'m> {
@@ -248,9 +268,7 @@ impl<'m> Record<'m> {
             Storage::Slot(slot) => self.scalar(field, *slot),
             Storage::Group(segment) => FieldValue::Group(Record { segment: *segment, ..*self }),
             Storage::Sequence { slot, segment } => {
-                let (count, first) = pair_of(self.store.words[self.base + *slot as usize]);
-                let first = Record { segment: *segment, base: first as usize, ..*self };
-                FieldValue::Sequence(Entries { first, count: count as usize })
+                FieldValue::Sequence(self.entries(*slot as usize, *segment))
             }
             Storage::Dynamic(slot) => {
                 let (template, base) = pair_of(self.store.words[self.base + *slot as usize]);

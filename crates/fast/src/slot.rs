@@ -1,0 +1,233 @@
+//! Fields found once and read many times, by type: no name, no search and no match on the way.
+
+use crate::message::{Entries, FieldHandle, Record};
+use crate::program::{FieldLayout, Program, SegmentRef, Storage};
+use crate::template::{Decimal, FieldType};
+use std::marker::PhantomData;
+
+/// Where the value of a field lies in the records of its segment. `K` is what the field holds.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use tickwire_fast::{Decoder, Program, Slot, TemplateSet, UInt};
+///
+/// let xml = r#"<templates><template name="Trade" id="1"><uInt32 name="Size"/></template></templates>"#;
+/// let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+/// let size: Slot<UInt> = program.slot(program.handle(0, "Size").unwrap()).unwrap();
+///
+/// let mut decoder = Decoder::new(program);
+/// let decoded = decoder.decode(&[0xc0, 0x81, 0x87]).unwrap();
+/// assert_eq!(decoded.message.root().read(&size), Some(7));
+/// ```
+#[derive(Debug)]
+pub struct Slot<K> {
+    segment: SegmentRef,
+    /// Word of the record that has the presence bit.
+    presence_at: u32,
+    presence: u64,
+    /// Word of the record that has the value.
+    at: u32,
+    /// Segment of the entries where the field is a sequence.
+    entries: SegmentRef,
+    kind: PhantomData<fn() -> K>,
+}
+
+/// Unsigned integers, booleans, enums and sets: `u64`.
+#[derive(Debug)]
+pub enum UInt {}
+/// Signed integers and timestamps: `i64`.
+#[derive(Debug)]
+pub enum Int {}
+/// Decimals: [`Decimal`].
+#[derive(Debug)]
+pub enum Scaled {}
+/// Strings and byte vectors: `&[u8]`.
+#[derive(Debug)]
+pub enum Text {}
+/// Sequences: [`Entries`].
+#[derive(Debug)]
+pub enum Repeated {}
+
+/// What a [`Slot`] can hold. Closed.
+pub trait SlotKind: sealed::Kind {}
+
+impl<K: sealed::Kind> SlotKind for K {}
+
+mod sealed {
+    use super::*;
+
+    pub trait Kind {
+        type Value<'m>;
+        fn holds(field: &FieldLayout) -> bool;
+        fn load<'m>(record: &Record<'m>, at: usize, entries: SegmentRef) -> Self::Value<'m>;
+    }
+}
+
+impl sealed::Kind for UInt {
+    type Value<'m> = u64;
+
+    fn holds(field: &FieldLayout) -> bool {
+        use FieldType::{Boolean, Enum, Set, UInt};
+        matches!(field.field_type, Some(UInt(_) | Boolean | Enum(_) | Set(_)))
+    }
+
+    #[inline]
+    fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> u64 {
+        record.word(at)
+    }
+}
+
+impl sealed::Kind for Int {
+    type Value<'m> = i64;
+
+    fn holds(field: &FieldLayout) -> bool {
+        matches!(field.field_type, Some(FieldType::Int(_) | FieldType::Timestamp(_)))
+    }
+
+    #[inline]
+    fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> i64 {
+        record.word(at) as i64
+    }
+}
+
+impl sealed::Kind for Scaled {
+    type Value<'m> = Decimal;
+
+    fn holds(field: &FieldLayout) -> bool {
+        matches!(field.field_type, Some(FieldType::Decimal))
+    }
+
+    #[inline]
+    fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> Decimal {
+        Decimal { mantissa: record.word(at) as i64, exponent: record.word(at + 1) as i32 }
+    }
+}
+
+impl sealed::Kind for Text {
+    type Value<'m> = &'m [u8];
+
+    fn holds(field: &FieldLayout) -> bool {
+        use FieldType::{Ascii, ByteVector, Unicode};
+        matches!(field.field_type, Some(Ascii | Unicode | ByteVector))
+    }
+
+    #[inline]
+    fn load<'m>(record: &Record<'m>, at: usize, _entries: SegmentRef) -> &'m [u8] {
+        record.bytes(at)
+    }
+}
+
+impl sealed::Kind for Repeated {
+    type Value<'m> = Entries<'m>;
+
+    fn holds(field: &FieldLayout) -> bool {
+        matches!(field.storage, Storage::Sequence { .. })
+    }
+
+    #[inline]
+    fn load<'m>(record: &Record<'m>, at: usize, entries: SegmentRef) -> Entries<'m> {
+        record.entries(at, entries)
+    }
+}
+
+// Not derived, because `K` is only a mark.
+impl<K> Clone for Slot<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Slot<K> {}
+
+impl Program {
+    /// The slot of a field; `None` where the field holds something other than `K`, is a constant, or
+    /// is left out by the projection.
+    pub fn slot<K: SlotKind>(&self, handle: FieldHandle) -> Option<Slot<K>> {
+        let field = self.fields_of(handle.segment).get(handle.index)?;
+        let (at, entries) = match field.storage {
+            Storage::Slot(at) => (at, handle.segment),
+            Storage::Sequence { slot, segment } => (slot, segment),
+            _ => return None,
+        };
+        let (word, bit) = field.presence;
+        K::holds(field).then(|| Slot {
+            segment: handle.segment,
+            presence_at: self.segment(handle.segment).presence_at + word,
+            presence: 1 << bit,
+            at,
+            entries,
+            kind: PhantomData,
+        })
+    }
+}
+
+impl<'m> Record<'m> {
+    /// The value of a field; `None` where it is absent.
+    ///
+    /// # Panics
+    /// If the slot belongs to another segment.
+    #[inline]
+    pub fn read<K: SlotKind>(&self, slot: &Slot<K>) -> Option<K::Value<'m>> {
+        assert_eq!(self.segment(), slot.segment, "the slot belongs to another segment");
+        if self.word(slot.presence_at as usize) & slot.presence == 0 {
+            return None;
+        }
+        Some(K::load(self, slot.at as usize, slot.entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Decoder, TemplateSet};
+    use std::sync::Arc;
+
+    const XML: &str = r#"<templates><template name="T" id="1">
+        <uInt32 name="Count" presence="optional"/>
+        <int32 name="Change"/>
+        <decimal name="Price"/>
+        <string name="Text"/>
+        <uInt32 name="Kind"><constant value="9"/></uInt32>
+        <sequence name="Rows"><uInt32 name="Row"/></sequence>
+        </template></templates>"#;
+
+    fn program() -> Arc<Program> {
+        Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap())
+    }
+
+    fn slot<K: SlotKind>(program: &Program, path: &str) -> Option<Slot<K>> {
+        program.slot(program.handle(0, path).unwrap())
+    }
+
+    #[test]
+    fn slots_read_what_names_read() {
+        let program = program();
+        let count = slot::<UInt>(&program, "Count").unwrap();
+        let change = slot::<Int>(&program, "Change").unwrap();
+        let price = slot::<Scaled>(&program, "Price").unwrap();
+        let text = slot::<Text>(&program, "Text").unwrap();
+        let rows = slot::<Repeated>(&program, "Rows").unwrap();
+        let row = slot::<UInt>(&program, "Rows/Row").unwrap();
+        let mut decoder = Decoder::new(program);
+        // Count absent; Change -1; Price 5 x 10^-2; Text "A"; rows 3 and 4.
+        let bytes = [0xc0, 0x81, 0x80, 0xff, 0xfe, 0x85, 0xc1, 0x82, 0x83, 0x84];
+        let decoded = decoder.decode(&bytes).unwrap();
+        let root = decoded.message.root();
+        assert_eq!(root.read(&count), None);
+        assert_eq!(root.read(&change), Some(-1));
+        assert_eq!(root.read(&price), Some(Decimal { mantissa: 5, exponent: -2 }));
+        assert_eq!(root.read(&text), Some(&b"A"[..]));
+        let rows = root.read(&rows).unwrap();
+        let values: Vec<_> = rows.iter().map(|entry| entry.read(&row)).collect();
+        assert_eq!(values, [Some(3), Some(4)]);
+    }
+
+    #[test]
+    fn a_slot_of_another_kind_or_a_constant_is_not_found() {
+        let program = program();
+        assert!(slot::<Int>(&program, "Count").is_none());
+        assert!(slot::<UInt>(&program, "Rows").is_none());
+        assert!(slot::<UInt>(&program, "Kind").is_none());
+    }
+}
