@@ -2,7 +2,8 @@
 //!
 //! Needs cmake, gcc and g++.
 
-const DESCRIPTORS: [&str; 2] = ["idl/generated/Simple.c", "idl/generated/Complex.c"];
+const DESCRIPTORS: [&str; 3] =
+    ["idl/generated/Complex.c", "idl/generated/Done.c", "idl/generated/Simple.c"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

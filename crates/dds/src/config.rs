@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use crate::Error;
 
@@ -39,6 +40,9 @@ pub struct DomainConfig {
     pub sample_bytes_max: u32,
     /// Largest UDP payload in bytes that is sent.
     pub datagram_bytes_max: u32,
+    /// Time without a word after which a peer, killed or cut off, is given up. Until then a reliable
+    /// writer that keeps all may wait for it.
+    pub lease: Duration,
     /// Socket receive buffer in bytes to ask the system for; what it gives is accepted.
     pub receive_buffer_bytes: u32,
 }
@@ -53,6 +57,7 @@ impl Default for DomainConfig {
             wire_id: None,
             sample_bytes_max: 1 << 20,
             datagram_bytes_max: 14_720,
+            lease: Duration::from_secs(10),
             receive_buffer_bytes: 4 << 20,
         }
     }
@@ -76,6 +81,8 @@ impl DomainConfig {
             Network::Interface(address) => format!("address=\"{address}\""),
             Network::Loopback => "address=\"127.0.0.1\"".to_owned(),
         };
+        let lease_ms = u32::try_from(self.lease.as_millis()).unwrap_or(u32::MAX);
+        let lease_ms = ranged("lease", lease_ms)?;
         let multicast = self.multicast;
         let last_index = processes_max.saturating_sub(1);
         let mut xml = format!(
@@ -84,7 +91,8 @@ impl DomainConfig {
              <AllowMulticast>{multicast}</AllowMulticast>\
              <MaxMessageSize>{datagram_bytes_max} B</MaxMessageSize></General>\
              <Discovery><ParticipantIndex>auto</ParticipantIndex>\
-             <MaxAutoParticipantIndex>{last_index}</MaxAutoParticipantIndex>"
+             <MaxAutoParticipantIndex>{last_index}</MaxAutoParticipantIndex>\
+             <LeaseDuration>{lease_ms} ms</LeaseDuration>"
         );
         if let Some(id) = self.wire_id {
             let id = checked_domain_id(id)?;

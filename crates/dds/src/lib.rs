@@ -34,6 +34,7 @@
 mod config;
 mod cyclone;
 mod error;
+pub mod fill;
 pub mod participant;
 mod qos;
 mod sample;
@@ -43,9 +44,9 @@ pub use cyclone::{
     CycloneParticipant, CycloneReader, CycloneWriter, Domain, ReaderWaitSet, middleware_complaints,
 };
 pub use error::{Attempt, Error};
-pub use participant::{InstanceState, Participant, Reader, Received, Writer};
+pub use participant::{InstanceState, Participant, ParticipantId, Reader, Received, Writer};
 pub use qos::{Durability, History, Qos, Reliability};
 pub use sample::{
-    Change, MarketData, MarketDataEntry, New, Quote, QuoteRequest, RelatedSymbol, Remove, Sample,
-    security_topic,
+    Change, Done, MarketData, MarketDataEntry, New, Quote, QuoteRequest, RelatedSymbol, Remove,
+    Sample, security_topic,
 };

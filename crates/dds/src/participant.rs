@@ -19,6 +19,10 @@ pub enum InstanceState {
     NoWriters,
 }
 
+/// Names a participant in the whole domain. Spec: DDSI-RTPS 2.5 §8.2.4.1 (GUID).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ParticipantId(pub [u8; 16]);
+
 /// One sample taken from a reader and what is known about it.
 #[derive(Debug, Clone, Default)]
 pub struct Received<S> {
@@ -73,6 +77,13 @@ pub trait Writer<S: Sample> {
     /// - [`Error::TextWithNul`] and [`Error::TooLong`] where DDS cannot carry the sample.
     /// - [`Error::Middleware`] where the middleware refuses.
     fn write(&mut self, sample: &S) -> Result<(), Error>;
+
+    /// Writes one sample with `source_timestamp_ns` as the time when it was written, in nanoseconds since
+    /// the Unix epoch. An echo with the time of what it answers measures a round trip by one clock.
+    ///
+    /// # Errors
+    /// As [`write`](Writer::write).
+    fn write_at(&mut self, sample: &S, source_timestamp_ns: i64) -> Result<(), Error>;
 
     /// Sends what a writer with [`batching`](Qos::batching) has collected; nothing to do for others.
     ///
@@ -131,6 +142,9 @@ pub trait Reader<S: Sample> {
     /// # Errors
     /// [`Error::Middleware`] where the middleware refuses.
     fn matched(&self) -> Result<u32, Error>;
+
+    /// The participant whose [`writer`](Received::writer) this is; `None` where it no longer matches.
+    fn participant_of(&self, writer: u64) -> Option<ParticipantId>;
 
     /// Samples lost on the way since the reader was created, as far as the middleware knows.
     ///

@@ -29,8 +29,11 @@ pub enum History {
 /// Whether a reader that comes late gets what was written before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// A late reader gets the history of every instance from the writers that still live.
-    TransientLocal,
+    /// A late reader gets the last samples of every instance from the writers that still live.
+    TransientLocal {
+        /// How many of each instance, whatever the history holds for readers that are there.
+        depth: u32,
+    },
     /// A reader gets what is written while it is matched.
     Volatile,
 }
@@ -44,7 +47,7 @@ pub enum Durability {
 /// ```
 /// use tickwire_dds::{History, Qos};
 ///
-/// let qos = Qos::reliable().keep_last(16).transient_local().partition("equities");
+/// let qos = Qos::reliable().keep_last(16).transient_local(1).partition("equities");
 /// assert_eq!(qos.history, History::KeepLast(16));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,10 +108,10 @@ impl Qos {
         self
     }
 
-    /// Lets late readers have the history.
+    /// Lets late readers have the last `depth` samples of each instance.
     #[must_use]
-    pub fn transient_local(mut self) -> Self {
-        self.durability = Durability::TransientLocal;
+    pub fn transient_local(mut self, depth: u32) -> Self {
+        self.durability = Durability::TransientLocal { depth };
         self
     }
 

@@ -47,7 +47,7 @@ fn a_sample_larger_than_a_datagram_arrives_whole() {
 #[test]
 fn a_late_reader_gets_the_last_value_of_every_security() {
     let [publisher, subscriber] = two_participants(2);
-    let qos = Qos::reliable().transient_local();
+    let qos = Qos::reliable().transient_local(1);
     let mut writer = publisher.writer::<MarketData>("MarketData", &qos).unwrap();
     for entries in [3, 1] {
         for security in 0..100 {

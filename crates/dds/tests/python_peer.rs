@@ -38,7 +38,7 @@ fn what_python_echoes_equals_what_was_written() {
         .unwrap();
 
     let participant = joined(0, wire);
-    let qos = Qos::reliable().keep_last(8).transient_local();
+    let qos = Qos::reliable().keep_last(8).transient_local(8);
     let mut there = participant.writer::<MarketData>("There", &qos).unwrap();
     let mut back = participant.reader::<MarketData>("Back", &qos).unwrap();
     assert!(there.wait_matched(1, PATIENCE).unwrap());

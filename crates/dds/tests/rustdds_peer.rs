@@ -184,7 +184,7 @@ fn ours_and_theirs(test: u32) -> (CycloneParticipant, DomainParticipant) {
 }
 
 fn our_qos() -> Qos {
-    Qos::reliable().keep_last(8).transient_local()
+    Qos::reliable().keep_last(8).transient_local(8)
 }
 
 fn their_qos() -> QosPolicies {

@@ -77,7 +77,7 @@ fn echo(participant: &impl Participant) {
 }
 
 fn publish_last_values(participant: &impl Participant) {
-    let qos = Qos::reliable().transient_local();
+    let qos = Qos::reliable().transient_local(1);
     let mut writer = participant.writer::<MarketData>("MarketData", &qos).unwrap();
     for security in 0..20 {
         writer.write(&market_data(security, 2)).unwrap();
@@ -112,7 +112,7 @@ fn what_another_process_echoes_equals_what_was_written() {
 fn a_subscriber_gets_last_values_from_a_publisher_killed_and_started_again() {
     let wire = wire_id(1);
     let participant = joined(2, wire);
-    let qos = Qos::reliable().transient_local();
+    let qos = Qos::reliable().transient_local(1);
     let mut reader = participant.reader::<MarketData>("MarketData", &qos).unwrap();
     let mut killed = Peer::start("last-values", wire);
     for _ in 0..20 {

@@ -44,6 +44,13 @@ pub struct LogData {
     pub header_size: usize,
 }
 
+/// The head of `dds_builtintopic_endpoint_t`; the members after it stay Cyclone's own.
+#[repr(C)]
+pub struct Endpoint {
+    pub key: [u8; 16],
+    pub participant_key: [u8; 16],
+}
+
 pub type LogSink = unsafe extern "C" fn(*mut c_void, *const LogData);
 
 #[repr(C)]
@@ -138,6 +145,7 @@ unsafe extern "C" {
     ) -> Return;
 
     pub fn dds_write(writer: Entity, sample: *const c_void) -> Return;
+    pub fn dds_write_ts(writer: Entity, sample: *const c_void, timestamp: i64) -> Return;
     pub fn dds_dispose(writer: Entity, sample: *const c_void) -> Return;
     pub fn dds_write_flush(writer: Entity) -> Return;
     pub fn dds_wait_for_acks(writer: Entity, timeout: Duration) -> Return;
@@ -148,6 +156,8 @@ unsafe extern "C" {
         capacity: usize,
         count_max: u32,
     ) -> Return;
+    pub fn dds_get_matched_publication_data(reader: Entity, writer: u64) -> *mut Endpoint;
+    pub fn dds_builtintopic_free_endpoint(endpoint: *mut Endpoint);
     pub fn dds_sample_free(sample: *mut c_void, descriptor: *const TopicDescriptor, what: u32);
 
     pub fn dds_create_qos() -> *mut Qos;

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use super::ffi::TopicDescriptor;
 use super::scratch::Scratch;
-use crate::{Change, Error, New, Quote, Remove};
+use crate::{Change, Done, Error, New, Quote, Remove};
 
 /// A sample whose layout in memory a type descriptor of Cyclone describes.
 ///
@@ -78,6 +78,7 @@ macro_rules! plain_layout {
 }
 
 plain_layout! {
+    Done, MiddlewareNewsBrief_Done_desc: samples;
     Quote, MiddlewareNewsBrief_Quote_desc:
         message_type sequence_number timestamp order_id volume price security_id exchange_id
         security_type session_id;
@@ -112,6 +113,7 @@ mod tests {
 
     #[test]
     fn every_sample_agrees_with_its_descriptor() {
+        agrees_with_its_descriptor::<Done>();
         agrees_with_its_descriptor::<Quote>();
         agrees_with_its_descriptor::<New>();
         agrees_with_its_descriptor::<Change>();

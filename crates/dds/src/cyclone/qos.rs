@@ -26,9 +26,11 @@ impl OwnedQos {
                 (ffi::RELIABILITY_RELIABLE, nanos(max_blocking))
             }
         };
-        let durability = match qos.durability {
-            Durability::TransientLocal => ffi::DURABILITY_TRANSIENT_LOCAL,
-            Durability::Volatile => ffi::DURABILITY_VOLATILE,
+        let (durability, last_values) = match qos.durability {
+            Durability::TransientLocal { depth } => {
+                (ffi::DURABILITY_TRANSIENT_LOCAL, ranged("transient-local depth", depth)?)
+            }
+            Durability::Volatile => (ffi::DURABILITY_VOLATILE, 1),
         };
         let partitions = qos
             .partitions
@@ -46,8 +48,16 @@ impl OwnedQos {
             ffi::dds_qset_resource_limits(set, samples_max, any, any);
             ffi::dds_qset_reliability(set, reliability, max_blocking);
             ffi::dds_qset_durability(set, durability);
-            // What late readers get is what the history holds, so the two say the same.
-            ffi::dds_qset_durability_service(set, 0, history, depth, samples_max, any, any);
+            // Apart from the history, so that a writer that keeps all keeps only the last for late readers.
+            ffi::dds_qset_durability_service(
+                set,
+                0,
+                ffi::HISTORY_KEEP_LAST,
+                last_values,
+                any,
+                any,
+                any,
+            );
             // A publisher that ends or restarts does not mean that its securities ended.
             ffi::dds_qset_writer_data_lifecycle(set, false);
             ffi::dds_qset_writer_batching(set, qos.batching);

@@ -12,7 +12,7 @@ use super::entity::{Owned, checked};
 use super::ffi;
 use super::qos::OwnedQos;
 use super::wait_set::{self, Matching};
-use crate::{Attempt, Error, InstanceState, Reader, Received, Sample};
+use crate::{Attempt, Error, InstanceState, ParticipantId, Reader, Received, Sample};
 
 /// Samples that one call takes from the middleware at most.
 const BATCH: usize = 64;
@@ -95,6 +95,19 @@ impl<S: Sample> Reader<S> for CycloneReader<S> {
 
     fn matched(&self) -> Result<u32, Error> {
         self.matching.count()
+    }
+
+    fn participant_of(&self, writer: u64) -> Option<ParticipantId> {
+        // SAFETY: the reader is alive; the handle is a number that Cyclone looks up.
+        let endpoint =
+            unsafe { ffi::dds_get_matched_publication_data(self.entity.handle(), writer) };
+        // SAFETY: null, or an endpoint of ours until it is freed.
+        let participant = unsafe { endpoint.as_ref() }.map(|found| found.participant_key);
+        if participant.is_some() {
+            // SAFETY: Cyclone made it for this call and it is freed once.
+            unsafe { ffi::dds_builtintopic_free_endpoint(endpoint) };
+        }
+        participant.map(ParticipantId)
     }
 
     fn lost(&self) -> Result<u64, Error> {

@@ -61,6 +61,14 @@ impl<S: Sample> Writer<S> for CycloneWriter<S> {
         self.with_sample(Attempt::Write, sample, ffi::dds_write)
     }
 
+    fn write_at(&mut self, sample: &S, source_timestamp_ns: i64) -> Result<(), Error> {
+        let writer = self.entity.handle();
+        // SAFETY: the writer's topic has the type of `S`, whose C form `lend` keeps until the call ends.
+        let write = |memory| unsafe { ffi::dds_write_ts(writer, memory, source_timestamp_ns) };
+        let code = sample.lend(&mut self.scratch, write)?;
+        checked(Attempt::Write, code).map(|_| ())
+    }
+
     fn flush(&mut self) -> Result<(), Error> {
         // SAFETY: the writer is alive.
         let code = unsafe { ffi::dds_write_flush(self.entity.handle()) };

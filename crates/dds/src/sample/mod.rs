@@ -1,6 +1,7 @@
 //! The typed samples: what the IDL files in `idl/` say, as Rust values.
 
 mod complex;
+mod done;
 mod simple;
 
 use std::fmt::Debug;
@@ -8,6 +9,7 @@ use std::fmt::Debug;
 use crate::cyclone::Layout;
 
 pub use complex::{MarketData, MarketDataEntry, QuoteRequest, RelatedSymbol};
+pub use done::Done;
 pub use simple::{Change, New, Quote, Remove};
 
 /// A value that can be written to and read from a topic.

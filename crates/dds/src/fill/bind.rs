@@ -1,0 +1,191 @@
+//! Pairing members with fields.
+
+use super::source::{Number, NumberFrom, Price, Words, WordsFrom};
+use super::{Misfit, Misfits};
+use tickwire_fast::template::{FieldType, Value};
+use tickwire_fast::{
+    Decimal, FieldHandle, FieldLayout, Program, Repeated, Slot, SlotKind, Storage,
+};
+
+/// Template names listed in an error at most.
+const NAMES_MAX: usize = 8;
+
+const NUMBER: &str = "an integer";
+const PRICE: &str = "a decimal";
+const WORDS: &str = "a string";
+const SEQUENCE: &str = "a sequence";
+
+/// Collects what does not fit.
+pub(super) struct Binder<'p> {
+    program: &'p Program,
+    misfits: Vec<Misfit>,
+}
+
+impl<'p> Binder<'p> {
+    pub(super) fn new(program: &'p Program) -> Self {
+        Self { program, misfits: Vec::new() }
+    }
+
+    pub(super) fn template(&mut self, index: usize) -> Fields<'_, 'p> {
+        Fields { binder: self, template: index, prefix: "", silent: false }
+    }
+
+    pub(super) fn no_template(&mut self) {
+        let names = self.program.templates().iter().take(NAMES_MAX);
+        let found = names.map(|template| template.name.local.to_string()).collect();
+        self.misfits.push(Misfit::NoTemplate { found });
+    }
+
+    pub(super) fn finish(self) -> Result<(), Misfits> {
+        if self.misfits.is_empty() { Ok(()) } else { Err(Misfits(self.misfits)) }
+    }
+}
+
+/// The fields of one template, or of the entries of one of its sequences.
+pub(super) struct Fields<'b, 'p> {
+    binder: &'b mut Binder<'p>,
+    template: usize,
+    /// Path of the sequence with a slash behind it.
+    prefix: &'static str,
+    /// The sequence itself is missing, which is told; so nothing is said of its fields.
+    silent: bool,
+}
+
+impl<'p> Fields<'_, 'p> {
+    pub(super) fn template_name(&self) -> &'p str {
+        &self.binder.program.templates()[self.template].name.local
+    }
+
+    /// The same template, fields of the entries of a sequence; `prefix` ends in a slash.
+    pub(super) fn inside(&mut self, prefix: &'static str) -> Fields<'_, 'p> {
+        let silent = self.find(prefix.trim_end_matches('/')).is_none();
+        Fields { binder: self.binder, template: self.template, prefix, silent }
+    }
+
+    /// A whole number that the template must have.
+    pub(super) fn number(&mut self, name: &'static str) -> Number {
+        self.required(name, NUMBER);
+        self.optional_number(name)
+    }
+
+    /// A whole number, 0 where the template has no such field.
+    pub(super) fn optional_number(&mut self, name: &'static str) -> Number {
+        let Some((handle, field)) = self.find(name) else { return self.unused(name) };
+        let from = match &field.storage {
+            Storage::Constant(Value::UInt(value)) => NumberFrom::Fixed((*value).into()),
+            Storage::Constant(Value::Int(value)) => NumberFrom::Fixed((*value).into()),
+            Storage::OptionalConstant(Value::UInt(_) | Value::Int(_)) => {
+                NumberFrom::View(handle.index)
+            }
+            _ => {
+                let unsigned = self.slot(handle).map(NumberFrom::Unsigned);
+                let found = unsigned.or_else(|| self.slot(handle).map(NumberFrom::Signed));
+                found.unwrap_or_else(|| self.wrong_type(name, field, NUMBER, NumberFrom::Fixed(0)))
+            }
+        };
+        Number { member: name, from }
+    }
+
+    /// A member that the template's sample does not have.
+    pub(super) fn unused(&self, name: &'static str) -> Number {
+        Number { member: name, from: NumberFrom::Fixed(0) }
+    }
+
+    /// A decimal that the template must have.
+    pub(super) fn price(&mut self, name: &'static str) -> Price {
+        self.required(name, PRICE);
+        self.optional_price(name)
+    }
+
+    /// A decimal, 0 where the template has no such field.
+    pub(super) fn optional_price(&mut self, name: &'static str) -> Price {
+        let nothing = Price::Fixed(Decimal { mantissa: 0, exponent: 0 });
+        let Some((handle, field)) = self.find(name) else { return nothing };
+        match &field.storage {
+            Storage::Constant(Value::Decimal(value)) => Price::Fixed(*value),
+            Storage::OptionalConstant(Value::Decimal(_)) => Price::View(handle.index),
+            _ => match self.slot(handle) {
+                Some(slot) => Price::Scaled(slot),
+                None => self.wrong_type(name, field, PRICE, nothing),
+            },
+        }
+    }
+
+    /// A string that the template must have.
+    pub(super) fn words(&mut self, name: &'static str) -> Words {
+        self.required(name, WORDS);
+        self.optional_words(name)
+    }
+
+    /// A string, empty where the template has no such field.
+    pub(super) fn optional_words(&mut self, name: &'static str) -> Words {
+        let fixed = |text: &str| WordsFrom::Fixed(text.into());
+        let Some((handle, field)) = self.find(name) else {
+            return Words { member: name, from: fixed("") };
+        };
+        let is_string = matches!(field.field_type, Some(FieldType::Ascii | FieldType::Unicode));
+        let from = match (&field.storage, is_string) {
+            (Storage::Constant(Value::Bytes(bytes)), true) => match std::str::from_utf8(bytes) {
+                Ok(text) if !text.contains('\0') => fixed(text),
+                _ => self.wrong_type(name, field, "a string of UTF-8 without NUL", fixed("")),
+            },
+            (Storage::OptionalConstant(Value::Bytes(_)), true) => WordsFrom::View(handle.index),
+            (_, is_string) => match self.slot(handle).filter(|_| is_string) {
+                Some(slot) => WordsFrom::Slot(slot),
+                None => self.wrong_type(name, field, WORDS, fixed("")),
+            },
+        };
+        Words { member: name, from }
+    }
+
+    /// A sequence that the template must have.
+    pub(super) fn sequence(&mut self, name: &'static str) -> Option<Slot<Repeated>> {
+        self.required(name, SEQUENCE);
+        let (handle, field) = self.find(name)?;
+        let slot = self.slot(handle);
+        if slot.is_none() {
+            self.wrong_type(name, field, SEQUENCE, ());
+        }
+        slot
+    }
+
+    fn find(&self, name: &str) -> Option<(FieldHandle, &'p FieldLayout)> {
+        let program = self.binder.program;
+        let handle = program.handle(self.template, &self.path(name))?;
+        Some((handle, program.field(program.field_ref(handle))))
+    }
+
+    fn slot<K: SlotKind>(&self, handle: FieldHandle) -> Option<Slot<K>> {
+        self.binder.program.slot(handle)
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    fn required(&mut self, name: &'static str, wanted: &'static str) {
+        if self.find(name).is_none() && !self.silent {
+            let (template, path) = (self.template_name().to_owned(), self.path(name));
+            self.binder.misfits.push(Misfit::MissingField { template, path, wanted });
+        }
+    }
+
+    /// Notes a field of the wrong type and returns `instead`, so that binding goes on to the next.
+    fn wrong_type<T>(
+        &mut self,
+        name: &str,
+        field: &FieldLayout,
+        wanted: &'static str,
+        instead: T,
+    ) -> T {
+        let found = match (&field.field_type, &field.storage) {
+            (_, Storage::Discarded) => "left out by the projection".to_owned(),
+            (Some(field_type), _) => field_type.name().to_owned(),
+            (None, Storage::Sequence { .. }) => "a sequence".to_owned(),
+            (None, _) => "a group or template reference".to_owned(),
+        };
+        let (template, path) = (self.template_name().to_owned(), self.path(name));
+        self.binder.misfits.push(Misfit::WrongType { template, path, found, wanted });
+        instead
+    }
+}

@@ -1,0 +1,105 @@
+//! What does not fit: templates to samples, and values to members.
+
+use std::fmt;
+
+/// One thing of a template set that does not fit the samples.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// A field of this name is needed.
+    MissingField {
+        /// The template.
+        template: String,
+        /// Path of the field.
+        path: String,
+        /// What the sample's member holds.
+        wanted: &'static str,
+    },
+    /// No template has a name that stands for a sample.
+    NoTemplate {
+        /// The names that the templates have, the first few of them.
+        found: Vec<String>,
+    },
+    /// The field has a type whose values the member cannot hold.
+    WrongType {
+        /// The template.
+        template: String,
+        /// Path of the field.
+        path: String,
+        /// Type of the field.
+        found: String,
+        /// What the sample's member holds.
+        wanted: &'static str,
+    },
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingField { template, path, wanted } => {
+                write!(
+                    f,
+                    "template {template}: no field {path}; its sample needs one with {wanted}"
+                )
+            }
+            Self::NoTemplate { found } => write!(
+                f,
+                "no template becomes a sample: expected one named {}; found {}",
+                super::TEMPLATE_NAMES.join(", "),
+                if found.is_empty() { "none".to_owned() } else { found.join(", ") }
+            ),
+            Self::WrongType { template, path, found, wanted } => {
+                write!(f, "template {template}: field {path} is {found}; its sample needs {wanted}")
+            }
+        }
+    }
+}
+
+/// Everything of a template set that does not fit the samples, at least one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfits(pub Vec<Misfit>);
+
+impl fmt::Display for Misfits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, misfit) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{misfit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Misfits {}
+
+/// A value of a message that its sample cannot hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FillError {
+    /// An integer is too large, too small or negative for the member.
+    Range {
+        /// The member.
+        member: &'static str,
+    },
+    /// A string is not UTF-8 or has a NUL character inside.
+    Text {
+        /// The member.
+        member: &'static str,
+    },
+}
+
+impl fmt::Display for FillError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Range { member } => {
+                write!(f, "{member}: the value does not fit the member of the sample")
+            }
+            Self::Text { member } => {
+                write!(f, "{member}: the string is not UTF-8 or has a NUL character inside")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FillError {}

@@ -1,0 +1,153 @@
+//! Decoded FAST messages as samples.
+//!
+//! A [`Filler`] is bound to the templates of a program once: every member of every sample is paired with
+//! a field, by name, and all that does not fit is reported together. After that a message becomes
+//! samples without looking anything up and, once warm, without allocating.
+//!
+//! A template is recognised by its name: `Quote`, `New`, `Change`, `Remove`, `MarketData`, `QuoteRequest`
+//! and `Done`. Messages of other templates are passed over. What an optional field leaves out is 0 or
+//! the empty string in the sample, because the IDL has no optional members.
+//!
+//! # Examples
+//! ```
+//! use std::sync::Arc;
+//! use tickwire_dds::fill::{Filled, Filler};
+//! use tickwire_fast::{Decoder, Program, TemplateSet};
+//!
+//! let xml = r#"<templates><template name="Done" id="99">
+//!     <uInt16 name="MessageType" id="100"><constant value="99"/></uInt16>
+//! </template></templates>"#;
+//! let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+//! let mut filler = Filler::bind(&program)?;
+//! let mut decoder = Decoder::new(program);
+//! let decoded = decoder.decode(&[0xc0, 0xe3]).unwrap();
+//! assert!(matches!(filler.fill(decoded.message)?, Filled::Done));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bind;
+mod complex;
+mod error;
+mod grouping;
+mod number;
+mod simple;
+mod source;
+
+pub use error::{FillError, Misfit, Misfits};
+
+use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove};
+use bind::Binder;
+use complex::{MarketDataPlan, QuoteRequestPlan};
+use simple::OrderPlan;
+use tickwire_fast::{Message, Program};
+
+/// Names of the templates that become samples.
+pub const TEMPLATE_NAMES: [&str; 7] =
+    ["Quote", "New", "Change", "Remove", "MarketData", "QuoteRequest", "Done"];
+
+/// The samples of one message, good until the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Filled<'f> {
+    /// The feed ends here.
+    Done,
+    /// A changed order.
+    Change(Change),
+    /// One sample a security, in the order in which the message first names them; each has the entries
+    /// of its security in the order of the message.
+    MarketData(&'f [MarketData]),
+    /// A new order.
+    New(New),
+    /// A message of a template without sample.
+    Other,
+    /// A quote.
+    Quote(Quote),
+    /// One sample a security, as with market data.
+    QuoteRequest(&'f [QuoteRequest]),
+    /// The end of an order.
+    Remove(Remove),
+}
+
+/// Turns messages of one program into samples. See the [module](self).
+#[derive(Debug)]
+pub struct Filler {
+    /// By index of the template.
+    plans: Vec<Plan>,
+}
+
+#[derive(Debug)]
+enum Plan {
+    Change(OrderPlan),
+    Done,
+    MarketData(Box<MarketDataPlan>),
+    New(OrderPlan),
+    Other,
+    Quote(OrderPlan),
+    QuoteRequest(Box<QuoteRequestPlan>),
+    Remove(OrderPlan),
+}
+
+impl Filler {
+    /// Pairs the members of the samples with the fields of a program's templates.
+    ///
+    /// # Errors
+    /// Everything that does not fit: missing fields, types that cannot hold a member's value, a program
+    /// none of whose templates becomes a sample.
+    pub fn bind(program: &Program) -> Result<Self, Misfits> {
+        let mut binder = Binder::new(program);
+        let plans: Vec<Plan> =
+            (0..program.templates().len()).map(|index| plan(&mut binder, index)).collect();
+        if plans.iter().all(|plan| matches!(plan, Plan::Other)) {
+            binder.no_template();
+        }
+        binder.finish()?;
+        Ok(Self { plans })
+    }
+
+    /// Whether the templates have a message that ends the feed.
+    pub fn has_done(&self) -> bool {
+        has_done(&self.plans)
+    }
+
+    /// The samples of a message.
+    ///
+    /// # Errors
+    /// A value that the sample cannot hold; nothing of the message is to be published then.
+    ///
+    /// # Panics
+    /// If the message belongs to another program.
+    #[inline]
+    pub fn fill(&mut self, message: &Message) -> Result<Filled<'_>, FillError> {
+        let Some(plan) = self.plans.get_mut(message.template_index()) else {
+            return Ok(Filled::Other);
+        };
+        let root = message.root();
+        Ok(match plan {
+            Plan::Change(plan) => Filled::Change(plan.change(&root)?),
+            Plan::Done => Filled::Done,
+            Plan::MarketData(plan) => Filled::MarketData(plan.fill(&root)?),
+            Plan::New(plan) => Filled::New(plan.new_order(&root)?),
+            Plan::Other => Filled::Other,
+            Plan::Quote(plan) => Filled::Quote(plan.quote(&root)?),
+            Plan::QuoteRequest(plan) => Filled::QuoteRequest(plan.fill(&root)?),
+            Plan::Remove(plan) => Filled::Remove(plan.remove(&root)?),
+        })
+    }
+}
+
+fn has_done(plans: &[Plan]) -> bool {
+    plans.iter().any(|plan| matches!(plan, Plan::Done))
+}
+
+fn plan(binder: &mut Binder<'_>, template: usize) -> Plan {
+    let mut fields = binder.template(template);
+    match fields.template_name() {
+        "Change" => Plan::Change(OrderPlan::bind(&mut fields, simple::CHANGE)),
+        "Done" => Plan::Done,
+        "MarketData" => Plan::MarketData(Box::new(MarketDataPlan::bind(&mut fields))),
+        "New" => Plan::New(OrderPlan::bind(&mut fields, simple::NEW)),
+        "Quote" => Plan::Quote(OrderPlan::bind(&mut fields, simple::QUOTE)),
+        "QuoteRequest" => Plan::QuoteRequest(Box::new(QuoteRequestPlan::bind(&mut fields))),
+        "Remove" => Plan::Remove(OrderPlan::bind(&mut fields, simple::REMOVE)),
+        _ => Plan::Other,
+    }
+}

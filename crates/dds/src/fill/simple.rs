@@ -1,0 +1,78 @@
+//! Order messages: one sample a message, ten or eleven fields.
+
+use super::FillError;
+use super::bind::Fields;
+use super::source::Number;
+use crate::{Change, New, Quote, Remove};
+use tickwire_fast::Record;
+
+/// Which of the members that not all samples have are there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Members {
+    volume_and_price: bool,
+    side: bool,
+}
+
+pub(super) const QUOTE: Members = Members { volume_and_price: true, side: false };
+pub(super) const NEW: Members = Members { volume_and_price: true, side: true };
+pub(super) const CHANGE: Members = NEW;
+pub(super) const REMOVE: Members = Members { volume_and_price: false, side: true };
+
+/// The fields of one template.
+#[derive(Debug)]
+pub(super) struct OrderPlan {
+    message_type: Number,
+    sequence_number: Number,
+    timestamp: Number,
+    order_id: Number,
+    volume: Number,
+    price: Number,
+    security_id: Number,
+    exchange_id: Number,
+    security_type: Number,
+    session_id: Number,
+    side: Number,
+}
+
+impl OrderPlan {
+    pub(super) fn bind(fields: &mut Fields<'_, '_>, members: Members) -> Self {
+        let mut when = |has: bool, name| match has {
+            true => fields.number(name),
+            false => fields.unused(name),
+        };
+        Self {
+            message_type: when(true, "MessageType"),
+            sequence_number: when(true, "SequenceNumber"),
+            timestamp: when(true, "Timestamp"),
+            order_id: when(true, "OrderId"),
+            volume: when(members.volume_and_price, "Volume"),
+            price: when(members.volume_and_price, "Price"),
+            security_id: when(true, "SecurityId"),
+            exchange_id: when(true, "ExchangeId"),
+            security_type: when(true, "SecurityType"),
+            session_id: when(true, "SessionId"),
+            side: when(members.side, "Side"),
+        }
+    }
+}
+
+/// Reads the members of one sample from the fields of the same names.
+macro_rules! order_sample {
+    ($method:ident, $sample:ident: $($member:ident)*) => {
+        impl OrderPlan {
+            #[inline]
+            pub(super) fn $method(&self, record: &Record<'_>) -> Result<$sample, FillError> {
+                Ok($sample { $($member: self.$member.read(record)?),* })
+            }
+        }
+    };
+}
+
+order_sample!(quote, Quote: message_type sequence_number timestamp order_id volume price security_id
+    exchange_id security_type session_id);
+order_sample!(new_order, New: message_type sequence_number timestamp order_id volume price
+    security_id exchange_id security_type session_id side);
+order_sample!(change, Change: message_type sequence_number timestamp order_id volume price
+    security_id exchange_id security_type session_id side);
+order_sample!(remove, Remove: message_type sequence_number timestamp order_id security_id
+    exchange_id security_type session_id side);

@@ -1,0 +1,127 @@
+//! Where the value of a member comes from.
+
+use super::FillError;
+use super::number;
+use tickwire_fast::{Decimal, FieldValue, Int, Record, Scaled, Slot, Text, UInt};
+
+/// Source of a whole number.
+#[derive(Debug)]
+pub(super) struct Number {
+    pub(super) member: &'static str,
+    pub(super) from: NumberFrom,
+}
+
+#[derive(Debug)]
+pub(super) enum NumberFrom {
+    /// A constant of the template, or 0 where the template has no such field.
+    Fixed(i128),
+    Signed(Slot<Int>),
+    Unsigned(Slot<UInt>),
+    /// Rare forms, such as an optional constant: by index, through the view.
+    View(usize),
+}
+
+impl Number {
+    /// The number; 0 where the field is absent.
+    #[inline]
+    pub(super) fn read<T>(&self, record: &Record<'_>) -> Result<T, FillError>
+    where
+        T: TryFrom<u64> + TryFrom<i64> + TryFrom<i128>,
+    {
+        let value = match &self.from {
+            NumberFrom::Unsigned(slot) => T::try_from(record.read(slot).unwrap_or(0)).ok(),
+            NumberFrom::Signed(slot) => T::try_from(record.read(slot).unwrap_or(0)).ok(),
+            NumberFrom::Fixed(value) => T::try_from(*value).ok(),
+            NumberFrom::View(index) => match record.value(*index) {
+                FieldValue::UInt(value) => T::try_from(value).ok(),
+                FieldValue::Int(value) => T::try_from(value).ok(),
+                _ => T::try_from(0_u64).ok(),
+            },
+        };
+        value.ok_or(FillError::Range { member: self.member })
+    }
+}
+
+/// Source of a floating-point number.
+#[derive(Debug)]
+pub(super) enum Price {
+    Fixed(Decimal),
+    Scaled(Slot<Scaled>),
+    View(usize),
+}
+
+impl Price {
+    /// The nearest floating-point number; 0 where the field is absent.
+    #[inline]
+    pub(super) fn read(&self, record: &Record<'_>) -> f64 {
+        let decimal = match self {
+            Self::Scaled(slot) => record.read(slot),
+            Self::Fixed(decimal) => Some(*decimal),
+            Self::View(index) => match record.value(*index) {
+                FieldValue::Decimal(decimal) => Some(decimal),
+                _ => None,
+            },
+        };
+        decimal.map_or(0.0, number::nearest)
+    }
+}
+
+/// Source of a string.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub(super) member: &'static str,
+    pub(super) from: WordsFrom,
+}
+
+#[derive(Debug)]
+pub(super) enum WordsFrom {
+    Fixed(Box<str>),
+    Slot(Slot<Text>),
+    View(usize),
+}
+
+impl Words {
+    /// Makes `text` the string, empty where the field is absent. What it is already is left alone,
+    /// because most strings of a feed are those of the message before.
+    #[inline]
+    pub(super) fn read_into(
+        &self,
+        record: &Record<'_>,
+        text: &mut String,
+    ) -> Result<(), FillError> {
+        let bytes: &[u8] = match &self.from {
+            WordsFrom::Slot(slot) => record.read(slot).unwrap_or_default(),
+            WordsFrom::Fixed(fixed) => fixed.as_bytes(),
+            WordsFrom::View(index) => match record.value(*index) {
+                FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => bytes,
+                _ => &[],
+            },
+        };
+        if is_same(text.as_bytes(), bytes) {
+            return Ok(());
+        }
+        self.replace(text, bytes)
+    }
+
+    #[inline(never)]
+    fn replace(&self, text: &mut String, bytes: &[u8]) -> Result<(), FillError> {
+        let refused = FillError::Text { member: self.member };
+        let valid = std::str::from_utf8(bytes).map_err(|_| refused)?;
+        if bytes.contains(&0) {
+            return Err(refused);
+        }
+        text.clear();
+        text.push_str(valid);
+        Ok(())
+    }
+}
+
+/// Equality without a call for the strings of no or one byte that feeds are full of.
+#[inline]
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    match (a, b) {
+        ([], []) => true,
+        ([a], [b]) => a == b,
+        _ => a == b,
+    }
+}
