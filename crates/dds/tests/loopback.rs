@@ -249,3 +249,46 @@ fn nonsense_options_are_refused_by_name() {
         Error::DomainId { id: 233 }
     );
 }
+
+#[test]
+fn a_writer_that_keeps_all_for_those_who_are_there_keeps_the_last_for_those_who_come_late() {
+    let [there, here] = two_participants(14);
+    let qos = Qos::reliable().keep_all(1_000).transient_local(1);
+    let mut writer = there.writer::<MarketData>("MarketData", &qos).unwrap();
+    let mut early = here.reader::<MarketData>("MarketData", &qos).unwrap();
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+    for entries in 0..50 {
+        writer.write(&market_data(7, entries)).unwrap();
+    }
+    for entries in 0..50 {
+        assert_eq!(next(&mut early), market_data(7, entries));
+    }
+    let mut late = here.reader::<MarketData>("MarketData", &qos).unwrap();
+    assert_eq!(next(&mut late), market_data(7, 49));
+    assert!(!late.wait(SILENCE).unwrap());
+}
+
+#[test]
+fn a_sample_keeps_the_time_that_its_writer_gave_it_and_tells_whose_it_is() {
+    let [there, here] = two_participants(15);
+    let qos = Qos::reliable().keep_last(8);
+    let mut writer = there.writer::<Quote>("Quote", &qos).unwrap();
+    let mut other = there.writer::<Quote>("Quote", &qos).unwrap();
+    let mut reader = here.reader::<Quote>("Quote", &qos).unwrap();
+    assert!(reader.wait_matched(2, PATIENCE).unwrap());
+    writer.write_at(&quote(1), 1_234_567_890).unwrap();
+    other.write_at(&quote(2), 5).unwrap();
+    let mut received = [Received::default(), Received::default()];
+    for place in &mut received {
+        while !reader.take(place).unwrap() {
+            assert!(reader.wait(PATIENCE).unwrap());
+        }
+    }
+    received.sort_by_key(|received| received.sample.sequence_number);
+    assert_eq!(received[0].source_timestamp_ns, 1_234_567_890);
+    assert_eq!(received[1].source_timestamp_ns, 5);
+    let owners = [0, 1].map(|index| reader.participant_of(received[index].writer));
+    assert!(owners[0].is_some());
+    assert_eq!(owners[0], owners[1], "two writers of one participant");
+    assert_eq!(reader.participant_of(0), None);
+}
