@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use crate::files;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 
 use crate::decode::output::entries_of;
 
@@ -30,6 +30,18 @@ pub struct Corpus {
     pub entries: u64,
     /// Bytes of all packets.
     pub bytes: u64,
+    /// Where it was read from; nothing if it was made up.
+    pub source: Option<Source>,
+}
+
+/// The files of a corpus.
+pub struct Source {
+    /// Template file.
+    pub templates: PathBuf,
+    /// Capture, packets behind big-endian 32-bit lengths.
+    pub capture: PathBuf,
+    /// Bytes before the messages of each packet.
+    pub preamble: usize,
 }
 
 /// A capture in the folder of captures: its file, its framing.
@@ -84,10 +96,11 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
 
 impl Corpus {
     fn read(known: &Known, capture: &Path) -> Result<Self, Failure> {
-        let set = files::read_templates(&capture.with_file_name("templates.xml"))?;
+        let templates = capture.with_file_name("templates.xml");
+        let set = files::read_templates(&templates)?;
         let bytes = files::read_whole(capture, CAPTURE_BYTES_MAX, "")?;
         let cannot = |why: String| Failure::Data(format!("{}: {why}", capture.display()));
-        let options = CaptureOptions::new();
+        let options = CaptureOptions::new().format(Format::U32Be);
         let mut reader =
             CaptureReader::open(&bytes[..], options).map_err(|e| cannot(e.to_string()))?;
         let mut packets = Vec::new();
@@ -95,7 +108,8 @@ impl Corpus {
             let short = || cannot(format!("packet {} is shorter than its preamble", packet.index));
             packets.push(packet.bytes.get(known.preamble..).ok_or_else(short)?.to_vec());
         }
-        Self::checked(known.name, set, known.reset, packets)
+        let source = Source { templates, capture: capture.to_owned(), preamble: known.preamble };
+        Self::checked(known.name, set, known.reset, packets, Some(source))
     }
 
     /// Decodes all once, to count and to be sure that it can be.
@@ -104,12 +118,13 @@ impl Corpus {
         set: TemplateSet,
         reset: ResetPolicy,
         packets: Vec<Vec<u8>>,
+        source: Option<Source>,
     ) -> Result<Self, Failure> {
         let program = Arc::new(files::compile(set.clone(), &Default::default())?);
         let bytes = packets.iter().map(|packet| packet.len() as u64).sum();
         let name = name.to_owned();
         let mut corpus =
-            Self { name, set, program, reset, packets, messages: 0, entries: 0, bytes };
+            Self { name, set, program, reset, packets, messages: 0, entries: 0, bytes, source };
         let (mut messages, mut entries) = (0, 0);
         let mut decoder = corpus.decoder(&corpus.program);
         corpus

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod engine;
+mod peers;
 
 use super::report::{ReportArgs, rounded};
 use super::timing;
@@ -11,7 +12,7 @@ use clap::Args;
 use corpus::Corpus;
 use engine::Engine;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// FAST: decode captures and feeds made up here with every engine
 ///
@@ -27,14 +28,20 @@ pub struct FastArgs {
     /// Only engines whose name contains this
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
+    /// Also measure other decoders: the folder of their programs, `peers` in the source tree
+    #[arg(long, value_name = "FOLDER")]
+    peers: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,
 }
 
+/// Seconds to measure a peer on a corpus: a virtual machine needs some to compile its code.
+const PEER_SECONDS: f64 = 3.0;
+
 /// One time.
 struct Row<'c> {
     corpus: &'c Corpus,
-    engine: Engine,
+    engine: &'static str,
     ns_per_message: f64,
 }
 
@@ -54,14 +61,47 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
         }
     }
     let times = timing::minima(&mut cases, args.report.time);
-    let rows: Vec<Row<'_>> = labels
+    let mut rows: Vec<Row<'_>> = labels
         .into_iter()
         .zip(times)
-        .map(|((corpus, engine), ns_per_message)| Row { corpus, engine, ns_per_message })
+        .map(|((corpus, engine), ns_per_message)| Row {
+            corpus,
+            engine: engine.name(),
+            ns_per_message,
+        })
         .collect();
+    if let Some(folder) = &args.peers {
+        rows.extend(peer_rows(folder, &corpora, |name| wanted(&args.engine, name)));
+        rows.sort_by_key(|row| corpora.iter().position(|corpus| corpus.name == row.corpus.name));
+    }
     let json: Vec<Value> = rows.iter().map(Row::json).collect();
     args.report.write(&table(&rows).to_string(), &json)?;
     Ok(Outcome::Clean)
+}
+
+/// Times of the peers that can be built, on the corpora that they decode.
+fn peer_rows<'c>(
+    folder: &Path,
+    corpora: &'c [Corpus],
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<Row<'c>> {
+    let mut rows = Vec::new();
+    for peer in peers::ALL.iter().filter(|peer| wanted(peer.name)) {
+        let left_out = |why: &str| anstream::eprintln!("tickwire: {} left out: {why}", peer.name);
+        if let Err(why) = peer.build(folder) {
+            left_out(&why);
+            continue;
+        }
+        for corpus in corpora.iter().filter(|corpus| corpus.source.is_some()) {
+            match peer.measure(folder, corpus, PEER_SECONDS) {
+                Ok(ns_per_message) => {
+                    rows.push(Row { corpus, engine: peer.name, ns_per_message });
+                }
+                Err(why) => left_out(&format!("{}: {why}", corpus.name)),
+            }
+        }
+    }
+    rows
 }
 
 impl Row<'_> {
@@ -79,7 +119,7 @@ impl Row<'_> {
     fn json(&self) -> Value {
         json!({
             "corpus": self.corpus.name,
-            "engine": self.engine.name(),
+            "engine": self.engine,
             "messages": self.corpus.messages,
             "entries": self.corpus.entries,
             "bytes": self.corpus.bytes,
@@ -108,7 +148,7 @@ fn table(rows: &[Row<'_>]) -> Table {
         last = &row.corpus.name;
         table.row(vec![
             row.corpus.name.clone(),
-            row.engine.name().to_owned(),
+            row.engine.to_owned(),
             row.corpus.messages.to_string(),
             row.corpus.entries.to_string(),
             format!("{:.1}", row.ns_per_message),
