@@ -2,7 +2,9 @@
 //!
 //! One module a subject; [`timing`] measures for all of them, [`report`] writes what was found.
 
+mod callgrind;
 mod fast;
+mod instructions;
 mod report;
 mod seed_004;
 mod timing;
@@ -23,6 +25,7 @@ pub struct BenchArgs {
 #[derive(Debug, Subcommand)]
 enum Subject {
     Fast(fast::FastArgs),
+    Instructions(instructions::InstructionsArgs),
     #[command(name = "seed-004")]
     Seed004(seed_004::Seed004Args),
 }
@@ -31,6 +34,7 @@ enum Subject {
 pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     match &args.subject {
         Subject::Fast(args) => fast::run(args),
+        Subject::Instructions(args) => instructions::run(args),
         Subject::Seed004(args) => seed_004::run(args),
     }
 }

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 
@@ -80,7 +81,7 @@ const KNOWN: [Known; 7] = [
     known("moex_forts", "moex_forts/moex_forts_2013.increment_a.bin", 0, ResetPolicy::Template),
 ];
 
-/// The wanted captures in `folder` that are there.
+/// The wanted captures in `folder` that are there, and feeds made up here.
 pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, Failure> {
     let mut corpora = Vec::new();
     for known in KNOWN.iter().filter(|known| wanted(known.name)) {
@@ -89,6 +90,13 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
             corpora.push(Corpus::read(known, &capture)?);
         } else {
             anstream::eprintln!("tickwire: {} is not there: left out", capture.display());
+        }
+    }
+    for (name, options) in
+        [("made/simple", Options::simple()), ("made/complex", Options::complex())]
+    {
+        if wanted(name) {
+            corpora.push(Corpus::make_up(name, &options)?);
         }
     }
     Ok(corpora)
@@ -110,6 +118,18 @@ impl Corpus {
         }
         let source = Source { templates, capture: capture.to_owned(), preamble: known.preamble };
         Self::checked(known.name, set, known.reset, packets, Some(source))
+    }
+
+    /// A feed made up here, the same for the same options.
+    pub fn make_up(name: &str, options: &Options) -> Result<Self, Failure> {
+        let failed = |error: tickwire_exchange::Error| Failure::Data(format!("{name}: {error}"));
+        let mut generator = Generator::new(options).map_err(failed)?;
+        let mut packets = Vec::new();
+        while let Some(packet) = generator.next_packet().map_err(failed)? {
+            packets.push(packet.bytes);
+        }
+        let set = generator.program().set().clone();
+        Self::checked(name, set, ResetPolicy::Packet, packets, None)
     }
 
     /// Decodes all once, to count and to be sure that it can be.

@@ -1,12 +1,14 @@
 //! The ways to decode that are compared.
 
 use super::corpus::Corpus;
-use crate::bench::timing::Case;
 use crate::failure::Failure;
 use crate::files;
 use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_fast::{CompileOptions, FieldLayout, FieldValue, Program, Visitor};
+
+/// One decoding of a whole corpus.
+pub type Pass<'c> = Box<dyn FnMut() + 'c>;
 
 /// A way to decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,13 @@ impl Engine {
         }
     }
 
-    /// Decoding of a whole corpus; `None` where this engine cannot.
-    pub fn case<'c>(self, corpus: &'c Corpus) -> Result<Option<Case<'c>>, Failure> {
+    /// Whether it runs the same code on every machine.
+    pub fn is_portable(self) -> bool {
+        true
+    }
+
+    /// Decodes a whole corpus each time it is called; `None` where this engine cannot.
+    pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<Pass<'c>>, Failure> {
         Ok(match self {
             Self::DynamicScalar => Some(stored(corpus, &corpus.program)),
             Self::Projection => projected(corpus)?.map(|program| stored(corpus, &program)),
@@ -49,9 +56,9 @@ impl Engine {
 /// Why a pass may expect that all goes well: the corpus was decoded when it was read.
 const DECODED_BEFORE: &str = "decodes as it did before";
 
-fn stored<'c>(corpus: &'c Corpus, program: &Arc<Program>) -> Case<'c> {
+fn stored<'c>(corpus: &'c Corpus, program: &Arc<Program>) -> Pass<'c> {
     let mut decoder = corpus.decoder(program);
-    Case::of_many(corpus.messages, move || {
+    Box::new(move || {
         corpus.each_message(&mut decoder, |message| _ = black_box(message)).expect(DECODED_BEFORE);
     })
 }
@@ -67,10 +74,10 @@ fn projected(corpus: &Corpus) -> Result<Option<Arc<Program>>, Failure> {
     Ok(None)
 }
 
-fn visited(corpus: &Corpus) -> Case<'_> {
+fn visited(corpus: &Corpus) -> Pass<'_> {
     let mut decoder = corpus.decoder(&corpus.program);
     let mut summing = Summing::default();
-    Case::of_many(corpus.messages, move || {
+    Box::new(move || {
         decoder.reset();
         for packet in &corpus.packets {
             decoder.begin_packet();

@@ -1,11 +1,12 @@
 //! `tickwire bench fast`: decoding of FAST by every engine, on the same bytes in one run.
 
-mod corpus;
-mod engine;
+pub mod corpus;
+pub mod engine;
 mod peers;
 
+use super::callgrind;
 use super::report::{ReportArgs, rounded};
-use super::timing;
+use super::timing::{self, Case};
 use crate::failure::{Failure, Outcome};
 use crate::table::{Align, Table};
 use clap::Args;
@@ -31,6 +32,12 @@ pub struct FastArgs {
     /// Also measure other decoders: the folder of their programs, `peers` in the source tree
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
+    /// Also count instructions, by callgrind: minutes
+    #[arg(long)]
+    instructions: bool,
+    /// Decode everything so many times, and nothing else
+    #[arg(long, value_name = "COUNT", hide = true)]
+    passes: Option<u64>,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -43,33 +50,43 @@ struct Row<'c> {
     corpus: &'c Corpus,
     engine: &'static str,
     ns_per_message: f64,
+    instructions_per_message: Option<f64>,
 }
 
 /// Runs `tickwire bench fast`.
 pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
+    if args.instructions && !callgrind::is_available() {
+        return Err(Failure::Usage("valgrind is not installed: it counts instructions".to_owned()));
+    }
     let wanted = |filter: &Option<String>, name: &str| {
         filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()))
     };
     let corpora = corpus::all(&args.corpora, |name| wanted(&args.corpus, name))?;
-    let (mut labels, mut cases) = (Vec::new(), Vec::new());
+    let (mut labels, mut passes) = (Vec::new(), Vec::new());
     for corpus in &corpora {
         for engine in Engine::ALL.into_iter().filter(|engine| wanted(&args.engine, engine.name())) {
-            if let Some(case) = engine.case(corpus)? {
+            if let Some(pass) = engine.pass(corpus)? {
                 labels.push((corpus, engine));
-                cases.push(case);
+                passes.push(pass);
             }
         }
     }
+    if let Some(count) = args.passes {
+        passes.iter_mut().for_each(|pass| (0..count).for_each(|_| pass()));
+        return Ok(Outcome::Clean);
+    }
+    let messages = labels.iter().map(|(corpus, _)| corpus.messages);
+    let mut cases: Vec<Case<'_>> =
+        messages.zip(passes).map(|(messages, pass)| Case::of_many(messages, pass)).collect();
     let times = timing::minima(&mut cases, args.report.time);
     let mut rows: Vec<Row<'_>> = labels
         .into_iter()
         .zip(times)
-        .map(|((corpus, engine), ns_per_message)| Row {
-            corpus,
-            engine: engine.name(),
-            ns_per_message,
-        })
+        .map(|((corpus, engine), ns_per_message)| Row::new(corpus, engine.name(), ns_per_message))
         .collect();
+    if args.instructions {
+        rows.iter_mut().try_for_each(|row| row.count_instructions(&args.corpora))?;
+    }
     if let Some(folder) = &args.peers {
         rows.extend(peer_rows(folder, &corpora, |name| wanted(&args.engine, name)));
         rows.sort_by_key(|row| corpora.iter().position(|corpus| corpus.name == row.corpus.name));
@@ -95,7 +112,7 @@ fn peer_rows<'c>(
         for corpus in corpora.iter().filter(|corpus| corpus.source.is_some()) {
             match peer.measure(folder, corpus, PEER_SECONDS) {
                 Ok(ns_per_message) => {
-                    rows.push(Row { corpus, engine: peer.name, ns_per_message });
+                    rows.push(Row::new(corpus, peer.name, ns_per_message));
                 }
                 Err(why) => left_out(&format!("{}: {why}", corpus.name)),
             }
@@ -104,7 +121,31 @@ fn peer_rows<'c>(
     rows
 }
 
-impl Row<'_> {
+impl<'c> Row<'c> {
+    fn new(corpus: &'c Corpus, engine: &'static str, ns_per_message: f64) -> Self {
+        Self { corpus, engine, ns_per_message, instructions_per_message: None }
+    }
+
+    /// Counts instructions, unless the engine is one that callgrind cannot run.
+    fn count_instructions(&mut self, corpora: &Path) -> Result<(), Failure> {
+        if !Engine::ALL.iter().any(|engine| engine.name() == self.engine && engine.is_portable()) {
+            return Ok(());
+        }
+        let corpora = corpora.to_string_lossy();
+        let of_pass = callgrind::instructions_of_a_pass(&[
+            "bench",
+            "fast",
+            "--corpora",
+            &corpora,
+            "--corpus",
+            &self.corpus.name,
+            "--engine",
+            self.engine,
+        ])?;
+        self.instructions_per_message = Some(of_pass / self.corpus.messages as f64);
+        Ok(())
+    }
+
     /// Nanoseconds an entry; nothing where messages have none.
     fn ns_per_entry(&self) -> Option<f64> {
         let Corpus { messages, entries, .. } = *self.corpus;
@@ -126,6 +167,7 @@ impl Row<'_> {
             "ns_per_message": rounded(self.ns_per_message),
             "ns_per_entry": self.ns_per_entry().map(rounded),
             "mb_per_s": rounded(self.mb_per_s()),
+            "instructions_per_message": self.instructions_per_message.map(rounded),
         })
     }
 }
@@ -139,6 +181,7 @@ fn table(rows: &[Row<'_>]) -> Table {
         ("ns/message", Align::Right),
         ("ns/entry", Align::Right),
         ("MB/s", Align::Right),
+        ("instructions/message", Align::Right),
     ]);
     let mut last = "";
     for row in rows {
@@ -154,6 +197,8 @@ fn table(rows: &[Row<'_>]) -> Table {
             format!("{:.1}", row.ns_per_message),
             row.ns_per_entry().map_or_else(|| "-".to_owned(), |nanos| format!("{nanos:.1}")),
             format!("{:.0}", row.mb_per_s()),
+            row.instructions_per_message
+                .map_or_else(|| "-".to_owned(), |count| format!("{count:.0}")),
         ]);
     }
     table
