@@ -1,0 +1,151 @@
+//! What a session is told once.
+
+use std::sync::Arc;
+
+use tickwire_fix::{Checks, Dictionary, Precision};
+
+use crate::id::{ApplVersion, BeginString, SessionId};
+
+/// Who connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Waits for the peer's Logon.
+    Acceptor,
+    /// Connects and sends the first Logon.
+    Initiator,
+}
+
+/// Bounds on what a peer or an application may ask of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most messages sent but not yet handed to the peer; they wait in the store. Default 4,000,000.
+    pub backlog_max: u64,
+    /// Most messages held because an earlier one is missing. Default 10,000.
+    pub held_max: usize,
+    /// Most bytes of them. Default 16 MiB.
+    pub held_bytes_max: usize,
+    /// Most bytes of a message, in or out. Default 1 MiB.
+    pub message_len_max: usize,
+    /// Most fields of a message. Default 65,536.
+    pub fields_max: usize,
+    /// Most bytes waiting to be written to the connection; above it messages wait in the store.
+    /// Default 1 MiB.
+    pub transmit_len_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            backlog_max: 4_000_000,
+            held_max: 10_000,
+            held_bytes_max: 16 << 20,
+            message_len_max: 1 << 20,
+            fields_max: 65_536,
+            transmit_len_max: 1 << 20,
+        }
+    }
+}
+
+/// The dictionaries that messages are validated against.
+#[derive(Clone, Debug)]
+pub struct Dictionaries {
+    /// Header, trailer, session messages; for FIX 4 application messages too.
+    pub session: Arc<Dictionary>,
+    /// Application messages by version; used by FIXT sessions only.
+    pub application: Vec<(ApplVersion, Arc<Dictionary>)>,
+}
+
+/// What a session is told once. The switches are QuickFIX's, under the standard's words.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Who talks to whom.
+    pub id: SessionId,
+    /// Who connects.
+    pub role: Role,
+    /// HeartBtInt in seconds; an acceptor takes the peer's. Default 30.
+    pub heartbeat_s: u32,
+    /// SenderSubID of what is sent.
+    pub sender_sub_id: Option<String>,
+    /// TargetSubID of what is sent.
+    pub target_sub_id: Option<String>,
+    /// Username of an initiator's Logon.
+    pub username: Option<String>,
+    /// Password of an initiator's Logon.
+    pub password: Option<String>,
+    /// DefaultApplVerID, as sent: an initiator of FIXT must have one; an acceptor answers the peer's.
+    pub default_appl_ver_id: Option<String>,
+    /// Whether the application decides on each Logon ([`crate::Event::Logon`]). Default no.
+    pub authenticate: bool,
+    /// Whether both sides begin at 1 with every Logon. Default no.
+    pub reset_on_logon: bool,
+    /// Whether both sides begin at 1 after a Logout. Default no.
+    pub reset_on_logout: bool,
+    /// Whether both sides begin at 1 after the connection is gone. Default no.
+    pub reset_on_disconnect: bool,
+    /// Most seconds between SendingTime and the time of arrival; `None` checks nothing. Default 120.
+    pub latency_max_s: Option<u32>,
+    /// Whether SenderCompID and TargetCompID of what arrives must be those of the session. Default yes.
+    pub check_comp_id: bool,
+    /// Whether NextExpectedMsgSeqNum is sent and honoured; FIX 4.4 and later. Default no.
+    pub next_expected_seq_num: bool,
+    /// Whether a missing message is asked for again though it has been asked for. Default no.
+    pub redundant_resend_requests: bool,
+    /// Most messages asked for at a time; 0 for all that are missing. Default 0.
+    pub resend_request_max: u64,
+    /// Whether sent messages are kept for a resend; if not, requests are answered by a gap fill.
+    /// Default yes.
+    pub persist_messages: bool,
+    /// Seconds to wait for the answer to a Logon. Default 10.
+    pub logon_timeout_s: u32,
+    /// Seconds to wait for the answer to a Logout. Default 2.
+    pub logout_timeout_s: u32,
+    /// Digits of SendingTime after the point. Default: none before FIX 4.2, then three.
+    pub precision: Precision,
+    /// Dictionaries to validate against; `None` validates only what the session itself needs.
+    pub dictionaries: Option<Dictionaries>,
+    /// What to validate.
+    pub checks: Checks,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// Creates a configuration with defaults for all that is not given.
+    pub fn new(role: Role, id: SessionId) -> Self {
+        let precision = match id.begin_string {
+            BeginString::Fix40 | BeginString::Fix41 => Precision::Seconds,
+            _ => Precision::Millis,
+        };
+        Self {
+            id,
+            role,
+            heartbeat_s: 30,
+            sender_sub_id: None,
+            target_sub_id: None,
+            username: None,
+            password: None,
+            default_appl_ver_id: None,
+            authenticate: false,
+            reset_on_logon: false,
+            reset_on_logout: false,
+            reset_on_disconnect: false,
+            latency_max_s: Some(120),
+            check_comp_id: true,
+            next_expected_seq_num: false,
+            redundant_resend_requests: false,
+            resend_request_max: 0,
+            persist_messages: true,
+            logon_timeout_s: 10,
+            logout_timeout_s: 2,
+            precision,
+            dictionaries: None,
+            checks: Checks::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Whether a message sent while not logged on would be lost in a reset.
+    pub(crate) const fn resets(&self) -> bool {
+        self.reset_on_logon || self.reset_on_logout || self.reset_on_disconnect
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a message is not sent, and what a store could not do.
+
+use std::fmt;
+use std::io;
+
+/// What a store could not do. The session cannot go on without it and disconnects.
+#[derive(Debug)]
+pub struct StoreError {
+    /// What was being done, and with which file where there is one.
+    pub doing: String,
+    /// What the operating system says.
+    pub source: io::Error,
+}
+
+impl StoreError {
+    /// An error while `doing` something.
+    pub fn new(doing: impl Into<String>, source: io::Error) -> Self {
+        Self { doing: doing.into(), source }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "message store: cannot {}: {}", self.doing, self.source)
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Why a message was not accepted for sending. Nothing was stored and no number was used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The message is longer than [`crate::Limits::message_len_max`].
+    MessageLength,
+    /// Not logged on, and a reset to come would lose the message.
+    NotLoggedOn,
+    /// More messages wait for the peer to read than [`crate::Limits::backlog_max`]; send again later.
+    QueueFull,
+    /// The store failed; the session disconnects.
+    Store(StoreError),
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MessageLength => out.write_str("the message is longer than the limit allows"),
+            Self::NotLoggedOn => {
+                out.write_str("not logged on, and the session resets its numbers when it does")
+            }
+            Self::QueueFull => out.write_str("the peer does not read; send again later"),
+            Self::Store(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for SendError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for SendError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,25 @@
+//! FIX sessions: state machines that take bytes and time and give bytes and events.
+//!
+//! A [`Session`] is told when it is connected ([`Session::handle_connected`]), what arrived
+//! ([`Session::handle_bytes`]) and that time has passed ([`Session::handle_timeout`]); it is asked for
+//! what happened ([`Session::poll_event`]), what to send ([`Session::poll_transmit`]) and when it wants
+//! to be woken ([`Session::poll_timeout`]). It reads no clock and no socket. What it must remember is in
+//! a [`Store`], which is committed before a byte leaves: a message that was accepted for sending is
+//! never lost, and a message that was received is forgotten only with everything that it caused.
+
+mod config;
+mod error;
+mod id;
+mod now;
+mod session;
+pub mod store;
+mod tags;
+
+pub use config::{Config, Dictionaries, Limits, Role};
+pub use error::{SendError, StoreError};
+pub use id::{ApplVersion, BeginString, Identity, SessionId};
+pub use now::Now;
+pub use session::{
+    Counters, Delivery, Event, Head, LogonRequest, Notice, Session, Why, is_admin,
+};
+pub use store::{MemoryStore, Store};

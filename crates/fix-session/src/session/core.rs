@@ -1,0 +1,182 @@
+//! The state of a session without what arrives.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tickwire_fix::{Reader, Validator};
+
+use super::event::{Counters, Notice, Why};
+use super::transmit::Transmit;
+use crate::config::{Config, Role};
+use crate::error::StoreError;
+use crate::id::ApplVersion;
+use crate::now::{Now, SECOND_NS};
+use crate::store::Store;
+
+/// Messages received too early, waiting for those before them.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// `None` for a message that was handled when it came but is not counted yet.
+    pub messages: BTreeMap<u64, Option<Box<[u8]>>>,
+    pub bytes: usize,
+}
+
+/// What was asked for: first and last number, and the last that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub begin: u64,
+    pub end: u64,
+    pub missing_end: u64,
+}
+
+/// A Logon between arrival and decision.
+#[derive(Clone, Debug)]
+pub(super) struct PendingLogon {
+    pub seq_num: u64,
+    pub reset: bool,
+    pub heartbeat_s: Option<u32>,
+    pub next_expected: Option<u64>,
+    pub appl_ver_id: Option<Vec<u8>>,
+}
+
+/// Everything but the bytes that arrive.
+#[derive(Debug)]
+pub(crate) struct Core<S> {
+    pub(super) config: Config,
+    pub(super) store: S,
+    pub(super) validator: Validator,
+    pub(super) notices: VecDeque<Notice>,
+    pub(super) counters: Counters,
+    pub(super) transmit: Transmit,
+    /// Reads stored messages to send them again.
+    pub(super) replay_reader: Reader,
+    pub(super) held: Held,
+    pub(super) asked: Option<Asked>,
+    pub(super) pending_logon: Option<PendingLogon>,
+    /// Of application messages without ApplVerID.
+    pub(super) appl_version: Option<ApplVersion>,
+    pub(super) connected_ns: Option<u64>,
+    pub(super) closing: bool,
+    pub(super) sent_logon: bool,
+    pub(super) received_logon: bool,
+    pub(super) sent_reset: bool,
+    pub(super) sent_logout_ns: Option<u64>,
+    pub(super) last_sent_ns: u64,
+    pub(super) last_received_ns: u64,
+    pub(super) heartbeat_ns: u64,
+    pub(super) test_requests: u64,
+}
+
+impl<S: Store> Core<S> {
+    pub(super) fn new(config: Config, store: S) -> Self {
+        let limits = tickwire_fix::Limits {
+            fields_max: config.limits.fields_max,
+            message_len_max: config.limits.message_len_max,
+        };
+        Self {
+            validator: Validator::new(config.checks),
+            store,
+            notices: VecDeque::new(),
+            counters: Counters::default(),
+            transmit: Transmit::default(),
+            replay_reader: Reader::new().limits(limits),
+            held: Held::default(),
+            asked: None,
+            pending_logon: None,
+            appl_version: None,
+            connected_ns: None,
+            closing: false,
+            sent_logon: false,
+            received_logon: false,
+            sent_reset: false,
+            sent_logout_ns: None,
+            last_sent_ns: 0,
+            last_received_ns: 0,
+            heartbeat_ns: u64::from(config.heartbeat_s) * SECOND_NS,
+            test_requests: 0,
+            config,
+        }
+    }
+
+    /// Whether bytes that arrive are looked at.
+    pub(super) const fn is_open(&self) -> bool {
+        self.connected_ns.is_some() && !self.closing
+    }
+
+    pub(super) const fn is_logged_on(&self) -> bool {
+        self.sent_logon && self.received_logon && self.is_open()
+    }
+
+    pub(super) fn is_initiator(&self) -> bool {
+        self.config.role == Role::Initiator
+    }
+
+    /// Asks for the connection to be closed.
+    pub(super) fn close(&mut self, why: Why) {
+        if !self.closing {
+            self.closing = true;
+            self.notices.push_back(Notice::Disconnect(why));
+        }
+    }
+
+    /// Takes note of a store that failed: nothing more is sent or received.
+    pub(super) fn store_failed(&mut self, error: &StoreError) {
+        self.transmit.discard();
+        self.close(Why::Store(error.to_string()));
+    }
+
+    /// Runs what the store does and takes note if it fails.
+    pub(super) fn with_store(&mut self, act: impl FnOnce(&mut S) -> Result<(), StoreError>) {
+        if let Err(error) = act(&mut self.store) {
+            self.store_failed(&error);
+        }
+    }
+
+    /// Counts the message that was expected as received.
+    pub(super) fn count_received(&mut self) {
+        let next = self.store.next_target().saturating_add(1);
+        self.with_store(|store| store.set_next_target(next));
+    }
+
+    /// Begins both numbers at 1.
+    pub(super) fn reset(&mut self, now: Now) {
+        self.held = Held::default();
+        self.asked = None;
+        self.transmit.forget_replays();
+        self.with_store(|store| store.reset(now.wall_ns));
+        self.notices.push_back(Notice::Reset);
+    }
+
+    pub(super) fn connected(&mut self, now: Now) {
+        self.disconnected_state();
+        self.connected_ns = Some(now.steady_ns);
+        self.last_sent_ns = now.steady_ns;
+        self.last_received_ns = now.steady_ns;
+        if self.is_initiator() {
+            self.send_first_logon(now);
+        }
+    }
+
+    pub(super) fn disconnected(&mut self, now: Now) {
+        let was_connected = self.connected_ns.is_some();
+        self.disconnected_state();
+        if was_connected && self.config.reset_on_disconnect {
+            self.reset(now);
+        }
+    }
+
+    fn disconnected_state(&mut self) {
+        self.transmit.disconnected();
+        self.notices.clear();
+        self.held = Held::default();
+        self.asked = None;
+        self.pending_logon = None;
+        self.connected_ns = None;
+        self.closing = false;
+        self.sent_logon = false;
+        self.received_logon = false;
+        self.sent_reset = false;
+        self.sent_logout_ns = None;
+        self.test_requests = 0;
+        self.heartbeat_ns = u64::from(self.config.heartbeat_s) * SECOND_NS;
+    }
+}

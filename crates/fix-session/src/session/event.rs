@@ -1,0 +1,229 @@
+//! What a session tells.
+
+use tickwire_fix::{BusinessRejectReason, Message, SessionRejectReason, Tag, Writer};
+
+use super::core::Core;
+use crate::error::SendError;
+use crate::now::Now;
+use crate::store::Store;
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event<'s, S> {
+    /// A message for the application, in order and once, but see [`Delivery::poss_dup`].
+    Application(Delivery<'s, S>),
+    /// A Logon that the application must decide on, if it said so in the configuration.
+    Logon(LogonRequest<'s, S>),
+    /// Something the application may want to know.
+    Notice(Notice),
+}
+
+/// What an application may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// The connection is to be closed when [`super::Session::poll_transmit`] has nothing more.
+    Disconnect(Why),
+    /// Bytes that are no message were passed over.
+    Garbage {
+        /// How many.
+        len: usize,
+    },
+    /// A garbled message was ignored; its number is still expected.
+    Garbled,
+    /// Messages are missing and were asked for.
+    Gap {
+        /// First missing.
+        begin: u64,
+        /// Last missing.
+        end: u64,
+    },
+    /// A message of the session was handled that calls for nothing.
+    Handled,
+    /// Both sides are logged on.
+    LoggedOn,
+    /// A message with a number used before was ignored.
+    PossDupIgnored {
+        /// The number.
+        seq_num: u64,
+    },
+    /// A Reject or Business Message Reject arrived for a message sent.
+    RejectReceived {
+        /// Number of the message rejected.
+        seq_num: u64,
+        /// The peer's words.
+        text: String,
+    },
+    /// A message was refused.
+    Rejected {
+        /// Its number.
+        seq_num: u64,
+        /// Why.
+        reason: SessionRejectReason,
+        /// The field, where there is one.
+        tag: Option<Tag>,
+    },
+    /// Both numbers began again at 1.
+    Reset,
+    /// The peer asked for messages to be sent again.
+    ResendRequested {
+        /// First asked for.
+        begin: u64,
+        /// Last asked for.
+        end: u64,
+    },
+}
+
+/// Why a connection ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// The Logon was not answered in time, or none came.
+    LogonTimeout,
+    /// The application or the configuration refuses the Logon.
+    LogonRefused,
+    /// Both sides said Logout.
+    LoggedOut {
+        /// The peer's words.
+        text: String,
+    },
+    /// The Logout was not answered in time.
+    LogoutTimeout,
+    /// The first message is not a Logon, a Logon came at the wrong time, or it cannot be read.
+    NotLoggedOn,
+    /// Outside of the schedule.
+    Schedule,
+    /// MsgSeqNum is lower than expected or missing.
+    SeqNum,
+    /// Nothing came, not even an answer to a Test Request.
+    Silence,
+    /// The peer does not read.
+    SlowReader,
+    /// The store failed; the words say how.
+    Store(String),
+}
+
+/// Header fields of a message to send, beyond those that the session fills in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Head<'a> {
+    /// MsgType.
+    pub msg_type: &'a str,
+    /// More header fields with their values, ascending by tag.
+    pub fields: &'a [(Tag, &'a [u8])],
+}
+
+impl<'a> Head<'a> {
+    /// Creates the header of a message type.
+    pub const fn new(msg_type: &'a str) -> Self {
+        Self { msg_type, fields: &[] }
+    }
+}
+
+/// What has been counted since the session was created.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages received that were not garbled.
+    pub received: u64,
+    /// Messages received for the application.
+    pub delivered: u64,
+    /// Messages sent, each once.
+    pub sent: u64,
+    /// Messages sent again.
+    pub resent: u64,
+    /// Messages refused.
+    pub rejected: u64,
+    /// Garbled messages and stretches of garbage.
+    pub garbled: u64,
+    /// Resend requests sent.
+    pub gaps: u64,
+    /// Messages with a number used before, ignored.
+    pub duplicates: u64,
+    /// Logons that were completed.
+    pub logons: u64,
+}
+
+/// A message for the application, and the session to answer through.
+#[derive(Debug)]
+pub struct Delivery<'s, S> {
+    /// The message.
+    pub message: Message<'s>,
+    /// Its MsgSeqNum.
+    pub seq_num: u64,
+    /// Whether the sender may have sent it before under this number. This session has not delivered it
+    /// before, unless the process ended before the store was committed.
+    pub poss_dup: bool,
+    /// Whether the sender may have sent it before under another number.
+    pub poss_resend: bool,
+    pub(super) core: &'s mut Core<S>,
+    pub(super) now: Now,
+}
+
+impl<S: Store> Delivery<'_, S> {
+    /// Sends a message; returns its MsgSeqNum. `write` writes the body and may be called again with more
+    /// room.
+    ///
+    /// # Errors
+    /// As [`super::Session::send`].
+    pub fn send(
+        &mut self,
+        head: &Head<'_>,
+        write: impl FnMut(&mut Writer<'_>),
+    ) -> Result<u64, SendError> {
+        self.core.send(self.now, head, write)
+    }
+
+    /// Answers that the message is not accepted: Business Message Reject, before FIX 4.2 Reject.
+    ///
+    /// `ref_id` is what the application knows the message by, as ClOrdID.
+    ///
+    /// # Errors
+    /// As [`super::Session::send`].
+    pub fn reject_business(
+        &mut self,
+        reason: BusinessRejectReason,
+        ref_id: Option<&[u8]>,
+    ) -> Result<(), SendError> {
+        self.core.reject_business(self.now, &self.message, self.seq_num, reason, ref_id)
+    }
+
+    /// Answers that a field of the message is not accepted: Reject.
+    ///
+    /// # Errors
+    /// As [`super::Session::send`].
+    pub fn reject(
+        &mut self,
+        reason: SessionRejectReason,
+        tag: Option<Tag>,
+    ) -> Result<(), SendError> {
+        let text = tag.map(|tag| tag.to_string());
+        self.core.send_reject(
+            self.now,
+            &self.message,
+            self.seq_num,
+            reason,
+            text.as_deref().map(str::as_bytes),
+        )
+    }
+}
+
+/// A Logon to decide on. Dropped without a decision it counts as refused.
+#[derive(Debug)]
+#[must_use]
+pub struct LogonRequest<'s, S> {
+    /// The Logon.
+    pub message: Message<'s>,
+    pub(super) core: &'s mut Core<S>,
+    pub(super) now: Now,
+}
+
+impl<S: Store> LogonRequest<'_, S> {
+    /// Lets the peer in.
+    pub fn accept(self) {
+        self.core.accept_logon(self.now);
+    }
+
+    /// Sends the peer away with a Logout; empty text sends none and only disconnects.
+    pub fn refuse(self, text: &str) {
+        self.core.refuse_logon(self.now, text);
+    }
+}

@@ -1,0 +1,162 @@
+//! Missing messages, in both directions.
+
+use tickwire_fix::{Message, SessionRejectReason};
+
+use super::core::{Asked, Core};
+use super::event::Notice;
+use super::head::Header;
+use super::receive::Order;
+use crate::id::BeginString;
+use crate::now::Now;
+use crate::store::Store;
+use crate::tags;
+
+/// What stands for "to the last" in EndSeqNo before FIX 4.2.
+const LAST_BEFORE_42: u64 = 999_999;
+
+impl<S: Store> Core<S> {
+    /// Keeps a message that came too early; `None` for one that is handled already.
+    pub(super) fn hold(&mut self, seq_num: u64, message: Option<&[u8]>) {
+        let limits = &self.config.limits;
+        let len = message.map_or(0, <[u8]>::len);
+        let fits = self.held.messages.len() < limits.held_max
+            && self.held.bytes + len <= limits.held_bytes_max;
+        if fits && !self.held.messages.contains_key(&seq_num) {
+            self.held.messages.insert(seq_num, message.map(Into::into));
+            self.held.bytes += len;
+        }
+    }
+
+    /// Moves the message that is expected now to `out`, if it came before.
+    pub(super) fn take_held(&mut self, out: &mut Vec<u8>) -> bool {
+        while let Some(entry) = self.held.messages.first_entry() {
+            let seq_num = *entry.key();
+            let expected = self.store.next_target();
+            if seq_num > expected {
+                return false;
+            }
+            let message = entry.remove();
+            self.held.bytes -= message.as_ref().map_or(0, |message| message.len());
+            if seq_num < expected {
+                continue;
+            }
+            let Some(message) = message else {
+                self.count_received();
+                continue;
+            };
+            out.clear();
+            out.extend_from_slice(&message);
+            return true;
+        }
+        false
+    }
+
+    /// Asks for what is missing before `seq_num`, unless it was asked for.
+    pub(super) fn ask_for_missing(&mut self, now: Now, seq_num: u64) {
+        let again = self.config.redundant_resend_requests;
+        if self.asked.is_some_and(|asked| !again && seq_num >= asked.begin) {
+            return;
+        }
+        self.ask(now, seq_num.saturating_sub(1));
+    }
+
+    /// Takes note of what is missing before `seq_num` and will come without being asked for.
+    pub(super) fn expect_missing(&mut self, seq_num: u64) {
+        let (begin, end) = (self.store.next_target(), seq_num.saturating_sub(1));
+        self.asked = Some(Asked { begin, end, missing_end: end });
+        self.notices.push_back(Notice::Gap { begin, end });
+    }
+
+    fn ask(&mut self, now: Now, missing_end: u64) {
+        let begin = self.store.next_target();
+        let chunk = self.config.resend_request_max;
+        let end = match chunk {
+            0 => missing_end,
+            chunk => missing_end.min(begin.saturating_add(chunk - 1)),
+        };
+        let is_last = end == missing_end;
+        let written = match self.config.id.begin_string {
+            _ if !is_last => end,
+            BeginString::Fix40 | BeginString::Fix41 => LAST_BEFORE_42,
+            _ => 0,
+        };
+        self.asked = Some(Asked { begin, end, missing_end });
+        self.counters.gaps += 1;
+        self.notices.push_back(Notice::Gap { begin, end });
+        self.send_admin(now, "2", |writer| {
+            writer.uint(tags::BEGIN_SEQ_NO, begin);
+            writer.uint(tags::END_SEQ_NO, written);
+        });
+    }
+
+    /// Looks whether what was asked for has come, and asks for the next part.
+    pub(super) fn after_received(&mut self, now: Now) {
+        let Some(asked) = self.asked else { return };
+        let expected = self.store.next_target();
+        if expected > asked.missing_end {
+            self.asked = None;
+        } else if expected > asked.end && self.is_open() {
+            self.ask(now, asked.missing_end);
+        }
+    }
+
+    pub(super) fn handle_sequence_reset(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        head: &Header<'_>,
+    ) {
+        let is_gap_fill =
+            message.field(tags::GAP_FILL_FLAG).is_some_and(|field| field.value == b"Y");
+        let order = if is_gap_fill { Order::Exact } else { Order::Any };
+        if !self.verify(now, message, head, order) {
+            return;
+        }
+        let Some(new) = Self::number(message, tags::NEW_SEQ_NO) else {
+            let (reason, tag) = match message.field(tags::NEW_SEQ_NO) {
+                None => (SessionRejectReason::RequiredTagMissing, &b"36"[..]),
+                Some(_) => (SessionRejectReason::IncorrectDataFormat, &b"36"[..]),
+            };
+            self.refuse(now, message, head, reason, Some(tag));
+            return;
+        };
+        let expected = self.store.next_target();
+        if new < expected {
+            self.refuse(now, message, head, SessionRejectReason::ValueIncorrect, None);
+        } else if new > expected {
+            self.with_store(|store| store.set_next_target(new));
+        }
+    }
+
+    pub(super) fn handle_resend_request(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        head: &Header<'_>,
+    ) {
+        if !self.verify(now, message, head, Order::Any) {
+            return;
+        }
+        let expected = self.store.next_target();
+        let numbers = Self::number(message, tags::BEGIN_SEQ_NO)
+            .zip(Self::number(message, tags::END_SEQ_NO));
+        let Some((begin, end)) = numbers else {
+            let tag = if Self::number(message, tags::BEGIN_SEQ_NO).is_none() { "7" } else { "16" };
+            let reason = SessionRejectReason::RequiredTagMissing;
+            self.refuse(now, message, head, reason, Some(tag.as_bytes()));
+            return;
+        };
+        if head.seq_num == expected {
+            self.count_received();
+        } else if head.seq_num > expected {
+            self.hold(head.seq_num, None);
+        }
+        let last = self.store.next_sender().saturating_sub(1);
+        let to_last = end == 0
+            || self.config.id.begin_string <= BeginString::Fix42 && end == LAST_BEFORE_42;
+        let end = if to_last { last } else { end.min(last) };
+        let begin = begin.max(1);
+        self.notices.push_back(Notice::ResendRequested { begin, end });
+        self.replay(begin, end);
+    }
+}

@@ -1,0 +1,250 @@
+//! The session as a state machine.
+
+mod core;
+mod event;
+mod gap;
+mod head;
+mod logon;
+mod receive;
+mod refuse;
+mod send;
+mod timer;
+mod transmit;
+
+pub use event::{Counters, Delivery, Event, Head, LogonRequest, Notice, Why};
+
+use self::core::Core;
+use self::receive::Outcome;
+use crate::config::Config;
+use crate::error::{SendError, StoreError};
+use crate::now::Now;
+use crate::store::Store;
+use tickwire_fix::{Framer, Reader, Step, Writer};
+
+/// Bytes of handled messages that may lie before those not handled.
+const CONSUMED_MAX: usize = 64 << 10;
+
+/// Whether a MsgType belongs to the session: those are not sent again but gap-filled.
+pub const fn is_admin(msg_type: &[u8]) -> bool {
+    matches!(msg_type, b"0" | b"1" | b"2" | b"3" | b"4" | b"5" | b"A")
+}
+
+/// What arrived and is not handled yet.
+#[derive(Debug)]
+struct Inbox {
+    buffer: Vec<u8>,
+    start: usize,
+    framer: Framer,
+    reader: Reader,
+    /// A message that was held and is handled now.
+    held: Vec<u8>,
+}
+
+/// One session.
+///
+/// After [`Session::handle_bytes`], call [`Session::poll_event`] until `None`, then
+/// [`Session::poll_transmit`] until it is empty; only then is what was received committed.
+#[derive(Debug)]
+pub struct Session<S> {
+    inbox: Inbox,
+    core: Core<S>,
+}
+
+impl<S: Store> Session<S> {
+    /// Creates a session that is not connected and goes on with the numbers of the store.
+    pub fn new(config: Config, store: S) -> Self {
+        let limits = tickwire_fix::Limits {
+            fields_max: config.limits.fields_max,
+            message_len_max: config.limits.message_len_max,
+        };
+        let mut reader = Reader::new().limits(limits);
+        if let Some(dictionaries) = &config.dictionaries {
+            reader = reader.data_fields(dictionaries.session.data_fields());
+        }
+        let inbox = Inbox {
+            buffer: Vec::new(),
+            start: 0,
+            framer: Framer::new(limits),
+            reader,
+            held: Vec::new(),
+        };
+        Self { inbox, core: Core::new(config, store) }
+    }
+
+    /// Returns the configuration.
+    pub const fn config(&self) -> &Config {
+        &self.core.config
+    }
+
+    /// Returns the store.
+    pub const fn store(&self) -> &S {
+        &self.core.store
+    }
+
+    /// Returns the store to be changed. Only while the session is not connected.
+    pub const fn store_mut(&mut self) -> &mut S {
+        &mut self.core.store
+    }
+
+    /// Returns what has been counted.
+    pub const fn counters(&self) -> &Counters {
+        &self.core.counters
+    }
+
+    /// Whether both sides are logged on.
+    pub const fn is_logged_on(&self) -> bool {
+        self.core.is_logged_on()
+    }
+
+    /// Whether there is a connection.
+    pub const fn is_connected(&self) -> bool {
+        self.core.connected_ns.is_some()
+    }
+
+    /// Returns how many messages were sent but wait in the store until the peer has read others.
+    pub fn backlog(&self) -> u64 {
+        self.core.transmit.backlog(self.core.store.next_sender())
+    }
+
+    /// Tells of a new connection. An initiator's Logon is then ready to be sent.
+    pub fn handle_connected(&mut self, now: Now) {
+        self.inbox.buffer.clear();
+        self.inbox.start = 0;
+        self.core.connected(now);
+    }
+
+    /// Tells that the connection is gone.
+    pub fn handle_disconnected(&mut self, now: Now) {
+        self.inbox.buffer.clear();
+        self.inbox.start = 0;
+        self.core.disconnected(now);
+        self.core.with_store(Store::commit);
+    }
+
+    /// Takes bytes that arrived. Call [`Session::poll_event`] until `None` before the next bytes: what
+    /// is kept is then never more than one message and what came with it.
+    pub fn handle_bytes(&mut self, bytes: &[u8]) {
+        let inbox = &mut self.inbox;
+        if inbox.start == inbox.buffer.len() {
+            inbox.buffer.clear();
+            inbox.start = 0;
+        } else if inbox.start > CONSUMED_MAX {
+            inbox.buffer.drain(..inbox.start);
+            inbox.start = 0;
+        }
+        inbox.buffer.extend_from_slice(bytes);
+    }
+
+    /// Handles one message of those that arrived and tells what came of it; `None` if there is nothing
+    /// to handle or to tell.
+    pub fn poll_event(&mut self, now: Now) -> Option<Event<'_, S>> {
+        let Self { inbox, core } = self;
+        if core.pending_logon.is_some() {
+            core.refuse_logon(now, "");
+        }
+        if let Some(notice) = core.notices.pop_front() {
+            return Some(Event::Notice(notice));
+        }
+        if !core.is_open() {
+            return None;
+        }
+        let bytes = match core.take_held(&mut inbox.held) {
+            true => inbox.held.as_slice(),
+            false => {
+                let from = inbox.start;
+                match inbox.framer.step(inbox.buffer.get(from..).unwrap_or_default()) {
+                    Step::Message(message) => {
+                        inbox.start = from + message.len();
+                        message
+                    }
+                    Step::Garbage(0) | Step::NeedMore(_) => return None,
+                    Step::Garbage(len) => {
+                        inbox.start = from + len;
+                        core.handle_garbage();
+                        return Some(Event::Notice(Notice::Garbage { len }));
+                    }
+                }
+            }
+        };
+        let Ok(message) = inbox.reader.decode(bytes) else {
+            core.handle_garbage();
+            return Some(Event::Notice(Notice::Garbled));
+        };
+        Some(match core.handle_message(now, &message) {
+            Outcome::Authenticate => Event::Logon(LogonRequest { message, core, now }),
+            Outcome::Deliver { seq_num, poss_dup, poss_resend } => {
+                core.counters.delivered += 1;
+                Event::Application(Delivery { message, seq_num, poss_dup, poss_resend, core, now })
+            }
+            Outcome::Done => Event::Notice(core.notices.pop_front().unwrap_or(Notice::Handled)),
+        })
+    }
+
+    /// Sends a message of the application; returns its MsgSeqNum. `write` writes the body, fields in the
+    /// order they are to have, and may be called again with more room.
+    ///
+    /// While not logged on the message is stored, and the peer gets it after the next Logon, because it
+    /// will find its number missing.
+    ///
+    /// # Errors
+    /// [`SendError`]: the message is not accepted, and nothing has changed.
+    pub fn send(
+        &mut self,
+        now: Now,
+        head: &Head<'_>,
+        write: impl FnMut(&mut Writer<'_>),
+    ) -> Result<u64, SendError> {
+        self.core.send(now, head, write)
+    }
+
+    /// Begins the end of the session with a Logout.
+    pub fn logout(&mut self, now: Now, text: &str) {
+        self.core.begin_logout(now, text);
+    }
+
+    /// Asks the peer for a sign of life.
+    pub fn send_test_request(&mut self, now: Now, id: &str) {
+        self.core.send_test_request(now, id.as_bytes());
+    }
+
+    /// Begins both numbers at 1: at once if not logged on, else by a Logon with ResetSeqNumFlag.
+    pub fn reset(&mut self, now: Now) {
+        self.core.reset_by_application(now);
+    }
+
+    /// Tells that time has passed: sends heartbeats and test requests, gives up silent peers. Early and
+    /// late calls are harmless.
+    pub fn handle_timeout(&mut self, now: Now) {
+        self.core.handle_timeout(now);
+    }
+
+    /// Returns when [`Session::handle_timeout`] is wanted, on the steady clock.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.core.poll_timeout()
+    }
+
+    /// Commits the store and returns bytes to write to the connection; empty if there are none.
+    ///
+    /// Tell with [`Session::handle_transmitted`] how many were written.
+    ///
+    /// # Errors
+    /// [`StoreError`]: nothing may be sent; the session wants to be disconnected.
+    pub fn poll_transmit(&mut self, now: Now) -> Result<&[u8], StoreError> {
+        self.core.pump(now);
+        if let Err(error) = self.core.store.commit() {
+            self.core.store_failed(&error);
+            return Err(error);
+        }
+        Ok(self.core.transmit.pending())
+    }
+
+    /// Tells that the first `len` bytes of what [`Session::poll_transmit`] gave were written.
+    pub fn handle_transmitted(&mut self, len: usize) {
+        self.core.transmit.written(len);
+    }
+
+    /// Ends the connection for a reason of the caller's: a peer that does not read, a schedule.
+    pub fn disconnect(&mut self, why: Why) {
+        self.core.close(why);
+    }
+}

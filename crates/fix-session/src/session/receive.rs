@@ -1,0 +1,278 @@
+//! What to do with a message that arrived.
+
+use tickwire_fix::{Message, SessionRejectReason, Tag};
+
+use super::core::Core;
+use super::event::{Notice, Why};
+use super::head::Header;
+use super::is_admin;
+use crate::id::{ApplVersion, BeginString};
+use crate::now::{Now, SECOND_NS};
+use crate::store::Store;
+use crate::tags;
+
+/// What becomes of a message.
+pub(super) enum Outcome {
+    /// The application decides on the Logon.
+    Authenticate,
+    /// It is for the application.
+    Deliver { seq_num: u64, poss_dup: bool, poss_resend: bool },
+    /// The session has handled it.
+    Done,
+}
+
+/// Which sides of the expected number are checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Neither.
+    Any,
+    /// A message that comes too late is refused; one that comes too early is the caller's.
+    NotLow,
+    /// Both.
+    Exact,
+}
+
+impl<S: Store> Core<S> {
+    /// Takes note of bytes that are no message, or of a garbled one.
+    pub(super) fn handle_garbage(&mut self) {
+        self.counters.garbled += 1;
+        if !self.received_logon {
+            self.close(Why::NotLoggedOn);
+        }
+    }
+
+    pub(super) fn handle_message(&mut self, now: Now, message: &Message<'_>) -> Outcome {
+        self.counters.received += 1;
+        let head = match Header::of(message) {
+            Ok(head) => head,
+            Err(_) => {
+                self.refuse_without_number(now);
+                return Outcome::Done;
+            }
+        };
+        let msg_type = message.msg_type();
+        if message.begin_string() != self.config.id.begin_string.as_str().as_bytes() {
+            self.handle_other_version(now, message, &head);
+            return Outcome::Done;
+        }
+        if !self.validate(now, message, &head) {
+            return Outcome::Done;
+        }
+        match msg_type {
+            b"A" => return self.handle_logon(now, message, &head),
+            b"0" | b"1" | b"3" => {
+                if self.verify(now, message, &head, Order::Exact) {
+                    self.handle_simple(now, message);
+                    self.count_received();
+                }
+            }
+            b"2" => self.handle_resend_request(now, message, &head),
+            b"4" => self.handle_sequence_reset(now, message, &head),
+            b"5" => self.handle_logout(now, message, &head),
+            _ => {
+                if self.verify(now, message, &head, Order::Exact) {
+                    self.count_received();
+                    self.note_business_reject(message);
+                    let Header { seq_num, poss_dup, poss_resend, .. } = head;
+                    self.after_received(now);
+                    return Outcome::Deliver { seq_num, poss_dup, poss_resend };
+                }
+            }
+        }
+        self.after_received(now);
+        Outcome::Done
+    }
+
+    /// Heartbeat, Test Request, Reject.
+    fn handle_simple(&mut self, now: Now, message: &Message<'_>) {
+        match message.msg_type() {
+            b"1" => {
+                let id = message.field(tags::TEST_REQ_ID).map(|field| field.value);
+                self.send_heartbeat(now, id);
+            }
+            b"3" => self.note_reject(message),
+            _ => {}
+        }
+    }
+
+    fn note_reject(&mut self, message: &Message<'_>) {
+        let seq_num = message.field(tags::REF_SEQ_NUM).and_then(|field| field.uint().ok());
+        let text = message.field(tags::TEXT).map_or(&[][..], |field| field.value);
+        self.notices.push_back(Notice::RejectReceived {
+            seq_num: seq_num.unwrap_or(0),
+            text: String::from_utf8_lossy(text).into_owned(),
+        });
+    }
+
+    fn note_business_reject(&mut self, message: &Message<'_>) {
+        if message.msg_type() == b"j" {
+            self.note_reject(message);
+        }
+    }
+
+    /// A message with another BeginString ends the session.
+    fn handle_other_version(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) {
+        if message.msg_type() == b"5" {
+            self.handle_logout(now, message, head);
+        } else if self.received_logon {
+            if head.seq_num == self.store.next_target() {
+                self.count_received();
+            }
+            self.send_logout(now, b"Incorrect BeginString");
+        } else {
+            self.close(Why::NotLoggedOn);
+        }
+    }
+
+    /// Validates against the dictionaries; refuses what is invalid.
+    fn validate(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) -> bool {
+        let outcome = match &self.config.dictionaries {
+            None => message.fault().map_or(Ok(()), Err),
+            Some(dictionaries) => {
+                let session = &*dictionaries.session;
+                let is_fixt = self.config.id.begin_string == BeginString::Fixt11;
+                if !is_fixt || is_admin(message.msg_type()) {
+                    self.validator.validate(message, session)
+                } else {
+                    let said = message.field(tags::APPL_VER_ID);
+                    let version = match said {
+                        Some(field) => ApplVersion::parse(field.value),
+                        None => self.appl_version,
+                    };
+                    let found =
+                        dictionaries.application.iter().find(|(known, _)| Some(*known) == version);
+                    let Some((_, application)) = found else {
+                        let tag = said.map(|_| &b"1128"[..]);
+                        let reason = SessionRejectReason::UnsupportedApplicationVersion;
+                        self.refuse(now, message, head, reason, tag);
+                        return false;
+                    };
+                    self.validator.validate_fixt(message, session, application)
+                }
+            }
+        };
+        let Err(error) = outcome else { return true };
+        self.refuse_invalid(now, message, head, &error);
+        false
+    }
+
+    /// Whether a message may come in this state of the logon.
+    fn is_expected(&self, msg_type: &[u8]) -> bool {
+        match msg_type {
+            b"A" => true,
+            b"5" => self.received_logon || self.sent_logon,
+            _ => self.received_logon,
+        }
+    }
+
+    /// Checks what every message must fulfil; does what has to be done if not.
+    pub(super) fn verify(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        head: &Header<'_>,
+        order: Order,
+    ) -> bool {
+        if !self.is_expected(message.msg_type()) {
+            self.close(Why::NotLoggedOn);
+            return false;
+        }
+        if !self.is_in_time(now, head) {
+            self.refuse(now, message, head, SessionRejectReason::SendingTimeAccuracy, None);
+            self.send_logout_if_logged_on(now);
+            return false;
+        }
+        let id = &self.config.id;
+        let known = head.sender == id.target_comp_id.as_bytes()
+            && head.target == id.sender_comp_id.as_bytes();
+        if self.config.check_comp_id && !known {
+            self.refuse(now, message, head, SessionRejectReason::CompId, None);
+            self.send_logout_if_logged_on(now);
+            return false;
+        }
+        self.last_received_ns = now.steady_ns;
+        self.test_requests = 0;
+        let expected = self.store.next_target();
+        if order == Order::Exact && head.seq_num > expected {
+            self.hold(head.seq_num, Some(message.bytes()));
+            self.ask_for_missing(now, head.seq_num);
+            return false;
+        }
+        if order != Order::Any && head.seq_num < expected {
+            self.handle_low(now, message, head, expected);
+            return false;
+        }
+        true
+    }
+
+    fn is_in_time(&self, now: Now, head: &Header<'_>) -> bool {
+        let Some(latency_max_s) = self.config.latency_max_s else { return true };
+        let Some(sent) = head.sending_time else { return false };
+        let distance = (sent.unix_nanos() - i128::from(now.wall_ns)).unsigned_abs();
+        distance <= u128::from(latency_max_s) * u128::from(SECOND_NS)
+    }
+
+    /// A number lower than expected: a possible duplicate is ignored, anything else ends the session.
+    fn handle_low(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        head: &Header<'_>,
+        expected: u64,
+    ) {
+        let seq_num = head.seq_num;
+        if !head.poss_dup {
+            let text =
+                format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
+            self.send_logout(now, text.as_bytes());
+            self.close(Why::SeqNum);
+            return;
+        }
+        self.counters.duplicates += 1;
+        if message.msg_type() != b"4" {
+            let Some(original) = head.orig_sending_time else {
+                let reason = SessionRejectReason::RequiredTagMissing;
+                let tag = tags::ORIG_SENDING_TIME.to_string();
+                self.refuse(now, message, head, reason, Some(tag.as_bytes()));
+                return;
+            };
+            if head.sending_time.is_some_and(|sent| original > sent) {
+                self.refuse(now, message, head, SessionRejectReason::SendingTimeAccuracy, None);
+                self.send_logout_if_logged_on(now);
+                return;
+            }
+        }
+        self.notices.push_back(Notice::PossDupIgnored { seq_num });
+    }
+
+    fn handle_logout(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) {
+        if !self.verify(now, message, head, Order::Any) {
+            return;
+        }
+        let text = message.field(tags::TEXT).map_or(&[][..], |field| field.value);
+        let text = String::from_utf8_lossy(text).into_owned();
+        if head.seq_num == self.store.next_target() {
+            self.count_received();
+        }
+        if self.sent_logout_ns.is_none() && self.sent_logon {
+            self.send_logout(now, b"");
+        }
+        if self.config.reset_on_logout {
+            self.reset(now);
+        }
+        self.close(Why::LoggedOut { text });
+    }
+
+    /// A message without a number that can be read ends the session.
+    fn refuse_without_number(&mut self, now: Now) {
+        if self.received_logon {
+            self.send_logout(now, b"MsgSeqNum missing or not a number");
+        }
+        self.close(Why::SeqNum);
+    }
+
+    /// Returns a field as a number.
+    pub(super) fn number(message: &Message<'_>, tag: Tag) -> Option<u64> {
+        message.field(tag)?.uint().ok()
+    }
+}

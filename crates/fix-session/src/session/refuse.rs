@@ -1,0 +1,172 @@
+//! Rejects: what is answered to a message that is not accepted.
+
+use tickwire_fix::{BusinessRejectReason, Error, ErrorKind, Message, SessionRejectReason, Tag};
+
+use super::core::Core;
+use super::event::{Head, Notice, Why};
+use super::head::Header;
+use crate::error::SendError;
+use crate::id::BeginString;
+use crate::now::Now;
+use crate::store::Store;
+use crate::tags;
+
+/// Routing fields of a message, and those of the answer that they become.
+const ROUTES: [(Tag, Tag); 6] = [
+    (tags::DELIVER_TO_COMP_ID, tags::ON_BEHALF_OF_COMP_ID),
+    (tags::DELIVER_TO_SUB_ID, tags::ON_BEHALF_OF_SUB_ID),
+    (tags::ON_BEHALF_OF_COMP_ID, tags::DELIVER_TO_COMP_ID),
+    (tags::ON_BEHALF_OF_SUB_ID, tags::DELIVER_TO_SUB_ID),
+    (tags::DELIVER_TO_LOCATION_ID, tags::ON_BEHALF_OF_LOCATION_ID),
+    (tags::ON_BEHALF_OF_LOCATION_ID, tags::DELIVER_TO_LOCATION_ID),
+];
+
+/// Returns the way back: each routing field of a message that has a value, turned round, ascending.
+fn reverse_route<'m>(message: &Message<'m>, version: BeginString) -> Vec<(Tag, &'m [u8])> {
+    // Location ids came with FIX 4.1.
+    let known = if version >= BeginString::Fix41 { 6 } else { 4 };
+    let mut route = Vec::new();
+    for (from, to) in ROUTES.into_iter().take(known) {
+        if let Some(field) = message.field(from).filter(|field| !field.value.is_empty()) {
+            route.push((to, field.value));
+        }
+    }
+    route.sort_by_key(|(tag, _)| *tag);
+    route
+}
+
+/// Whether text can stand as a tag number in an answer.
+fn is_number(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    matches!(digits.len(), 1..=10) && digits.iter().all(u8::is_ascii_digit)
+}
+
+impl<S: Store> Core<S> {
+    /// Refuses a message that the reader or the validator found invalid.
+    pub(super) fn refuse_invalid(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        head: &Header<'_>,
+        error: &Error,
+    ) {
+        let Some(reason) = self.validator.checks().reason(error) else { return };
+        let tag = match error.kind {
+            ErrorKind::MsgType => None,
+            ErrorKind::TagSyntax | ErrorKind::FieldDelimiter => {
+                let text = message.tag_text(error.offset);
+                is_number(text).then(|| text.to_vec())
+            }
+            _ => error.tag.map(|tag| tag.to_string().into_bytes()),
+        };
+        self.refuse(now, message, head, reason, tag.as_deref());
+    }
+
+    /// Refuses a message: counts it if it was expected, and answers with a Reject.
+    ///
+    /// Before the Logon there is nobody to answer: the connection is closed.
+    pub(super) fn refuse(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        head: &Header<'_>,
+        reason: SessionRejectReason,
+        tag: Option<&[u8]>,
+    ) {
+        if !self.received_logon {
+            self.close(Why::NotLoggedOn);
+            return;
+        }
+        let resets = matches!(message.msg_type(), b"A" | b"4");
+        if !resets && head.seq_num == self.store.next_target() {
+            self.count_received();
+        }
+        if let Err(SendError::Store(error)) =
+            self.send_reject(now, message, head.seq_num, reason, tag)
+        {
+            self.store_failed(&error);
+        }
+        self.last_received_ns = now.steady_ns;
+        self.after_received(now);
+    }
+
+    /// Sends a Reject in the form that the version has.
+    pub(super) fn send_reject(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        seq_num: u64,
+        reason: SessionRejectReason,
+        tag: Option<&[u8]>,
+    ) -> Result<(), SendError> {
+        let version = self.config.id.begin_string;
+        let with_codes = version >= BeginString::Fix42;
+        // FIX 4.2 has no reasons above 11.
+        let with_reason = version > BeginString::Fix42 || with_codes && reason.code() <= 11;
+        let mut text = reason.text().as_bytes().to_vec();
+        if let Some(tag) = tag.filter(|_| !with_codes) {
+            text.extend_from_slice(b" (");
+            text.extend_from_slice(tag);
+            text.push(b')');
+        }
+        self.counters.rejected += 1;
+        let number = tag.and_then(|tag| std::str::from_utf8(tag).ok()?.parse().ok());
+        self.notices.push_back(Notice::Rejected { seq_num, reason, tag: number.map(Tag) });
+        let route = reverse_route(message, version);
+        let head = Head { msg_type: "3", fields: &route };
+        let msg_type = message.msg_type();
+        self.send_admin_with(now, &head, |writer| {
+            writer.uint(tags::REF_SEQ_NUM, seq_num);
+            writer.bytes(tags::TEXT, &text);
+            if with_codes {
+                if let Some(tag) = tag {
+                    writer.bytes(tags::REF_TAG_ID, tag);
+                }
+                if !msg_type.is_empty() {
+                    writer.bytes(tags::REF_MSG_TYPE, msg_type);
+                }
+            }
+            if with_reason {
+                writer.uint(tags::SESSION_REJECT_REASON, u64::from(reason.code()));
+            }
+        })
+    }
+
+    /// Sends a Business Message Reject, or a Reject in versions that have none.
+    pub(super) fn reject_business(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        seq_num: u64,
+        reason: BusinessRejectReason,
+        ref_id: Option<&[u8]>,
+    ) -> Result<(), SendError> {
+        self.counters.rejected += 1;
+        let version = self.config.id.begin_string;
+        let route = reverse_route(message, version);
+        if version < BeginString::Fix42 {
+            let text = match reason {
+                BusinessRejectReason::UnsupportedMessageType => "Unsupported message type",
+                reason => reason.text(),
+            };
+            let head = Head { msg_type: "3", fields: &route };
+            return self.send_admin_with(now, &head, |writer| {
+                writer.uint(tags::REF_SEQ_NUM, seq_num);
+                writer.str(tags::TEXT, text);
+            });
+        }
+        let msg_type = message.msg_type();
+        let ref_id = ref_id.filter(|id| !id.is_empty());
+        let head = Head { msg_type: "j", fields: &route };
+        let sent = self.send(now, &head, |writer| {
+            writer.uint(tags::REF_SEQ_NUM, seq_num);
+            writer.str(tags::TEXT, reason.text());
+            writer.bytes(tags::REF_MSG_TYPE, msg_type);
+            if let Some(id) = ref_id {
+                writer.bytes(tags::BUSINESS_REJECT_REF_ID, id);
+            }
+            writer.uint(tags::BUSINESS_REJECT_REASON, u64::from(reason.code()));
+        });
+        sent.map(drop)
+    }
+}

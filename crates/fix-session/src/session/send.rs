@@ -1,0 +1,223 @@
+//! Messages out: encoded, stored, handed to the connection.
+
+use tickwire_fix::{ErrorKind, Tag, UtcTimestamp, Writer};
+
+use super::core::Core;
+use super::event::{Head, Why};
+use crate::config::Config;
+use crate::error::SendError;
+use crate::now::Now;
+use crate::store::Store;
+use crate::tags;
+
+/// Room that a buffer for messages begins with.
+const SCRATCH_LEN: usize = 1024;
+
+/// Encodes a message into `scratch`, which grows up to the limit.
+pub(super) fn encode<'b>(
+    scratch: &'b mut Vec<u8>,
+    config: &Config,
+    mut write: impl FnMut(&mut [u8]) -> Result<(usize, usize), tickwire_fix::Error>,
+) -> Result<&'b [u8], SendError> {
+    let len_max = config.limits.message_len_max.saturating_add(Writer::OVERHEAD);
+    if scratch.is_empty() {
+        scratch.resize(SCRATCH_LEN.min(len_max), 0);
+    }
+    loop {
+        match write(scratch) {
+            Ok((address, len)) => {
+                let start = address.saturating_sub(scratch.as_ptr().addr());
+                return Ok(scratch.get(start..start + len).unwrap_or_default());
+            }
+            Err(error) if error.kind == ErrorKind::BufferFull && scratch.len() < len_max => {
+                let len = scratch.len().saturating_mul(2).min(len_max);
+                scratch.resize(len, 0);
+            }
+            Err(_) => return Err(SendError::MessageLength),
+        }
+    }
+}
+
+/// Ends a message; says where in memory it lies, because it does not begin where its buffer does.
+pub(super) fn finish(writer: Writer<'_>) -> Result<(usize, usize), tickwire_fix::Error> {
+    writer.finish().map(|message| (message.as_ptr().addr(), message.len()))
+}
+
+/// Encodes a message of this session; `orig` makes it a possible duplicate of one sent then.
+pub(super) fn encode_new<'b>(
+    scratch: &'b mut Vec<u8>,
+    config: &Config,
+    now: Now,
+    seq_num: u64,
+    orig: Option<UtcTimestamp>,
+    head: &Head<'_>,
+    mut body: impl FnMut(&mut Writer<'_>),
+) -> Result<&'b [u8], SendError> {
+    encode(scratch, config, |out| {
+        let mut writer = Writer::new(out, config.id.begin_string.as_str(), head.msg_type);
+        write_header(&mut writer, config, now, seq_num, orig, head.fields);
+        body(&mut writer);
+        finish(writer)
+    })
+}
+
+/// Writes the header after MsgType: ascending, the caller's fields at their places.
+fn write_header(
+    writer: &mut Writer<'_>,
+    config: &Config,
+    now: Now,
+    seq_num: u64,
+    orig: Option<UtcTimestamp>,
+    fields: &[(Tag, &[u8])],
+) {
+    let mut fields = fields.iter().peekable();
+    let mut before = |writer: &mut Writer<'_>, limit: Tag| {
+        while let Some((tag, value)) = fields.next_if(|(tag, _)| *tag < limit) {
+            writer.bytes(*tag, value);
+        }
+    };
+    writer.uint(Tag::MSG_SEQ_NUM, seq_num);
+    if orig.is_some() {
+        writer.boolean(tags::POSS_DUP_FLAG, true);
+    }
+    before(writer, Tag::SENDER_COMP_ID);
+    writer.str(Tag::SENDER_COMP_ID, &config.id.sender_comp_id);
+    if let Some(sub_id) = &config.sender_sub_id {
+        writer.str(tags::SENDER_SUB_ID, sub_id);
+    }
+    before(writer, Tag::SENDING_TIME);
+    let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
+    writer.utc_timestamp(Tag::SENDING_TIME, time, config.precision);
+    before(writer, Tag::TARGET_COMP_ID);
+    writer.str(Tag::TARGET_COMP_ID, &config.id.target_comp_id);
+    if let Some(sub_id) = &config.target_sub_id {
+        writer.str(tags::TARGET_SUB_ID, sub_id);
+    }
+    before(writer, tags::ORIG_SENDING_TIME);
+    if let Some(orig) = orig {
+        writer.utc_timestamp(tags::ORIG_SENDING_TIME, orig, config.precision);
+    }
+    before(writer, Tag(u32::MAX));
+}
+
+impl<S: Store> Core<S> {
+    /// Sends a message of the application.
+    pub(super) fn send(
+        &mut self,
+        now: Now,
+        head: &Head<'_>,
+        body: impl FnMut(&mut Writer<'_>),
+    ) -> Result<u64, SendError> {
+        let logged_on = self.is_logged_on();
+        let keeps = self.config.persist_messages;
+        if !logged_on && (self.config.resets() || !keeps) {
+            return Err(SendError::NotLoggedOn);
+        }
+        let seq_num = self.store.next_sender();
+        let lags = self.transmit.lags(self.config.limits.transmit_len_max);
+        let waiting = self.transmit.backlog(seq_num);
+        if lags && (!keeps || waiting >= self.config.limits.backlog_max) {
+            return Err(SendError::QueueFull);
+        }
+        let Self { transmit, store, config, .. } = self;
+        let message = encode_new(&mut transmit.scratch, config, now, seq_num, None, head, body)?;
+        let stored = match keeps {
+            true => store.append(message),
+            false => store.set_next_sender(seq_num.saturating_add(1)),
+        };
+        if let Err(error) = stored {
+            self.store_failed(&error);
+            return Err(error.into());
+        }
+        self.counters.sent += 1;
+        if logged_on && !lags {
+            transmit.out.extend_from_slice(message);
+        } else if self.sent_logon {
+            transmit.lag_from(seq_num);
+        }
+        self.last_sent_ns = now.steady_ns;
+        Ok(seq_num)
+    }
+
+    /// Sends a message of the session; takes note if the store fails.
+    pub(super) fn send_admin(
+        &mut self,
+        now: Now,
+        msg_type: &str,
+        body: impl FnMut(&mut Writer<'_>),
+    ) {
+        if let Err(SendError::Store(error)) = self.send_admin_with(now, &Head::new(msg_type), body)
+        {
+            self.store_failed(&error);
+        }
+    }
+
+    /// Sends a message of the session. It is not kept: if asked for again, it is filled over.
+    pub(super) fn send_admin_with(
+        &mut self,
+        now: Now,
+        head: &Head<'_>,
+        body: impl FnMut(&mut Writer<'_>),
+    ) -> Result<(), SendError> {
+        if !self.is_open() {
+            return Ok(());
+        }
+        let waits = self.is_logged_on()
+            && head.msg_type != "5"
+            && self.transmit.lags(self.config.limits.transmit_len_max);
+        let Self { transmit, store, config, .. } = self;
+        let seq_num = store.next_sender();
+        let message = encode_new(&mut transmit.scratch, config, now, seq_num, None, head, body)?;
+        store.set_next_sender(seq_num.saturating_add(1))?;
+        if waits {
+            let message = message.into();
+            transmit.lag_with(seq_num, message);
+        } else {
+            transmit.out.extend_from_slice(message);
+        }
+        self.counters.sent += 1;
+        self.last_sent_ns = now.steady_ns;
+        Ok(())
+    }
+
+    pub(super) fn send_heartbeat(&mut self, now: Now, test_req_id: Option<&[u8]>) {
+        self.send_admin(now, "0", |writer| {
+            if let Some(id) = test_req_id {
+                writer.bytes(tags::TEST_REQ_ID, id);
+            }
+        });
+    }
+
+    pub(super) fn send_test_request(&mut self, now: Now, id: &[u8]) {
+        if self.is_logged_on() {
+            self.send_admin(now, "1", |writer| writer.bytes(tags::TEST_REQ_ID, id));
+        }
+    }
+
+    pub(super) fn send_logout(&mut self, now: Now, text: &[u8]) {
+        self.send_admin(now, "5", |writer| {
+            if !text.is_empty() {
+                writer.bytes(tags::TEXT, text);
+            }
+        });
+        self.sent_logout_ns = Some(now.steady_ns);
+    }
+
+    pub(super) fn send_logout_if_logged_on(&mut self, now: Now) {
+        if self.received_logon {
+            self.send_logout(now, b"");
+        }
+    }
+
+    /// Begins the end of the session for the application.
+    pub(super) fn begin_logout(&mut self, now: Now, text: &str) {
+        if !self.is_open() || self.sent_logout_ns.is_some() {
+            return;
+        }
+        if self.is_logged_on() {
+            self.send_logout(now, text.as_bytes());
+        } else {
+            self.close(Why::NotLoggedOn);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! What waits for the connection: bytes ready to be written, and messages that wait in the store.
+//!
+//! At most a bounded number of bytes is ready. If the peer does not read, or while messages are sent
+//! again, new messages wait where they are already, in the store, and are taken from there in order. So
+//! a resend of a million messages, and a peer that sleeps, need no memory.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tickwire_fix::{Message, Tag, UtcTimestamp, Writer};
+
+use super::core::Core;
+use super::event::Head;
+use super::head::is_header;
+use super::send::{encode, encode_new, finish};
+use crate::config::Config;
+use crate::error::SendError;
+use crate::now::Now;
+use crate::store::Store;
+use crate::tags;
+
+/// Bytes made ready at a time.
+const CHUNK: usize = 64 << 10;
+/// Most resend requests that wait for their turn; more are forgotten, the peer asks again.
+const REPLAYS_MAX: usize = 16;
+/// Most messages of the session that wait; more are filled over.
+const LATE_MAX: usize = 1024;
+
+/// A stretch of messages to take from the store.
+#[derive(Clone, Copy, Debug)]
+struct Replay {
+    next: u64,
+    end: u64,
+    /// First of the numbers just before `next` that have no message.
+    gap_from: Option<u64>,
+    /// Whether the messages were sent before.
+    again: bool,
+}
+
+/// What waits for the connection.
+#[derive(Debug, Default)]
+pub(super) struct Transmit {
+    pub scratch: Vec<u8>,
+    pub out: Vec<u8>,
+    written: usize,
+    replays: VecDeque<Replay>,
+    /// Messages not sent yet, up to the newest.
+    lag: Option<Replay>,
+    /// Messages of the session among them.
+    late: BTreeMap<u64, Box<[u8]>>,
+    stored: Vec<u8>,
+}
+
+impl Transmit {
+    pub fn pending(&self) -> &[u8] {
+        self.out.get(self.written..).unwrap_or_default()
+    }
+
+    pub fn written(&mut self, len: usize) {
+        self.written = (self.written + len).min(self.out.len());
+        if self.written == self.out.len() {
+            self.out.clear();
+            self.written = 0;
+        } else if self.written > CHUNK {
+            self.out.drain(..self.written);
+            self.written = 0;
+        }
+    }
+
+    /// Whether a new message has to wait.
+    pub fn lags(&self, transmit_len_max: usize) -> bool {
+        self.lag.is_some()
+            || !self.replays.is_empty()
+            || self.out.len() - self.written > transmit_len_max
+    }
+
+    /// Returns how many messages were not sent yet.
+    pub fn backlog(&self, next_sender: u64) -> u64 {
+        self.lag.map_or(0, |lag| next_sender.saturating_sub(lag.next))
+    }
+
+    /// Lets the message with that number wait, and all after it.
+    pub fn lag_from(&mut self, seq_num: u64) {
+        let lag = Replay { next: seq_num, end: u64::MAX, gap_from: None, again: false };
+        self.lag.get_or_insert(lag);
+    }
+
+    /// Lets a message of the session wait.
+    pub fn lag_with(&mut self, seq_num: u64, message: Box<[u8]>) {
+        self.lag_from(seq_num);
+        if self.late.len() < LATE_MAX {
+            self.late.insert(seq_num, message);
+        }
+    }
+
+    pub fn replay(&mut self, begin: u64, end: u64) {
+        if begin <= end && self.replays.len() < REPLAYS_MAX {
+            self.replays.push_back(Replay { next: begin, end, gap_from: None, again: true });
+        }
+    }
+
+    /// Forgets what waits in the store, but not the bytes that are ready.
+    pub fn forget_replays(&mut self) {
+        self.replays.clear();
+        self.lag = None;
+        self.late.clear();
+    }
+
+    /// Forgets everything.
+    pub fn disconnected(&mut self) {
+        self.forget_replays();
+        self.discard();
+    }
+
+    /// Forgets the bytes that are ready.
+    pub fn discard(&mut self) {
+        self.out.clear();
+        self.written = 0;
+    }
+}
+
+impl<S: Store> Core<S> {
+    /// Sends messages again, from `begin` to `end`.
+    pub(super) fn replay(&mut self, begin: u64, end: u64) {
+        // What was not sent yet is not sent again: it comes anyway.
+        let sent = self.transmit.lag.map_or(u64::MAX, |lag| lag.next.saturating_sub(1));
+        self.transmit.replay(begin, end.min(sent));
+    }
+
+    /// Takes messages from the store until enough bytes are ready.
+    pub(super) fn pump(&mut self, now: Now) {
+        while self.is_logged_on() && self.transmit.pending().len() < CHUNK {
+            let (mut replay, again) = if let Some(replay) = self.transmit.replays.pop_front() {
+                (replay, true)
+            } else if let Some(lag) = self.transmit.lag.take() {
+                (Replay { end: self.store.next_sender().saturating_sub(1), ..lag }, false)
+            } else {
+                return;
+            };
+            let outcome = self.replay_some(now, &mut replay);
+            let goes_on = replay.next <= replay.end || replay.gap_from.is_some();
+            match (outcome, again) {
+                (Err(SendError::Store(error)), _) => return self.store_failed(&error),
+                (Err(_), _) => {}
+                (Ok(()), true) if goes_on => self.transmit.replays.push_front(replay),
+                (Ok(()), false) if goes_on => self.transmit.lag = Some(replay),
+                (Ok(()), _) => {}
+            }
+            self.last_sent_ns = now.steady_ns;
+        }
+    }
+
+    /// Takes messages until there are bytes enough or the stretch ends.
+    fn replay_some(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
+        while replay.next <= replay.end && self.transmit.pending().len() < CHUNK {
+            self.replay_one(now, replay)?;
+            replay.next += 1;
+        }
+        if replay.next > replay.end
+            && let Some(gap_from) = replay.gap_from.take()
+        {
+            self.fill_gap(now, gap_from, replay.next)?;
+        }
+        Ok(())
+    }
+
+    fn replay_one(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
+        let seq_num = replay.next;
+        self.transmit.stored.clear();
+        let late = if replay.again { None } else { self.transmit.late.remove(&seq_num) };
+        let found = match &late {
+            Some(_) => true,
+            None => self.store.read(seq_num, &mut self.transmit.stored)?,
+        };
+        if !found {
+            replay.gap_from.get_or_insert(seq_num);
+            return Ok(());
+        }
+        if let Some(gap_from) = replay.gap_from.take() {
+            self.fill_gap(now, gap_from, seq_num)?;
+        }
+        let Self { transmit, config, replay_reader, counters, .. } = self;
+        if let Some(message) = late {
+            transmit.out.extend_from_slice(&message);
+        } else if replay.again {
+            let Ok(message) = replay_reader.decode(&transmit.stored) else {
+                replay.gap_from = Some(seq_num);
+                return Ok(());
+            };
+            let message = encode_again(&mut transmit.scratch, config, now, &message)?;
+            transmit.out.extend_from_slice(message);
+            counters.resent += 1;
+        } else {
+            transmit.out.extend_from_slice(&transmit.stored);
+        }
+        Ok(())
+    }
+
+    /// Tells that the numbers from `begin` to before `end` have no message.
+    fn fill_gap(&mut self, now: Now, begin: u64, end: u64) -> Result<(), SendError> {
+        let Self { transmit, config, .. } = self;
+        let time = Some(UtcTimestamp::from_unix_nanos(now.wall_ns));
+        let head = Head::new("4");
+        let message =
+            encode_new(&mut transmit.scratch, config, now, begin, time, &head, |writer| {
+                writer.uint(tags::NEW_SEQ_NO, end);
+                writer.boolean(tags::GAP_FILL_FLAG, true);
+            })?;
+        transmit.out.extend_from_slice(message);
+        Ok(())
+    }
+}
+
+/// Encodes a message that was sent before as a possible duplicate.
+fn encode_again<'b>(
+    scratch: &'b mut Vec<u8>,
+    config: &Config,
+    now: Now,
+    message: &Message<'_>,
+) -> Result<&'b [u8], SendError> {
+    let msg_type = std::str::from_utf8(message.msg_type()).unwrap_or_default();
+    let sent = message.field(Tag::SENDING_TIME).map(|field| field.value);
+    let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
+    let last = message.len().saturating_sub(1);
+    encode(scratch, config, |out| {
+        let mut writer = Writer::new(out, config.id.begin_string.as_str(), msg_type);
+        let mut orig = sent;
+        for field in (3..last).filter_map(|at| message.field_at(at)) {
+            let is_after = field.tag > tags::ORIG_SENDING_TIME || !is_header(field.tag.0);
+            if let Some(sent) = orig.take_if(|_| is_after) {
+                writer.bytes(tags::ORIG_SENDING_TIME, sent);
+            }
+            match field.tag {
+                Tag::MSG_SEQ_NUM => {
+                    writer.bytes(field.tag, field.value);
+                    writer.boolean(tags::POSS_DUP_FLAG, true);
+                }
+                Tag::SENDING_TIME => writer.utc_timestamp(field.tag, time, config.precision),
+                tags::POSS_DUP_FLAG | tags::ORIG_SENDING_TIME => {}
+                tag => writer.bytes(tag, field.value),
+            }
+        }
+        if let Some(sent) = orig {
+            writer.bytes(tags::ORIG_SENDING_TIME, sent);
+        }
+        finish(writer)
+    })
+}

@@ -1,0 +1,110 @@
+//! What a session remembers: its two sequence numbers and the messages it sent.
+
+mod memory;
+
+pub use memory::MemoryStore;
+
+use crate::error::StoreError;
+
+/// What a session remembers.
+///
+/// Changes take effect at once for the reads below and become durable, all or none of them, with
+/// [`Store::commit`], which the session calls before it hands out bytes. So a message never leaves
+/// before it is stored, and the number of a message received is stored together with all that was sent
+/// because of it.
+pub trait Store {
+    /// Returns the MsgSeqNum of the next message to send, from 1.
+    fn next_sender(&self) -> u64;
+
+    /// Returns the MsgSeqNum of the next message expected, from 1.
+    fn next_target(&self) -> u64;
+
+    /// Returns when the numbers began at 1, in nanoseconds since 1970-01-01 UTC; 0 if not known.
+    fn created_ns(&self) -> u64;
+
+    /// Keeps an application message, whose number must be [`Store::next_sender`], and counts on.
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    fn append(&mut self, message: &[u8]) -> Result<(), StoreError>;
+
+    /// Sets the number of the next message to send. Numbers passed over have no message.
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError>;
+
+    /// Sets the number of the next message expected.
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError>;
+
+    /// Appends the message with that number to `out`; returns whether there is one.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError>;
+
+    /// Forgets all messages and begins both numbers at 1.
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError>;
+
+    /// Makes all changes durable as far as the store promises.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn commit(&mut self) -> Result<(), StoreError>;
+
+    /// Hands what was committed to the disk itself. Called from time to time, not for every message.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn sync(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl<S: Store + ?Sized> Store for Box<S> {
+    fn next_sender(&self) -> u64 {
+        (**self).next_sender()
+    }
+
+    fn next_target(&self) -> u64 {
+        (**self).next_target()
+    }
+
+    fn created_ns(&self) -> u64 {
+        (**self).created_ns()
+    }
+
+    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        (**self).append(message)
+    }
+
+    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        (**self).set_next_sender(seq_num)
+    }
+
+    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        (**self).set_next_target(seq_num)
+    }
+
+    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        (**self).read(seq_num, out)
+    }
+
+    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
+        (**self).reset(created_ns)
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        (**self).commit()
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        (**self).sync()
+    }
+}
