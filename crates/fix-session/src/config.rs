@@ -95,6 +95,9 @@ pub struct Config {
     /// Whether sent messages are kept for a resend; if not, requests are answered by a gap fill.
     /// Default yes.
     pub persist_messages: bool,
+    /// Whether a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX does though the
+    /// message has no such field. Default no.
+    pub business_reject_version: bool,
     /// Seconds to wait for the answer to a Logon. Default 10.
     pub logon_timeout_s: u32,
     /// Seconds to wait for the answer to a Logout. Default 2.
@@ -135,6 +138,7 @@ impl Config {
             redundant_resend_requests: false,
             resend_request_max: 0,
             persist_messages: true,
+            business_reject_version: false,
             logon_timeout_s: 10,
             logout_timeout_s: 2,
             precision,

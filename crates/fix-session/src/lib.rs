@@ -19,7 +19,5 @@ pub use config::{Config, Dictionaries, Limits, Role};
 pub use error::{SendError, StoreError};
 pub use id::{ApplVersion, BeginString, Identity, SessionId};
 pub use now::Now;
-pub use session::{
-    Counters, Delivery, Event, Head, LogonRequest, Notice, Session, Why, is_admin,
-};
+pub use session::{Counters, Delivery, Event, Head, LogonRequest, Notice, Session, Why, is_admin};
 pub use store::{MemoryStore, Store};

@@ -7,6 +7,7 @@
 pub mod affinity;
 pub mod clock;
 mod error;
+pub mod fix;
 pub mod histogram;
 pub mod inject;
 pub mod multicast;

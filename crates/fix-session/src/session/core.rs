@@ -54,6 +54,8 @@ pub(crate) struct Core<S> {
     pub(super) pending_logon: Option<PendingLogon>,
     /// Of application messages without ApplVerID.
     pub(super) appl_version: Option<ApplVersion>,
+    /// DefaultApplVerID as the peer wrote it.
+    pub(super) appl_ver_id: Option<Vec<u8>>,
     pub(super) connected_ns: Option<u64>,
     pub(super) closing: bool,
     pub(super) sent_logon: bool,
@@ -83,6 +85,7 @@ impl<S: Store> Core<S> {
             asked: None,
             pending_logon: None,
             appl_version: None,
+            appl_ver_id: None,
             connected_ns: None,
             closing: false,
             sent_logon: false,

@@ -138,8 +138,8 @@ impl<S: Store> Core<S> {
             return;
         }
         let expected = self.store.next_target();
-        let numbers = Self::number(message, tags::BEGIN_SEQ_NO)
-            .zip(Self::number(message, tags::END_SEQ_NO));
+        let numbers =
+            Self::number(message, tags::BEGIN_SEQ_NO).zip(Self::number(message, tags::END_SEQ_NO));
         let Some((begin, end)) = numbers else {
             let tag = if Self::number(message, tags::BEGIN_SEQ_NO).is_none() { "7" } else { "16" };
             let reason = SessionRejectReason::RequiredTagMissing;
@@ -152,8 +152,8 @@ impl<S: Store> Core<S> {
             self.hold(head.seq_num, None);
         }
         let last = self.store.next_sender().saturating_sub(1);
-        let to_last = end == 0
-            || self.config.id.begin_string <= BeginString::Fix42 && end == LAST_BEFORE_42;
+        let to_last =
+            end == 0 || self.config.id.begin_string <= BeginString::Fix42 && end == LAST_BEFORE_42;
         let end = if to_last { last } else { end.min(last) };
         let begin = begin.max(1);
         self.notices.push_back(Notice::ResendRequested { begin, end });

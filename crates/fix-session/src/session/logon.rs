@@ -43,8 +43,8 @@ impl<S: Store> Core<S> {
         } else {
             (None, None)
         };
-        let with_next = self.config.next_expected_seq_num
-            && self.config.id.begin_string >= BeginString::Fix44;
+        let with_next =
+            self.config.next_expected_seq_num && self.config.id.begin_string >= BeginString::Fix44;
         let next_target = self.store.next_target();
         self.sent_logon = true;
         self.send_admin(now, "A", |writer| {
@@ -88,7 +88,7 @@ impl<S: Store> Core<S> {
             return Outcome::Done;
         }
         let acceptor_resets = !self.is_initiator() && self.config.reset_on_logon;
-        if reset && !answers_reset || acceptor_resets && !answers_reset {
+        if !answers_reset && (reset || acceptor_resets) {
             self.reset(now);
         }
         if !self.verify(now, message, head, Order::NotLow) {
@@ -129,6 +129,7 @@ impl<S: Store> Core<S> {
         let Some(logon) = self.pending_logon.take() else { return };
         self.received_logon = true;
         self.appl_version = logon.appl_ver_id.as_deref().and_then(ApplVersion::parse);
+        self.appl_ver_id.clone_from(&logon.appl_ver_id);
         let answers = self.sent_logon && (self.is_initiator() || self.sent_reset);
         if !self.is_initiator()
             && let Some(heartbeat_s) = logon.heartbeat_s

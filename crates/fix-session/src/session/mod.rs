@@ -243,6 +243,11 @@ impl<S: Store> Session<S> {
         self.core.transmit.written(len);
     }
 
+    /// Hands what was committed to the disk itself, for stores that wait for it.
+    pub fn sync(&mut self) {
+        self.core.with_store(Store::sync);
+    }
+
     /// Ends the connection for a reason of the caller's: a peer that does not read, a schedule.
     pub fn disconnect(&mut self, why: Why) {
         self.core.close(why);

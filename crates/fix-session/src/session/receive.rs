@@ -213,17 +213,10 @@ impl<S: Store> Core<S> {
     }
 
     /// A number lower than expected: a possible duplicate is ignored, anything else ends the session.
-    fn handle_low(
-        &mut self,
-        now: Now,
-        message: &Message<'_>,
-        head: &Header<'_>,
-        expected: u64,
-    ) {
+    fn handle_low(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>, expected: u64) {
         let seq_num = head.seq_num;
         if !head.poss_dup {
-            let text =
-                format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
+            let text = format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
             self.send_logout(now, text.as_bytes());
             self.close(Why::SeqNum);
             return;

@@ -158,6 +158,7 @@ impl<S: Store> Core<S> {
         let msg_type = message.msg_type();
         let ref_id = ref_id.filter(|id| !id.is_empty());
         let head = Head { msg_type: "j", fields: &route };
+        let version = self.appl_ver_id.clone().filter(|_| self.config.business_reject_version);
         let sent = self.send(now, &head, |writer| {
             writer.uint(tags::REF_SEQ_NUM, seq_num);
             writer.str(tags::TEXT, reason.text());
@@ -166,6 +167,9 @@ impl<S: Store> Core<S> {
                 writer.bytes(tags::BUSINESS_REJECT_REF_ID, id);
             }
             writer.uint(tags::BUSINESS_REJECT_REASON, u64::from(reason.code()));
+            if let Some(version) = &version {
+                writer.bytes(tags::DEFAULT_APPL_VER_ID, version);
+            }
         });
         sent.map(drop)
     }

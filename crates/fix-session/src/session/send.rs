@@ -13,13 +13,16 @@ use crate::tags;
 /// Room that a buffer for messages begins with.
 const SCRATCH_LEN: usize = 1024;
 
+/// What a message may grow by when it is sent again: PossDupFlag and OrigSendingTime.
+const AGAIN_LEN: usize = 64;
+
 /// Encodes a message into `scratch`, which grows up to the limit.
 pub(super) fn encode<'b>(
     scratch: &'b mut Vec<u8>,
     config: &Config,
     mut write: impl FnMut(&mut [u8]) -> Result<(usize, usize), tickwire_fix::Error>,
 ) -> Result<&'b [u8], SendError> {
-    let len_max = config.limits.message_len_max.saturating_add(Writer::OVERHEAD);
+    let len_max = config.limits.message_len_max.saturating_add(Writer::OVERHEAD + AGAIN_LEN);
     if scratch.is_empty() {
         scratch.resize(SCRATCH_LEN.min(len_max), 0);
     }

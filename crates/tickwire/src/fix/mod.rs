@@ -1,5 +1,7 @@
 //! `tickwire fix`: FIX messages and sessions.
 
+mod acceptance;
+mod dictionaries;
 mod validate;
 
 use crate::failure::{Failure, Outcome};
@@ -14,12 +16,14 @@ pub struct FixArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    Acceptance(acceptance::AcceptanceArgs),
     Validate(validate::ValidateArgs),
 }
 
 /// Runs `tickwire fix`.
 pub fn run(args: &FixArgs) -> Result<Outcome, Failure> {
     match &args.action {
+        Action::Acceptance(args) => acceptance::run(args),
         Action::Validate(args) => validate::run(args),
     }
 }

@@ -1,0 +1,36 @@
+//! What the application does with what happens.
+
+use tickwire_fix_session::{Delivery, LogonRequest, Notice, Now};
+
+use super::sessions::{BoxStore, SessionKey, Sessions};
+
+/// What the application does with what happens. Called on the engine's thread.
+pub trait Application {
+    /// A message for the application. What is sent through `delivery` is stored together with the fact
+    /// that the message was received.
+    fn handle_message(&mut self, session: SessionKey, delivery: Delivery<'_, BoxStore>);
+
+    /// A Logon to decide on, for sessions that are configured to ask.
+    fn handle_logon(&mut self, session: SessionKey, request: LogonRequest<'_, BoxStore>) {
+        let _ = session;
+        request.accept();
+    }
+
+    /// Something else that happened.
+    fn handle_notice(&mut self, session: SessionKey, notice: &Notice) {
+        let _ = (session, notice);
+    }
+
+    /// The connection of a session is gone.
+    fn handle_disconnected(&mut self, session: SessionKey) {
+        let _ = session;
+    }
+
+    /// Called in every turn of the loop, after what arrived was handled: the place to send from.
+    ///
+    /// Returns when it wants to be called at the latest, on the steady clock.
+    fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
+        let _ = (sessions, now);
+        None
+    }
+}

@@ -1,0 +1,60 @@
+//! One connection of an engine.
+
+use super::sessions::SessionKey;
+use super::transport::Transport;
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// An initiator's, not open yet.
+    Connecting { until_ns: u64 },
+    /// An acceptor's, before the first message.
+    Stranger { until_ns: u64 },
+    /// Of a session.
+    Attached,
+    /// Everything was said; what still comes is thrown away, so that the peer gets to read the last
+    /// bytes sent.
+    Lingering { until_ns: u64 },
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub transport: Transport,
+    pub state: State,
+    pub session: Option<SessionKey>,
+    /// Which listener it came through.
+    pub listener: Option<usize>,
+    /// Bytes before the first message is whole.
+    pub early: Vec<u8>,
+    /// Whether there may be bytes to read that no event will tell of.
+    pub readable: bool,
+    /// Since when bytes wait for a peer that does not read.
+    pub blocked_ns: Option<u64>,
+    /// Whether the session wants it closed when all is written.
+    pub closing: bool,
+}
+
+impl Connection {
+    pub const fn new(transport: Transport, state: State) -> Self {
+        Self {
+            transport,
+            state,
+            session: None,
+            listener: None,
+            early: Vec::new(),
+            readable: false,
+            blocked_ns: None,
+            closing: false,
+        }
+    }
+
+    /// Returns when something has to be done though nothing arrives.
+    pub fn deadline_ns(&self, slow_reader_ns: u64) -> Option<u64> {
+        match self.state {
+            State::Connecting { until_ns }
+            | State::Stranger { until_ns }
+            | State::Lingering { until_ns } => Some(until_ns),
+            State::Attached => self.blocked_ns.map(|since| since.saturating_add(slow_reader_ns)),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Connections that go out, again and again.
+
+use mio::net::TcpStream;
+use tickwire_fix_session::Now;
+
+use super::super::application::Application;
+use super::super::connection::{Connection, State};
+use super::super::initiator::InitiatorOptions;
+use super::super::sessions::SessionKey;
+use super::super::transport::Transport;
+use super::Engine;
+
+/// What is known of a session that connects.
+#[derive(Debug)]
+pub(super) struct Dialer {
+    key: SessionKey,
+    options: InitiatorOptions,
+    /// When to connect; `None` while connected or connecting, or switched off.
+    due_ns: Option<u64>,
+    failures: u32,
+    enabled: bool,
+    next_address: usize,
+}
+
+impl Dialer {
+    pub const fn new(key: SessionKey, options: InitiatorOptions) -> Self {
+        Self { key, options, due_ns: Some(0), failures: 0, enabled: true, next_address: 0 }
+    }
+
+    pub fn due_ns(&self) -> Option<u64> {
+        self.due_ns.filter(|_| self.enabled)
+    }
+}
+
+impl<A: Application> Engine<A> {
+    /// Switches connecting on or off for an initiator's session. A connection there is stays.
+    pub fn set_connecting(&mut self, key: SessionKey, enabled: bool) {
+        for dialer in self.dialers.iter_mut().filter(|dialer| dialer.key == key) {
+            dialer.enabled = enabled;
+        }
+        self.next_timer_ns = 0;
+    }
+
+    /// Connects what is due.
+    pub(super) fn dial_due(&mut self, now: Now) {
+        for index in 0..self.dialers.len() {
+            let Some(dialer) = self.dialers.get_mut(index) else { continue };
+            if !dialer.due_ns().is_some_and(|at| at <= now.steady_ns) {
+                continue;
+            }
+            dialer.due_ns = None;
+            let count = dialer.options.addresses.len().max(1);
+            let address = dialer.options.addresses.get(dialer.next_address % count).copied();
+            dialer.next_address = dialer.next_address.wrapping_add(1);
+            let key = dialer.key;
+            let timeout = u64::try_from(dialer.options.connect_timeout.as_nanos());
+            let until_ns = now.steady_ns.saturating_add(timeout.unwrap_or(u64::MAX));
+            let connected = address.map(TcpStream::connect);
+            let Some(Ok(stream)) = connected else {
+                self.dial_later(key, now);
+                continue;
+            };
+            let state = State::Connecting { until_ns };
+            let mut connection = Connection::new(Transport::Plain(stream), state);
+            connection.session = Some(key);
+            match self.add_connection(connection, now) {
+                Some(index) => self.sessions.set_connection(key, Some(index)),
+                None => self.dial_later(key, now),
+            }
+        }
+    }
+
+    /// Plans the next attempt after a connection was lost or not made.
+    pub(super) fn dial_later(&mut self, key: SessionKey, now: Now) {
+        let Some(dialer) = self.dialers.iter_mut().find(|dialer| dialer.key == key) else { return };
+        dialer.failures = dialer.failures.saturating_add(1);
+        let wait = dialer.options.backoff.wait(dialer.failures);
+        let wait_ns = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+        let at_ns = now.steady_ns.saturating_add(wait_ns);
+        dialer.due_ns = Some(at_ns);
+        self.wake_at(at_ns);
+    }
+
+    /// Looks whether a connection is open now.
+    pub(super) fn finish_connecting(&mut self, index: usize, now: Now) {
+        let Some(connection) = self.connection_mut(index) else { return };
+        let stream = connection.transport.stream();
+        if stream.take_error().ok().flatten().is_some() {
+            return self.drop_connection(index, now);
+        }
+        if stream.peer_addr().is_err() {
+            return;
+        }
+        let Some(key) = connection.session else { return };
+        if let Some(dialer) = self.dialers.iter_mut().find(|dialer| dialer.key == key) {
+            dialer.failures = 0;
+        }
+        self.attach(index, key, now);
+    }
+}

@@ -1,0 +1,287 @@
+//! The loop: waits for the operating system, lets sessions handle what arrived, writes what they say.
+
+mod accept;
+mod connect;
+mod serve;
+
+use std::io;
+use std::time::Duration;
+
+use mio::net::TcpListener;
+use mio::{Events, Poll, Token};
+use tickwire_fix::{Framer, Reader};
+use tickwire_fix_session::{Config, Now};
+
+use self::connect::Dialer;
+use super::acceptor::{AcceptorOptions, Template};
+use super::application::Application;
+use super::connection::Connection;
+use super::initiator::InitiatorOptions;
+use super::rate::Bucket;
+use super::sessions::{BoxStore, SessionKey, Sessions};
+use crate::clock::{SECOND_NS, monotonic_ns, unix_ns};
+use crate::{Action, Error, Stop};
+
+/// Events taken from the operating system at a time.
+const EVENTS: usize = 256;
+/// Bytes read from a connection at a time.
+const READ_LEN: usize = 64 << 10;
+/// First token of connections; those below are listeners.
+const CONNECTIONS: usize = 1 << 16;
+/// Longest sleep without anything to do.
+const SLEEP_NS: u64 = SECOND_NS;
+
+/// How an engine runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// Whether the thread asks for events all the time rather than sleep until there are some. Takes a
+    /// core and saves the time to wake up. Default no.
+    pub busy_poll: bool,
+    /// The CPU to stay on, counted from 0. Default any.
+    pub cpu: Option<usize>,
+    /// Seconds after which a peer that reads nothing is disconnected. Default 30.
+    pub slow_reader_s: u32,
+    /// How often what was committed is handed to the disk, for stores that ask for it. Default 100 ms.
+    pub sync_interval: Duration,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            busy_poll: false,
+            cpu: None,
+            slow_reader_s: 30,
+            sync_interval: Duration::from_millis(100),
+        }
+    }
+}
+
+struct Listener {
+    socket: TcpListener,
+    options: AcceptorOptions,
+    template: Option<Template>,
+    connections: Bucket,
+    logons: Bucket,
+    open: usize,
+    strangers: usize,
+    readable: bool,
+}
+
+/// Runs listeners, connections and sessions on the thread that calls it.
+pub struct Engine<A> {
+    poll: Poll,
+    options: EngineOptions,
+    application: A,
+    sessions: Sessions,
+    listeners: Vec<Listener>,
+    dialers: Vec<Dialer>,
+    connections: Vec<Option<Connection>>,
+    free: Vec<usize>,
+    /// Connections that may have more to read than was read.
+    unread: Vec<usize>,
+    read_buffer: Box<[u8]>,
+    reader: Reader,
+    framer: Framer,
+    /// Not later than the first thing due; looked up anew when it has come.
+    next_timer_ns: u64,
+    next_sync_ns: u64,
+    has_committed: bool,
+}
+
+impl<A> std::fmt::Debug for Engine<A> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Engine").field("sessions", &self.sessions).finish_non_exhaustive()
+    }
+}
+
+fn now() -> Now {
+    Now { wall_ns: unix_ns(), steady_ns: monotonic_ns() }
+}
+
+impl<A: Application> Engine<A> {
+    /// Creates an engine without listeners and sessions.
+    ///
+    /// # Errors
+    /// If the operating system gives no means to wait for events.
+    pub fn new(options: EngineOptions, application: A) -> Result<Self, Error> {
+        Ok(Self {
+            poll: Poll::new().map_err(|error| Error::of(Action::Receive, error))?,
+            options,
+            application,
+            sessions: Sessions::default(),
+            listeners: Vec::new(),
+            dialers: Vec::new(),
+            connections: Vec::new(),
+            free: Vec::new(),
+            unread: Vec::new(),
+            read_buffer: vec![0; READ_LEN].into(),
+            reader: Reader::new(),
+            framer: Framer::default(),
+            next_timer_ns: 0,
+            next_sync_ns: 0,
+            has_committed: false,
+        })
+    }
+
+    /// Returns the sessions.
+    pub const fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Returns the sessions to be changed.
+    pub const fn sessions_mut(&mut self) -> &mut Sessions {
+        &mut self.sessions
+    }
+
+    /// Returns the application.
+    pub const fn application(&self) -> &A {
+        &self.application
+    }
+
+    /// Returns the application to be changed.
+    pub const fn application_mut(&mut self) -> &mut A {
+        &mut self.application
+    }
+
+    /// Adds a session; whoever connects to a listener of this engine with its id is attached to it.
+    pub fn add_session(&mut self, config: Config, store: BoxStore) -> SessionKey {
+        self.sessions.add(config, store)
+    }
+
+    /// Runs until `stop` is set or the application says so by setting it.
+    ///
+    /// # Errors
+    /// What the operating system says when it is asked for events.
+    pub fn run(&mut self, stop: &Stop) -> Result<(), Error> {
+        if let Some(cpu) = self.options.cpu {
+            crate::affinity::pin_current_thread(cpu)
+                .map_err(|error| Error::of(Action::Receive, error))?;
+        }
+        let mut events = Events::with_capacity(EVENTS);
+        while !stop.is_set() {
+            self.turn_with(&mut events, None)?;
+        }
+        Ok(())
+    }
+
+    /// Runs one turn: waits for events, at most `wait`, and handles them.
+    ///
+    /// # Errors
+    /// What the operating system says when it is asked for events.
+    pub fn turn(&mut self, wait: Duration) -> Result<(), Error> {
+        self.turn_with(&mut Events::with_capacity(EVENTS), Some(wait))
+    }
+
+    fn turn_with(&mut self, events: &mut Events, wait: Option<Duration>) -> Result<(), Error> {
+        let timeout = self.sleep(wait);
+        if let Err(error) = self.poll.poll(events, Some(timeout))
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            return Err(Error::of(Action::Receive, error));
+        }
+        let now = now();
+        for index in std::mem::take(&mut self.unread) {
+            self.serve(index, now);
+        }
+        for event in events.iter() {
+            let Token(token) = event.token();
+            match token.checked_sub(CONNECTIONS) {
+                None => self.accept(token, now),
+                Some(index) => {
+                    if event.is_readable() || event.is_read_closed() || event.is_error() {
+                        self.mark_readable(index);
+                    }
+                    self.serve(index, now);
+                }
+            }
+        }
+        self.accept_waiting(now);
+        if now.steady_ns >= self.next_timer_ns {
+            self.handle_timers(now);
+        }
+        if let Some(at) = self.application.handle_turn(&mut self.sessions, now) {
+            self.next_timer_ns = self.next_timer_ns.min(at);
+        }
+        self.transmit_dirty(now);
+        self.sync(now);
+        Ok(())
+    }
+
+    /// Returns how long the loop may sleep.
+    fn sleep(&self, wait: Option<Duration>) -> Duration {
+        let has_work =
+            !self.unread.is_empty() || self.listeners.iter().any(|listener| listener.readable);
+        if self.options.busy_poll || has_work {
+            return Duration::ZERO;
+        }
+        let until = self.next_timer_ns.saturating_sub(monotonic_ns()).min(SLEEP_NS);
+        let sleep = Duration::from_nanos(until);
+        wait.map_or(sleep, |wait| wait.min(sleep))
+    }
+
+    /// Does everything that is due, and finds out what is due next.
+    fn handle_timers(&mut self, now: Now) {
+        for key in self.sessions.keys() {
+            let Some(session) = self.sessions.session(key) else { continue };
+            if session.poll_timeout().is_some_and(|at| at <= now.steady_ns)
+                && let Some(session) = self.sessions.session_mut(key)
+            {
+                session.handle_timeout(now);
+            }
+        }
+        self.transmit_dirty(now);
+        let slow_ns = self.slow_reader_ns();
+        for index in 0..self.connections.len() {
+            let connection = self.connections.get(index).and_then(Option::as_ref);
+            let deadline = connection.and_then(|connection| connection.deadline_ns(slow_ns));
+            if deadline.is_some_and(|at| at <= now.steady_ns) {
+                self.give_up(index, now);
+            }
+        }
+        self.dial_due(now);
+        let connections = self.connections.iter().flatten();
+        let first = connections
+            .filter_map(|connection| connection.deadline_ns(slow_ns))
+            .chain(self.sessions.next_timeout())
+            .chain(self.dialers.iter().filter_map(Dialer::due_ns))
+            .min();
+        self.next_timer_ns = first.unwrap_or(u64::MAX).min(now.steady_ns + SLEEP_NS);
+    }
+
+    /// Makes sure that what is due at `at_ns` is done then.
+    fn wake_at(&mut self, at_ns: u64) {
+        self.next_timer_ns = self.next_timer_ns.min(at_ns);
+    }
+
+    fn slow_reader_ns(&self) -> u64 {
+        u64::from(self.options.slow_reader_s) * SECOND_NS
+    }
+
+    /// Hands what was committed to the disk, from time to time.
+    fn sync(&mut self, now: Now) {
+        if !self.has_committed || now.steady_ns < self.next_sync_ns {
+            return;
+        }
+        let interval = u64::try_from(self.options.sync_interval.as_nanos()).unwrap_or(u64::MAX);
+        self.next_sync_ns = now.steady_ns.saturating_add(interval);
+        self.has_committed = false;
+        for key in self.sessions.keys() {
+            self.sessions.sync(key);
+        }
+    }
+}
+
+impl<A: Application> Engine<A> {
+    /// Adds a session that connects, and goes on connecting whenever the connection is lost.
+    pub fn add_initiator(
+        &mut self,
+        config: Config,
+        store: BoxStore,
+        options: InitiatorOptions,
+    ) -> SessionKey {
+        let key = self.sessions.add(config, store);
+        self.dialers.push(Dialer::new(key, options));
+        self.next_timer_ns = 0;
+        key
+    }
+}

@@ -1,0 +1,235 @@
+//! Connections that belong to a session: bytes in, events, bytes out, the end.
+
+use std::io;
+
+use tickwire_fix_session::{Event, Notice, Now, Why};
+
+use super::super::application::Application;
+use super::super::connection::{Connection, State};
+use super::super::sessions::SessionKey;
+use super::{Engine, READ_LEN};
+use crate::clock::SECOND_NS;
+
+/// Reads of one connection in a turn, so that a busy one leaves time for others.
+const READS_MAX: usize = 8;
+/// How long a peer may take to read the last bytes.
+const LINGER_NS: u64 = SECOND_NS;
+
+/// How reading ended.
+enum Read {
+    /// There is nothing more for now.
+    Drained,
+    /// There may be more.
+    More,
+    /// The peer is gone.
+    Closed,
+}
+
+impl<A: Application> Engine<A> {
+    pub(super) fn connection_mut(&mut self, index: usize) -> Option<&mut Connection> {
+        self.connections.get_mut(index)?.as_mut()
+    }
+
+    pub(super) fn mark_readable(&mut self, index: usize) {
+        if let Some(connection) = self.connection_mut(index) {
+            connection.readable = true;
+        }
+    }
+
+    /// Handles what an event or the turn before left to do.
+    pub(super) fn serve(&mut self, index: usize, now: Now) {
+        let Some(connection) = self.connection_mut(index) else { return };
+        if matches!(connection.state, State::Connecting { .. }) {
+            self.finish_connecting(index, now);
+        }
+        let Some(connection) = self.connection_mut(index) else { return };
+        if connection.blocked_ns.is_some()
+            && let Some(key) = connection.session
+        {
+            self.transmit(key, now);
+        }
+        let is_readable = self.connection_mut(index).is_some_and(|connection| connection.readable);
+        if is_readable {
+            match self.read(index, now) {
+                Read::Drained => {}
+                Read::More => self.unread.push(index),
+                Read::Closed => self.drop_connection(index, now),
+            }
+        }
+    }
+
+    fn read(&mut self, index: usize, now: Now) -> Read {
+        for _ in 0..READS_MAX {
+            let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) else {
+                return Read::Drained;
+            };
+            let len = match connection.transport.read(&mut self.read_buffer) {
+                Ok(0) => return Read::Closed,
+                Ok(len) => len,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    connection.readable = false;
+                    return Read::Drained;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return Read::Closed,
+            };
+            let bytes = self.read_buffer.get(..len).unwrap_or_default();
+            match (connection.state, connection.session) {
+                (State::Stranger { .. }, _) => {
+                    connection.early.extend_from_slice(bytes);
+                    if !self.introduce(index, now) {
+                        return Read::Closed;
+                    }
+                }
+                (State::Attached, Some(key)) => {
+                    if let Some(session) = self.sessions.session_quietly(key) {
+                        session.handle_bytes(bytes);
+                    }
+                    self.handle_events(key, now);
+                    self.transmit(key, now);
+                }
+                _ => {}
+            }
+            if len < READ_LEN {
+                // Most likely there is no more; another event tells if there is.
+                if let Some(connection) = self.connection_mut(index) {
+                    connection.readable = false;
+                }
+                return Read::Drained;
+            }
+        }
+        Read::More
+    }
+
+    /// Lets the application handle everything that a session has to tell.
+    pub(super) fn handle_events(&mut self, key: SessionKey, now: Now) {
+        let Self { sessions, application, .. } = self;
+        let Some(session) = sessions.session_quietly(key) else { return };
+        let mut is_closing = false;
+        while let Some(event) = session.poll_event(now) {
+            match event {
+                Event::Application(delivery) => application.handle_message(key, delivery),
+                Event::Logon(request) => application.handle_logon(key, request),
+                Event::Notice(notice) => {
+                    is_closing |= matches!(notice, Notice::Disconnect(_));
+                    application.handle_notice(key, &notice);
+                }
+            }
+        }
+        if is_closing
+            && let Some(index) = sessions.connection(key)
+            && let Some(connection) = self.connection_mut(index)
+        {
+            connection.closing = true;
+        }
+    }
+
+    /// Writes what sessions have to say.
+    pub(super) fn transmit_dirty(&mut self, now: Now) {
+        while let Some(key) = self.sessions.take_dirty() {
+            self.handle_events(key, now);
+            self.transmit(key, now);
+        }
+    }
+
+    /// Commits what a session did and writes what it has to say, as far as the connection takes it.
+    pub(super) fn transmit(&mut self, key: SessionKey, now: Now) {
+        let Self { sessions, connections, .. } = self;
+        let index = sessions.connection(key);
+        let Some(session) = sessions.session_quietly(key) else { return };
+        let connection = index.and_then(|at| connections.get_mut(at)).and_then(Option::as_mut);
+        self.has_committed = true;
+        let Some(connection) = connection else {
+            // Not connected: what was sent is committed all the same.
+            let _ = session.poll_transmit(now);
+            return;
+        };
+        let mut gone = false;
+        loop {
+            let Ok(bytes) = session.poll_transmit(now) else {
+                gone = true;
+                break;
+            };
+            if bytes.is_empty() {
+                connection.blocked_ns = None;
+                break;
+            }
+            match connection.transport.write(bytes) {
+                Ok(len) => {
+                    session.handle_transmitted(len);
+                    if connection.blocked_ns.is_some() {
+                        connection.blocked_ns = Some(now.steady_ns);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    connection.blocked_ns.get_or_insert(now.steady_ns);
+                    break;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    gone = true;
+                    break;
+                }
+            }
+        }
+        let blocked = connection.blocked_ns;
+        let finished = connection.closing && blocked.is_none();
+        if let Some(index) = index {
+            if gone {
+                self.drop_connection(index, now);
+            } else if finished {
+                self.linger(index, now);
+            } else if let Some(since) = blocked {
+                self.wake_at(since.saturating_add(self.slow_reader_ns()));
+            }
+        }
+    }
+
+    /// Ends a connection whose session has said everything.
+    fn linger(&mut self, index: usize, now: Now) {
+        let until_ns = now.steady_ns.saturating_add(LINGER_NS);
+        let Some(connection) = self.connection_mut(index) else { return };
+        connection.transport.shutdown();
+        connection.state = State::Lingering { until_ns };
+        connection.readable = true;
+        let key = connection.session.take();
+        self.unread.push(index);
+        self.wake_at(until_ns);
+        self.detach(key, now);
+    }
+
+    /// Tells a session that its connection is gone.
+    fn detach(&mut self, key: Option<SessionKey>, now: Now) {
+        let Some(key) = key else { return };
+        self.sessions.set_connection(key, None);
+        if let Some(session) = self.sessions.session_mut(key) {
+            session.handle_disconnected(now);
+        }
+        self.application.handle_disconnected(key);
+        self.dial_later(key, now);
+    }
+
+    /// Drops a connection.
+    pub(super) fn drop_connection(&mut self, index: usize, now: Now) {
+        let Some(mut connection) = self.connections.get_mut(index).and_then(Option::take) else {
+            return;
+        };
+        // A socket that is closed is forgotten by the operating system in any case.
+        let _ = self.poll.registry().deregister(connection.transport.stream());
+        self.free.push(index);
+        self.leave_listener(&connection);
+        self.detach(connection.session, now);
+    }
+
+    /// Does what a deadline of a connection calls for.
+    pub(super) fn give_up(&mut self, index: usize, now: Now) {
+        let Some(connection) = self.connection_mut(index) else { return };
+        if let (State::Attached, Some(key)) = (connection.state, connection.session)
+            && let Some(session) = self.sessions.session_mut(key)
+        {
+            session.disconnect(Why::SlowReader);
+            self.handle_events(key, now);
+        }
+        self.drop_connection(index, now);
+    }
+}

@@ -1,0 +1,61 @@
+//! Connecting: where to, and how long to wait after a failure.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How long to wait between attempts: at first `first`, then twice as long each time up to `longest`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// After the first failure.
+    pub first: Duration,
+    /// At most.
+    pub longest: Duration,
+}
+
+impl Backoff {
+    /// The same wait after every failure.
+    pub const fn fixed(wait: Duration) -> Self {
+        Self { first: wait, longest: wait }
+    }
+
+    /// Returns the wait after that many failures in a row, from 1.
+    pub fn wait(&self, failures: u32) -> Duration {
+        let factor = 1_u32 << failures.saturating_sub(1).min(20);
+        self.first.saturating_mul(factor).min(self.longest)
+    }
+}
+
+/// Where an initiator connects to.
+#[derive(Clone, Debug)]
+pub struct InitiatorOptions {
+    /// Tried in turn.
+    pub addresses: Vec<SocketAddr>,
+    /// Between attempts. Default 1 s up to 30 s.
+    pub backoff: Backoff,
+    /// How long an attempt may take. Default 10 s.
+    pub connect_timeout: Duration,
+}
+
+impl InitiatorOptions {
+    /// Creates options with defaults.
+    pub fn new(address: SocketAddr) -> Self {
+        Self {
+            addresses: vec![address],
+            backoff: Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(30) },
+            connect_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_longest() {
+        let seconds = Duration::from_secs;
+        let backoff = Backoff { first: seconds(1), longest: seconds(5) };
+        let waits = [1, 2, 3, 4, 100].map(|failures| backoff.wait(failures));
+        assert_eq!(waits, [1, 2, 4, 5, 5].map(seconds));
+    }
+}

@@ -1,0 +1,122 @@
+//! The suite's application: echoes what it knows, refuses what it does not know.
+
+use std::collections::{HashMap, HashSet};
+use tickwire_fix::{BusinessRejectReason, Dictionary, Message, Tag};
+use tickwire_fix_session::{ApplVersion, Delivery, Dictionaries, Head, Notice, Store};
+use tickwire_net::fix::{Application, BoxStore, SessionKey};
+
+const CL_ORD_ID: Tag = Tag(11);
+const POSS_RESEND: Tag = Tag(97);
+/// Most orders remembered in one logon.
+const ORDERS_MAX: usize = 1_000_000;
+
+/// What is known of a session.
+struct Known {
+    dictionaries: Dictionaries,
+    /// ClOrdIDs seen in this logon.
+    orders: HashSet<Vec<u8>>,
+}
+
+/// Echoes orders, security definitions and e-mails.
+#[derive(Default)]
+pub struct EchoApplication {
+    sessions: HashMap<SessionKey, Known>,
+}
+
+impl EchoApplication {
+    /// Tells of a session and its dictionaries.
+    pub fn add(&mut self, key: SessionKey, dictionaries: Dictionaries) {
+        self.sessions.insert(key, Known { dictionaries, orders: HashSet::new() });
+    }
+}
+
+impl Application for EchoApplication {
+    fn handle_message(&mut self, session: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        let message = delivery.message;
+        match message.msg_type() {
+            b"D" => {
+                let order = message.field(CL_ORD_ID).map_or(&[][..], |field| field.value);
+                let is_new = known.orders.len() < ORDERS_MAX && known.orders.insert(order.to_vec());
+                if is_new || !delivery.poss_resend {
+                    echo(&mut delivery, &known.dictionaries);
+                }
+            }
+            b"C" | b"d" => echo(&mut delivery, &known.dictionaries),
+            _ => {
+                let reason = BusinessRejectReason::UnsupportedMessageType;
+                // The session tells of what makes sending fail, and the suite has no such case.
+                let _ = delivery.reject_business(reason, None);
+            }
+        }
+    }
+
+    fn handle_notice(&mut self, session: SessionKey, notice: &Notice) {
+        if *notice == Notice::LoggedOn
+            && let Some(known) = self.sessions.get_mut(&session)
+        {
+            known.orders.clear();
+        }
+    }
+}
+
+/// Sends a message back, its body ascending by tag, entries of groups after their count as they were.
+fn echo<S: Store>(delivery: &mut Delivery<'_, S>, dictionaries: &Dictionaries) {
+    let message = delivery.message;
+    let Ok(msg_type) = std::str::from_utf8(message.msg_type()) else { return };
+    let dictionary = application_dictionary(&message, dictionaries);
+    let body = body_of(&message, dictionaries, dictionary);
+    let resend = message.field(POSS_RESEND).map(|field| (POSS_RESEND, field.value));
+    let fields: Vec<_> = resend.into_iter().collect();
+    let head = Head { msg_type, fields: &fields };
+    let sent = delivery.send(&head, |writer| {
+        for field in body.iter().flat_map(|(start, end)| *start..*end) {
+            if let Some(field) = message.field_at(field) {
+                writer.bytes(field.tag, field.value);
+            }
+        }
+    });
+    // What cannot be sent is lost with the session, which tells of it.
+    drop(sent);
+}
+
+/// Returns the dictionary that has the body of a message.
+fn application_dictionary<'d>(
+    message: &Message<'_>,
+    dictionaries: &'d Dictionaries,
+) -> &'d Dictionary {
+    let said = message.field(Tag(1128)).and_then(|field| ApplVersion::parse(field.value));
+    let mut candidates = dictionaries.application.iter();
+    let found = match said {
+        Some(said) => candidates.find(|(version, _)| *version == said),
+        None => candidates.rfind(|(_, found)| found.message(message.msg_type()).is_some()),
+    };
+    found.map_or(&dictionaries.session, |(_, dictionary)| dictionary)
+}
+
+/// Returns stretches of fields, each a field of the body or a group, ascending by first tag.
+fn body_of(
+    message: &Message<'_>,
+    dictionaries: &Dictionaries,
+    dictionary: &Dictionary,
+) -> Vec<(usize, usize)> {
+    let session = &dictionaries.session;
+    let is_frame = |tag: u32| {
+        let mut members = session.header().iter().chain(session.trailer());
+        members.any(|member| member.tag.0 == tag)
+    };
+    let tags = message.tags();
+    let (mut body, mut at) = (Vec::new(), 0);
+    while let Some(tag) = tags.get(at) {
+        if is_frame(*tag) {
+            at += 1;
+            continue;
+        }
+        let entries = dictionary.entries(message, Tag(*tag));
+        let end = entries.map_or(at + 1, |entries| entries.end().max(at + 1));
+        body.push((at, end));
+        at = end;
+    }
+    body.sort_by_key(|(start, _)| tags.get(*start).copied());
+    body
+}

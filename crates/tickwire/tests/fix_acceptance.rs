@@ -1,0 +1,53 @@
+//! The field's acceptance suite against `tickwire fix acceptance`.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+/// The acceptor, ended with the test.
+struct Acceptor(Child);
+
+impl Drop for Acceptor {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the acceptor on a free port; returns it with the port.
+fn start() -> (Acceptor, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["fix", "acceptance", "--port", "0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("piped");
+    BufReader::new(stdout).read_line(&mut line).expect("a line");
+    let port = line.trim().rsplit_once(':').expect("an address").1.to_owned();
+    (Acceptor(child), port)
+}
+
+#[test]
+fn every_case_of_the_suite_passes() {
+    let fix = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fix");
+    let runner = fix.join("at_runner.py");
+    let python = Command::new("python3").arg("--version").output();
+    if !runner.exists() || python.is_err() {
+        eprintln!("SKIPPED: the acceptance suite needs ../shared/fix and python3");
+        return;
+    }
+    let (_acceptor, port) = start();
+    let output = Command::new("python3")
+        .arg(&runner)
+        .args(["127.0.0.1", &port])
+        .args(["fix42", "fix44", "fix50sp2", "validate"].map(|folder| fix.join("at").join(folder)))
+        .output()
+        .expect("python3 runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    let total = text.lines().find(|line| line.starts_with("total")).expect("a total");
+    let numbers: Vec<&str> = total.split_whitespace().skip(1).collect();
+    assert_eq!(numbers, ["178", "0", "0"], "{text}");
+}
