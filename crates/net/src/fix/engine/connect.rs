@@ -45,7 +45,7 @@ impl<A: Application> Engine<A> {
     pub(super) fn dial_due(&mut self, now: Now) {
         for index in 0..self.dialers.len() {
             let Some(dialer) = self.dialers.get_mut(index) else { continue };
-            if !dialer.due_ns().is_some_and(|at| at <= now.steady_ns) {
+            if dialer.due_ns().is_none_or(|at| at > now.steady_ns) {
                 continue;
             }
             dialer.due_ns = None;
