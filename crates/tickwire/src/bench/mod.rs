@@ -5,6 +5,7 @@
 mod callgrind;
 mod fast;
 mod instructions;
+mod plot;
 mod report;
 mod seed_004;
 mod timing;

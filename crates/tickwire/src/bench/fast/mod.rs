@@ -5,14 +5,17 @@ pub mod engine;
 mod peers;
 
 use super::callgrind;
+use super::plot::Bars;
 use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::table::{Align, Table};
 use clap::Args;
 use corpus::Corpus;
 use engine::Engine;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// FAST: decode captures and feeds made up here with every engine
@@ -35,6 +38,9 @@ pub struct FastArgs {
     /// Also count instructions, by callgrind: minutes
     #[arg(long)]
     instructions: bool,
+    /// Also draw the times, as SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Decode everything so many times, and nothing else
     #[arg(long, value_name = "COUNT", hide = true)]
     passes: Option<u64>,
@@ -90,6 +96,11 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
     if let Some(folder) = &args.peers {
         rows.extend(peer_rows(folder, &corpora, |name| wanted(&args.engine, name)));
         rows.sort_by_key(|row| corpora.iter().position(|corpus| corpus.name == row.corpus.name));
+    }
+    if let Some(path) = &args.plot {
+        let mut out = files::create(Some(path))?;
+        out.write_all(picture(&rows).svg().map_err(Failure::Data)?.as_bytes())?;
+        out.flush()?;
     }
     let json: Vec<Value> = rows.iter().map(Row::json).collect();
     args.report.write(&table(&rows).to_string(), &json)?;
@@ -169,6 +180,22 @@ impl<'c> Row<'c> {
             "mb_per_s": rounded(self.mb_per_s()),
             "instructions_per_message": self.instructions_per_message.map(rounded),
         })
+    }
+}
+
+fn picture(rows: &[Row<'_>]) -> Bars {
+    let mut groups: Vec<(String, Vec<(String, f64)>)> = Vec::new();
+    for row in rows {
+        let bar = (row.engine.to_owned(), row.ns_per_message);
+        match groups.last_mut() {
+            Some((name, bars)) if *name == row.corpus.name => bars.push(bar),
+            _ => groups.push((row.corpus.name.clone(), vec![bar])),
+        }
+    }
+    Bars {
+        title: "FAST: time to decode a message, one thread".to_owned(),
+        axis: "nanoseconds a message, less is better".to_owned(),
+        groups,
     }
 }
 
