@@ -6,11 +6,11 @@
 //!
 //! [`arbiter`] makes one ordered row of packets of the lines A and B and declares what is lost.
 //! [`book`] keeps price levels, and [`recovery`] knows which books may be believed and brings the
-//! others back by snapshots.
+//! others back by snapshots. [`handler`] is all of it together, with an engine that decodes.
 //!
 //! [`parallel`] spreads packets over threads and keeps the order of what comes of them.
 //!
-//! Nothing here decodes a message and nothing opens a file or a socket or reads a clock: bytes come
+//! Nothing here opens a file or a socket or reads a clock: bytes come
 //! in through [`std::io::Read`] or as slices, time as an argument, and everything the bytes can
 //! choose has a named limit.
 //!
@@ -39,6 +39,7 @@ pub mod book;
 pub mod capture;
 mod endian;
 pub mod framing;
+pub mod handler;
 pub mod parallel;
 pub mod recovery;
 

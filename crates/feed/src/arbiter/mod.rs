@@ -219,6 +219,33 @@ impl Arbiter {
         self.reset_to = Some(seq_num);
     }
 
+    /// Says that the packet delivered last carried every number below `next`, not just its own: for
+    /// feeds that number messages and put several into a packet. To be called before the next
+    /// [`poll_output`](Self::poll_output); a number that is not ahead, or further than anything that
+    /// may be held, changes nothing.
+    pub fn advance_to(&mut self, next: u64) {
+        let Some(expected) = self.next else { return };
+        if next <= expected || next - expected > self.window.span() {
+            return;
+        }
+        for seq_num in expected..next {
+            // A packet that begins inside the one delivered brings nothing new.
+            if let Some(held) = self.window.take(seq_num) {
+                self.lines[held.line.index()].won -= 1;
+                self.lines[held.line.index()].duplicate += 1;
+            }
+            self.history.mark_accepted(seq_num);
+        }
+        if let Some(parked) = self.parked.take_if(|parked| parked.seq_num < next) {
+            self.lines[parked.held.line.index()].won -= 1;
+            self.lines[parked.held.line.index()].duplicate += 1;
+            self.window.discard(parked.held);
+        }
+        self.history.advance(expected, next - expected);
+        self.next = Some(next);
+        self.top = self.top.max(next);
+    }
+
     /// The next packet, gap or reset; `None` when there is nothing to do but wait. A packet's bytes
     /// are valid until the next call.
     pub fn poll_output(&mut self) -> Option<Output<'_>> {

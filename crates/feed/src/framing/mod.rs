@@ -7,6 +7,7 @@
 //!
 //! A `Framing` is checked when it is made, so a framer never meets one that contradicts itself.
 
+mod block;
 mod chunks;
 mod description;
 mod error;
@@ -18,6 +19,7 @@ mod step;
 mod step_stream;
 mod text;
 
+pub use block::{Block, next_block};
 pub use description::{
     ChunkFields, Envelope, Framing, FramingConfigError, NumberField, PREAMBLE_BYTES_MAX,
     ResetPolicy,

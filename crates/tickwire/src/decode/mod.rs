@@ -1,6 +1,5 @@
 //! `tickwire decode`: messages of a capture as JSON lines, CSV, FIX text or a table.
 
-pub mod block;
 pub mod output;
 mod place;
 mod report;

@@ -1,6 +1,5 @@
 //! Reading a capture to its end.
 
-use super::block::{Block, next_block};
 use super::output::{Output, Place};
 use super::place::{MessagePlace, Origin, PacketPlace};
 use super::report::{Lost, Report};
@@ -14,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_fast::{Decoded, Decoder, DecoderOptions, Program};
 use tickwire_feed::capture::{CaptureReader, Kind, Packet, StreamPosition};
-use tickwire_feed::framing::{Framing, FramingError, Segment, Segments};
+use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
 
 /// Longest raw file that is taken as one packet.
 const PACKET_BYTES_MAX: usize = 16 << 20;

@@ -1,6 +1,5 @@
 //! Byte streams: raw files and TCP, cut anywhere.
 
-use super::block::next_block;
 use super::output::Place;
 use super::place::{MessagePlace, Origin, PacketPlace};
 use super::report::Lost;
@@ -13,7 +12,7 @@ use crate::recent::Recent;
 use std::fmt::Display;
 use tickwire_fast::{Decoder, Findings, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
-use tickwire_feed::framing::Framer;
+use tickwire_feed::framing::{Framer, next_block};
 
 /// Longest message that is waited for.
 const HELD_BYTES_MAX: usize = 4 << 20;

@@ -4,7 +4,6 @@ mod print;
 mod rows;
 
 use crate::channels::{Channel, Channels, lose_dictionaries};
-use crate::decode::block::next_block;
 use crate::failure::{Failure, Outcome};
 use crate::options::{
     DecoderArgs, FramingArgs, InputArgs, is_by_packet, reset_policy, with_reset_template,
@@ -19,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_fast::{CompileOptions, Decoder, Error, Program};
 use tickwire_feed::capture::{Kind, Packet};
-use tickwire_feed::framing::{Framing, Segment};
+use tickwire_feed::framing::{Framing, Segment, next_block};
 
 /// Longest packet explained.
 const PACKET_BYTES_MAX: usize = 16 << 20;

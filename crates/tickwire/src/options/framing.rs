@@ -3,7 +3,7 @@
 use super::Reset;
 use crate::failure::Failure;
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
-use tickwire_feed::framing::{self, Envelope, Framing, QuickFast};
+use tickwire_feed::framing::{Envelope, Framing, QuickFast};
 
 /// What stands around the messages of a packet.
 #[derive(Clone, Debug, clap::Args)]
@@ -60,12 +60,7 @@ impl FramingArgs {
 
 /// The decoder's word for a framing's reset policy.
 pub fn reset_policy(framing: &Framing) -> ResetPolicy {
-    match framing.reset_policy() {
-        framing::ResetPolicy::Never => ResetPolicy::Never,
-        framing::ResetPolicy::Template => ResetPolicy::Template,
-        framing::ResetPolicy::Message => ResetPolicy::Message,
-        framing::ResetPolicy::Packet => ResetPolicy::Packet,
-    }
+    framing.reset_policy().into()
 }
 
 /// Puts the reset message that the exchange sends by convention into a template set.

@@ -1,6 +1,6 @@
 //! Where the next messages lie: behind a header that some feeds put before each.
 
-use tickwire_feed::framing::{Framing, FramingError, read_message_header};
+use super::{Framing, FramingError, read_message_header};
 
 /// Bytes of messages behind a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Block {
 /// Finds the block whose header is at `at`; `None` where it is not there as a whole.
 ///
 /// # Errors
-/// The header is not one, or its length is out of bounds.
+/// As [`read_message_header`]: the header is not one, or its length is out of bounds.
 pub fn next_block(
     framing: &Framing,
     bytes: &[u8],

@@ -1,0 +1,55 @@
+//! What a handler counts beside what arbiter and recovery do.
+
+use super::Source;
+
+/// What came from one line, before arbitration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InputCounters {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets not framed as they should be, or parts of them.
+    pub malformed: u64,
+    /// Packets dropped because their sequence number could not be told.
+    pub no_seq_num: u64,
+    /// Packets of messages that have no number, as a message that the feed is done; each is
+    /// delivered once.
+    pub unnumbered: u64,
+}
+
+/// What became of messages of one kind of feed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageCounters {
+    /// Messages decoded.
+    pub decoded: u64,
+    /// Packets given up because a message could not be decoded, those of unknown templates included.
+    pub undecodable: u64,
+    /// Messages of templates that are not known.
+    pub unknown_template: u64,
+    /// Messages about books that could not be understood.
+    pub not_understood: u64,
+}
+
+/// What a handler counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandlerCounters {
+    /// Lines A and B of the incremental feed.
+    pub lines: [InputCounters; 2],
+    /// Lines A and B of the snapshot feed.
+    pub snapshot_lines: [InputCounters; 2],
+    /// Messages of the incremental feed.
+    pub messages: MessageCounters,
+    /// Messages of the snapshot feed.
+    pub snapshots: MessageCounters,
+}
+
+impl HandlerCounters {
+    /// What came from this line.
+    pub(super) const fn of(&mut self, source: Source) -> &mut InputCounters {
+        match source {
+            Source::Incremental(line) => &mut self.lines[line.index()],
+            Source::Snapshot(line) => &mut self.snapshot_lines[line.index()],
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What decodes: the dynamic decoder, or any other.
+
+use std::error::Error;
+
+use tickwire_fast::{Decoder, ErrorKind, FieldValue, Message};
+
+use super::SeqNumField;
+use crate::framing;
+
+/// A message, how many bytes it took, and its sequence number if it has one.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded<'e, M: ?Sized> {
+    /// The message, good until the engine's next call.
+    pub message: &'e M,
+    /// Bytes it took from the front of the input, at least 1.
+    pub len: usize,
+    /// Its sequence number, where the engine was told of a field.
+    pub seq_num: Option<u64>,
+}
+
+/// Decodes the messages of one feed, whose dictionaries it keeps.
+pub trait Engine {
+    /// What a message is decoded to.
+    type Message: ?Sized;
+    /// Why a message was not decoded.
+    type Error: Error + 'static;
+
+    /// Says that a packet, or under a message policy a message, begins: dictionaries are emptied
+    /// where the feed does so.
+    fn begin_packet(&mut self);
+
+    /// Says that bytes were lost: nothing is decoded until dictionaries are emptied.
+    fn lose_dictionaries(&mut self);
+
+    /// Decodes the message at the front of `bytes`.
+    ///
+    /// # Errors
+    /// Why not; the rest of the packet is given up then.
+    fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_, Self::Message>, Self::Error>;
+
+    /// Whether an error says that the message's template is not known.
+    fn is_unknown_template(error: &Self::Error) -> bool;
+}
+
+/// The dynamic decoder.
+#[derive(Debug)]
+pub struct Dynamic {
+    decoder: Decoder,
+    /// By template, where in the record the sequence number is.
+    seq_num_at: Vec<Option<usize>>,
+}
+
+impl Dynamic {
+    /// An engine around `decoder`, whose messages have their sequence number in `seq_num`.
+    pub fn new(decoder: Decoder, seq_num: &SeqNumField) -> Self {
+        let program = decoder.program();
+        let index_in = |template: &tickwire_fast::TemplateLayout| {
+            let fields = program.fields_of(template.segment).iter();
+            fields.enumerate().find(|(_, field)| seq_num.is(&field.name.local, field.id))
+        };
+        let indexes = program.templates().iter().map(|t| index_in(t).map(|(index, _)| index));
+        Self { seq_num_at: indexes.collect(), decoder }
+    }
+}
+
+impl Engine for Dynamic {
+    type Message = Message;
+    type Error = tickwire_fast::Error;
+
+    fn begin_packet(&mut self) {
+        self.decoder.begin_packet();
+    }
+
+    fn lose_dictionaries(&mut self) {
+        // No message is empty, so this fails, and a failure is what a decoder waits after.
+        let _ = self.decoder.decode(&[]);
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_, Message>, tickwire_fast::Error> {
+        let decoded = self.decoder.decode(bytes)?;
+        let message = decoded.message;
+        let index = self.seq_num_at.get(message.template_index()).copied().flatten();
+        let seq_num = match index.map(|index| message.root().value(index)) {
+            Some(FieldValue::UInt(number)) => Some(number),
+            _ => None,
+        };
+        Ok(Decoded { message, len: decoded.len, seq_num })
+    }
+
+    fn is_unknown_template(error: &tickwire_fast::Error) -> bool {
+        error.kind() == ErrorKind::UnknownTemplate
+    }
+}
+
+/// The decoder's word for a framing's reset policy.
+impl From<framing::ResetPolicy> for tickwire_fast::ResetPolicy {
+    fn from(policy: framing::ResetPolicy) -> Self {
+        match policy {
+            framing::ResetPolicy::Never => Self::Never,
+            framing::ResetPolicy::Template => Self::Template,
+            framing::ResetPolicy::Message => Self::Message,
+            framing::ResetPolicy::Packet => Self::Packet,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The whole way of a feed: packets of lines A and B and of snapshots in, messages and books out.
+//!
+//! A [`Handler`] frames packets, finds their numbers, arbitrates, decodes, recovers and keeps books.
+//! It does no input or output and has no clock: hand every packet to [`Handler::handle_packet`], the
+//! time to [`Handler::handle_timeout`] when [`Handler::poll_timeout`] says so. What comes out goes to
+//! a [`Sink`]: messages in the order of their numbers, each once; gaps; updates with the books that
+//! took them; faults. What decodes is an [`Engine`]: the dynamic decoder is one.
+//!
+//! Nothing that comes in can stop it. A packet without a number, of another numbering, cut short or of
+//! unknown templates is counted and dropped; a packet that was lost or cannot be decoded makes books
+//! stale until updates or a snapshot prove them.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tickwire_fast::{Decoder, DecoderOptions, FieldValue, Message, Program, TemplateSet};
+//! use tickwire_feed::arbiter::Line;
+//! use tickwire_feed::framing::Preset;
+//! use tickwire_feed::handler::{
+//!     Delivery, Dynamic, Handler, HandlerOptions, NoBooks, SeqNumField, Source,
+//! };
+//!
+//! let xml = r#"<templates><template name="T" id="1"><uInt32 name="n"/></template></templates>"#;
+//! let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+//! let framing = Preset::Cme.framing();
+//! let engine = || {
+//!     let reset = framing.reset_policy().into();
+//!     let options = DecoderOptions { reset, ..Default::default() };
+//!     Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
+//! };
+//! let options = HandlerOptions { framing, ..Default::default() };
+//! let mut handler = Handler::new(options, engine, NoBooks)?;
+//!
+//! let mut seen = Vec::new();
+//! let mut sink = |_: &Delivery, message: &Message| {
+//!     let Some(FieldValue::UInt(n)) = message.root().field("n") else { return };
+//!     seen.push(n);
+//! };
+//! let packet = |seq_num, n: u8| [0, 0, 0, seq_num, 0, 0xC0, 0x81, 0x80 | n];
+//! handler.handle_packet(10, Source::Incremental(Line::A), &packet(1, 5), &mut sink);
+//! handler.handle_packet(20, Source::Incremental(Line::A), &packet(3, 7), &mut sink);
+//! handler.handle_packet(30, Source::Incremental(Line::B), &packet(1, 5), &mut sink);
+//! handler.handle_packet(40, Source::Incremental(Line::B), &packet(2, 6), &mut sink);
+//! assert_eq!(seen, [5, 6, 7]);
+//! # Ok::<(), tickwire_feed::handler::HandlerConfigError>(())
+//! ```
+
+mod adapt;
+mod channel;
+mod counters;
+mod decoding;
+mod engine;
+mod options;
+mod seq_num;
+mod sink;
+mod unnumbered;
+
+pub use adapt::{Adapt, NoBooks};
+pub use counters::{HandlerCounters, InputCounters, MessageCounters};
+pub use engine::{Decoded, Dynamic, Engine};
+pub use options::{HandlerConfigError, HandlerOptions, Numbering};
+pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
+pub use sink::{Delivery, Fault, Sink};
+
+use std::fmt;
+
+use crate::arbiter::{Arbiter, Line};
+use crate::framing::Framer;
+use crate::recovery::Recovery;
+use channel::Channel;
+
+/// Where a packet came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A line of the incremental feed.
+    Incremental(Line),
+    /// A line of the snapshot feed.
+    Snapshot(Line),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Incremental(line) => write!(f, "line {line:?}"),
+            Self::Snapshot(line) => write!(f, "snapshots {line:?}"),
+        }
+    }
+}
+
+/// Handles one channel. See the [module](self).
+#[derive(Debug)]
+pub struct Handler<E, A> {
+    framers: [Framer; 2],
+    snapshot_framers: [Framer; 2],
+    snapshot_engines: [E; 2],
+    channel: Channel<E, A>,
+}
+
+impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
+    /// A handler before its first packet. `engine` is called for each feed that keeps dictionaries of
+    /// its own: the incremental one and both lines of snapshots.
+    ///
+    /// # Errors
+    /// [`HandlerConfigError`] if the feed cannot be handled as described.
+    pub fn new(
+        options: HandlerOptions,
+        mut engine: impl FnMut() -> E,
+        adapter: A,
+    ) -> Result<Self, HandlerConfigError> {
+        options.check()?;
+        let framers = || [Framer::new(options.framing), Framer::new(options.framing)];
+        Ok(Self {
+            framers: framers(),
+            snapshot_framers: framers(),
+            snapshot_engines: [engine(), engine()],
+            channel: Channel::new(options, engine(), adapter),
+        })
+    }
+
+    /// What was counted besides what arbiter and recovery count.
+    pub const fn counters(&self) -> &HandlerCounters {
+        &self.channel.counters
+    }
+
+    /// The arbiter, for its counters.
+    pub const fn arbiter(&self) -> &Arbiter {
+        &self.channel.arbiter
+    }
+
+    /// The books.
+    pub const fn recovery(&self) -> &Recovery {
+        &self.channel.decoding.recovery
+    }
+
+    /// The books, to add instruments with books of their own depth.
+    pub const fn recovery_mut(&mut self) -> &mut Recovery {
+        &mut self.channel.decoding.recovery
+    }
+
+    /// The engine of the incremental feed.
+    pub const fn engine(&self) -> &E {
+        &self.channel.engine
+    }
+
+    /// Takes a packet that came at `received_ns`; time should not go back.
+    pub fn handle_packet(
+        &mut self,
+        received_ns: u64,
+        source: Source,
+        packet: &[u8],
+        sink: &mut impl Sink<E::Message>,
+    ) {
+        let counters = self.channel.counters.of(source);
+        counters.packets += 1;
+        counters.bytes += packet.len() as u64;
+        let framer = match source {
+            Source::Incremental(line) => &mut self.framers[line.index()],
+            Source::Snapshot(line) => &mut self.snapshot_framers[line.index()],
+        };
+        for segment in framer.split(packet) {
+            match (segment, source) {
+                (Ok(segment), Source::Incremental(line)) => {
+                    self.channel.handle_segment(received_ns, line, &segment, sink);
+                }
+                (Ok(segment), Source::Snapshot(line)) => {
+                    let engine = &mut self.snapshot_engines[line.index()];
+                    self.channel.handle_snapshot(engine, &segment, sink);
+                }
+                (Err(error), source) => {
+                    self.channel.counters.of(source).malformed += 1;
+                    sink.handle_fault(&Fault::Framing { source, error });
+                }
+            }
+        }
+    }
+
+    /// Gives up what has been waited for long enough at `now_ns`. All packets received before must
+    /// have been handed in.
+    pub fn handle_timeout(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
+        self.channel.handle_timeout(now_ns, sink);
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.channel.poll_timeout()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! What a handler is told of its feed.
+
+use std::error::Error;
+use std::fmt;
+
+use super::SeqNumPeek;
+use crate::arbiter::ArbiterOptions;
+use crate::framing::{Envelope, Framing, ResetPolicy};
+use crate::recovery::RecoveryOptions;
+
+/// Where the sequence number of a packet is.
+#[derive(Clone, Debug, Default)]
+pub enum Numbering {
+    /// Nowhere: packets of both lines are taken as they come, so only one line makes sense.
+    None,
+    /// In the first message that has one.
+    Message(SeqNumPeek),
+    /// In the preamble that the framing describes.
+    #[default]
+    Preamble,
+}
+
+/// How a feed is handled.
+#[derive(Clone, Debug, Default)]
+pub struct HandlerOptions {
+    /// What is around the messages of a packet, on the incremental and the snapshot feed.
+    pub framing: Framing,
+    /// Where sequence numbers are. Default in the preamble.
+    pub numbering: Numbering,
+    /// How lines A and B become one.
+    pub arbiter: ArbiterOptions,
+    /// How books become fresh.
+    pub recovery: RecoveryOptions,
+}
+
+/// Why a feed cannot be handled as described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HandlerConfigError {
+    /// FIXT messages come in a TCP stream, not in packets of two lines.
+    Envelope,
+    /// A packet has several parts or a message several packets, and dictionaries live longer than a
+    /// message: what one part leaves behind would depend on which line brought it.
+    PartsShareDictionaries,
+    /// The numbers are to be found in the preamble, and the framing does not say where.
+    PreambleWithoutSeqNum,
+    /// The numbers are to be found in messages, and no template has the field in a place that can
+    /// be found without decoding.
+    SeqNumNotFound,
+}
+
+impl fmt::Display for HandlerConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Envelope => "FIXT messages come by TCP: they cannot be received as packets",
+            Self::PartsShareDictionaries => {
+                "with a length or chunks in the preamble dictionaries must be reset before every \
+                 message: use reset=message"
+            }
+            Self::PreambleWithoutSeqNum => {
+                "the framing says no place of the sequence number: add one, such as seq=0:4:be, or \
+                 name the field of the messages that has it"
+            }
+            Self::SeqNumNotFound => {
+                "no template has this sequence number field where it can be found without decoding"
+            }
+        })
+    }
+}
+
+impl Error for HandlerConfigError {}
+
+impl HandlerOptions {
+    pub(super) fn check(&self) -> Result<(), HandlerConfigError> {
+        let framing = &self.framing;
+        if framing.packet_envelope() == Envelope::Step {
+            return Err(HandlerConfigError::Envelope);
+        }
+        let has_parts = framing.length_field().is_some() || framing.chunk_fields().is_some();
+        if has_parts && framing.reset_policy() != ResetPolicy::Message {
+            return Err(HandlerConfigError::PartsShareDictionaries);
+        }
+        match &self.numbering {
+            Numbering::Preamble if framing.seq_num_field().is_none() => {
+                Err(HandlerConfigError::PreambleWithoutSeqNum)
+            }
+            Numbering::Message(peek) if !peek.can_find() => Err(HandlerConfigError::SeqNumNotFound),
+            _ => Ok(()),
+        }
+    }
+}

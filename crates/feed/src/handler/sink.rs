@@ -1,0 +1,123 @@
+//! Where messages go.
+
+use std::error::Error;
+use std::fmt;
+
+use super::Source;
+use crate::arbiter::{Gap, Line};
+use crate::framing::FramingError;
+use crate::recovery::{Incremental, MarketDataError, Recovery, Snapshot, SnapshotOutcome};
+
+/// How a message came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Sequence number of its packet; `None` where the packet has none.
+    pub seq_num: Option<u64>,
+    /// The line that brought the packet first.
+    pub line: Line,
+    /// When it came, as told to [`Handler::handle_packet`](super::Handler::handle_packet).
+    pub received_ns: u64,
+    /// Index of the message in its packet, from 0.
+    pub index: u32,
+}
+
+/// Something that is wrong with what came. It is counted, and nothing of it is believed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Fault<'f> {
+    /// A message could not be decoded; the rest of its packet is given up.
+    Decode {
+        /// Sequence number of the packet.
+        seq_num: Option<u64>,
+        /// Offset of the message in the FAST bytes of its packet.
+        offset: usize,
+        /// Why.
+        error: &'f dyn Error,
+    },
+    /// A packet is not framed as it should be.
+    Framing {
+        /// Where it came from.
+        source: Source,
+        /// What is wrong.
+        error: FramingError,
+    },
+    /// A message about books cannot be understood.
+    MarketData {
+        /// Sequence number of the packet.
+        seq_num: Option<u64>,
+        /// Why.
+        error: MarketDataError,
+    },
+    /// A packet whose sequence number cannot be told: it is dropped.
+    NoSeqNum {
+        /// Where it came from.
+        source: Source,
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// The header before a message is not one; the rest of the packet is given up.
+    MessageHeader {
+        /// Sequence number of the packet.
+        seq_num: Option<u64>,
+        /// Offset in the FAST bytes of the packet.
+        offset: usize,
+    },
+}
+
+impl fmt::Display for Fault<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |seq_num: &Option<u64>| match seq_num {
+            Some(seq_num) => format!("packet {seq_num}"),
+            None => "a packet without number".to_owned(),
+        };
+        match self {
+            Self::Decode { seq_num, offset, error } => {
+                write!(f, "{}: message at {offset}: {error}", of(seq_num))
+            }
+            Self::Framing { source, error } => write!(f, "{source}: {error}"),
+            Self::MarketData { seq_num, error } => write!(f, "{}: {error}", of(seq_num)),
+            Self::NoSeqNum { source, len } => {
+                write!(f, "{source}: {len} bytes without a sequence number, dropped")
+            }
+            Self::MessageHeader { seq_num, offset } => {
+                write!(f, "{}: no message header at {offset}", of(seq_num))
+            }
+        }
+    }
+}
+
+/// Takes what a handler makes of packets. Only [`handle_message`](Self::handle_message) must be
+/// written; the rest does nothing unless it is.
+pub trait Sink<M: ?Sized> {
+    /// A message of the incremental feed, in order.
+    fn handle_message(&mut self, delivery: &Delivery, message: &M);
+
+    /// Numbers that no line brought, or whose packet could not be decoded.
+    fn handle_gap(&mut self, _gap: Gap) {}
+
+    /// The numbering began anew; books are forgotten.
+    fn handle_reset(&mut self, _seq_num: u64) {}
+
+    /// Updates that the books have taken: what a message said, after
+    /// [`handle_message`](Self::handle_message).
+    fn handle_updates(&mut self, _updates: &[Incremental], _recovery: &Recovery) {}
+
+    /// A snapshot, and what became of it.
+    fn handle_snapshot(
+        &mut self,
+        _snapshot: &Snapshot<'_>,
+        _outcome: SnapshotOutcome,
+        _recovery: &Recovery,
+    ) {
+    }
+
+    /// Something wrong, already counted.
+    fn handle_fault(&mut self, _fault: &Fault<'_>) {}
+}
+
+/// A closure is a sink that takes messages alone.
+impl<M: ?Sized, F: FnMut(&Delivery, &M)> Sink<M> for F {
+    fn handle_message(&mut self, delivery: &Delivery, message: &M) {
+        self(delivery, message);
+    }
+}

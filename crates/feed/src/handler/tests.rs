@@ -1,0 +1,324 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tickwire_fast::{Decoder, DecoderOptions, FieldValue, Message, Program, TemplateSet};
+
+use super::*;
+use crate::Endian;
+use crate::arbiter::{ArbiterOptions, ForeignPolicy, Gap};
+use crate::framing::{Framing, NumberField, Preset};
+use crate::recovery::{InstrumentId, Snapshot, SnapshotOutcome};
+use crate::recovery::{LevelNaming, MarketDataAdapter, RecoveryOptions, StaleReason};
+
+const TEMPLATES: &str = r#"<templates>
+  <template name="Incremental" id="1">
+    <sequence name="MDEntries"><length name="NoMDEntries" id="268"/>
+      <uInt32 name="MDUpdateAction" id="279"/><string name="MDEntryType" id="269"/>
+      <uInt32 name="SecurityID" id="48"/><uInt32 name="RptSeq" id="83"/>
+      <uInt32 name="MDPriceLevel" id="1023"/><decimal name="MDEntryPx" id="270"/>
+      <int32 name="MDEntrySize" id="271"/>
+    </sequence>
+  </template>
+  <template name="Snapshot" id="2">
+    <uInt32 name="LastMsgSeqNumProcessed" id="369"/><uInt32 name="RptSeq" id="83"/>
+    <uInt32 name="SecurityID" id="48"/>
+    <sequence name="MDEntries"><length name="NoMDEntries" id="268"/>
+      <string name="MDEntryType" id="269"/><uInt32 name="MDPriceLevel" id="1023"/>
+      <decimal name="MDEntryPx" id="270"/><int32 name="MDEntrySize" id="271"/>
+    </sequence>
+  </template>
+  <template name="SequenceReset" id="3"><uInt32 name="NewSeqNo" id="36"/></template>
+  <template name="Number" id="4"><uInt32 name="n" id="34"><increment/></uInt32></template>
+  <template name="Done" id="5"><string name="d"><constant value="99"/></string></template>
+</templates>"#;
+
+type Tested = Handler<Dynamic, MarketDataAdapter>;
+
+fn handler_of(options: HandlerOptions) -> Tested {
+    let program = Arc::new(Program::compile(TemplateSet::parse(TEMPLATES).unwrap()).unwrap());
+    let reset = options.framing.reset_policy().into();
+    let engine = || {
+        let options = DecoderOptions { reset, ..Default::default() };
+        Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
+    };
+    let adapter = MarketDataAdapter::new(program.clone(), LevelNaming::ByLevel);
+    Handler::new(options, engine, adapter).unwrap()
+}
+
+fn arbiter_options() -> ArbiterOptions {
+    let foreign = ForeignPolicy::Follow { packets_min: 3 };
+    ArbiterOptions { hold_ns: 100, ahead_max: 100, foreign, ..Default::default() }
+}
+
+/// A feed with numbers in the preamble, dictionaries reset before every packet.
+fn cme() -> Tested {
+    handler_of(HandlerOptions {
+        framing: Preset::Cme.framing(),
+        arbiter: arbiter_options(),
+        recovery: RecoveryOptions { depth_max: 2, ..Default::default() },
+        ..Default::default()
+    })
+}
+
+/// A feed with numbers inside messages, several to a packet.
+fn numbered_inside() -> Tested {
+    let set = TemplateSet::parse(TEMPLATES).unwrap();
+    let peek = SeqNumPeek::new(&set, &SeqNumField::default());
+    handler_of(HandlerOptions {
+        framing: Framing::new().reset(crate::framing::ResetPolicy::Packet),
+        numbering: Numbering::Message(peek),
+        arbiter: arbiter_options(),
+        ..Default::default()
+    })
+}
+
+/// What came out, a word each: `4@1a` is a message of template 4 in packet 1 of line A.
+#[derive(Default)]
+struct Words(Vec<String>);
+
+impl Words {
+    fn take(&mut self) -> String {
+        std::mem::take(&mut self.0).join(" ")
+    }
+}
+
+impl Sink<Message> for Words {
+    fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
+        let id = message.template_id().map_or(0, |id| id.0);
+        let line = if delivery.line == Line::A { 'a' } else { 'b' };
+        let seq_num = delivery.seq_num.map_or("-".to_owned(), |seq_num| seq_num.to_string());
+        let n = match message.root().field("n") {
+            Some(FieldValue::UInt(n)) => format!(":{n}"),
+            _ => String::new(),
+        };
+        self.0.push(format!("{id}{n}@{seq_num}{line}"));
+    }
+
+    fn handle_gap(&mut self, gap: Gap) {
+        self.0.push(format!("G{}+{}", gap.first, gap.count));
+    }
+
+    fn handle_reset(&mut self, seq_num: u64) {
+        self.0.push(format!("R{seq_num}"));
+    }
+
+    fn handle_snapshot(&mut self, _: &Snapshot<'_>, outcome: SnapshotOutcome, _: &Recovery) {
+        self.0.push(format!("{outcome:?}"));
+    }
+
+    fn handle_fault(&mut self, fault: &Fault<'_>) {
+        self.0.push(format!("[{fault}]"));
+    }
+}
+
+const A: Source = Source::Incremental(Line::A);
+const B: Source = Source::Incremental(Line::B);
+
+fn framed(seq_num: u32, body: &[u8]) -> Vec<u8> {
+    [&seq_num.to_be_bytes()[..], &[0], body].concat()
+}
+
+/// A new best bid of instrument 9 at a price, as its update number `rpt_seq`.
+fn bid(rpt_seq: u8, price: u8) -> Vec<u8> {
+    let entry = [0x80, 0xB0, 0x89, 0x80 | rpt_seq, 0x81, 0x80, 0x80 | price, 0x81];
+    [&[0xC0, 0x81, 0x81], &entry[..]].concat()
+}
+
+/// A snapshot of instrument 9 with one bid.
+fn snapshot(last_seq_num: u8, rpt_seq: u8, price: u8) -> Vec<u8> {
+    let head = [0xC0, 0x82, 0x80 | last_seq_num, 0x80 | rpt_seq, 0x89, 0x81];
+    [&head[..], &[0xB0, 0x81, 0x80, 0x80 | price, 0x81]].concat()
+}
+
+const BOOK: InstrumentId = InstrumentId(9);
+
+fn best_bid(handler: &Tested) -> Result<i64, StaleReason> {
+    let book = handler.recovery().book(BOOK)?;
+    Ok(book.best(crate::book::Side::Bid).map_or(0, |level| level.price.mantissa))
+}
+
+#[test]
+fn lines_become_one_and_books_follow() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    let from = Source::Snapshot(Line::B);
+    handler.handle_packet(0, from, &framed(1, &snapshot(9, 3, 50)), &mut words);
+    assert_eq!(words.take(), "Recovered");
+    handler.handle_packet(10, A, &framed(10, &bid(4, 51)), &mut words);
+    handler.handle_packet(20, A, &framed(12, &bid(6, 53)), &mut words);
+    assert_eq!((words.take().as_str(), handler.poll_timeout()), ("1@10a", Some(120)));
+    assert_eq!(best_bid(&handler), Ok(51));
+    handler.handle_packet(30, B, &framed(10, &bid(4, 51)), &mut words);
+    handler.handle_packet(40, B, &framed(11, &bid(5, 52)), &mut words);
+    assert_eq!(words.take(), "1@11b 1@12a");
+    assert_eq!(best_bid(&handler), Ok(53));
+    handler.handle_packet(50, from, &framed(2, &snapshot(12, 6, 53)), &mut words);
+    assert_eq!(words.take(), "Mismatch", "two levels are in the book, one in the snapshot");
+    let counters = handler.counters();
+    assert_eq!((counters.messages.decoded, counters.snapshots.decoded), (3, 2));
+    assert_eq!((counters.lines[0].packets, counters.lines[1].packets), (2, 2));
+}
+
+#[test]
+fn lost_packets_make_books_stale_until_a_snapshot() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    let from = Source::Snapshot(Line::A);
+    handler.handle_packet(0, from, &framed(1, &snapshot(1, 1, 50)), &mut words);
+    handler.handle_packet(1, A, &framed(2, &bid(2, 51)), &mut words);
+    handler.handle_packet(2, A, &framed(4, &bid(4, 53)), &mut words);
+    words.take();
+    handler.handle_timeout(102, &mut words);
+    assert_eq!(words.take(), "G3+1 1@4a");
+    assert!(best_bid(&handler).is_err());
+    handler.handle_packet(103, from, &framed(2, &snapshot(3, 3, 52)), &mut words);
+    assert_eq!((words.take().as_str(), best_bid(&handler)), ("Recovered", Ok(53)));
+}
+
+#[test]
+fn what_cannot_be_decoded_is_a_gap_and_the_next_packet_goes_on() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    let from = Source::Snapshot(Line::A);
+    handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut words);
+    words.take();
+    let cut = &bid(2, 51)[..5];
+    for (seq_num, body) in [(1, cut), (2, &[0xC0, 0xE3][..]), (3, &bid(2, 51))] {
+        handler.handle_packet(u64::from(seq_num), A, &framed(seq_num, body), &mut words);
+        if seq_num < 3 {
+            assert_eq!(best_bid(&handler), Err(StaleReason::Gap));
+        }
+    }
+    let text = words.take();
+    assert!(text.starts_with("[packet 1: message at 0: "), "{text}");
+    assert!(text.contains("G1+1") && text.contains("G2+1") && text.ends_with("1@3a"), "{text}");
+    assert_eq!(best_bid(&handler), Ok(51), "its update follows: nothing was lost");
+    let messages = handler.counters().messages;
+    assert_eq!((messages.undecodable, messages.unknown_template, messages.decoded), (2, 1, 1));
+}
+
+#[test]
+fn foreign_numbers_and_random_bytes_are_counted_and_dropped() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    handler.handle_packet(0, A, &framed(1, &bid(1, 50)), &mut words);
+    handler.handle_packet(1, A, &framed(4_000_000_000, &bid(9, 99)), &mut words);
+    handler.handle_packet(2, B, b"abc", &mut words);
+    handler.handle_packet(3, A, &framed(2, &bid(2, 51)), &mut words);
+    let text = words.take();
+    assert_eq!(text.split(' ').next(), Some("1@1a"));
+    assert!(text.contains("[line B: offset 0: a preamble") && text.ends_with("1@2a"), "{text}");
+    assert_eq!(handler.arbiter().line_counters(Line::A).foreign, 1);
+    assert_eq!(handler.counters().lines[1].malformed, 1);
+}
+
+#[test]
+fn a_new_numbering_forgets_the_books() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    let from = Source::Snapshot(Line::A);
+    handler.handle_packet(0, from, &framed(1, &snapshot(40, 1, 50)), &mut words);
+    handler.handle_packet(1, A, &framed(41, &[0xC0, 0x83, 0x81]), &mut words);
+    assert_eq!(words.take(), "Recovered 3@41a R1");
+    assert_eq!(best_bid(&handler), Err(StaleReason::Reset));
+    handler.handle_packet(2, A, &framed(1, &[0xC0, 0x85]), &mut words);
+    assert_eq!(words.take(), "5@1a");
+    handler.handle_packet(3, A, &framed(2, &[0xC0, 0x83, 0x83]), &mut words);
+    assert_eq!(words.take(), "3@2a R3", "the numbers go on");
+}
+
+#[test]
+fn numbers_inside_messages_count_messages() {
+    let (mut handler, mut words) = (numbered_inside(), Words::default());
+    // Three messages from 1, from 4 and from 7: only the first number is on the wire.
+    let three = |first: u8| [0xE0, 0x84, 0x80 | first, 0x80, 0x80];
+    handler.handle_packet(0, A, &three(1), &mut words);
+    handler.handle_packet(1, A, &three(7), &mut words);
+    assert_eq!(words.take(), "4:1@1a 4:2@1a 4:3@1a");
+    handler.handle_packet(2, B, &three(4), &mut words);
+    let expected = "4:4@4b 4:5@4b 4:6@4b 4:7@7a 4:8@7a 4:9@7a";
+    assert_eq!((words.take().as_str(), handler.poll_timeout()), (expected, None));
+    handler.handle_packet(3, A, &three(13), &mut words);
+    handler.handle_timeout(103, &mut words);
+    assert_eq!(words.take(), "G10+3 4:13@13a 4:14@13a 4:15@13a");
+    handler.handle_packet(104, A, b"\x80", &mut words);
+    assert_eq!(words.take(), "[line A: 1 bytes without a sequence number, dropped]");
+}
+
+#[test]
+fn a_last_message_without_number_waits_for_those_before_it_and_comes_once() {
+    let (mut handler, mut words) = (numbered_inside(), Words::default());
+    let one = |number: u8| [0xE0, 0x84, 0x80 | number];
+    let done = [0xC0, 0x85];
+    handler.handle_packet(0, A, &one(1), &mut words);
+    handler.handle_packet(1, A, &done, &mut words);
+    handler.handle_packet(2, B, &done, &mut words);
+    assert_eq!((words.take().as_str(), handler.poll_timeout()), ("4:1@1a", Some(101)));
+    handler.handle_packet(3, B, &one(2), &mut words);
+    handler.handle_timeout(101, &mut words);
+    assert_eq!(words.take(), "4:2@2b 5@-a");
+    handler.handle_packet(102, B, &done, &mut words);
+    handler.handle_timeout(300, &mut words);
+    assert_eq!((words.take().as_str(), handler.poll_timeout()), ("", None));
+    assert_eq!(
+        (handler.counters().lines[0].unnumbered, handler.counters().lines[1].unnumbered),
+        (1, 2)
+    );
+}
+
+#[test]
+fn feeds_without_numbers_are_taken_as_they_come() {
+    let mut handler = handler_of(HandlerOptions {
+        framing: Framing::new().reset(crate::framing::ResetPolicy::Packet),
+        numbering: Numbering::None,
+        ..Default::default()
+    });
+    let mut words = Words::default();
+    for _ in 0..2 {
+        handler.handle_packet(0, A, &[0xC0, 0x85], &mut words);
+    }
+    assert_eq!(words.take(), "5@-a 5@-a");
+}
+
+#[test]
+fn feeds_that_cannot_be_handled_are_refused() {
+    let set = TemplateSet::parse(r#"<templates><template name="T" id="1"/></templates>"#).unwrap();
+    let peek = SeqNumPeek::new(&set, &SeqNumField::default());
+    let number = NumberField::new(0, 4, Endian::Big).unwrap();
+    let parts = Framing::new().preamble(4).unwrap().length(number).unwrap();
+    for (framing, numbering, expected) in [
+        (Framing::new(), Numbering::Preamble, HandlerConfigError::PreambleWithoutSeqNum),
+        (Framing::new(), Numbering::Message(peek), HandlerConfigError::SeqNumNotFound),
+        (Preset::SzseStep.framing(), Numbering::None, HandlerConfigError::Envelope),
+        (parts, Numbering::None, HandlerConfigError::PartsShareDictionaries),
+    ] {
+        let options = HandlerOptions { framing, numbering, ..Default::default() };
+        assert_eq!(options.check(), Err(expected));
+    }
+    for preset in [Preset::Cme, Preset::B3Umdf, Preset::MoexAsts] {
+        let options = HandlerOptions { framing: preset.framing(), ..Default::default() };
+        assert_eq!(options.check(), Ok(()));
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_comes_in_stops_it(
+        packets in proptest::collection::vec(
+            (0_u8..4, any::<bool>(), 0_u8..40, proptest::collection::vec(any::<u8>(), 0..30)),
+            0..60,
+        ),
+    ) {
+        for mut handler in [cme(), numbered_inside()] {
+            let mut words = Words::default();
+            for (index, (source, is_framed, number, bytes)) in packets.iter().enumerate() {
+                let line = if source % 2 == 0 { Line::A } else { Line::B };
+                let source = if *source < 2 { Source::Incremental(line) } else { Source::Snapshot(line) };
+                let good = bid(*number, 50);
+                let packet = match is_framed {
+                    true => framed(u32::from(*number), if bytes.len() % 2 == 0 { &good } else { bytes }),
+                    false => bytes.clone(),
+                };
+                handler.handle_packet(index as u64 * 20, source, &packet, &mut words);
+            }
+            handler.handle_timeout(u64::MAX, &mut words);
+            prop_assert_eq!(handler.arbiter().packets_held(), 0);
+            prop_assert_eq!(handler.poll_timeout(), None);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Packets without a number among numbered ones.
+//!
+//! Some feeds end with a message that has no sequence number, or send one to show that they live. It
+//! must not overtake the numbered packets before it, and of two lines it comes twice.
+
+use crate::arbiter::Line;
+
+/// A packet without a number that waits for those before it.
+#[derive(Debug)]
+struct Waiting {
+    line: Line,
+    received_ns: u64,
+}
+
+/// What is known of packets without numbers: at most one waits.
+#[derive(Debug, Default)]
+pub(super) struct Unnumbered {
+    waiting: Option<Waiting>,
+    /// The one waiting, or delivered last.
+    bytes: Vec<u8>,
+    /// Whether one was delivered and no numbered packet since.
+    is_last_delivered: bool,
+}
+
+impl Unnumbered {
+    /// Whether a packet is the one that waits or was delivered last.
+    pub(super) fn is_known(&self, bytes: &[u8]) -> bool {
+        (self.waiting.is_some() || self.is_last_delivered) && self.bytes == bytes
+    }
+
+    /// Whether one waits.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Makes a packet wait; none may be waiting.
+    pub(super) fn hold(&mut self, line: Line, received_ns: u64, bytes: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.waiting = Some(Waiting { line, received_ns });
+        self.is_last_delivered = false;
+    }
+
+    /// When the waiting one came.
+    pub(super) fn received_ns(&self) -> Option<u64> {
+        self.waiting.as_ref().map(|waiting| waiting.received_ns)
+    }
+
+    /// Takes the waiting one: its line, time and bytes.
+    pub(super) fn take(&mut self) -> Option<(Line, u64, &[u8])> {
+        let Waiting { line, received_ns } = self.waiting.take()?;
+        self.is_last_delivered = true;
+        Some((line, received_ns, &self.bytes))
+    }
+
+    /// Says that a numbered packet was delivered: an equal one from here on is a new one.
+    pub(super) fn note_numbered(&mut self) {
+        self.is_last_delivered = false;
+    }
+}
