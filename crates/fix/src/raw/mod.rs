@@ -1,4 +1,4 @@
-//! Wide instructions: the only `unsafe` of this crate.
+//! The only `unsafe` of this crate: wide instructions, and the buffer that messages are written to.
 //!
 //! Both engines find delimiters and `=` 64 bytes at a time as bit masks, and sum the bytes on the way.
 //! They treat plain messages only: every field is a tag of one to four digits without leading zero, `=`,
@@ -9,6 +9,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod buffer;
 #[cfg(target_arch = "x86_64")]
 mod columns;
 #[cfg(not(target_arch = "x86_64"))]
@@ -16,6 +17,7 @@ mod elsewhere;
 #[cfg(target_arch = "x86_64")]
 mod marks;
 
+pub(crate) use buffer::{Buffer, Place, Step};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {avx2::Avx2, avx512::Avx512};
 #[cfg(not(target_arch = "x86_64"))]

@@ -13,6 +13,20 @@ pub struct Field<'b> {
     pub offset: u32,
     /// The value, without the delimiter.
     pub value: &'b [u8],
+    /// The eight bytes that end with the value: it is read from a register where it is not longer.
+    pub(crate) tail: u64,
+}
+
+impl<'b> Field<'b> {
+    /// Creates a field that stands in no message.
+    pub const fn new(tag: Tag, value: &'b [u8]) -> Self {
+        let (mut tail, mut at) = (0, value.len().saturating_sub(8));
+        while at < value.len() {
+            tail = tail >> 8 | (value[at] as u64) << 56;
+            at += 1;
+        }
+        Self { tag, offset: 0, value, tail }
+    }
 }
 
 /// A message that is not garbled. Borrows the bytes it was read from and the reader's index.
@@ -57,8 +71,16 @@ impl<'b> Message<'b> {
     #[inline]
     pub fn field_at(&self, index: usize) -> Option<Field<'b>> {
         let tag = Tag(*self.index.tags().get(index)?);
-        let offset = self.index.equals.get(index)? + 1;
-        Some(Field { tag, offset, value: self.index.value(index, self.bytes) })
+        let offset = *self.index.equals.get(index)? + 1;
+        let end = *self.index.ends.get(index + 1)? as usize;
+        let (before, _) = self.bytes.split_at_checked(end)?;
+        let value = before.get(offset as usize..)?;
+        // Before every value stands BeginString, so there are eight bytes unless it is the culprit itself.
+        let tail = match before.last_chunk() {
+            Some(tail) => u64::from_le_bytes(*tail),
+            None => Field::new(tag, value).tail,
+        };
+        Some(Field { tag, offset, value, tail })
     }
 
     /// Returns the offset of the field at `index`: of the first digit of its tag.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::digits::{are_digits, eight_digits};
 use crate::error::ErrorKind;
 
 /// A number `mantissa` times ten to the power of `exponent`, as it was written: never normalised.
@@ -58,6 +59,26 @@ impl Decimal {
         };
         Ok(Self { mantissa: mantissa.ok_or(ErrorKind::ValueRange)?, exponent: -exponent })
     }
+}
+
+/// Reads `len` bytes given as digits: the last in the highest byte, zeros before the first. A point is what
+/// `.` becomes. Returns mantissa and places; `None` if it is not a decimal.
+#[inline(always)]
+pub(super) fn short(digits: u64, len: usize) -> Option<(i64, i8)> {
+    const POINT: u64 = 0x0101_0101_0101_0101 * (b'.' ^ b'0') as u64;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // The high bit of each byte that is a point: of all others, something is left to carry.
+    let other = digits ^ POINT;
+    let points = !((other & !HIGH).wrapping_add(!HIGH) | other) & HIGH;
+    if points == 0 {
+        return are_digits(digits).then(|| (eight_digits(digits) as i64, 0));
+    }
+    // What stands before the point moves up by one into its place.
+    let after = !(points | (points - 1));
+    let digits = (digits & after) | (digits & ((points >> 7) - 1)) << 8;
+    let places = 7 - (points.trailing_zeros() / 8) as i8;
+    let is_one = points & (points - 1) == 0;
+    (is_one && len > 1 && are_digits(digits)).then(|| (eight_digits(digits) as i64, places))
 }
 
 impl fmt::Display for Decimal {

@@ -6,6 +6,7 @@ mod time;
 pub use decimal::Decimal;
 pub use time::{LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp};
 
+use crate::digits::{ZEROS, are_digits, eight_digits};
 use crate::error::{Error, ErrorKind};
 use crate::reader::Field;
 
@@ -24,18 +25,11 @@ impl<'b> Field<'b> {
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] outside 64 bits.
     #[inline]
     pub fn int(&self) -> Result<i64, Error> {
-        let (negative, digits) = match self.value {
-            [b'-', digits @ ..] => (true, digits),
-            digits => (false, digits),
-        };
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(self.error(ErrorKind::ValueFormat));
+        let (negative, len) = self.sign();
+        match self.short_digits(len) {
+            Some(value) => Ok(if negative { -(value as i64) } else { value as i64 }),
+            None => parse_int(self.value).map_err(|kind| self.error(kind)),
         }
-        let value = digits.iter().try_fold(0_i64, |value, byte| {
-            let digit = i64::from(byte - b'0');
-            value.checked_mul(10)?.checked_add(if negative { -digit } else { digit })
-        });
-        value.ok_or_else(|| self.error(ErrorKind::ValueRange))
     }
 
     /// Returns a length, count or sequence number: digits only.
@@ -44,13 +38,10 @@ impl<'b> Field<'b> {
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above 64 bits.
     #[inline]
     pub fn uint(&self) -> Result<u64, Error> {
-        if self.value.is_empty() || !self.value.iter().all(u8::is_ascii_digit) {
-            return Err(self.error(ErrorKind::ValueFormat));
+        match self.short_digits(self.value.len()) {
+            Some(value) => Ok(value),
+            None => parse_uint(self.value).map_err(|kind| self.error(kind)),
         }
-        let value = self.value.iter().try_fold(0_u64, |value, byte| {
-            value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))
-        });
-        value.ok_or_else(|| self.error(ErrorKind::ValueRange))
     }
 
     /// Returns an exact decimal; digits after the point are kept, zeros too.
@@ -59,7 +50,37 @@ impl<'b> Field<'b> {
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] if the mantissa does not fit 64 bits.
     #[inline]
     pub fn decimal(&self) -> Result<Decimal, Error> {
+        let (negative, len) = self.sign();
+        if let Some(digits) = self.short_text(len)
+            && let Some((mantissa, places)) = decimal::short(digits, len)
+        {
+            let mantissa = if negative { -mantissa } else { mantissa };
+            return Ok(Decimal { mantissa, exponent: -places });
+        }
         Decimal::parse(self.value).map_err(|kind| self.error(kind))
+    }
+
+    /// Whether the value begins with a minus, and how long the rest is.
+    #[inline(always)]
+    fn sign(&self) -> (bool, usize) {
+        let negative = self.value.first() == Some(&b'-');
+        (negative, self.value.len() - usize::from(negative))
+    }
+
+    /// Returns the last `len` bytes of the value as digits, the last in the highest byte and zeros before
+    /// the first, whether they are digits or not; `None` if they are not one to eight.
+    #[inline(always)]
+    fn short_text(&self, len: usize) -> Option<u64> {
+        let above = 64_usize.checked_sub(8 * len).filter(|above| *above < 64)?;
+        Some((self.tail ^ ZEROS) >> above << above)
+    }
+
+    /// Returns the number that the last `len` bytes of the value make; `None` if they are not one to eight
+    /// digits.
+    #[inline(always)]
+    fn short_digits(&self, len: usize) -> Option<u64> {
+        let digits = self.short_text(len)?;
+        are_digits(digits).then(|| eight_digits(digits))
     }
 
     /// Returns a single character.
@@ -138,13 +159,37 @@ impl<'b> Field<'b> {
     }
 }
 
+/// Parses an int of any length.
+#[cold]
+fn parse_int(text: &[u8]) -> Result<i64, ErrorKind> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    let value = parse_uint(digits)?;
+    let value = if negative { 0_i64.checked_sub_unsigned(value) } else { value.try_into().ok() };
+    value.ok_or(ErrorKind::ValueRange)
+}
+
+/// Parses digits of any number.
+#[cold]
+fn parse_uint(digits: &[u8]) -> Result<u64, ErrorKind> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(ErrorKind::ValueFormat);
+    }
+    let value = digits
+        .iter()
+        .try_fold(0_u64, |value, byte| value.checked_mul(10)?.checked_add(u64::from(byte - b'0')));
+    value.ok_or(ErrorKind::ValueRange)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tag::Tag;
 
     fn field(value: &str) -> Field<'_> {
-        Field { tag: Tag(44), offset: 9, value: value.as_bytes() }
+        Field { offset: 9, ..Field::new(Tag(44), value.as_bytes()) }
     }
 
     #[test]
@@ -161,6 +206,56 @@ mod tests {
         );
         assert_eq!(field("18446744073709551615").uint(), Ok(u64::MAX));
         assert!(field("-1").uint().is_err());
+        for len in 1..19 {
+            let text = &"123456789012345678"[..len];
+            assert_eq!(field(text).uint(), Ok(text.parse().expect("a number")));
+            assert_eq!(
+                field(&format!("-{text}")).int(),
+                Ok(-text.parse::<i64>().expect("a number"))
+            );
+            for at in 0..len {
+                let mut wrong = text.to_owned();
+                wrong.replace_range(at..=at, "x");
+                assert!(field(&wrong).uint().is_err(), "{wrong}");
+                assert!(field(&wrong).int().is_err(), "{wrong}");
+            }
+        }
+    }
+
+    #[test]
+    fn short_decimals_are_read_as_long_ones() {
+        let texts = [
+            "",
+            "-",
+            ".",
+            "-.",
+            "0",
+            "5.",
+            ".5",
+            "-.5",
+            "298.075",
+            "-298.07",
+            "12345678",
+            "1234567.",
+            ".1234567",
+            "-1234567",
+            "-12345678",
+            "1.2.3",
+            "1..",
+            "+1",
+            "1e5",
+            "12x4.5",
+            "--1",
+            "1-2",
+            "00.10",
+            "123456.789012",
+            "99999999.99999999",
+            "-0",
+        ];
+        for text in texts {
+            let expected = Decimal::parse(text.as_bytes());
+            assert_eq!(field(text).decimal().map_err(|error| error.kind), expected, "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Dates and times as the standard writes them. Exact to the picosecond; leap seconds kept.
 
+use crate::digits::{ZEROS, are_digits, eight_digits, pairs, short_word};
+
 /// Picoseconds in a second.
 const PICOS: u64 = 1_000_000_000_000;
 
@@ -117,11 +119,20 @@ impl LocalMktDate {
 
     #[inline]
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
-        if text.len() != 8 {
+        Self::from_word(u64::from_le_bytes(text.try_into().ok()?))
+    }
+
+    /// Parses eight bytes, the first in the lowest.
+    #[inline(always)]
+    fn from_word(word: u64) -> Option<Self> {
+        let digits = word ^ ZEROS;
+        let [century, _, year, _, month, _, day, _] = pairs(digits).to_le_bytes();
+        let year = u16::from(century) * 100 + u16::from(year);
+        if !are_digits(digits) || !matches!(month, 1..=12) || day < 1 {
             return None;
         }
-        let number = digits::<8>(text, 0)?;
-        Self::new((number / 10_000) as u16, (number / 100 % 100) as u8, (number % 100) as u8)
+        // Every month has 28 days; longer ones are looked at with care.
+        (day <= 28 || day <= days_in_month(year, month)).then_some(Self { year, month, day })
     }
 
     /// Returns the days since 1970-01-01; negative before.
@@ -184,38 +195,47 @@ impl UtcTime {
 
     #[inline]
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
-        let (whole, rest) = text.split_at_checked(8)?;
-        if whole[2] != b':' || whole[5] != b':' {
+        let (whole, fraction) = text.split_first_chunk()?;
+        Self::from_word(u64::from_le_bytes(*whole), fraction)
+    }
+
+    /// Parses `HH:MM:SS` as a word, the first byte in the lowest, and what follows.
+    #[inline(always)]
+    fn from_word(word: u64, fraction: &[u8]) -> Option<Self> {
+        const COLONS: u64 = (b':' ^ b'0') as u64 * 0x0000_0100_0001_0000;
+        const COLON_PLACES: u64 = 0x0000_FF00_00FF_0000;
+        let digits = word ^ ZEROS ^ COLONS;
+        let [hour, _, _, minute, _, _, second, _] = pairs(digits).to_le_bytes();
+        if !are_digits(digits) || digits & COLON_PLACES != 0 {
             return None;
         }
-        let hour = digits::<2>(whole, 0)? as u8;
-        let minute = digits::<2>(whole, 3)? as u8;
-        let second = digits::<2>(whole, 6)? as u8;
-        let picos = match rest {
-            [] => 0,
-            [b'.', fraction @ ..] if matches!(fraction.len(), 1..=12) => {
-                let mut picos = 0;
-                for at in 0..12 {
-                    let digit = fraction.get(at).map_or(0, |byte| byte.wrapping_sub(b'0'));
-                    if digit > 9 {
-                        return None;
-                    }
-                    picos = picos * 10 + u64::from(digit);
-                }
-                picos
-            }
-            _ => return None,
-        };
+        let picos = if fraction.is_empty() { 0 } else { parse_fraction(fraction)? };
         Self::new(hour, minute, second, picos)
     }
+}
+
+/// Parses a point and one to twelve digits as picoseconds.
+fn parse_fraction(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b".").filter(|digits| matches!(digits.len(), 1..=12))?;
+    let (high, low) = digits.split_at(digits.len().min(8));
+    // Digits that are not there count as zeros.
+    let word = |digits: &[u8]| {
+        let zeros = ZEROS.checked_shl(8 * digits.len() as u32).unwrap_or(0);
+        short_word(digits) ^ ZEROS ^ zeros
+    };
+    let (high, low) = (word(high), word(low));
+    let valid = are_digits(high) && are_digits(low);
+    valid.then(|| eight_digits(high) * 10_000 + eight_digits(low) / 10_000)
 }
 
 impl UtcTimestamp {
     #[inline]
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
-        let (date, time) = text.split_at_checked(8)?;
-        let time = time.strip_prefix(b"-")?;
-        Some(Self { date: LocalMktDate::parse(date)?, time: UtcTime::parse(time)? })
+        let (whole, fraction) = text.split_first_chunk::<17>()?;
+        let [date @ .., b'-', _, _, _, _, _, _, _, _] = whole else { return None };
+        let (_, time) = whole.split_last_chunk()?;
+        let date = LocalMktDate::from_word(u64::from_le_bytes(*date))?;
+        Some(Self { date, time: UtcTime::from_word(u64::from_le_bytes(*time), fraction)? })
     }
 
     /// Returns the seconds since 1970-01-01; a leap second counts as the second after it.

@@ -1,0 +1,136 @@
+//! What stands before and after the body.
+//!
+//! Fields bring the delimiter before them, so the delimiter after BodyLength belongs to MsgType.
+
+use crate::digits::{short_word, sum_of, triple};
+use crate::raw::{Buffer, Place, Step};
+use crate::reader::SOH;
+
+/// Longest BeginString: with `8=` and the delimiter it takes two words.
+const BEGIN_STRING_MAX: usize = 13;
+/// Length of `8=`, BeginString and the delimiter at most.
+const BEGIN_LEN_MAX: u32 = 16;
+/// Room for the above and `9=` and nine digits.
+pub(super) const HEAD_MAX: u32 = BEGIN_LEN_MAX + 11;
+/// Largest BodyLength.
+const BODY_LEN_MAX: u32 = 999_999_999;
+/// Digits of a BodyLength that lies in one word with `9=`.
+const SHORT_LENGTH_DIGITS: u32 = 6;
+/// Length of `10=nnn` and the delimiters before and after it.
+const TRAILER_LEN: u32 = 8;
+
+/// `8=`, BeginString and a delimiter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begin {
+    /// In the last bytes of sixteen.
+    text: u128,
+    len: u32,
+}
+
+impl Begin {
+    /// The start of a message; a text that is too long is kept as none.
+    #[inline(always)]
+    pub(super) fn new(text: &[u8]) -> Self {
+        if text.len() > BEGIN_STRING_MAX {
+            return Self { text: 0, len: 0 };
+        }
+        let len = text.len() as u32 + 3;
+        let (low, high) = text.split_at(text.len().min(8));
+        let text = u128::from(short_word(low)) | u128::from(short_word(high)) << 64;
+        let whole = u128::from(u16::from_le_bytes(*b"8=")) | text << 16;
+        let whole = whole | u128::from(SOH) << (8 * (len - 1));
+        Self { text: whole << (8 * (BEGIN_LEN_MAX - len)), len }
+    }
+}
+
+/// Puts BeginString and BodyLength before the body, which ends at `end`, and CheckSum after it. Returns the
+/// message; `None` if it does not fit.
+#[inline(always)]
+pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'b mut [u8]> {
+    // The delimiter before MsgType does not count, and that of the last field is still to come.
+    let body_len = end.at().checked_sub(HEAD_MAX)?;
+    let fits = end.at() <= out.len().checked_sub(TRAILER_LEN)?;
+    if !fits || body_len > BODY_LEN_MAX || begin.len == 0 {
+        return None;
+    }
+    let (length, digits) = length(body_len);
+    let put = |at, text: u128| {
+        let none = Step::new(0, 0);
+        let _ = out.put(Place::new(at), text as u64, none);
+        let _ = out.put(Place::new(at + 8), (text >> 64) as u64, none);
+        sum_of(text as u64) + sum_of((text >> 64) as u64)
+    };
+    // Both texts end their sixteen bytes, and what is too much lies before: the later begins.
+    let length_sum = put(HEAD_MAX - 16, length);
+    let length_at = HEAD_MAX - (digits + 2);
+    let begin_sum = put(length_at - BEGIN_LEN_MAX, begin.text);
+    let sum = end.sum().wrapping_add(length_sum + begin_sum + u32::from(SOH)) & 0xFF;
+    let tag = u64::from_le_bytes([SOH, b'1', b'0', b'=', 0, 0, 0, SOH]);
+    let trailer = tag | u64::from(triple(sum).text) << 32;
+    let end = out.put(end, trailer, Step::new(TRAILER_LEN, 0));
+    out.finish(length_at - begin.len, end.at())
+}
+
+/// Returns `9=` and the length as the last bytes of sixteen, and how many digits it has.
+#[inline(always)]
+fn length(body_len: u32) -> (u128, u32) {
+    if body_len > 999_999 {
+        return long_length(body_len);
+    }
+    let high = triple(body_len / 1000);
+    let low = triple(body_len % 1000);
+    let digits = if body_len > 999 { 3 + u32::from(high.len) } else { u32::from(low.len) };
+    // Six digits end the word; zeros before the first digit are cut.
+    let text = u64::from(high.text) << 16 | u64::from(low.text) << 40;
+    let cut = 8 * (8 - digits);
+    let text = text >> cut << cut;
+    let tag = u64::from(u16::from_le_bytes(*b"9=")) << (8 * (SHORT_LENGTH_DIGITS - digits));
+    (u128::from(text | tag) << 64, digits)
+}
+
+/// The same for seven and more digits.
+#[cold]
+fn long_length(body_len: u32) -> (u128, u32) {
+    let (mut text, mut rest, mut digits) = (0, body_len, 0);
+    while rest > 0 {
+        text |= u128::from(b'0' + (rest % 10) as u8) << (120 - 8 * digits);
+        rest /= 10;
+        digits += 1;
+    }
+    let tag = u128::from(u16::from_le_bytes(*b"9="));
+    (text | tag << (112 - 8 * digits), digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_every_number_of_digits() {
+        for len in [
+            0,
+            9,
+            10,
+            99,
+            100,
+            143,
+            999,
+            1000,
+            9999,
+            10_000,
+            99_999,
+            100_000,
+            999_999,
+            1_000_000,
+            BODY_LEN_MAX,
+        ] {
+            let (text, digits) = length(len);
+            let expected = format!("9={len}");
+            assert_eq!(digits as usize, expected.len() - 2);
+            let bytes = text.to_le_bytes();
+            let (before, found) = bytes.split_at(16 - expected.len());
+            assert_eq!(found, expected.as_bytes());
+            assert!(before.iter().all(|byte| *byte == 0));
+        }
+    }
+}

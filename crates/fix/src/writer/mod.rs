@@ -1,0 +1,256 @@
+//! The writer: a message into the caller's buffer, its sum carried along.
+//!
+//! The body is written first, after room for the longest start; BeginString and BodyLength are put
+//! before it when the length is known. So nothing is moved and nothing is read twice. What does not fit is
+//! not written, and [`Writer::finish`] tells of it.
+
+mod frame;
+mod tag_text;
+mod text;
+
+pub use tag_text::TagText;
+
+use crate::error::{Error, ErrorKind};
+use crate::raw::{Buffer, Place};
+use crate::tag::Tag;
+use crate::value::{
+    Decimal, LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
+};
+use frame::{Begin, HEAD_MAX};
+
+/// Bytes that a short field may write beyond its end, to be written over by the next.
+const SLACK: usize = 16;
+
+/// Writes one message.
+///
+/// Its methods are inlined always: a writer that no call takes by reference lives in registers.
+#[derive(Debug)]
+pub struct Writer<'b> {
+    out: Buffer<'b>,
+    place: Place,
+    begin: Begin,
+}
+
+impl<'b> Writer<'b> {
+    /// Bytes that the buffer must have beyond the message itself.
+    pub const OVERHEAD: usize = HEAD_MAX as usize + SLACK;
+
+    /// Starts a message with BeginString, at most 13 bytes, and MsgType.
+    ///
+    /// `out` must be [`Writer::OVERHEAD`] longer than the message; what it has beyond 4 GiB is not used.
+    #[inline(always)]
+    pub fn new(out: &'b mut [u8], begin_string: &str, msg_type: &str) -> Self {
+        let begin = Begin::new(begin_string.as_bytes());
+        let mut writer = Self { out: Buffer::new(out), place: Place::new(HEAD_MAX), begin };
+        const MSG_TYPE: TagText = TagText::new(Tag::MSG_TYPE);
+        writer.bytes(MSG_TYPE, msg_type.as_bytes());
+        writer
+    }
+
+    /// Writes a tag and returns the place after it.
+    #[inline(always)]
+    fn tag(&self, tag: impl Into<TagText>) -> Place {
+        text::tag(&self.out, self.place, tag.into())
+    }
+
+    /// Writes bytes as they are: text, data, or a value made elsewhere.
+    ///
+    /// Whoever writes text makes sure that it holds no delimiter and is not empty.
+    #[inline(always)]
+    pub fn bytes(&mut self, tag: impl Into<TagText>, value: &[u8]) {
+        self.place = text::bytes(&self.out, self.tag(tag), value);
+    }
+
+    /// Writes text.
+    #[inline(always)]
+    pub fn str(&mut self, tag: impl Into<TagText>, value: &str) {
+        self.bytes(tag, value.as_bytes());
+    }
+
+    /// Writes a data field after its length field.
+    pub fn data(&mut self, length: impl Into<TagText>, data: impl Into<TagText>, value: &[u8]) {
+        self.uint(length, value.len() as u64);
+        self.bytes(data, value);
+    }
+
+    /// Writes one character.
+    #[inline(always)]
+    pub fn char(&mut self, tag: impl Into<TagText>, value: u8) {
+        self.place = text::char(&self.out, self.place, tag.into(), value);
+    }
+
+    /// Writes `Y` or `N`.
+    #[inline(always)]
+    pub fn boolean(&mut self, tag: impl Into<TagText>, value: bool) {
+        self.char(tag, if value { b'Y' } else { b'N' });
+    }
+
+    /// Writes an integer.
+    #[inline(always)]
+    pub fn int(&mut self, tag: impl Into<TagText>, value: i64) {
+        let mut place = self.tag(tag);
+        if value < 0 {
+            place = text::byte(&self.out, place, b'-');
+        }
+        self.place = text::number(&self.out, place, value.unsigned_abs());
+    }
+
+    /// Writes a length, count, NumInGroup or sequence number.
+    #[inline(always)]
+    pub fn uint(&mut self, tag: impl Into<TagText>, value: u64) {
+        self.place = text::number(&self.out, self.tag(tag), value);
+    }
+
+    /// Writes a decimal with just the digits it has.
+    #[inline(always)]
+    pub fn decimal(&mut self, tag: impl Into<TagText>, value: Decimal) {
+        self.place = text::decimal(&self.out, self.tag(tag), value);
+    }
+
+    /// Writes a UTCTimestamp.
+    #[inline(always)]
+    pub fn utc_timestamp(
+        &mut self,
+        tag: impl Into<TagText>,
+        value: UtcTimestamp,
+        precision: Precision,
+    ) {
+        let place = text::day(&self.out, self.tag(tag), value.date);
+        let place = text::byte(&self.out, place, b'-');
+        self.place = text::time_of_day(&self.out, place, value.time, precision);
+    }
+
+    /// Writes a UTCTimeOnly.
+    #[inline(always)]
+    pub fn utc_time(&mut self, tag: impl Into<TagText>, value: UtcTime, precision: Precision) {
+        self.place = text::time_of_day(&self.out, self.tag(tag), value, precision);
+    }
+
+    /// Writes a UTCDateOnly or LocalMktDate.
+    #[inline(always)]
+    pub fn date(&mut self, tag: impl Into<TagText>, value: LocalMktDate) {
+        self.place = text::day(&self.out, self.tag(tag), value);
+    }
+
+    /// Writes a MonthYear.
+    pub fn month_year(&mut self, tag: impl Into<TagText>, value: MonthYear) {
+        let out = &self.out;
+        let mut place = self.tag(tag);
+        for part in [value.year / 100, value.year % 100, u16::from(value.month)] {
+            place = text::pair(out, place, u32::from(part));
+        }
+        let place = match value.detail {
+            MonthYearDetail::Month => place,
+            MonthYearDetail::Day(day) => text::pair(out, place, u32::from(day)),
+            MonthYearDetail::Week(week) => {
+                let place = text::byte(out, place, b'w');
+                text::byte(out, place, b'0' + week % 10)
+            }
+        };
+        self.place = place;
+    }
+
+    /// Puts BeginString and BodyLength before, and CheckSum after, and returns the message.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferFull`] if a field did not fit or BeginString is too long.
+    #[inline(always)]
+    pub fn finish(self) -> Result<&'b [u8], Error> {
+        let Self { out, place, begin } = self;
+        match frame::finish(out, place, begin) {
+            Some(message) => Ok(message),
+            None => Err(Error::new(ErrorKind::BufferFull, 0, place.at() as usize)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::Reader;
+
+    fn body(write: impl FnOnce(&mut Writer<'_>)) -> String {
+        let mut buffer = [0; 2000];
+        let mut writer = Writer::new(&mut buffer, "FIX.4.2", "D");
+        write(&mut writer);
+        let message = writer.finish().expect("room");
+        Reader::new().decode(message).expect("what is written can be read");
+        let text = String::from_utf8(message.to_vec()).expect("ASCII").replace('\u{1}', "|");
+        let (head, rest) = text.split_once("35=D|").expect("MsgType");
+        assert!(head.starts_with("8=FIX.4.2|9="));
+        rest.rsplit_once("10=").expect("CheckSum").0.to_owned()
+    }
+
+    #[test]
+    fn integers_of_every_length() {
+        let mut value = 1_u64;
+        for _ in 0..20 {
+            for value in [value, value - 1, value + 7] {
+                assert_eq!(body(|w| w.uint(Tag(38), value)), format!("38={value}|"));
+            }
+            value = value.saturating_mul(10);
+        }
+        for value in [i64::MIN, i64::MAX, 0, -1] {
+            assert_eq!(body(|w| w.int(Tag(38), value)), format!("38={value}|"));
+        }
+    }
+
+    #[test]
+    fn decimals_are_written_as_they_print() {
+        for mantissa in [0, 5, -298_075, 100, i64::MAX, i64::MIN] {
+            for exponent in -128..=127 {
+                let value = Decimal::new(mantissa, exponent);
+                assert_eq!(
+                    body(|w| w.decimal(Tag(44), value)),
+                    format!("44={value}|"),
+                    "{value:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn text_of_every_length() {
+        let text = "The quick brown fox jumps over the lazy dog";
+        for len in 0..text.len() {
+            assert_eq!(body(|w| w.str(Tag(58), &text[..len])), format!("58={}|", &text[..len]));
+        }
+        assert_eq!(body(|w| w.data(Tag(95), Tag(96), b"a|b")), "95=3|96=a|b|");
+        for tag in [1, 99_999, 999_999, 1_000_000, 999_999_999] {
+            assert_eq!(body(|w| w.boolean(Tag(tag), true)), format!("{tag}=Y|"));
+            assert_eq!(body(|w| w.uint(Tag(tag), 7)), format!("{tag}=7|"));
+        }
+    }
+
+    #[test]
+    fn moments_of_every_precision() {
+        let stamp = UtcTimestamp::parse(b"20181227-11:20:43.123456789012").expect("valid");
+        let text = "60=20181227-11:20:43.123456789012";
+        let cases = [
+            (Precision::Seconds, 20),
+            (Precision::Millis, 24),
+            (Precision::Micros, 27),
+            (Precision::Nanos, 30),
+            (Precision::Picos, 33),
+        ];
+        for (precision, len) in cases {
+            let found = body(|w| w.utc_timestamp(Tag(60), stamp, precision));
+            assert_eq!(found, format!("{}|", &text[..len]));
+        }
+        assert_eq!(body(|w| w.date(Tag(64), stamp.date)), "64=20181227|");
+    }
+
+    #[test]
+    fn a_small_buffer_is_an_error_at_the_end() {
+        for len in 0..140 {
+            let mut buffer = vec![0; len];
+            let mut writer = Writer::new(&mut buffer, "FIX.4.2", "D");
+            writer.str(Tag(58), "some text");
+            writer.uint(Tag(38), 5);
+            match writer.finish() {
+                Ok(message) => assert!(message.ends_with(b"\x01")),
+                Err(error) => assert_eq!(error.kind, ErrorKind::BufferFull),
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Tags as text.
+
+use crate::raw::Step;
+use crate::reader::SOH;
+use crate::tag::Tag;
+
+/// Digits of the longest tag whose text is a word.
+const SHORT_DIGITS: u32 = 6;
+
+/// A delimiter, a tag and `=` as text, made at compile time: `const SIDE: TagText = TagText::new(Tag(54));`
+///
+/// Every field is written with the delimiter of the one before it, so that both are one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TagText {
+    /// The delimiter in the lowest byte.
+    pub(super) text: u64,
+    pub(super) len: u32,
+    pub(super) sum: u32,
+    /// The tag where its text is longer than a word, or else 0.
+    pub(super) long: u32,
+}
+
+impl TagText {
+    /// Creates the text of a tag.
+    pub const fn new(tag: Tag) -> Self {
+        if tag.0 >= 10_u32.pow(SHORT_DIGITS) {
+            return Self { text: 0, len: 0, sum: 0, long: tag.0 };
+        }
+        let (mut text, mut sum, mut len) = (b'=' as u64, b'=' as u32 + SOH as u32, 2);
+        let mut rest = tag.0;
+        loop {
+            let digit = b'0' as u64 + (rest % 10) as u64;
+            text = text << 8 | digit;
+            sum += digit as u32;
+            len += 1;
+            rest /= 10;
+            if rest == 0 {
+                return Self { text: text << 8 | SOH as u64, len, sum, long: 0 };
+            }
+        }
+    }
+
+    pub(super) const fn step(&self) -> Step {
+        Step::new(self.len, self.sum)
+    }
+}
+
+impl From<Tag> for TagText {
+    #[inline]
+    fn from(tag: Tag) -> Self {
+        Self::new(tag)
+    }
+}
