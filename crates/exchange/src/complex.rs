@@ -3,10 +3,10 @@
 use crate::depth::{DepthMarket, ENTRIES_OF_EVENT_MAX, Entry, Wanted};
 use crate::draft::{Draft, Value};
 use crate::error::Error;
-use crate::market::{DepthChange, LevelAction, Profile, Tick};
+use crate::fix::{self, Parts};
+use crate::market::Profile;
 use crate::source::{Fits, Made, Source};
 use crate::truth::TrueBook;
-use tickwire_feed::book::Side;
 
 const SENDER: &str = "Test Exchange";
 const SECURITY_ID_SOURCE: u64 = 9;
@@ -44,7 +44,8 @@ impl Complex {
             depth: DEPTH,
             price_ticks: 5_000..=200_000,
             tick: 1,
-            decimals_every: 10,
+            // A tenth of them in hundredths.
+            exponent: |index| if index % 10 == 9 { -2 } else { 0 },
             lots: 1..=100,
             lot: 1,
         };
@@ -104,83 +105,30 @@ fn market_data(entries: &[Entry], time_ms: u64) -> Draft {
 }
 
 fn md_entry(entry: &Entry, time_ms: u64) -> Vec<Value> {
-    let trade = match entry.change {
-        DepthChange::Trade { tick, aggressor, volume, .. } => Some((tick, aggressor, volume)),
-        _ => None,
-    };
-    let is_trade = trade.is_some();
-    let (action, level, entry_type, price, size, orders) = parts(&entry.change);
-    let optional = |value: Option<u64>| value.map_or(Value::Absent, Value::UInt);
+    let parts = Parts::of(&entry.change);
+    let is_trade = parts.is_trade();
     let price_of = |mantissa| Value::Decimal(mantissa, entry.exponent);
     vec![
-        Value::UInt(action),
-        optional(level),
-        Value::Text(entry_type),
+        Value::UInt(parts.action),
+        fix::optional(parts.level),
+        Value::Text(parts.entry_type),
         Value::UInt(4).when(is_trade),
         Value::UInt(SECURITY_ID_SOURCE),
         Value::UInt(entry.security.into()),
         Value::UInt(entry.rpt_seq),
-        price_of(price),
+        price_of(parts.price),
         Value::UInt(time_ms),
-        size.map_or(Value::Absent, Value::Int),
-        optional(orders),
+        fix::optional_size(parts.size),
+        fix::optional(parts.orders),
         Value::Text(TRADING_SESSION),
         price_of(entry.net_change).when(is_trade),
-        optional(trade.map(|(_, _, volume)| volume.min(u32::MAX.into()))),
-        Value::Text("W").when(trade.is_some_and(|(_, side, _)| side == Side::Bid)),
-        trade.map_or(Value::Absent, |(tick, ..)| Value::Text(tick_direction(tick))),
-        Value::Text("C").when(level == Some(1)),
-        optional(trade.map(|(_, side, _)| side_number(side))),
+        fix::optional(parts.volume),
+        Value::Text("W").when(parts.aggressor == Some(1)),
+        parts.tick.map_or(Value::Absent, Value::Text),
+        Value::Text("C").when(parts.level == Some(1)),
+        fix::optional(parts.aggressor),
         Value::Text("1"),
     ]
-}
-
-/// MDUpdateAction, MDPriceLevel, MDEntryType, MDEntryPx, MDEntrySize, NumberOfOrders.
-type Parts = (u64, Option<u64>, &'static str, i64, Option<i64>, Option<u64>);
-
-/// The fields of FIX market data that say what changed.
-pub(crate) fn parts(change: &DepthChange) -> Parts {
-    match *change {
-        DepthChange::Level { action, side, level, price, size, orders } => {
-            let (action, is_there) = match action {
-                LevelAction::New => (0, true),
-                LevelAction::Change => (1, true),
-                LevelAction::Delete => (2, false),
-            };
-            let size = is_there.then_some(size as i64);
-            let orders = is_there.then_some(orders.into());
-            (action, Some(level.into()), entry_type(side), price, size, orders)
-        }
-        DepthChange::Trade { price, size, .. } => (0, None, "2", price, Some(size.into()), None),
-        DepthChange::Extreme { is_high, price } => {
-            (0, None, if is_high { "7" } else { "8" }, price, None, None)
-        }
-    }
-}
-
-/// MDEntryType of a side.
-pub(crate) fn entry_type(side: Side) -> &'static str {
-    match side {
-        Side::Bid => "0",
-        Side::Offer => "1",
-    }
-}
-
-/// AggressorSide.
-pub(crate) fn side_number(side: Side) -> u64 {
-    match side {
-        Side::Bid => 1,
-        Side::Offer => 2,
-    }
-}
-
-/// TickDirection.
-pub(crate) fn tick_direction(tick: Tick) -> &'static str {
-    match tick {
-        Tick::Up => "0",
-        Tick::Same => "1",
-        Tick::Down => "2",
-    }
 }
 
 fn quote_request(request: Option<&'static str>, symbols: Vec<Vec<Value>>, time_ms: u64) -> Draft {

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::market::{Change, DepthChange, LevelAction, Market, Profile, Security, Tick};
 use crate::truth::TrueBook;
+use std::ops::RangeInclusive;
 use tickwire_feed::book::Side;
 
 /// Most entries that one thing that happens is told in.
@@ -122,6 +123,19 @@ impl DepthMarket {
             self.touched.push(index);
         }
         Ok(&self.entries)
+    }
+
+    /// Lets a session go on before it is told of: so much happens to each security, and its RptSeq
+    /// goes further by a number of `rpt_seq`.
+    pub(crate) fn begin_before(&mut self, events: u32, rpt_seq: RangeInclusive<u64>) {
+        for index in 0..self.market.securities.len() {
+            for _ in 0..events {
+                self.entries.clear();
+                self.act(index, ENTRIES_OF_EVENT_MAX);
+            }
+            let further = self.market.random.u64(rpt_seq.clone());
+            self.market.securities[index].rpt_seq += further;
+        }
     }
 
     /// Lets something happen to a security and adds the entries that tell it.

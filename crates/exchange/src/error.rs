@@ -32,6 +32,8 @@ pub enum Error {
         /// The most.
         entries_max: u32,
     },
+    /// The feed has no snapshots.
+    NoSnapshots,
     /// No packet can be as long.
     PacketTooLarge {
         /// Bytes asked for.
@@ -52,6 +54,11 @@ pub enum Error {
     SeqNumTooLarge {
         /// The last number that would be needed.
         last: u64,
+    },
+    /// The feed has no such security.
+    SecurityUnknown {
+        /// The SecurityID asked for.
+        security: u32,
     },
     /// The number of securities is 0 or above the limit.
     Securities {
@@ -92,6 +99,7 @@ impl fmt::Display for Error {
                     "an average of {entries} entries a message: 1 to {entries_max} are possible"
                 )
             }
+            Self::NoSnapshots => f.write_str("only the cme feed has snapshots"),
             Self::PacketTooLarge { bytes, bytes_max } => {
                 write!(f, "packets of {bytes} bytes: a datagram has at most {bytes_max}")
             }
@@ -105,6 +113,9 @@ impl fmt::Display for Error {
                 "sequence numbers up to {last} do not fit 32 bits: make fewer messages or begin \
                  at a smaller number"
             ),
+            Self::SecurityUnknown { security } => {
+                write!(f, "the feed has no security {security}")
+            }
             Self::Securities { securities, securities_max } => {
                 write!(f, "{securities} securities: 1 to {securities_max} are possible")
             }

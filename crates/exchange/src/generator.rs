@@ -1,6 +1,7 @@
 //! Makes packets.
 
 use crate::binding::Binding;
+use crate::cme::Cme;
 use crate::complex::Complex;
 use crate::draft::Draft;
 use crate::error::Error;
@@ -36,6 +37,11 @@ pub struct Packet {
 pub struct Generator {
     source: Box<dyn Source>,
     packer: Packer,
+    /// Packs snapshots: they have numbers of their own, from 1.
+    snapshots: Packer,
+    /// Bytes that every snapshot fits in.
+    snapshot_bytes_min: usize,
+    first_seq_num: u64,
     truth: Truth,
     /// Books changed by messages that no packet handed out holds yet, a row a message.
     pending: VecDeque<Vec<TrueBook>>,
@@ -77,29 +83,35 @@ impl Generator {
     ) -> Result<Self, Error> {
         options.check()?;
         let mut source: Box<dyn Source> = match options.feed {
+            Feed::Cme { shape, mid_session } => {
+                Box::new(Cme::new(options.securities, options.seed, shape, mid_session))
+            }
             Feed::Complex { entries_mean, split } => {
                 Box::new(Complex::new(options.securities, options.seed, entries_mean, split))
             }
             Feed::Simple => Box::new(Simple::new(options.securities, options.seed)),
         };
-        let mut packer = Packer::new(
-            Binding::new(own, program)?,
-            options.framing,
-            options.packet_bytes_max,
-            options.messages_per_packet_max.max(1),
-            options.first_seq_num,
-        )?;
         let bytes = options.packet_bytes_max;
+        let binding = Binding::new(own, program)?;
+        let snapshots = Packer::new(binding.clone(), options.framing, bytes, 1, 1)?;
+        let messages_max = options.messages_per_packet_max.max(1);
+        let first = options.first_seq_num;
+        let mut packer = Packer::new(binding, options.framing, bytes, messages_max, first)?;
         let bytes_min = longest(&mut packer, &source.largest())?;
         if bytes < bytes_min {
             return Err(Error::PacketTooSmall { bytes, bytes_min });
         }
         source.set_entries_sure(entries_sure(&mut packer, &*source, bytes)?);
+        let largest_snapshot: Vec<Draft> = source.largest_snapshot().into_iter().collect();
+        let snapshot_bytes_min = longest(&mut packer, &largest_snapshot)?;
         let done = if options.done { source.done() } else { None };
         Ok(Self {
             truth: Truth::new(source.books().into_iter()),
             source,
             packer,
+            snapshots,
+            snapshot_bytes_min,
+            first_seq_num: options.first_seq_num,
             pending: VecDeque::new(),
             left: options.messages,
             done,
@@ -143,6 +155,24 @@ impl Generator {
             }
         }
         Ok(self.packer.finish().map(|packet| self.settle(packet)))
+    }
+
+    /// Makes a packet for the channel of snapshots: the true book of a security after the packet
+    /// handed out last.
+    ///
+    /// # Errors
+    /// [`Error::NoSnapshots`] if the feed has none, [`Error::SecurityUnknown`], and
+    /// [`Error::PacketTooSmall`] where books as deep as the feed's do not fit in a packet.
+    pub fn snapshot(&mut self, security: u32) -> Result<Packet, Error> {
+        let book = self.truth.book(security).ok_or(Error::SecurityUnknown { security })?;
+        let last = self.truth.seq_num().unwrap_or(self.first_seq_num.saturating_sub(1));
+        let draft = self.source.snapshot(book, last).ok_or(Error::NoSnapshots)?;
+        let (bytes, bytes_min) = (self.snapshots.bytes_max(), self.snapshot_bytes_min);
+        if bytes < bytes_min {
+            return Err(Error::PacketTooSmall { bytes, bytes_min });
+        }
+        let packet = self.snapshots.push(draft, self.source.time_ms())?;
+        packet.ok_or(Error::PacketTooSmall { bytes, bytes_min })
     }
 
     fn push(&mut self, made: Made) -> Result<Option<Packet>, Error> {
@@ -201,6 +231,7 @@ impl Feed {
     /// The feed's own template file.
     pub fn templates(self) -> &'static str {
         match self {
+            Self::Cme { .. } => templates::CME,
             Self::Complex { .. } => templates::COMPLEX,
             Self::Simple => templates::SIMPLE,
         }

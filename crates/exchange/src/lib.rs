@@ -36,10 +36,12 @@
 #![forbid(unsafe_code)]
 
 mod binding;
+mod cme;
 mod complex;
 mod depth;
 mod draft;
 mod error;
+mod fix;
 mod generator;
 mod market;
 mod options;
@@ -53,5 +55,5 @@ pub use binding::Binding;
 pub use draft::{Draft, Value};
 pub use error::Error;
 pub use generator::{Generator, Packet};
-pub use options::{Feed, Options};
+pub use options::{CmeShape, Feed, Options};
 pub use truth::{TrueBook, Truth};

@@ -10,9 +10,32 @@ const SECURITIES_MAX: u32 = 10_000;
 /// Most entries a message on average.
 const ENTRIES_MEAN_MAX: u32 = 500;
 
+/// How the messages of a cme feed are sized.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CmeShape {
+    /// As a whole day of all channels: 4.83 entries a message on average, 116 at most.
+    #[default]
+    Average,
+    /// As the average message of channel 9: 4 entries, most of them about another security than the
+    /// one before, 79 bytes.
+    Channel9,
+    /// As the average message of channel 11: 1 entry, 36 bytes.
+    Channel11,
+}
+
 /// The kind of feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
+    /// Price levels, trades and statistics: MDIncrementalRefresh messages of
+    /// [`templates::CME`](crate::templates::CME), ten levels a side, and snapshots on a channel of
+    /// their own: [`Generator::snapshot`](crate::Generator::snapshot). No Done message.
+    Cme {
+        /// How messages are sized.
+        shape: CmeShape,
+        /// Whether books are full and RptSeq is far from 1 when the feed begins, so that books need
+        /// a snapshot.
+        mid_session: bool,
+    },
     /// Price levels, trades and quote requests: MarketData messages and a hundredth QuoteRequest
     /// messages of [`templates::COMPLEX`](crate::templates::COMPLEX). Five levels a side.
     Complex {
@@ -51,7 +74,24 @@ pub struct Options {
     pub first_seq_num: u64,
 }
 
+/// Number of the first packet of a session that has begun: three bytes.
+const MID_SESSION_SEQ_NUM: u64 = 1_000_000;
+
 impl Options {
+    /// The cme feed from the start of a session: one message a packet, at most 1,472 bytes.
+    ///
+    /// The channels are in the middle of a session, as their messages' sizes say.
+    pub fn cme(shape: CmeShape) -> Self {
+        let mid_session = shape != CmeShape::Average;
+        Self {
+            feed: Feed::Cme { shape, mid_session },
+            packet_bytes_max: 1_472,
+            messages_per_packet_max: 1,
+            first_seq_num: if mid_session { MID_SESSION_SEQ_NUM } else { 1 },
+            ..Self::simple()
+        }
+    }
+
     /// The complex feed: three entries a message, one message a packet.
     pub fn complex() -> Self {
         Self {

@@ -58,6 +58,11 @@ impl Packer {
         &self.binding
     }
 
+    /// Bytes of the longest packet allowed.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
     /// Bytes of a packet that has this message alone, with a number as long as numbers can be.
     pub(crate) fn len_alone(&mut self, draft: &Draft) -> Result<usize, Error> {
         let mut draft = draft.clone();

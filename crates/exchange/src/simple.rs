@@ -49,7 +49,7 @@ impl Simple {
             depth: DEPTH,
             price_ticks: 5_000..=200_000,
             tick: 10,
-            decimals_every: 0,
+            exponent: |_| 0,
             lots: 1..=20,
             lot: 100,
         };

@@ -37,6 +37,17 @@ pub(crate) trait Source: Send {
     /// The message that ends the feed, if it has one.
     fn done(&self) -> Option<Draft>;
 
+    /// The snapshot of a book, `last_seq_num` being the last packet in it; `None` if the feed has no
+    /// snapshots.
+    fn snapshot(&self, _book: &TrueBook, _last_seq_num: u64) -> Option<Draft> {
+        None
+    }
+
+    /// A snapshot that is longer than any other.
+    fn largest_snapshot(&self) -> Option<Draft> {
+        None
+    }
+
     /// All books as they are now.
     fn books(&self) -> Vec<TrueBook>;
 

@@ -6,3 +6,7 @@ pub const SIMPLE: &str = include_str!("../templates/simple.xml");
 
 /// Market data and quote requests of many securities: MarketData (1), QuoteRequest (2), Done (99).
 pub const COMPLEX: &str = include_str!("../templates/complex.xml");
+
+/// Price levels as CME's FAST feeds told them: MDIncrementalRefresh (81) and MDSnapshotFullRefresh
+/// (83).
+pub const CME: &str = include_str!("../templates/cme.xml");

@@ -18,8 +18,8 @@ pub(crate) struct Profile {
     pub(crate) price_ticks: RangeInclusive<i64>,
     /// Mantissa of one tick.
     pub(crate) tick: i64,
-    /// One in so many securities has prices with two decimals; 0 for none.
-    pub(crate) decimals_every: u32,
+    /// Exponent of the prices of a security, by its index.
+    pub(crate) exponent: fn(u32) -> i32,
     /// Lots of a new order.
     pub(crate) lots: RangeInclusive<u32>,
     /// Size of a lot.
@@ -27,12 +27,6 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    pub(crate) fn exponent_of(&self, index: u32) -> i32 {
-        let has_decimals =
-            self.decimals_every > 0 && (index + 1).is_multiple_of(self.decimals_every);
-        if has_decimals { -2 } else { 0 }
-    }
-
     pub(crate) fn size(&self, random: &mut Rng) -> u32 {
         self.lot * random.u32(self.lots.clone())
     }

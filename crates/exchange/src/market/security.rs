@@ -56,7 +56,7 @@ impl Security {
         let fair = random.i64(profile.price_ticks.clone());
         Self {
             id: profile.first_id + index * profile.id_step,
-            exponent: profile.exponent_of(index),
+            exponent: (profile.exponent)(index),
             tick: profile.tick,
             depth: profile.depth,
             fair,

@@ -1,13 +1,15 @@
 //! `tickwire generate`: packets of the simulated exchange.
 
+mod snapshots;
 mod truth;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use snapshots::SnapshotWriter;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tickwire_exchange::{Error, Feed, Generator, Options};
+use tickwire_exchange::{CmeShape, Error, Feed, Generator, Options, Packet};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::{PrefixedWriteError, PrefixedWriter};
 use tickwire_feed::framing::Preset;
@@ -25,10 +27,58 @@ pub struct GenerateArgs {
 
 #[derive(Debug, Subcommand)]
 enum FeedArgs {
+    /// Price levels, trades and statistics: MDIncrementalRefresh messages, one a packet, and
+    /// snapshots in a file of their own
+    Cme(CmeArgs),
     /// Price levels and trades: MarketData and QuoteRequest messages, one a packet, then Done
     Complex(ComplexArgs),
     /// Every order: Quote, New, Change and Remove messages, many in a packet, then Done
     Simple(CommonArgs),
+}
+
+#[derive(Debug, Args)]
+struct CmeArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+    /// Messages as those of this channel: 9 has 4 entries and 79 bytes on average, 11 has 1 and 36;
+    /// default: as a whole day, 4.83 entries
+    #[arg(long, value_name = "NUMBER")]
+    channel: Option<Channel>,
+    /// Begin with full books, which take a snapshot to know; channels 9 and 11 always do
+    #[arg(long)]
+    mid_session: bool,
+    /// Write packets with snapshots, their sequence numbers from 1
+    #[arg(long, value_name = "FILE")]
+    snapshots: Option<PathBuf>,
+    /// Take the snapshot of one security after so many packets, each in turn
+    #[arg(long, value_name = "PACKETS", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    snapshot_every: u32,
+}
+
+/// Channels whose average messages are known.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Channel {
+    /// 4 entries, 79 bytes.
+    #[value(name = "9")]
+    Channel9,
+    /// 1 entry, 36 bytes.
+    #[value(name = "11")]
+    Channel11,
+}
+
+impl CmeArgs {
+    fn options(&self) -> Options {
+        let mut options = Options::cme(match self.channel {
+            None => CmeShape::Average,
+            Some(Channel::Channel9) => CmeShape::Channel9,
+            Some(Channel::Channel11) => CmeShape::Channel11,
+        });
+        if let Feed::Cme { mid_session, .. } = &mut options.feed {
+            *mid_session |= self.mid_session;
+        }
+        options
+    }
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +138,7 @@ impl FeedArgs {
     /// What to make, and what is the same for all feeds.
     fn options(&self) -> (Options, &CommonArgs) {
         match self {
+            Self::Cme(args) => (args.options(), &args.common),
             Self::Complex(ComplexArgs { common, seq, nosplit }) => {
                 let feed = Feed::Complex { entries_mean: *seq, split: !nosplit };
                 (Options { feed, ..Options::complex() }, common)
@@ -129,20 +180,37 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
         out.write_all(options.feed.templates().as_bytes())?;
         out.flush()?;
     }
-    write(&mut generator, common)?;
+    let snapshots = match &args.feed {
+        FeedArgs::Cme(CmeArgs { snapshots: Some(path), snapshot_every, .. }) => {
+            let starts_full = matches!(options.feed, Feed::Cme { mid_session: true, .. });
+            Some(SnapshotWriter::create(path, *snapshot_every, starts_full, &mut generator)?)
+        }
+        _ => None,
+    };
+    write(&mut generator, common, snapshots)?;
     Ok(Outcome::Clean)
 }
 
-fn write(generator: &mut Generator, args: &CommonArgs) -> Result<(), Failure> {
-    let mut packets = PrefixedWriter::new(files::create(Some(&args.output))?, Endian::Big);
+fn write(
+    generator: &mut Generator,
+    args: &CommonArgs,
+    mut snapshots: Option<SnapshotWriter>,
+) -> Result<(), Failure> {
+    let mut packets = PacketFile::create(&args.output)?;
     let mut truth = args.truth.as_deref().map(TruthWriter::create).transpose()?;
     while let Some(packet) = generator.next_packet().map_err(|error| failure(&error))? {
-        packets.write_packet(&packet.bytes).map_err(|error| unwritten(&args.output, error))?;
+        packets.write(&packet)?;
         if let Some(truth) = &mut truth {
             truth.packet(&packet, generator.truth())?;
         }
+        if let Some(snapshots) = &mut snapshots {
+            snapshots.packet(generator)?;
+        }
     }
-    packets.into_inner().flush()?;
+    packets.finish()?;
+    if let Some(snapshots) = snapshots {
+        snapshots.finish(generator)?;
+    }
     match truth {
         Some(truth) => truth.finish(generator.truth()),
         None => Ok(()),
@@ -153,9 +221,26 @@ fn failure(error: &Error) -> Failure {
     Failure::Data(format!("cannot make the feed: {error}"))
 }
 
-fn unwritten(path: &Path, error: PrefixedWriteError) -> Failure {
-    match error {
-        PrefixedWriteError::Io(error) => error.into(),
-        error => Failure::Data(format!("{}: {error}", path.display())),
+/// Writes packets, each behind its length, big-endian.
+struct PacketFile {
+    path: PathBuf,
+    writer: PrefixedWriter<Box<dyn Write>>,
+}
+
+impl PacketFile {
+    fn create(path: &Path) -> Result<Self, Failure> {
+        let writer = PrefixedWriter::new(files::create(Some(path))?, Endian::Big);
+        Ok(Self { path: path.to_owned(), writer })
+    }
+
+    fn write(&mut self, packet: &Packet) -> Result<(), Failure> {
+        self.writer.write_packet(&packet.bytes).map_err(|error| match error {
+            PrefixedWriteError::Io(error) => error.into(),
+            error => Failure::Data(format!("{}: {error}", self.path.display())),
+        })
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        Ok(self.writer.into_inner().flush()?)
     }
 }

@@ -1,0 +1,108 @@
+//! Values of FIX market data.
+
+use crate::draft::Value;
+use crate::market::{DepthChange, LevelAction, Tick};
+use tickwire_feed::book::Side;
+
+/// The fields that say what changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parts {
+    /// MDUpdateAction.
+    pub(crate) action: u64,
+    /// MDPriceLevel.
+    pub(crate) level: Option<u64>,
+    /// MDEntryType.
+    pub(crate) entry_type: &'static str,
+    /// MDEntryPx, as a mantissa.
+    pub(crate) price: i64,
+    /// MDEntrySize.
+    pub(crate) size: Option<u64>,
+    /// NumberOfOrders.
+    pub(crate) orders: Option<u64>,
+    /// TickDirection; trades only, as what follows.
+    pub(crate) tick: Option<&'static str>,
+    /// AggressorSide.
+    pub(crate) aggressor: Option<u64>,
+    /// TradeVolume.
+    pub(crate) volume: Option<u64>,
+}
+
+impl Parts {
+    pub(crate) fn of(change: &DepthChange) -> Self {
+        match *change {
+            DepthChange::Level { action, side, level, price, size, orders } => {
+                let is_there = action != LevelAction::Delete;
+                Self {
+                    action: update_action(action),
+                    level: Some(level.into()),
+                    entry_type: entry_type(side),
+                    price,
+                    size: is_there.then_some(size),
+                    orders: is_there.then_some(orders.into()),
+                    ..Self::default()
+                }
+            }
+            DepthChange::Trade { aggressor, price, size, tick, volume } => Self {
+                entry_type: "2",
+                price,
+                size: Some(size.into()),
+                tick: Some(tick_direction(tick)),
+                aggressor: Some(side_number(aggressor)),
+                volume: Some(volume.min(u32::MAX.into())),
+                ..Self::default()
+            },
+            DepthChange::Extreme { is_high, price } => {
+                let entry_type = if is_high { "7" } else { "8" };
+                Self { entry_type, price, ..Self::default() }
+            }
+        }
+    }
+
+    pub(crate) fn is_trade(&self) -> bool {
+        self.tick.is_some()
+    }
+}
+
+/// An unsigned value, if there is one.
+pub(crate) fn optional(value: Option<u64>) -> Value {
+    value.map_or(Value::Absent, Value::UInt)
+}
+
+/// A size, if there is one: FIX has it signed.
+pub(crate) fn optional_size(value: Option<u64>) -> Value {
+    value.map_or(Value::Absent, |size| Value::Int(size as i64))
+}
+
+/// MDUpdateAction.
+fn update_action(action: LevelAction) -> u64 {
+    match action {
+        LevelAction::New => 0,
+        LevelAction::Change => 1,
+        LevelAction::Delete => 2,
+    }
+}
+
+/// MDEntryType of a side.
+pub(crate) fn entry_type(side: Side) -> &'static str {
+    match side {
+        Side::Bid => "0",
+        Side::Offer => "1",
+    }
+}
+
+/// AggressorSide.
+fn side_number(side: Side) -> u64 {
+    match side {
+        Side::Bid => 1,
+        Side::Offer => 2,
+    }
+}
+
+/// TickDirection.
+fn tick_direction(tick: Tick) -> &'static str {
+    match tick {
+        Tick::Up => "0",
+        Tick::Same => "1",
+        Tick::Down => "2",
+    }
+}
