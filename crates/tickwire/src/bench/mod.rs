@@ -7,6 +7,8 @@ mod fast;
 mod instructions;
 mod plot;
 mod report;
+mod seed_000;
+mod seed_001;
 mod seed_004;
 mod timing;
 
@@ -27,6 +29,10 @@ pub struct BenchArgs {
 enum Subject {
     Fast(fast::FastArgs),
     Instructions(instructions::InstructionsArgs),
+    #[command(name = "seed-000")]
+    Seed000(seed_000::Seed000Args),
+    #[command(name = "seed-001")]
+    Seed001(seed_001::Seed001Args),
     #[command(name = "seed-004")]
     Seed004(seed_004::Seed004Args),
 }
@@ -36,6 +42,8 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     match &args.subject {
         Subject::Fast(args) => fast::run(args),
         Subject::Instructions(args) => instructions::run(args),
+        Subject::Seed000(args) => seed_000::run(args),
+        Subject::Seed001(args) => seed_001::run(args),
         Subject::Seed004(args) => seed_004::run(args),
     }
 }

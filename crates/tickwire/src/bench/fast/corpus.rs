@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tickwire_exchange::{Generator, Options};
+use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 
@@ -92,9 +92,12 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
             anstream::eprintln!("tickwire: {} is not there: left out", capture.display());
         }
     }
-    for (name, options) in
-        [("made/simple", Options::simple()), ("made/complex", Options::complex())]
-    {
+    let made = [
+        ("made/simple", Options::simple()),
+        ("made/complex", Options::complex()),
+        ("made/cme", Options::cme(CmeShape::Average)),
+    ];
+    for (name, options) in made {
         if wanted(name) {
             corpora.push(Corpus::make_up(name, &options)?);
         }
@@ -130,6 +133,12 @@ impl Corpus {
         }
         let set = generator.program().set().clone();
         Self::checked(name, set, ResetPolicy::Packet, packets, None)
+    }
+
+    /// The last packet of so many bytes alone, if there is one.
+    pub fn one_packet(&self, bytes: usize) -> Option<Self> {
+        let packet = self.packets.iter().rfind(|packet| packet.len() == bytes)?.clone();
+        Self::checked(&self.name, self.set.clone(), self.reset, vec![packet], None).ok()
     }
 
     /// Decodes all once, to count and to be sure that it can be.
