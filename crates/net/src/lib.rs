@@ -10,10 +10,13 @@ mod error;
 pub mod fix;
 pub mod histogram;
 pub mod inject;
+pub mod log;
 pub mod multicast;
 pub mod playback;
+pub mod reception;
 pub mod replay;
 mod stop;
+pub mod timed;
 
 pub use error::{Action, Error};
 pub use stop::Stop;

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
-use support::endpoint;
+use support::{endpoint, receive};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::{
     CaptureError, CaptureOptions, CaptureReader, Format, PcapWriter, PrefixedWriter,
@@ -44,11 +44,9 @@ fn receive_all(receiver: &mut Receiver, count: u64) -> Vec<u32> {
     let mut numbers = Vec::new();
     while (numbers.len() as u64) < count {
         assert!(wait_readable(std::slice::from_ref(receiver), PATIENCE).unwrap());
-        receiver
-            .receive(|datagram| {
-                numbers.push(u32::from_be_bytes(datagram.bytes.try_into().unwrap()));
-            })
-            .unwrap();
+        receive(receiver, |datagram| {
+            numbers.push(u32::from_be_bytes(datagram.bytes.try_into().unwrap()));
+        });
     }
     numbers
 }

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use support::{shared, tickwire};
+use tickwire_net::clock::KernelTimes;
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, wait_readable};
 
 /// Endpoints of this process alone, for each test its own port.
@@ -38,9 +39,12 @@ impl Drop for Numbered {
 
 /// Everything that has arrived, after the sender has ended.
 fn arrived(receiver: &mut Receiver) -> Vec<Vec<u8>> {
+    let times = KernelTimes::new();
     let mut packets = Vec::new();
-    while receiver.receive(|datagram| packets.push(datagram.bytes.to_vec())).expect("received") > 0
-    {
+    while receiver.fill(&times).expect("received") > 0 {
+        while let Some(datagram) = receiver.take(&times) {
+            packets.push(datagram.bytes.to_vec());
+        }
     }
     packets
 }

@@ -9,8 +9,8 @@ use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Endpoint;
-use super::batch::Batch;
-use crate::clock::{monotonic_ns, unix_ns};
+use super::batch::{BATCH_MAX, Batch};
+use crate::clock::{KernelTimes, monotonic_ns};
 use crate::{Action, Error};
 
 /// Longest packet received unless set otherwise, in bytes: a jumbo frame.
@@ -74,6 +74,12 @@ pub struct Receiver {
     counters: ReceiverCounters,
     /// The kernel's own count of drops at the last packet.
     dropped: u32,
+    /// Packets in the batch, and the one handed out next.
+    count: usize,
+    next: usize,
+    front_ns: Option<u64>,
+    /// When the batch was taken.
+    now_ns: u64,
 }
 
 impl Receiver {
@@ -101,6 +107,10 @@ impl Receiver {
             receive_buffer_bytes: given,
             counters: ReceiverCounters::default(),
             dropped: 0,
+            count: 0,
+            next: 0,
+            front_ns: None,
+            now_ns: 0,
         })
     }
 
@@ -120,38 +130,69 @@ impl Receiver {
         self.counters
     }
 
-    /// Takes the packets that have arrived, without waiting, up to one batch, and hands each to
-    /// `take`. Returns how many came: 0 if none had arrived.
+    /// Takes the packets that have arrived, without waiting, up to one batch, and returns how many
+    /// came: 0 if none had arrived. What is left of the batch before is gone.
     ///
     /// # Errors
     /// [`Action::Receive`] with what the system says.
-    pub fn receive(&mut self, mut take: impl FnMut(Datagram<'_>)) -> Result<usize, Error> {
-        let count = match self.batch.receive(self.socket.as_fd()) {
+    pub fn fill(&mut self, times: &KernelTimes) -> Result<usize, Error> {
+        self.next = 0;
+        self.count = match self.batch.receive(self.socket.as_fd()) {
             Ok(count) => count,
-            Err(error) if is_nothing_there(&error) => return Ok(0),
+            Err(error) if is_nothing_there(&error) => 0,
             Err(source) => {
+                self.count = 0;
                 return Err(Error::at(Action::Receive, self.endpoint.address(), source));
             }
         };
-        let (now_ns, now_unix_ns) = (monotonic_ns(), unix_ns());
-        self.counters.batches += u64::from(count > 0);
-        for index in 0..count {
-            let Some((meta, bytes)) = self.batch.datagram(index) else { break };
+        if self.count > 0 {
+            self.counters.batches += 1;
+            self.now_ns = monotonic_ns();
+            self.settle(times);
+        }
+        Ok(self.count)
+    }
+
+    /// Whether the last batch was as large as it can be, so that more has probably arrived.
+    pub const fn was_full(&self) -> bool {
+        self.count == BATCH_MAX
+    }
+
+    /// When the kernel received the next packet of the batch; `None` after its last.
+    pub const fn front_ns(&self) -> Option<u64> {
+        self.front_ns
+    }
+
+    /// Takes the next packet of the batch.
+    pub fn take(&mut self, times: &KernelTimes) -> Option<Datagram<'_>> {
+        let received_ns = self.front_ns?;
+        let index = self.next;
+        self.next += 1;
+        self.settle(times);
+        let (_, bytes) = self.batch.datagram(index)?;
+        self.counters.packets += 1;
+        self.counters.bytes += bytes.len() as u64;
+        Some(Datagram { bytes, received_ns })
+    }
+
+    /// Passes over packets that were cut, and notes what the kernel says of the next one.
+    fn settle(&mut self, times: &KernelTimes) {
+        self.front_ns = None;
+        while let Some((meta, _)) = self.batch.datagram(self.next) {
             if let Some(dropped) = meta.dropped {
                 let since = dropped.wrapping_sub(self.dropped);
                 self.counters.dropped_by_kernel += u64::from(since);
                 self.dropped = dropped;
             }
-            if meta.is_cut {
-                self.counters.too_long += 1;
-                continue;
+            if !meta.is_cut {
+                let stamp_ns = meta.received_unix_ns.map(|ns| times.monotonic_ns(ns));
+                // Never in the future, as it would be if the time of day was set in between.
+                self.front_ns = Some(stamp_ns.unwrap_or(self.now_ns).min(self.now_ns));
+                return;
             }
-            self.counters.packets += 1;
-            self.counters.bytes += bytes.len() as u64;
-            let age_ns = meta.received_unix_ns.map_or(0, |ns| now_unix_ns.saturating_sub(ns));
-            take(Datagram { bytes, received_ns: now_ns.saturating_sub(age_ns) });
+            self.counters.too_long += 1;
+            self.next += 1;
         }
-        Ok(count)
     }
 }
 

@@ -1,0 +1,223 @@
+//! A feed over sockets: lines A and B on loopback, each with faults, and datagrams of strangers.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::io::{Cursor, Read};
+use std::thread;
+use std::time::Duration;
+
+use support::endpoint;
+use tickwire_exchange::{Generator, Options};
+use tickwire_fast::{Decoder, DecoderOptions, Message};
+use tickwire_feed::Endian;
+use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, PrefixedWriter};
+use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
+use tickwire_feed::handler::{
+    Delivery, Dynamic, Fault, Handler, HandlerOptions, NoBooks, Numbering, SeqNumField, SeqNumPeek,
+    Sink, Source,
+};
+use tickwire_net::inject::{Faults, Injector};
+use tickwire_net::log::Logged;
+use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
+use tickwire_net::playback::{Playback, PlaybackLine, Track};
+use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::replay::{Pace, Schedule, Waiter};
+use tickwire_net::timed::Timed;
+use tickwire_net::{Stop, clock};
+
+/// Long enough for packets that a busy machine reads late.
+const HOLD_NS: u64 = 200_000_000;
+
+/// The packets of a feed as a length-prefixed file.
+fn file(packets: &[Vec<u8>]) -> CaptureReader<Box<dyn Read>> {
+    let mut writer = PrefixedWriter::new(Vec::new(), Endian::Big);
+    packets.iter().for_each(|packet| writer.write_packet(packet).unwrap());
+    let input: Box<dyn Read> = Box::new(Cursor::new(writer.into_inner()));
+    CaptureReader::open(input, CaptureOptions::new().format(Format::U32Be)).unwrap()
+}
+
+/// Which packets get through a line with these faults.
+fn survivors(faults: Faults, seed: u64, count: usize) -> BTreeSet<usize> {
+    let mut injector = Injector::new(faults, seed);
+    let mut survivors = BTreeSet::new();
+    for index in 0..count {
+        injector.handle_packet(0, &index.to_be_bytes());
+    }
+    while let Some(packet) = injector.poll_packet(u64::MAX) {
+        survivors.insert(usize::from_be_bytes(packet.try_into().unwrap()));
+    }
+    survivors
+}
+
+/// Plays packets to both lines, from a thread of its own.
+fn play(packets: &[Vec<u8>], ends: [Endpoint; 2], faults: Faults) -> thread::JoinHandle<()> {
+    let packets = packets.to_vec();
+    thread::spawn(move || {
+        let line = |endpoint, seed| {
+            let sender = Sender::open(endpoint, SenderOptions::default()).unwrap();
+            PlaybackLine::new(sender, Injector::new(faults, seed))
+        };
+        let lines = vec![line(ends[0], 1), line(ends[1], 2)];
+        let schedule = Schedule::new(Pace::Gap { gap_ns: 50_000 }, None);
+        let mut playback =
+            Playback::new(lines, vec![Track::new(file(&packets), schedule, [0, 1])]).unwrap();
+        let stop = Stop::new();
+        playback.run(&Waiter::new(stop.clone()), &stop, |_| {}).unwrap();
+    })
+}
+
+fn reception(ends: [Endpoint; 2], wait: Wait) -> Reception {
+    let inputs = Line::ALL.into_iter().zip(ends).map(|(line, endpoint)| {
+        let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
+        (Source::Incremental(line), receiver)
+    });
+    Reception::new(inputs, wait)
+}
+
+/// The numbers of messages, each message once and in order.
+#[derive(Default)]
+struct Counted {
+    seq_nums: Vec<u64>,
+    lost: u64,
+    faults: u64,
+    done: bool,
+}
+
+impl Sink<Message> for Counted {
+    fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
+        self.done |= message.template_name() == "Done";
+        self.seq_nums.extend(delivery.seq_num);
+    }
+
+    fn handle_gap(&mut self, gap: Gap) {
+        self.lost += gap.count;
+    }
+
+    fn handle_fault(&mut self, _: &Fault<'_>) {
+        self.faults += 1;
+    }
+}
+
+type Tested = Handler<Timed<Dynamic>, NoBooks>;
+
+/// Receives until the feed is done, or for ten seconds.
+fn receive(reception: &mut Reception, handler: &mut Tested) -> Counted {
+    let mut sink = Logged::new(Counted::default());
+    let stop = Stop::new();
+    let end_ns = clock::monotonic_ns() + 10 * clock::SECOND_NS;
+    let stopper = stop.clone();
+    reception
+        .run(handler, &mut sink, &stop, |sink, view| {
+            if sink.inner().done && view.is_idle || view.now_ns > end_ns {
+                stopper.set();
+            }
+        })
+        .unwrap();
+    sink.into_inner()
+}
+
+fn handler(generator: &Generator, framing: Framing, numbering: Numbering) -> Tested {
+    let engine = || {
+        let reset = framing.reset_policy().into();
+        let options = DecoderOptions { reset, ..Default::default() };
+        let decoder = Decoder::with_options(generator.program().clone(), options);
+        Timed::new(Dynamic::new(decoder, &SeqNumField::Tag(200)))
+    };
+    let arbiter = ArbiterOptions {
+        hold_ns: HOLD_NS,
+        packets_held_max: 8192,
+        first_seq_num: Some(1),
+        ..Default::default()
+    };
+    let options = HandlerOptions { framing, numbering, arbiter, ..Default::default() };
+    Handler::new(options, engine, NoBooks).unwrap()
+}
+
+/// Packets of a feed with numbers in preambles, all of the same number of messages.
+fn numbered_packets(generator: &mut Generator) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    while let Some(packet) = generator.next_packet().unwrap() {
+        packets.push(packet.bytes);
+    }
+    packets
+}
+
+#[test]
+fn whatever_comes_on_either_line_is_delivered_once_and_in_order() {
+    let framing = Preset::Cme.framing();
+    let options = Options { messages: 3_000, framing: Some(framing), ..Options::complex() };
+    let faults =
+        Faults { loss: 0.02, duplicate: 0.05, reorder: 0.05, reorder_max: 8, ..Faults::default() };
+    for wait in [Wait::Block, Wait::Spin] {
+        let mut generator = Generator::new(&options).unwrap();
+        let packets = numbered_packets(&mut generator);
+        let ends = [endpoint(), endpoint()];
+        let mut reception = reception(ends, wait);
+        let mut handler = handler(&generator, framing, Numbering::Preamble);
+        let player = play(&packets, ends, faults);
+        let counted = receive(&mut reception, &mut handler);
+        player.join().unwrap();
+        let [on_a, on_b] = [1, 2].map(|seed| survivors(faults, seed, packets.len()));
+        let expected: Vec<u64> = on_a.union(&on_b).map(|index| *index as u64 + 1).collect();
+        assert_eq!(counted.seq_nums, expected, "{wait:?}");
+        assert_eq!(counted.lost, packets.len() as u64 - expected.len() as u64);
+        assert_eq!(counted.faults, 0);
+        assert_eq!(handler.engine().times().len(), expected.len() as u64);
+        let dropped = reception.inputs().map(|(_, receiver)| receiver.counters().dropped_by_kernel);
+        assert_eq!(dropped.sum::<u64>(), 0);
+    }
+}
+
+#[test]
+fn numbers_inside_messages_need_no_preamble() {
+    let options = Options { messages: 20_000, ..Options::simple() };
+    let mut generator = Generator::new(&options).unwrap();
+    let packets = numbered_packets(&mut generator);
+    let field = SeqNumField::Name("SequenceNumber".to_owned());
+    let peek = SeqNumPeek::new(generator.program().set(), &field);
+    let framing = Framing::new().reset(ResetPolicy::Packet);
+    let mut handler = handler(&generator, framing, Numbering::Message(peek));
+    let ends = [endpoint(), endpoint()];
+    let mut reception = reception(ends, Wait::Block);
+    let faults = Faults { loss: 0.02, duplicate: 0.1, reorder: 0.1, ..Faults::default() };
+    let player = play(&packets, ends, faults);
+    let counted = receive(&mut reception, &mut handler);
+    player.join().unwrap();
+    let [on_a, on_b] = [1, 2].map(|seed| survivors(faults, seed, packets.len()));
+    let is_all_there = on_a.union(&on_b).count() == packets.len();
+    assert!(is_all_there, "these seeds lose nothing on both lines");
+    assert_eq!((counted.lost, counted.faults), (0, 0));
+    assert_eq!(handler.counters().messages.decoded, 20_001);
+}
+
+#[test]
+fn strangers_on_the_group_are_counted_and_harm_nothing() {
+    let framing = Preset::Cme.framing();
+    let options = Options { messages: 500, framing: Some(framing), ..Options::complex() };
+    let mut generator = Generator::new(&options).unwrap();
+    let packets = numbered_packets(&mut generator);
+    let ends = [endpoint(), endpoint()];
+    let mut reception = reception(ends, Wait::Block);
+    let mut handler = handler(&generator, framing, Numbering::Preamble);
+    let strangers = thread::spawn(move || {
+        let sender = Sender::open(ends[0], SenderOptions::default()).unwrap();
+        for number in 0..200_u32 {
+            // Scattered: numbers that rise step by step would be a new numbering.
+            let foreign = 1_000_000_000 + number.wrapping_mul(2_654_435_761) % 2_000_000_000;
+            sender.send(&foreign.to_be_bytes()).unwrap();
+            sender.send(&[&foreign.to_be_bytes()[..], b"\0junk"].concat()).unwrap();
+            thread::sleep(Duration::from_micros(100));
+        }
+    });
+    let player = play(&packets, ends, Faults::default());
+    let counted = receive(&mut reception, &mut handler);
+    player.join().unwrap();
+    strangers.join().unwrap();
+    assert_eq!(counted.seq_nums, (1..=packets.len() as u64).collect::<Vec<_>>());
+    assert_eq!(counted.lost, 0);
+    let foreign = handler.arbiter().line_counters(Line::A).foreign;
+    assert!(foreign > 0 && handler.counters().lines[0].malformed > 0);
+    assert_eq!(counted.faults, handler.counters().lines[0].malformed);
+}
