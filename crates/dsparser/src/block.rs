@@ -1,10 +1,11 @@
 //! The checked program: what every engine runs and the generator prints.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::ast::CountEncoding;
-use crate::host::ActionId;
-use crate::pattern::{ByteSet, Pattern, Union};
+use crate::host::{ActionId, ItemAction, ItemActions};
+use crate::pattern::{ByteSet, Pattern, Shape, Union};
 
 /// One statement of a checked program.
 #[derive(Clone, Debug)]
@@ -82,6 +83,54 @@ pub(crate) enum Since {
     Item,
     /// Anything.
     Other,
+}
+
+impl Node {
+    /// What happens to the stop-bit items that the statement hands out, one after the other to the end
+    /// of the input; `None` if it is no switch on the top bit, each case of which gives its item to an
+    /// action.
+    pub(crate) fn item_actions(&self) -> Option<ItemActions> {
+        let NodeKind::Switch { cases, .. } = &self.kind else { return None };
+        let [first, second] = cases.as_slice() else { return None };
+        if self.before != Since::Empty {
+            return None;
+        }
+        let is = |case: &CaseNode, bytes: RangeInclusive<u8>| {
+            case.pattern.shape == Shape::One(bytes.collect())
+        };
+        let (short, long) = match is(first, 0x80..=0xff) {
+            true => (first, second),
+            false => (second, first),
+        };
+        if !is(short, 0x80..=0xff) || !is(long, 0..=0x7f) {
+            return None;
+        }
+        let (walk, rest) = long.body.split_first()?;
+        match &walk.kind {
+            NodeKind::Match(pattern) if pattern.shape == Shape::StopBit => {}
+            _ => return None,
+        }
+        let (short, long) = (item_action(&short.body)?, item_action(rest)?);
+        Some(ItemActions { short, long, walk_statement: walk.statement })
+    }
+}
+
+/// An action with at most one event before it, if that is all that a case does with its item.
+fn item_action(body: &[Node]) -> Option<ItemAction> {
+    let (send, body) = match body {
+        [Node { kind: NodeKind::Send { code, value }, .. }, rest @ ..] => {
+            (Some((*code, *value)), rest)
+        }
+        _ => (None, body),
+    };
+    let (execute, rest) = body.split_first()?;
+    let is_idle = |node: &Node| matches!(node.kind, NodeKind::Push) && node.before == Since::Empty;
+    match execute.kind {
+        NodeKind::Execute { action, stop_bit: true } if rest.iter().all(is_idle) => {
+            Some(ItemAction { send, action, statement: execute.statement })
+        }
+        _ => None,
+    }
 }
 
 /// Whether a round of `body` may consume nothing.

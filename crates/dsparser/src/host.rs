@@ -1,5 +1,7 @@
 //! What a grammar talks to: named actions and the [`Host`] that carries them out.
 
+use crate::rt;
+
 /// The number of a user action: its place in the [`ActionNames`] the program was parsed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActionId(pub u16);
@@ -53,10 +55,96 @@ pub trait Host {
         self.execute(action, bytes, offset)
     }
 
+    /// Carries out the actions of a run of stop-bit items, in order.
+    ///
+    /// Engines call it where a switch hands every item up to the end of the innermost count to an action.
+    /// Override it to take all items at once; by default it calls [`send`](Self::send) and
+    /// [`execute_stop_bit`](Self::execute_stop_bit) for each. The value is that of the last action.
+    ///
+    /// # Errors
+    /// [`ItemError`]: which item was refused; nothing is called for those after it.
+    #[inline]
+    fn execute_stop_bit_run(&mut self, run: StopBitRun<'_>) -> Result<ActionValue, ItemError> {
+        let mut value = ActionValue::default();
+        for (offset, item, integer) in run.items() {
+            let to = run.action_of(item);
+            if let Some((code, value)) = to.send {
+                self.send(code, value);
+            }
+            value = self
+                .execute_stop_bit(to.action, item, offset, integer)
+                .map_err(|error| ItemError { offset, error })?;
+        }
+        Ok(value)
+    }
+
     /// Takes the event of a `SEND code value` statement. By default it is ignored.
     #[inline]
     fn send(&mut self, code: u32, value: u64) {
         let _ = (code, value);
+    }
+}
+
+/// A run of whole stop-bit items, each of which goes to an action: one for items of one byte, one for
+/// longer ones.
+#[derive(Clone, Copy, Debug)]
+pub struct StopBitRun<'a> {
+    /// The items, at least one; the last byte has the top bit.
+    pub bytes: &'a [u8],
+    /// Where `bytes` begin in the packet.
+    pub offset: usize,
+    /// What happens to the items.
+    pub actions: &'a ItemActions,
+}
+
+/// What happens to the items of a [`StopBitRun`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemActions {
+    /// For items of one byte.
+    pub short: ItemAction,
+    /// For longer ones.
+    pub long: ItemAction,
+    /// The statement that walks a longer item.
+    pub walk_statement: u32,
+}
+
+/// What happens to one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemAction {
+    /// Code and value of an event before the action.
+    pub send: Option<(u32, u64)>,
+    /// The action.
+    pub action: ActionId,
+    /// The statement that executes it.
+    pub statement: u32,
+}
+
+/// Why a run of items was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemError {
+    /// Where the refused item begins in the packet.
+    pub offset: usize,
+    /// The host's code.
+    pub error: ActionError,
+}
+
+impl<'a> StopBitRun<'a> {
+    /// The items with their offsets in the packet and as integers, modulo 2^64.
+    #[inline]
+    pub fn items(self) -> impl Iterator<Item = (usize, &'a [u8], u64)> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let (end, integer) = rt::stop_bit(self.bytes, at)?;
+            let item = (self.offset + at, self.bytes.get(at..end)?, integer);
+            at = end;
+            Some(item)
+        })
+    }
+
+    /// What happens to `item`.
+    #[inline]
+    pub fn action_of(&self, item: &[u8]) -> &'a ItemAction {
+        if item.len() == 1 { &self.actions.short } else { &self.actions.long }
     }
 }
 

@@ -58,7 +58,10 @@ mod run_error;
 
 pub use diagnostic::{Diagnostic, DiagnosticKind, ProgramErrors, Span};
 pub use generate::generate;
-pub use host::{ActionError, ActionId, ActionNames, ActionValue, Host};
+pub use host::{
+    ActionError, ActionId, ActionNames, ActionValue, Host, ItemAction, ItemActions, ItemError,
+    StopBitRun,
+};
 pub use limits::Limits;
 pub use machine::Machine;
 pub use pattern::ByteSet;

@@ -3,7 +3,9 @@
 //! Positions count from the start of the packet; `input` is the packet up to the end of the innermost
 //! count, so nothing reads past it.
 
-use crate::host::{ActionError, ActionId};
+use crate::host::{ActionError, ActionId, Host, StopBitRun};
+
+pub use crate::host::{ItemAction, ItemActions};
 use crate::run_error::{RunError, RunErrorKind, StatementText};
 
 /// The position after `bytes` bytes of any kind.
@@ -26,6 +28,69 @@ pub fn literal(input: &[u8], pos: usize, expected: &[u8]) -> Result<usize, usize
     }
 }
 
+/// Hands the stop-bit items from `pos` to the end of the input to their actions; returns the position
+/// and the value of the last action, or `value` if there is no item.
+///
+/// # Errors
+/// The input ends inside an item, after the actions of those before it; or an action fails.
+#[inline(always)]
+pub fn items<H: Host>(
+    packet: &[u8],
+    input: &[u8],
+    pos: usize,
+    value: u64,
+    actions: &ItemActions,
+    statements: &[StatementText],
+    host: &mut H,
+) -> Result<(usize, u64), RunError> {
+    let bytes = input.get(pos..).unwrap_or_default();
+    match bytes.last() {
+        None => return Ok((pos, value)),
+        Some(last) if *last >= 0x80 => {}
+        Some(_) => return Err(cut_items(packet, input, pos, actions, statements, host)),
+    }
+    match host.execute_stop_bit_run(StopBitRun { bytes, offset: pos, actions }) {
+        Ok(returned) => Ok((input.len(), returned.0)),
+        Err(refused) => {
+            Err(item_failed(packet, refused.offset, refused.error, actions, statements))
+        }
+    }
+}
+
+/// The error of items of which the last is not whole.
+#[cold]
+fn cut_items<H: Host>(
+    packet: &[u8],
+    input: &[u8],
+    pos: usize,
+    actions: &ItemActions,
+    statements: &[StatementText],
+    host: &mut H,
+) -> RunError {
+    let bytes = input.get(pos..).unwrap_or_default();
+    let whole = bytes.iter().rposition(|byte| *byte >= 0x80).map_or(0, |last| last + 1);
+    let bytes = bytes.get(..whole).unwrap_or_default();
+    if whole > 0
+        && let Err(refused) = host.execute_stop_bit_run(StopBitRun { bytes, offset: pos, actions })
+    {
+        return item_failed(packet, refused.offset, refused.error, actions, statements);
+    }
+    ended(packet, input, statements, actions.walk_statement)
+}
+
+#[cold]
+fn item_failed(
+    packet: &[u8],
+    offset: usize,
+    code: ActionError,
+    actions: &ItemActions,
+    statements: &[StatementText],
+) -> RunError {
+    let is_short = packet.get(offset).is_some_and(|byte| *byte >= 0x80);
+    let to = if is_short { &actions.short } else { &actions.long };
+    action_failed(to.action, code, offset, statements, to.statement)
+}
+
 /// The position after one stop-bit item and the item as an integer, modulo 2^64; `None` if the input
 /// ends first.
 #[inline(always)]
@@ -35,32 +100,32 @@ pub fn stop_bit(input: &[u8], pos: usize) -> Option<(usize, u64)> {
 
 /// As [`stop_bit`], after bytes of the item whose integer is `head`.
 ///
-/// One test a byte, spelled out: the lengths that feeds have become branches of their own, which the
-/// processor learns.
+/// One byte is the commonest length by far, so it has a branch of its own. How much longer an item is, is
+/// hard to predict: up to eight bytes are taken without a look at each.
 #[inline(always)]
 pub fn stop_bit_from(input: &[u8], pos: usize, head: u64) -> Option<(usize, u64)> {
     let rest = input.get(pos..)?;
     let first = *rest.first()?;
-    let one = head << 7 | u64::from(first & 0x7f);
     if first >= 0x80 {
-        return Some((pos + 1, one));
+        return Some((pos + 1, head << 7 | u64::from(first & 0x7f)));
     }
-    let second = *rest.get(1)?;
-    let two = one << 7 | u64::from(second & 0x7f);
-    if second >= 0x80 {
-        return Some((pos + 2, two));
+    let Some(bytes) = rest.first_chunk::<8>() else { return stop_bit_long(input, pos, head) };
+    let stops = u64::from_le_bytes(*bytes) & 0x8080_8080_8080_8080;
+    if stops == 0 {
+        return stop_bit_long(input, pos, head);
     }
-    let third = *rest.get(2)?;
-    let three = two << 7 | u64::from(third & 0x7f);
-    if third >= 0x80 {
-        return Some((pos + 3, three));
-    }
-    let fourth = *rest.get(3)?;
-    let four = three << 7 | u64::from(fourth & 0x7f);
-    if fourth >= 0x80 {
-        return Some((pos + 4, four));
-    }
-    stop_bit_long(input, pos + 4, four)
+    let len = stops.trailing_zeros() / 8 + 1;
+    let groups = squeeze(u64::from_be_bytes(*bytes) >> (64 - 8 * len));
+    Some((pos + len as usize, head << (7 * len) | groups))
+}
+
+/// Puts the low seven bits of eight bytes together.
+#[inline(always)]
+fn squeeze(word: u64) -> u64 {
+    let word = word & 0x7f7f_7f7f_7f7f_7f7f;
+    let word = word - (word >> 1 & 0x3f80_3f80_3f80_3f80);
+    let word = (word & 0x0000_3fff_0000_3fff) | (word >> 2 & 0x0fff_c000_0fff_c000);
+    (word & 0x0fff_ffff) | (word >> 4 & 0x00ff_ffff_f000_0000)
 }
 
 fn stop_bit_long(input: &[u8], mut pos: usize, head: u64) -> Option<(usize, u64)> {

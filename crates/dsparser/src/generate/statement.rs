@@ -2,7 +2,7 @@
 
 use crate::ast::CountEncoding;
 use crate::block::{CaseNode, CountSource, End, Node, NodeKind, Since};
-use crate::host::ActionId;
+use crate::host::{ActionId, ItemAction, ItemActions};
 use crate::pattern::{ByteSet, Pattern, Shape, Union};
 
 use super::scan::{byte_pattern, pattern_function, union_function};
@@ -25,13 +25,14 @@ pub(super) struct Emitter {
     run: Source,
     functions: Source,
     function_count: usize,
+    item_actions_count: usize,
     uses_value: bool,
 }
 
 impl Emitter {
     pub(super) fn new(uses_value: bool) -> Self {
         let (run, functions) = Default::default();
-        Self { run, functions, function_count: 0, uses_value }
+        Self { run, functions, function_count: 0, item_actions_count: 0, uses_value }
     }
 
     /// Writes `fn run`; returns it, and the functions it calls.
@@ -302,6 +303,9 @@ impl Emitter {
     }
 
     fn switch(&mut self, node: &Node, cases: &[CaseNode], union: &Union, depth: usize) {
+        if let Some(actions) = node.item_actions() {
+            return self.items(&actions, depth);
+        }
         if union.by_first_byte().is_none() {
             return self.switch_by_states(cases, union, depth);
         }
@@ -324,6 +328,21 @@ impl Emitter {
         }
         self.run.close("}");
         self.run.close("}");
+    }
+
+    /// A switch that hands every stop-bit item to an action: all of them in one call.
+    fn items(&mut self, actions: &ItemActions, depth: usize) {
+        self.item_actions_count += 1;
+        let name = format!("ITEMS_{}", self.item_actions_count);
+        item_actions(&name, actions, &mut self.functions);
+        let (result, before) = match self.uses_value {
+            true => ("(pos, value)", "value"),
+            false => ("(pos, _)", "0"),
+        };
+        self.run.line(&format!(
+            "{result} = rt::items(packet, input{depth}, pos, {before}, &{name}, &STATEMENTS, host)?;"
+        ));
+        self.run.line("mark = pos;");
     }
 
     fn switch_by_states(&mut self, cases: &[CaseNode], union: &Union, depth: usize) {
@@ -366,6 +385,24 @@ impl Emitter {
         self.function_count += 1;
         format!("{stem}_{}", self.function_count)
     }
+}
+
+/// Writes what happens to the items of a switch as a static.
+fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
+    let one = |to: &mut Source, member: &str, action: &ItemAction| {
+        to.open(&format!("{member}: rt::ItemAction {{"));
+        to.line(&format!("send: {:?},", action.send));
+        to.line(&format!("action: ActionId({}),", action.action.0));
+        to.line(&format!("statement: {},", action.statement));
+        to.close("},");
+    };
+    to.blank();
+    to.line("/// What happens to each stop-bit item.");
+    to.open(&format!("static {name}: rt::ItemActions = rt::ItemActions {{"));
+    one(to, "short", &actions.short);
+    one(to, "long", &actions.long);
+    to.line(&format!("walk_statement: {},", actions.walk_statement));
+    to.close("};");
 }
 
 /// Whether the next thing that happens to the bytes since the mark is an action that takes an integer.

@@ -9,7 +9,7 @@ use crate::block::{CaseNode, CountSource, End, Node, NodeKind, Since};
 use crate::pattern::{ByteSet, DEAD, Pattern, Shape, Union};
 use crate::program::Program;
 
-use super::{Fragment, ItemArm, Items, Machine, NONE, Op, Scan, StateId, Switch, Walk};
+use super::{Fragment, Items, Machine, NONE, Op, Scan, StateId, Switch, Walk};
 
 impl Machine {
     pub(crate) fn compile(program: &Program) -> Self {
@@ -187,8 +187,12 @@ impl Compiler {
             }
             NodeKind::Switch { cases, union } => {
                 let head = self.switch(cases, union, next, slot);
-                if node.before == Since::Empty {
-                    self.fuse_items(cases, head, next);
+                if let (Some(actions), Op::Switch { switch }) =
+                    (node.item_actions(), self.ops[head as usize])
+                {
+                    self.items.push(Items { actions, switch });
+                    let items = self.items.len() as u32 - 1;
+                    self.ops[head as usize] = Op::Items { items, next };
                 }
                 head
             }
@@ -249,45 +253,6 @@ impl Compiler {
             union.by_first_byte().map(|table| Box::new(table.map(|arm| target(usize::from(arm)))));
         self.switches[switch as usize] = Switch { start, by_first_byte, otherwise };
         head
-    }
-
-    /// Turns a switch on the top bit, each case of which hands its stop-bit item to an action, into
-    /// one loop over items.
-    fn fuse_items(&mut self, cases: &[CaseNode], head: StateId, next: StateId) {
-        let Op::Switch { switch } = self.ops[head as usize] else { return };
-        let Some(table) = &self.switches[switch as usize].by_first_byte else { return };
-        let (long, short) = (table[0], table[0x80]);
-        let splits = table.iter().enumerate().all(|(byte, state)| match byte < 0x80 {
-            true => *state == long,
-            false => *state == short,
-        });
-        if cases.len() != 2 || !splits {
-            return;
-        }
-        let Op::StopBit { statement: walk_statement, next: walked } = self.ops[long as usize]
-        else {
-            return;
-        };
-        let arms = self.item_arm(short, head).zip(self.item_arm(walked, head));
-        if let Some((short, long)) = arms {
-            self.items.push(Items { short, long, walk_statement, switch });
-            let items = self.items.len() as u32 - 1;
-            self.ops[head as usize] = Op::Items { items, next };
-        }
-    }
-
-    /// The action at `state`, with at most one event before it, if `head` comes next.
-    fn item_arm(&self, state: StateId, head: StateId) -> Option<ItemArm> {
-        let (send, state) = match self.ops[state as usize] {
-            Op::Send { code, value, next } => (Some((code, value)), next),
-            _ => (None, state),
-        };
-        match self.ops[state as usize] {
-            Op::Execute { action, stop_bit: true, statement, next } if next == head => {
-                Some(ItemArm { send, action, statement })
-            }
-            _ => None,
-        }
     }
 
     /// Adds the scanning states of `pattern`; a match leads to `next`.

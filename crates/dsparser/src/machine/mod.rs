@@ -7,7 +7,7 @@ mod run;
 mod show;
 
 use crate::ast::CountEncoding;
-use crate::host::ActionId;
+use crate::host::{ActionId, ItemActions};
 use crate::pattern::ByteSet;
 use crate::run_error::StatementText;
 
@@ -74,22 +74,9 @@ struct Switch {
 /// A switch on the top bit that hands every stop-bit item to an action, run as one loop.
 #[derive(Clone, Debug)]
 struct Items {
-    /// For items of one byte.
-    short: ItemArm,
-    /// For longer ones.
-    long: ItemArm,
-    /// The statement that walks a longer item.
-    walk_statement: u32,
+    actions: ItemActions,
     /// The switch as it was written, for people.
     switch: u32,
-}
-
-/// What happens to an item.
-#[derive(Clone, Copy, Debug)]
-struct ItemArm {
-    send: Option<(u32, u64)>,
-    action: ActionId,
-    statement: u32,
 }
 
 /// What a control state does. `slot` is the depth of a count among the counts around it.

@@ -6,7 +6,7 @@ use crate::limits::NESTING_MAX;
 use crate::rt;
 use crate::run_error::{RunError, RunErrorKind};
 
-use super::{Items, Machine, NONE, Op, Scan, StateId, Walk};
+use super::{Machine, NONE, Op, Scan, StateId, Walk};
 
 /// What a count keeps while its body runs.
 #[derive(Clone, Copy, Default)]
@@ -90,7 +90,8 @@ impl Machine {
                 }
                 Op::Items { items, next } => {
                     let items = &self.items[items as usize];
-                    (pos, value) = self.items(items, packet, input, pos, value, host)?;
+                    let (actions, statements) = (&items.actions, &self.statements);
+                    (pos, value) = rt::items(packet, input, pos, value, actions, statements, host)?;
                     (mark, state) = (pos, next);
                 }
                 Op::Loop { set, body, exit } => {
@@ -161,35 +162,6 @@ impl Machine {
                 }
             }
         }
-    }
-
-    /// Hands out stop-bit items to the end of the input; returns the position and the last value.
-    #[inline]
-    fn items<H: Host>(
-        &self,
-        items: &Items,
-        packet: &[u8],
-        input: &[u8],
-        mut pos: usize,
-        mut value: u64,
-        host: &mut H,
-    ) -> Result<(usize, u64), RunError> {
-        while pos < input.len() {
-            let Some((after, integer)) = rt::stop_bit(input, pos) else {
-                return Err(self.mismatch(packet, input, input.len(), items.walk_statement));
-            };
-            let arm = if after == pos + 1 { &items.short } else { &items.long };
-            if let Some((code, value)) = arm.send {
-                host.send(code, value);
-            }
-            let bytes = rt::between(packet, pos, after);
-            match host.execute_stop_bit(arm.action, bytes, pos, integer) {
-                Ok(returned) => value = returned.0,
-                Err(code) => return Err(self.failed(arm.action, code, pos, arm.statement)),
-            }
-            pos = after;
-        }
-        Ok((pos, value))
     }
 
     /// The position after a fragment.

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::host::ActionId;
+use crate::host::{ActionId, ItemAction};
 use crate::pattern::ByteSet;
 
-use super::{ItemArm, Machine, NONE, Op, Scan, StateId, Walk};
+use super::{Machine, NONE, Op, Scan, StateId, Walk};
 
 impl Machine {
     /// Describes the automaton as text: classes of bytes, control states with their actions, and the
@@ -78,7 +78,7 @@ impl Machine {
                 (format!("stop-bit walk, execute {name} -> q{next}"), Some(statement))
             }
             Op::Items { items, next } => {
-                let items = &self.items[items as usize];
+                let items = &self.items[items as usize].actions;
                 let text = format!(
                     "each stop-bit item: one byte {}; longer {}; at the end of input -> q{next}",
                     self.arm(items.short),
@@ -137,7 +137,7 @@ impl Machine {
         self.actions.get(usize::from(action.0)).map_or("?", String::as_str)
     }
 
-    fn arm(&self, arm: ItemArm) -> String {
+    fn arm(&self, arm: ItemAction) -> String {
         let name = self.action_name(arm.action);
         match arm.send {
             None => format!("execute {name}"),
