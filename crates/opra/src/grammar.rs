@@ -1,19 +1,22 @@
 //! The decoder whose packets are taken apart by a grammar.
 //!
-//! The grammar says where presence maps and fields begin and end; the actions here say what they mean,
-//! with the same masks as the [`bottom_up`](crate::bottom_up) decoder. It runs in two ways with equal
-//! results: as tables made from the grammar's text when the decoder is made, and as Rust source
-//! generated from it beforehand.
+//! The grammar says where messages, presence maps and fields begin and end; the actions here say what they
+//! mean. It runs in two ways with equal results: as tables made from the grammar's text when the decoder
+//! is made, and as Rust source generated from it beforehand.
+//!
+//! A grammar that hands out the fields of a message as a run of stop-bit items gets them all taken at once
+//! by the portable engine of the [`bottom_up`](crate::bottom_up) decoder. One that hands them out singly
+//! works as well, more slowly.
 //!
 //! Messages with a group or a text, and packets of version 1.03, go through the walk of the
 //! [`reference`](mod@crate::reference) decoder. So does a packet that does not fit, which gives the error.
 
 use tickwire_dsparser::{
-    ActionError, ActionId, ActionNames, ActionValue, Host, Machine, Program, ProgramErrors,
-    RunError, rt,
+    ActionError, ActionId, ActionNames, ActionValue, Host, ItemError, Machine, Program,
+    ProgramErrors, RunError, StopBitRun, rt,
 };
 
-use crate::bottom_up::{base_of, message_fields};
+use crate::bottom_up::{Outcome, Padded, State, base_of, decode_items, message_fields, new_padded};
 use crate::field::{INTEGER_BYTES_MAX, PRESENCE_MAP_BYTES_MAX};
 use crate::generated::opra2;
 use crate::packet::{Frame, LENGTH_TO_END, open};
@@ -46,6 +49,7 @@ pub struct Decoder {
     back_end: BackEnd,
     record: Record,
     entries: Vec<Entry>,
+    padded: Box<Padded>,
 }
 
 impl Decoder {
@@ -65,7 +69,7 @@ impl Decoder {
     }
 
     fn with(back_end: BackEnd) -> Self {
-        Self { back_end, record: Record::default(), entries: Vec::new() }
+        Self { back_end, record: Record::default(), entries: Vec::new(), padded: new_padded() }
     }
 }
 
@@ -76,20 +80,23 @@ impl Decode for Decoder {
         mut visit: impl FnMut(Message<'_>),
     ) -> Result<Summary, Error> {
         let (version, header, _) = open(packet)?;
-        let Self { back_end, record, entries } = self;
+        let Self { back_end, record, entries, padded } = self;
         if version == Version::V1 {
             return reference::decode(packet, 0, record, entries, visit);
         }
         record.reset();
+        padded[..packet.len()].copy_from_slice(packet);
         let mut actions = Actions {
             packet,
+            padded,
             record,
             entries,
             visit: &mut visit,
             summary: Summary { version, header, messages: 0, first_seq_num: None },
-            base: 0,
+            state: State::new(),
             start: 0,
             end: 0,
+            pmap_end: 0,
             present: 0,
             left: 0,
             is_unusual: false,
@@ -112,18 +119,21 @@ const REFUSED: ActionError = ActionError(0);
 /// The host of the grammar: the record and where the walk is in its message.
 struct Actions<'a, V> {
     packet: &'a [u8],
+    /// A copy of the packet with room behind it.
+    padded: &'a Padded,
     record: &'a mut Record,
     entries: &'a mut Vec<Entry>,
     visit: &'a mut V,
     summary: Summary,
-    /// The fields of the category of the last message; zero where the actions do not take it.
-    base: u64,
+    state: State,
     start: usize,
     end: usize,
-    /// The presence map, and the part of it whose fields are still to come.
+    /// Where the fields of the message begin.
+    pmap_end: usize,
+    /// Of fields handed out singly: the presence map, and the part of it whose fields are to come.
     present: u64,
     left: u64,
-    /// The message is of a category that the reference takes, as a whole at its end.
+    /// Of fields handed out singly: the reference takes the message as a whole at its end.
     is_unusual: bool,
 }
 
@@ -156,21 +166,49 @@ impl<V: FnMut(Message<'_>)> Actions<'_, V> {
         Ok(ActionValue((self.end - self.start) as u64))
     }
 
-    #[inline]
-    fn presence_map(&mut self, integer: u64, len: usize) -> Result<(), ActionError> {
-        if len == 0 || len > PRESENCE_MAP_BYTES_MAX {
+    /// Takes a presence map; fields come singly or as a run.
+    #[inline(always)]
+    fn presence_map(&mut self, len: usize, offset: usize) -> Result<(), ActionError> {
+        if len == 0 || len > PRESENCE_MAP_BYTES_MAX || offset != self.start {
             return Err(REFUSED);
         }
-        self.present = (integer << (64 - 7 * len)).reverse_bits();
-        self.left = self.present;
-        self.is_unusual = self.base == 0 && self.present & Field::Category.bit() == 0;
+        self.pmap_end = offset + len;
+        if self.pmap_end == self.end {
+            return self.message();
+        }
         Ok(())
     }
 
+    /// Looks at the presence map, for the first of fields that come singly.
+    fn begin_fields(&mut self) {
+        let map = self.packet.get(self.start..self.pmap_end).unwrap_or_default();
+        let unused = 64 - 7 * map.len().clamp(1, PRESENCE_MAP_BYTES_MAX);
+        self.present = (rt::stop_bit_integer(map) << unused).reverse_bits();
+        self.left = self.present;
+        self.is_unusual = self.state.base == 0 && self.present & Field::Category.bit() == 0;
+    }
+
+    /// Takes the message from its presence map to its end, all fields at once.
     #[inline(always)]
-    fn field(&mut self, integer: u64, len: usize) -> Result<(), ActionError> {
+    fn message(&mut self) -> Result<(), ActionError> {
+        let span = self.start..self.end;
+        let pmap_last = self.pmap_end - self.start - 1;
+        match decode_items(self.padded, span, pmap_last, &mut self.state, self.record) {
+            Outcome::Done => {}
+            Outcome::Unusual => self.decode_unusual()?,
+            Outcome::Wrong => return Err(REFUSED),
+        }
+        self.show();
+        Ok(())
+    }
+
+    /// Takes one field.
+    fn field(&mut self, integer: u64, len: usize, offset: usize) -> Result<(), ActionError> {
+        if offset == self.pmap_end {
+            self.begin_fields();
+        }
         if self.is_unusual {
-            return Ok(());
+            return self.end_field(offset + len);
         }
         if self.left == 0 || len > INTEGER_BYTES_MAX {
             return Err(REFUSED);
@@ -178,35 +216,52 @@ impl<V: FnMut(Message<'_>)> Actions<'_, V> {
         let slot = (self.left.trailing_zeros() & 63) as usize;
         self.left &= self.left - 1;
         if slot == Field::Category as usize {
-            self.base = base_of(integer as u32);
-            self.is_unusual = self.base == 0;
+            self.state.base = base_of(integer as u32);
+            self.is_unusual = self.state.base == 0;
             if self.is_unusual {
-                return Ok(());
+                return self.end_field(offset + len);
             }
         }
         self.record.numbers[slot] = integer as u32;
         let chars = integer | (len as u64) << 56;
         let lane = usize::from(LANE[slot] & 15);
         self.record.wide[lane] = if lane == lane::SEQ_NUM { integer } else { chars };
-        Ok(())
+        self.end_field(offset + len)
     }
 
     /// Ends the message if `offset` is its end.
-    #[inline(always)]
-    fn step(&mut self, offset: usize) -> Result<ActionValue, ActionError> {
-        if offset == self.end {
-            self.finish()?;
+    fn end_field(&mut self, offset: usize) -> Result<(), ActionError> {
+        if offset != self.end {
+            return Ok(());
         }
-        Ok(ActionValue::default())
+        match self.is_unusual {
+            true => self.decode_unusual()?,
+            false => self.check_fields()?,
+        }
+        self.show();
+        Ok(())
     }
 
-    #[inline]
-    fn finish(&mut self) -> Result<(), ActionError> {
-        if self.is_unusual {
-            self.finish_unusual()?;
-        } else {
-            self.finish_flat()?;
+    /// Whether the fields that came singly are those of their category.
+    fn check_fields(&mut self) -> Result<(), ActionError> {
+        if self.present & Field::SeqNum.bit() == 0 {
+            let seq_num = &mut self.record.wide[lane::SEQ_NUM];
+            *seq_num = seq_num.wrapping_add(1);
         }
+        let fields = message_fields(self.state.base, self.record.numbers[Field::Bbo as usize]);
+        let defined = self.record.defined | self.present;
+        let missing = fields & !defined & !Field::Symbol.bit();
+        if self.left != 0 || (self.present & !fields) | missing != 0 {
+            return Err(REFUSED);
+        }
+        self.record.defined = defined;
+        self.record.fields = fields;
+        self.record.changed = self.present | Field::SeqNum.bit();
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn show(&mut self) {
         let message = Message {
             record: self.record,
             entries: self.entries,
@@ -220,34 +275,15 @@ impl<V: FnMut(Message<'_>)> Actions<'_, V> {
         }
         (self.visit)(message);
         self.summary.messages += 1;
-        Ok(())
-    }
-
-    #[inline]
-    fn finish_flat(&mut self) -> Result<(), ActionError> {
-        if self.present & Field::SeqNum.bit() == 0 {
-            let seq_num = &mut self.record.wide[lane::SEQ_NUM];
-            *seq_num = seq_num.wrapping_add(1);
-        }
-        let fields = message_fields(self.base, self.record.numbers[Field::Bbo as usize]);
-        let defined = self.record.defined | self.present;
-        let missing = fields & !defined & !Field::Symbol.bit();
-        if self.left != 0 || (self.present & !fields) | missing != 0 {
-            return Err(REFUSED);
-        }
-        self.record.defined = defined;
-        self.record.fields = fields;
-        self.record.changed = self.present | Field::SeqNum.bit();
-        Ok(())
     }
 
     #[cold]
-    fn finish_unusual(&mut self) -> Result<(), ActionError> {
+    fn decode_unusual(&mut self) -> Result<(), ActionError> {
         let frame =
             Frame { index: self.summary.messages as usize, start: self.start, end: self.end };
         reference::decode_message(self.packet, frame, Version::V2, self.record, self.entries)
             .map_err(|_| REFUSED)?;
-        self.base = base_of(self.record.number(Field::Category));
+        self.state.base = base_of(self.record.number(Field::Category));
         Ok(())
     }
 }
@@ -277,11 +313,23 @@ impl<V: FnMut(Message<'_>)> Host for Actions<'_, V> {
         integer: u64,
     ) -> Result<ActionValue, ActionError> {
         match action {
-            ACTION_PMAP => self.presence_map(integer, bytes.len())?,
-            ACTION_FIELD => self.field(integer, bytes.len())?,
+            ACTION_PMAP => self.presence_map(bytes.len(), offset)?,
+            ACTION_FIELD => self.field(integer, bytes.len(), offset)?,
             _ => return self.plain(action, bytes, offset),
         }
-        self.step(offset + bytes.len())
+        Ok(ActionValue::default())
+    }
+
+    #[inline(always)]
+    fn execute_stop_bit_run(&mut self, run: StopBitRun<'_>) -> Result<ActionValue, ItemError> {
+        let StopBitRun { bytes, offset, actions } = run;
+        let is_fields = actions.short.action == ACTION_FIELD && actions.long.action == ACTION_FIELD;
+        if !is_fields || offset != self.pmap_end || offset + bytes.len() != self.end {
+            return Err(ItemError { offset, error: REFUSED });
+        }
+        let taken = self.message();
+        taken.map_err(|error| ItemError { offset, error })?;
+        Ok(ActionValue::default())
     }
 }
 

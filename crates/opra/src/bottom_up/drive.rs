@@ -1,5 +1,6 @@
 //! The loop over the messages of a packet, the same for every engine.
 
+use super::portable::State;
 use super::tables::base_of;
 use super::{Decoder, Padded};
 use crate::packet::{Frame, frame};
@@ -12,7 +13,7 @@ pub(super) const LEN_MAX: usize = 63;
 
 /// What became of a message.
 #[derive(PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// It is in the record.
     Done,
     /// It is not of a shape the engine takes; the record is as before.
@@ -29,24 +30,24 @@ pub(super) struct Job<'a> {
     pub summary: Summary,
 }
 
-/// Decodes the messages of a packet with `engine`, which gets the padded packet, the message's place, the
-/// fields of the last category and the record.
+/// Decodes the messages of a packet with `engine`, which gets the padded packet, the message's place,
+/// what goes on from message to message, and the record.
 #[inline(always)]
 pub(super) fn run(
     decoder: &mut Decoder,
     job: Job<'_>,
-    engine: impl Fn(&Padded, Frame, &mut u64, &mut Record) -> Outcome,
+    engine: impl Fn(&Padded, Frame, &mut State, &mut Record) -> Outcome,
     mut visit: impl FnMut(Message<'_>),
 ) -> Result<Summary, Error> {
     let Decoder { record, entries, padded, .. } = decoder;
     let Job { packet, mut offset, mut summary } = job;
-    let mut base = 0;
+    let mut state = State::new();
     while let Some(found) = frame(packet, offset, summary.messages as usize)? {
-        match engine(padded, found, &mut base, record) {
+        match engine(padded, found, &mut state, record) {
             Outcome::Done => {}
             Outcome::Unusual => {
                 reference::decode_message(packet, found, Version::V2, record, entries)?;
-                base = base_of(record.number(Field::Category));
+                state.base = base_of(record.number(Field::Category));
             }
             Outcome::Wrong => {
                 return reference::decode(packet, summary.messages, record, entries, visit);

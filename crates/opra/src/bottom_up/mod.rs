@@ -13,8 +13,10 @@ mod drive;
 mod portable;
 mod tables;
 #[cfg(target_arch = "x86_64")]
-mod wide;
+mod x86;
 
+pub(crate) use drive::Outcome;
+pub(crate) use portable::{State, decode_items};
 pub(crate) use tables::{base_of, message_fields};
 
 use crate::packet::{PACKET_BYTES_MAX, open};
@@ -36,7 +38,7 @@ impl Engine {
     /// The fastest engine of this CPU.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if wide::is_available() {
+        if x86::avx512::is_available() {
             return Self::Avx512;
         }
         Self::Portable
@@ -57,7 +59,14 @@ impl Engine {
 const PADDING_BYTES: usize = 128;
 
 /// A copy of the packet with room behind it, so that a fixed number of bytes can be read anywhere.
-type Padded = [u8; PACKET_BYTES_MAX + 1 + PADDING_BYTES];
+pub(crate) type Padded = [u8; PACKET_BYTES_MAX + 1 + PADDING_BYTES];
+
+/// Room for a packet, on the heap from the start.
+pub(crate) fn new_padded() -> Box<Padded> {
+    let padded = vec![0; size_of::<Padded>()].into_boxed_slice();
+    let Ok(padded) = padded.try_into() else { unreachable!("the length is that of the array") };
+    padded
+}
 
 /// Decodes packets by masks.
 pub struct Decoder {
@@ -85,9 +94,7 @@ impl Decoder {
     }
 
     fn with(engine: Engine) -> Self {
-        let padded = vec![0; size_of::<Padded>()].into_boxed_slice();
-        let Ok(padded) = padded.try_into() else { unreachable!("the length is that of the array") };
-        Self { engine, record: Record::default(), entries: Vec::new(), padded }
+        Self { engine, record: Record::default(), entries: Vec::new(), padded: new_padded() }
     }
 
     /// The engine in use.
@@ -113,8 +120,14 @@ impl Decode for Decoder {
         let job = drive::Job { packet, offset, summary };
         match self.engine {
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512 => wide::decode(self, job, visit),
-            Engine::Portable => drive::run(self, job, portable::message, visit),
+            Engine::Avx512 => x86::avx512::decode(self, job, visit),
+            Engine::Portable => {
+                // A closure of its own for each visitor, so that it is inlined.
+                let engine = |padded: &Padded, frame, state: &mut State, record: &mut Record| {
+                    portable::message(padded, frame, state, record)
+                };
+                drive::run(self, job, engine, visit)
+            }
         }
     }
 }

@@ -1,53 +1,113 @@
 //! The portable engine: presence bits and stop bits of a message walk in step.
 
+use std::num::NonZeroU64;
+use std::ops::Range;
+
 use super::Padded;
 use super::drive::{LEN_MAX, Outcome};
 use super::tables::{BASE, message_fields};
 use crate::Field;
-use crate::field::PRESENCE_MAP_BYTES_MAX;
 use crate::packet::Frame;
-use crate::record::{LANE, Record, lane};
+use crate::record::{Record, lane};
 
 /// Bytes before a message that belong to its window: a word that ends at its first byte begins there.
 const LEAD: usize = 7;
 /// Bytes of a window: a message of at most 63 bytes, and a word's length more.
 const WINDOW_BYTES: usize = LEAD + 64 + 1;
 
+/// A message with the bytes around it.
 type Window = [u8; WINDOW_BYTES];
 
-/// Decodes the message at `frame` into `record`. `base` has the fields of the category of the message
-/// before, and then of this one.
-#[inline]
+/// The window of the message that begins at `start`.
+#[inline(always)]
+fn window(padded: &Padded, start: usize) -> Option<&Window> {
+    // A message lies behind a header of 15 bytes and inside 65535, so nothing wraps or is cut here.
+    let origin = start.wrapping_sub(LEAD) & 0xFFFF;
+    padded[origin..].first_chunk::<WINDOW_BYTES>()
+}
+
+/// Decodes the message at `frame` into `record`.
+#[inline(always)]
 pub(super) fn message(
     padded: &Padded,
     frame: Frame,
-    base: &mut u64,
+    state: &mut State,
     record: &mut Record,
 ) -> Outcome {
-    let Frame { start, end, .. } = frame;
-    let len = end - start;
-    if len > LEN_MAX {
-        return Outcome::Unusual;
-    }
-    // A message lies behind a header of 15 bytes and inside 65535, so nothing wraps or is cut here.
-    let origin = start.wrapping_sub(LEAD) & 0xFFFF;
-    let Some(window) = padded[origin..].first_chunk::<WINDOW_BYTES>() else {
-        return Outcome::Unusual;
-    };
-    let end_bit = 1u64 << (len & 63);
-    let stops = stop_mask(window, len) & (end_bit - 1);
+    let len = frame.end - frame.start;
+    let Some(window) = window(padded, frame.start) else { return Outcome::Unusual };
+    let stops = stop_mask(window);
     let pmap_last = stops.trailing_zeros() as usize;
     // An empty mask has 64 trailing zeros.
-    if pmap_last >= PRESENCE_MAP_BYTES_MAX {
+    if pmap_last >= MAP_BYTES_MAX || pmap_last >= len {
         return Outcome::Unusual;
     }
     let present = presence_map(window, pmap_last);
-    let field_stops = stops & (stops - 1);
-    let no_stops = !stops & (end_bit - 1) & (u64::MAX << (pmap_last + 1));
-    if has_run_of_five(no_stops) || stops & (end_bit >> 1) == 0 {
+    fields(&Items { window, stops, len, pmap_last, present }, state, record)
+}
+
+/// What goes on from message to message.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// The fields of the category of the last message; zero where the engine does not take it.
+    pub base: u64,
+    /// By slot, the last byte of the field in the last message that had it.
+    lasts: [u8; 64],
+}
+
+impl State {
+    /// The state before a packet.
+    pub fn new() -> Self {
+        Self { base: 0, lasts: [0; 64] }
+    }
+}
+
+/// Decodes the message of the bytes `span`, whose presence map ends at its byte `pmap_last`, into `record`.
+#[inline(always)]
+pub(crate) fn decode_items(
+    padded: &Padded,
+    span: Range<usize>,
+    pmap_last: usize,
+    state: &mut State,
+    record: &mut Record,
+) -> Outcome {
+    match window(padded, span.start) {
+        Some(window) if pmap_last < MAP_BYTES_MAX => {
+            let present = presence_map(window, pmap_last);
+            let (stops, len) = (stop_mask(window), span.len());
+            fields(&Items { window, stops, len, pmap_last, present }, state, record)
+        }
+        _ => Outcome::Unusual,
+    }
+}
+
+/// A message whose presence map is known.
+struct Items<'a> {
+    /// The message.
+    window: &'a Window,
+    /// Its [`stop_mask`].
+    stops: u64,
+    /// Its length in bytes.
+    len: usize,
+    /// The last byte of its presence map, which is a stop.
+    pmap_last: usize,
+    /// Its presence map: slot n is bit n.
+    present: u64,
+}
+
+/// Decodes the fields of a message into `record`.
+#[inline(always)]
+fn fields(items: &Items<'_>, state: &mut State, record: &mut Record) -> Outcome {
+    let &Items { window, stops, len, pmap_last, present } = items;
+    if len > LEN_MAX {
         return Outcome::Unusual;
     }
-    let mut category_bits = *base;
+    let end_bit = 1u64 << (len & 63);
+    let in_fields = (end_bit - 1) & (!1u64 << (pmap_last & 63));
+    if stops & (end_bit >> 1) == 0 || present & SPARE_SLOTS != 0 {
+        return Outcome::Unusual;
+    }
+    let mut category_bits = state.base;
     if present & Field::Category.bit() != 0 {
         let code = window[(LEAD + pmap_last + 1) & 63];
         if code & 0x80 == 0 {
@@ -58,16 +118,19 @@ pub(super) fn message(
     if category_bits == 0 {
         return Outcome::Unusual;
     }
-    *base = category_bits;
+    state.base = category_bits;
 
-    record.wide[lane::SEQ_NUM] = record.wide[lane::SEQ_NUM].wrapping_add(1);
-    let left_over = store_fields(window, present, field_stops | end_bit, pmap_last, record);
-    record.wide[lane::SEQ_NUM] &= (1 << 56) - 1;
+    let lasts = &mut state.lasts;
+    lasts[NO_SLOT] = 0;
+    let left =
+        store_numbers(window, stops & in_fields, pmap_last, present, &mut record.numbers, lasts);
+    let unmatched = left | u64::from(lasts[NO_SLOT]);
+    let long = store_words(items, lasts, record) ^ long_items(!stops & in_fields);
 
     let fields = message_fields(category_bits, record.numbers[Field::Bbo as usize]);
     let defined = record.defined | present;
     let missing = fields & !defined & !Field::Symbol.bit();
-    if (present & !fields) | missing | (left_over ^ end_bit) != 0 {
+    if (present & !fields) | missing | unmatched | long != 0 {
         return Outcome::Wrong;
     }
     record.defined = defined;
@@ -76,82 +139,149 @@ pub(super) fn message(
     Outcome::Done
 }
 
-/// Stores every present field and returns the stop bits that are left.
-#[inline]
-fn store_fields(
+/// Slots that no field has.
+const SPARE_SLOTS: u64 = u64::MAX << 50;
+const _: () = assert!(Field::ALL.len() == 50);
+/// The slot that takes fields for which there is no presence bit.
+const NO_SLOT: usize = 63;
+
+/// Stores the low 32 bits of every present field of at most four bytes; of longer ones something is
+/// stored. `lasts` gets the last byte of each field, by slot.
+///
+/// Returns the slots that no stop was left for.
+// A function of its own keeps in registers what the walk needs. It follows the stops and not the presence
+// bits, because those are known sooner, and with them where the walk ends.
+#[inline(never)]
+fn store_numbers(
     window: &Window,
-    mut present: u64,
     mut stops: u64,
-    pmap_last: usize,
-    record: &mut Record,
+    mut previous: usize,
+    mut present: u64,
+    numbers: &mut [u32; 64],
+    lasts: &mut [u8; 64],
 ) -> u64 {
-    let mut previous = pmap_last;
-    while present != 0 {
-        let slot = (present.trailing_zeros() & 63) as usize;
-        present &= present - 1;
-        let last = (stops.trailing_zeros() & 63) as usize;
+    while let Some(ends) = NonZeroU64::new(stops) {
+        let slot = (present | 1 << NO_SLOT).trailing_zeros() as usize;
+        present &= present.wrapping_sub(1);
+        let last = ends.trailing_zeros() as usize;
         stops &= stops.wrapping_sub(1);
         let len = last.wrapping_sub(previous);
         previous = last;
+        lasts[slot] = last as u8;
         // The word ends with the field's last byte, so the field is its low end.
-        let Some(word) = window[last..].first_chunk::<8>() else { return 0 };
-        let value = join_five(u64::from_be_bytes(*word) & LOW_BITS[len & 7]);
-        record.numbers[slot] = value as u32;
-        record.wide[usize::from(LANE[slot] & 15)] = value | (len as u64) << 56;
+        let word = word_ending_at(window, last) & LOW_BITS[len & 7];
+        numbers[slot] = join_four(word);
     }
-    stops
+    present
 }
 
-/// By the length of a field, at most five bytes: the bits of its bytes that are not stop bits.
-static LOW_BITS: [u64; 8] =
-    [0, 0x7F, 0x7F7F, 0x7F_7F7F, 0x7F7F_7F7F, 0x7F_7F7F_7F7F, 0x7F_7F7F_7F7F, 0x7F_7F7F_7F7F];
-
-/// Puts the groups of seven bits of five bytes without stop bits together.
-#[inline]
-fn join_five(word: u64) -> u64 {
-    let pairs = word - (word >> 1 & 0x3F80_3F80);
-    (pairs & 0x3FFF) | (pairs >> 2 & 0x0FFF_C000) | (pairs >> 4 & 0x0007_F000_0000)
+/// Four bytes of the message that end at byte `last`, as a number with the last byte lowest.
+#[inline(always)]
+fn word_ending_at(window: &Window, last: usize) -> u32 {
+    let bytes = window.get(LEAD + last - 3..).and_then(|bytes| bytes.first_chunk::<4>());
+    bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
-/// Puts the low seven bits of eight bytes together.
-#[inline]
-fn squeeze(word: u64) -> u64 {
-    let word = word & 0x7F7F_7F7F_7F7F_7F7F;
-    let word = word - (word >> 1 & 0x3F80_3F80_3F80_3F80);
-    let word = (word & 0x0000_3FFF_0000_3FFF) | (word >> 2 & 0x0FFF_C000_0FFF_C000);
-    (word & 0x0FFF_FFFF) | (word >> 4 & 0x00FF_FFFF_F000_0000)
-}
-
-/// The presence map that ends at byte `last` of the message: slot n becomes bit n.
-#[inline]
-fn presence_map(window: &Window, last: usize) -> u64 {
-    let Some(bytes) = window[LEAD..].first_chunk::<8>() else { return 0 };
-    let word = u64::from_be_bytes(*bytes) & (u64::MAX << ((56 - 8 * last) & 63));
-    squeeze(word).reverse_bits() >> 8
-}
-
-/// Whether five bits in a row are set: a field of six bytes or more.
-#[inline]
-fn has_run_of_five(bits: u64) -> bool {
-    let pairs = bits & bits >> 1;
-    let fours = pairs & pairs >> 2;
-    fours & bits >> 4 != 0
-}
-
-/// The stop bits of a message of `len` bytes: byte n becomes bit n. Bits behind the message mean nothing.
-#[inline]
-fn stop_mask(window: &Window, len: usize) -> u64 {
-    let (words, _) = window[LEAD..].as_chunks::<8>();
-    let half = |words: &[[u8; 8]]| {
-        words.iter().rev().fold(0, |mask, word| {
-            let bits = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
-            // The product gathers the eight bits in its top byte.
-            mask << 8 | bits.wrapping_mul(0x0002_0408_1020_4081) >> 56
-        })
+/// Stores sequence number and symbol, which may have five bytes. Returns where those begin that have.
+#[inline(always)]
+fn store_words(items: &Items<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 {
+    let numbers = &record.numbers;
+    let word = |field: Field| {
+        let last = usize::from(lasts[field as usize] & 63);
+        // The item before ends with the last stop below, at the latest with the presence map.
+        let below = items.stops & ((1 << last) - 1);
+        let len = last.wrapping_sub((below | 1).ilog2() as usize);
+        let is_long = u64::from(len == 5);
+        // The first of five bytes; there are seven before the message.
+        let first = u64::from(items.window[last + LEAD - 4] & 0x7F);
+        let value = u64::from(numbers[field as usize]) | (first & is_long.wrapping_neg()) << 28;
+        (value, len as u64, is_long << (last.wrapping_sub(4) & 63))
     };
-    // Most messages are short, so the second half is worth a branch.
-    let low = half(&words[..4]);
-    if len > 32 { low | half(&words[4..8]) << 32 } else { low }
+    // A choice by mask, because whether a symbol comes is hard to predict.
+    let (value, len, begin) = word(Field::Symbol);
+    let keep = (items.present >> Field::Symbol as u8 & 1).wrapping_sub(1);
+    let symbol = record.wide[lane::SYMBOL] & keep | (value | len << 56) & !keep;
+    let mut long = begin & !keep;
+    let mut seq_num = record.wide[lane::SEQ_NUM].wrapping_add(1);
+    if items.present & Field::SeqNum.bit() != 0 {
+        let (value, _, begin) = word(Field::SeqNum);
+        seq_num = value;
+        long |= begin;
+    }
+    record.wide[lane::SYMBOL] = symbol;
+    record.wide[lane::SEQ_NUM] = seq_num;
+    long
+}
+
+/// By the length of a field: the bits of its last four bytes that are not stop bits.
+static LOW_BITS: [u32; 8] = {
+    let mut table = [0x7F7F_7F7F; 8];
+    (table[0], table[1], table[2], table[3]) = (0, 0x7F, 0x7F7F, 0x7F_7F7F);
+    table
+};
+
+/// Puts the groups of seven bits of four bytes without stop bits together.
+#[inline(always)]
+fn join_four(word: u32) -> u32 {
+    let pairs = word - (word >> 1 & 0x3F80_3F80);
+    (pairs & 0x3FFF) | (pairs >> 2 & 0x0FFF_C000)
+}
+
+/// Bytes of the longest presence map that is taken: messages with a group or a text have more.
+const MAP_BYTES_MAX: usize = 6;
+
+/// The slots that a byte of a presence map names, by its place and value.
+static SLOTS_OF_BYTE: [[u64; 128]; MAP_BYTES_MAX] = {
+    let mut table = [[0; 128]; MAP_BYTES_MAX];
+    let mut index = 0;
+    while index < MAP_BYTES_MAX * 128 {
+        let (place, value) = (index / 128, index % 128);
+        let bits = (value as u8).reverse_bits() >> 1;
+        table[place][value] = (bits as u64) << (7 * place);
+        index += 1;
+    }
+    table
+};
+
+/// The presence map that ends at byte `last` of the message, one of its first [`MAP_BYTES_MAX`]: slot n
+/// becomes bit n.
+#[inline(always)]
+fn presence_map(window: &Window, last: usize) -> u64 {
+    // All bytes are looked up before it is known how many count.
+    let bytes = window[LEAD..].iter().zip(&SLOTS_OF_BYTE);
+    let slots = bytes.fold(0, |slots, (byte, of_byte)| slots | of_byte[usize::from(byte & 0x7F)]);
+    let len_bits = 7 * (last + 1);
+    slots & ((1 << (len_bits & 63)) - 1)
+}
+
+/// Where items of five bytes begin. Longer ones have more than one such place.
+#[inline(always)]
+fn long_items(no_stops: u64) -> u64 {
+    let pairs = no_stops & no_stops >> 1;
+    pairs & pairs >> 2
+}
+
+/// The stop bits of the 64 bytes from the message's first on: byte n becomes bit n.
+#[inline(always)]
+fn stop_mask(window: &Window) -> u64 {
+    match window[LEAD..].first_chunk::<64>() {
+        #[cfg(target_arch = "x86_64")]
+        Some(bytes) => super::x86::stop_mask(bytes),
+        #[cfg(not(target_arch = "x86_64"))]
+        Some(bytes) => stop_mask_by_words(bytes),
+        None => 0,
+    }
+}
+
+/// The top bits of 64 bytes: byte n becomes bit n.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn stop_mask_by_words(bytes: &[u8; 64]) -> u64 {
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().rev().fold(0, |mask, word| {
+        let bits = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
+        // The product gathers the eight bits in its top byte.
+        mask << 8 | bits.wrapping_mul(0x0002_0408_1020_4081) >> 56
+    })
 }
 
 #[cfg(test)]
@@ -159,17 +289,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squeezing_joins_groups_of_seven_bits() {
-        for word in [0, 0x7F, 0x017F, 0xFFFF_FFFF_FFFF_FFFF, 0x0123_4567_89AB_CDEF] {
-            let expected = (0..8).fold(0, |value, i| value | (word >> (8 * i) & 0x7F) << (7 * i));
-            assert_eq!(squeeze(word), expected, "{word:x}");
-        }
-    }
-
-    #[test]
-    fn joining_up_to_five_groups_is_the_same_as_squeezing() {
-        for word in [0, 0x7F, 0x017F, 0x7F_7F7F_7F7F, 0x23_4567_0912, 0x40_2010_0804] {
-            assert_eq!(join_five(word), squeeze(word), "{word:x}");
+    fn joining_puts_groups_of_seven_bits_together() {
+        for word in [0, 0x7F, 0x017F, 0x7F7F_7F7F, 0x4567_0912, 0x2010_0804] {
+            let expected = (0..4).fold(0, |value, i| value | (word >> (8 * i) & 0x7F) << (7 * i));
+            assert_eq!(join_four(word), expected, "{word:x}");
         }
     }
 
@@ -187,12 +310,14 @@ mod tests {
         for last in [0, 1, 15, 16, 33, 63] {
             window[LEAD + last] = 0x80;
         }
-        assert_eq!(stop_mask(&window, 64), 1 | 2 | 1 << 15 | 1 << 16 | 1 << 33 | 1 << 63);
+        let expected = 1 | 2 | 1 << 15 | 1 << 16 | 1 << 33 | 1 << 63;
+        assert_eq!(stop_mask(&window), expected);
+        assert_eq!(stop_mask_by_words(window[LEAD..].first_chunk().unwrap()), expected);
     }
 
     #[test]
-    fn runs_shorter_than_five_are_allowed() {
-        assert!(!has_run_of_five(0b1111_0111_1001_1110_1111_0000));
-        assert!(has_run_of_five(0b1_1111 << 58));
+    fn items_of_five_bytes_are_found_where_they_begin() {
+        assert_eq!(long_items(0b1110_1111_0111_1000), 1 << 8 | 1 << 3);
+        assert_eq!(long_items(0b1_1111), 0b11);
     }
 }

@@ -47,7 +47,6 @@ pub static STATEMENTS: [StatementText; 19] = [
 /// `RunError` where the packet does not fit or an action fails.
 // Every statement keeps position and mark, whether or not a later one looks at them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
-#[rustfmt::skip]
 pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     let input0 = packet;
     let mut pos = 0_usize;
@@ -124,36 +123,8 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     }
                 }
                 mark = pos;
-                while let Some(&byte) = input1.get(pos) {
-                    match byte {
-                        0x80..=0xff => {
-                            pos += 1;
-                            let bytes = rt::between(packet, mark, pos);
-                            match host.execute_stop_bit(ActionId(4), bytes, mark, u64::from(byte & 0x7f)) {
-                                Ok(returned) => value = returned.0,
-                                Err(code) => {
-                                    return Err(rt::action_failed(ActionId(4), code, mark, &STATEMENTS, 15));
-                                }
-                            }
-                            mark = pos;
-                        }
-                        0x00..=0x7f => {
-                            pos += 1;
-                            let Some((end, integer)) = rt::stop_bit_from(input1, pos, u64::from(byte & 0x7f)) else {
-                                return Err(rt::ended(packet, input1, &STATEMENTS, 17));
-                            };
-                            pos = end;
-                            let bytes = rt::between(packet, mark, pos);
-                            match host.execute_stop_bit(ActionId(4), bytes, mark, integer) {
-                                Ok(returned) => value = returned.0,
-                                Err(code) => {
-                                    return Err(rt::action_failed(ActionId(4), code, mark, &STATEMENTS, 18));
-                                }
-                            }
-                            mark = pos;
-                        }
-                    }
-                }
+                (pos, value) = rt::items(packet, input1, pos, value, &ITEMS_1, &STATEMENTS, host)?;
+                mark = pos;
             }
         }
     }
@@ -170,3 +141,10 @@ fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
     }
     Ok(at)
 }
+
+/// What happens to each stop-bit item.
+static ITEMS_1: rt::ItemActions = rt::ItemActions {
+    short: rt::ItemAction { send: None, action: ActionId(4), statement: 15 },
+    long: rt::ItemAction { send: None, action: ActionId(4), statement: 18 },
+    walk_statement: 17,
+};

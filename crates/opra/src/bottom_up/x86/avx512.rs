@@ -4,23 +4,19 @@
 //! expands that list so that each slot's lane holds its own end and length. One byte permutation then
 //! gathers up to four bytes a lane, two multiply-adds join their groups of seven bits, and a masked store
 //! leaves absent fields as they were. Nothing depends on how long a field is or which ones there are.
-//!
-//! This is the one module that may use `unsafe`: to call functions of a CPU that has been asked for its
-//! features, and to load and store vectors.
-#![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-use super::drive::{self, Job, LEN_MAX, Outcome};
-use super::tables::{BASE, message_fields};
-use super::{Decoder, PADDING_BYTES, Padded};
+use crate::bottom_up::drive::{self, Job, LEN_MAX, Outcome};
+use crate::bottom_up::tables::{BASE, message_fields};
+use crate::bottom_up::{Decoder, PADDING_BYTES, Padded};
 use crate::field::PRESENCE_MAP_BYTES_MAX;
 use crate::packet::{Frame, PACKET_BYTES_MAX};
 use crate::record::{Record, lane};
 use crate::{Error, Field, Message, Summary};
 
 /// Whether this CPU has every instruction the engine uses.
-pub(super) fn is_available() -> bool {
+pub(in crate::bottom_up) fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")
@@ -33,9 +29,9 @@ pub(super) fn is_available() -> bool {
         && is_x86_feature_detected!("popcnt")
 }
 
-/// Decodes the messages of a packet. Only for decoders of [`super::Engine::Avx512`].
+/// Decodes the messages of a packet. Only for decoders of [`crate::bottom_up::Engine::Avx512`].
 #[inline]
-pub(super) fn decode(
+pub(in crate::bottom_up) fn decode(
     decoder: &mut Decoder,
     job: Job<'_>,
     visit: impl FnMut(Message<'_>),
@@ -55,7 +51,7 @@ fn run(
     drive::run(
         decoder,
         job,
-        |padded, frame, base, record| message(padded, frame, base, record),
+        |padded, frame, state, record| message(padded, frame, &mut state.base, record),
         visit,
     )
 }
