@@ -64,7 +64,7 @@ fn decode_all(
     report: &mut Report<'_>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let mut decoder = args.decoder.decoder();
+    let mut decoder = args.decoder.decoder()?;
     let is_raw = reader.kind() == Kind::Stream;
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -1,27 +1,82 @@
 //! The decoder that the command line names.
 
+use crate::failure::Failure;
 use clap::ValueEnum;
+use std::fmt;
+use tickwire_opra::bottom_up::Engine;
 use tickwire_opra::{Decode, Error, Message, Summary, bottom_up, grammar, reference};
 
 /// A decoder by name; all give the same messages and errors.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DecoderName {
     /// Field by field in wire order.
     Reference,
-    /// Whole messages by masks.
+    /// Whole messages by masks, with the best instructions of this CPU.
     BottomUp,
-    /// Driven by a packet grammar.
+    /// The same, with instructions that every CPU has.
+    BottomUpPortable,
+    /// The same, with 512-bit vectors.
+    BottomUpAvx512,
+    /// Driven by a packet grammar, compiled to Rust beforehand.
+    #[value(alias = "grammar-generated")]
     Grammar,
+    /// Driven by a packet grammar, as tables made when the command starts.
+    GrammarRuntime,
 }
 
 impl DecoderName {
+    /// Every decoder once.
+    pub const DISTINCT: [Self; 5] = [
+        Self::Reference,
+        Self::BottomUpPortable,
+        Self::BottomUpAvx512,
+        Self::GrammarRuntime,
+        Self::Grammar,
+    ];
+
     /// A decoder of this name.
-    pub fn decoder(self) -> Decoder {
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if this CPU cannot run it.
+    pub fn decoder(self) -> Result<Decoder, Failure> {
+        self.available().ok_or_else(|| {
+            Failure::Usage(format!("this CPU cannot run the decoder {self}: use bottom-up"))
+        })
+    }
+
+    /// A decoder of this name, if this CPU can run it.
+    pub fn available(self) -> Option<Decoder> {
+        let bottom_up = |engine| {
+            let decoder = bottom_up::Decoder::with_engine(engine)?;
+            Some(Decoder::BottomUp(Box::new(decoder)))
+        };
         match self {
-            Self::Reference => Decoder::Reference(Box::default()),
-            Self::BottomUp => Decoder::BottomUp(Box::default()),
-            Self::Grammar => Decoder::Grammar(Box::new(grammar::Decoder::generated())),
+            Self::Reference => Some(Decoder::Reference(Box::default())),
+            Self::BottomUp => Some(Decoder::BottomUp(Box::default())),
+            Self::BottomUpPortable => bottom_up(Engine::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Self::BottomUpAvx512 => bottom_up(Engine::Avx512),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::BottomUpAvx512 => None,
+            Self::Grammar => Some(Decoder::Grammar(Box::new(grammar::Decoder::generated()))),
+            Self::GrammarRuntime => {
+                let decoder = grammar::Decoder::from_grammar(grammar::GRAMMAR).ok()?;
+                Some(Decoder::Grammar(Box::new(decoder)))
+            }
         }
+    }
+}
+
+impl fmt::Display for DecoderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reference => "reference",
+            Self::BottomUp => "bottom-up",
+            Self::BottomUpPortable => "bottom-up-portable",
+            Self::BottomUpAvx512 => "bottom-up-avx512",
+            Self::Grammar => "grammar-generated",
+            Self::GrammarRuntime => "grammar-runtime",
+        })
     }
 }
 

@@ -1,5 +1,6 @@
-//! `tickwire opra`: decodes, encodes and makes packets of OPRA FAST.
+//! `tickwire opra`: decodes, encodes, makes and measures packets of OPRA FAST.
 
+mod bench;
 mod decode;
 mod decoder;
 mod draft;
@@ -16,7 +17,7 @@ use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
 use tickwire_opra::Version;
 
-/// Decode, encode and generate OPRA FAST 2.0 and 1.03
+/// Decode, encode, generate and measure OPRA FAST 2.0 and 1.03
 #[derive(Debug, Args)]
 pub struct OpraArgs {
     #[command(subcommand)]
@@ -25,6 +26,7 @@ pub struct OpraArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    Bench(bench::BenchArgs),
     Decode(decode::DecodeArgs),
     Encode(encode::EncodeArgs),
     Generate(generate::GenerateArgs),
@@ -34,6 +36,7 @@ enum Action {
 /// Runs `tickwire opra`.
 pub fn run(args: &OpraArgs) -> Result<Outcome, Failure> {
     match &args.action {
+        Action::Bench(args) => bench::run(args),
         Action::Decode(args) => decode::run(args),
         Action::Encode(args) => encode::run(args),
         Action::Generate(args) => generate::run(args),

@@ -29,7 +29,7 @@ pub struct VectorsArgs {
 pub fn run(args: &VectorsArgs) -> Result<Outcome, Failure> {
     let input = BufReader::new(files::open(&args.input)?);
     let mut out = files::create(None)?;
-    let mut decoder = args.decoder.decoder();
+    let mut decoder = args.decoder.decoder()?;
     let name = files::name_of(&args.input);
     let mut flawed = false;
     for (index, line) in input.lines().enumerate() {

@@ -1,0 +1,171 @@
+//! How long decoders and the encoder take, all of them in turn, so that each meets the machine in the
+//! same states.
+
+use super::trace::{Trace, digest};
+use crate::failure::Failure;
+use crate::opra::decoder::{Decoder, DecoderName};
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+use tickwire_opra::{Decode, EncodeError, Encoder, Message, Version, bottom_up};
+
+/// Passes over the trace that threads make between two looks at the clock, so that starting them does
+/// not count.
+const PASSES_OF_THREADS: u32 = 4;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Packets to messages.
+    Decode(DecoderName),
+    /// Packets to messages to packets.
+    Transcode,
+}
+
+/// A kind of work on a number of threads, and the shortest time it took so far.
+pub struct Contestant {
+    /// The work.
+    pub work: Work,
+    /// Number of threads.
+    pub threads: usize,
+    /// Time for the whole trace, the shortest of all passes.
+    pub shortest: Duration,
+    /// Passes made.
+    pub passes: u32,
+}
+
+/// Everything this CPU can run, on each of the numbers of threads.
+pub fn contestants(threads: &[usize]) -> Vec<Contestant> {
+    let decoders = DecoderName::DISTINCT.into_iter().filter(|name| name.available().is_some());
+    let works: Vec<Work> = decoders.map(Work::Decode).chain([Work::Transcode]).collect();
+    let new = |threads: usize| {
+        let contestant =
+            move |work| Contestant { work, threads, shortest: Duration::MAX, passes: 0 };
+        works.clone().into_iter().map(contestant)
+    };
+    threads.iter().flat_map(|threads| new(*threads)).collect()
+}
+
+/// Compares what every decoder makes of the trace.
+///
+/// # Errors
+/// [`Failure::Data`] if one differs from the reference.
+pub fn check(trace: &Trace) -> Result<(), Failure> {
+    for name in DecoderName::DISTINCT {
+        let Some(mut decoder) = name.available() else { continue };
+        if digest(&mut decoder, &trace.packets)? != (trace.messages, trace.digest) {
+            return Err(Failure::Data(format!(
+                "{name} differs from the reference: a fault of ours"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Lets all contestants pass over the trace in turn until `time` is over, each at least three times.
+pub fn measure(
+    contestants: &mut [Contestant],
+    trace: &Trace,
+    time: Duration,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut round = 0;
+    while round < 3 || start.elapsed() < time {
+        for contestant in &mut *contestants {
+            let took = match contestant.threads {
+                1 => pass(contestant.work, &trace.packets)?,
+                threads => pass_on_threads(contestant.work, &trace.packets, threads)?,
+            };
+            contestant.shortest = contestant.shortest.min(took);
+            contestant.passes += 1;
+        }
+        round += 1;
+    }
+    Ok(())
+}
+
+/// One pass over all packets by this thread.
+fn pass(work: Work, packets: &[Vec<u8>]) -> Result<Duration, Failure> {
+    let mut worker = Worker::new(work)?;
+    let start = Instant::now();
+    worker.run(packets);
+    Ok(start.elapsed())
+}
+
+/// The mean time of a pass over all packets by some threads, each with a part of them.
+fn pass_on_threads(work: Work, packets: &[Vec<u8>], threads: usize) -> Result<Duration, Failure> {
+    let parts: Vec<&[Vec<u8>]> = packets.chunks(packets.len().div_ceil(threads).max(1)).collect();
+    let workers: Result<Vec<Worker>, Failure> = parts.iter().map(|_| Worker::new(work)).collect();
+    let barrier = Barrier::new(parts.len());
+    let (start, end) = thread::scope(|scope| {
+        let barrier = &barrier;
+        let mut running = Vec::with_capacity(parts.len());
+        for (part, mut worker) in parts.into_iter().zip(workers?) {
+            running.push(scope.spawn(move || {
+                barrier.wait();
+                let start = Instant::now();
+                (0..PASSES_OF_THREADS).for_each(|_| worker.run(part));
+                (start, Instant::now())
+            }));
+        }
+        let times = running.into_iter().filter_map(|thread| thread.join().ok());
+        times
+            .reduce(|(start, end), (s, e)| (start.min(s), end.max(e)))
+            .ok_or_else(|| Failure::Data("no thread came to its end".to_owned()))
+    })?;
+    Ok((end - start) / PASSES_OF_THREADS)
+}
+
+/// What a thread needs for its work.
+enum Worker {
+    Decode(Decoder),
+    Transcode(Box<(bottom_up::Decoder, Encoder)>),
+}
+
+impl Worker {
+    fn new(work: Work) -> Result<Self, Failure> {
+        Ok(match work {
+            Work::Decode(name) => Self::Decode(name.decoder()?),
+            Work::Transcode => {
+                let encoder = Encoder::new(Version::V2);
+                Self::Transcode(Box::new((bottom_up::Decoder::new(), encoder)))
+            }
+        })
+    }
+
+    /// The trace has been decoded before, so nothing can fail here that is worth a word.
+    fn run(&mut self, packets: &[Vec<u8>]) {
+        match self {
+            Self::Decode(Decoder::Reference(decoder)) => decode(&mut **decoder, packets),
+            Self::Decode(Decoder::BottomUp(decoder)) => decode(&mut **decoder, packets),
+            Self::Decode(Decoder::Grammar(decoder)) => decode(&mut **decoder, packets),
+            Self::Transcode(pair) => {
+                let (decoder, encoder) = &mut **pair;
+                transcode(decoder, encoder, packets);
+            }
+        }
+    }
+}
+
+/// Decodes all packets. Every message's record is kept from the optimiser.
+fn decode(decoder: &mut impl Decode, packets: &[Vec<u8>]) {
+    for packet in packets {
+        let decoded = decoder.decode_packet(packet, |message| {
+            black_box(message);
+        });
+        _ = black_box(decoded);
+    }
+}
+
+fn transcode(decoder: &mut bottom_up::Decoder, encoder: &mut Encoder, packets: &[Vec<u8>]) {
+    for packet in packets {
+        encoder.begin(1);
+        let push = |message: Message<'_>| {
+            let pushed: Result<(), EncodeError> = encoder.push(black_box(&message));
+            _ = black_box(pushed);
+        };
+        _ = black_box(decoder.decode_packet(packet, push));
+        _ = black_box(encoder.finish());
+    }
+}
