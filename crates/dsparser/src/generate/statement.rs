@@ -389,18 +389,18 @@ impl Emitter {
 
 /// Writes what happens to the items of a switch as a static.
 fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
-    let one = |to: &mut Source, member: &str, action: &ItemAction| {
-        to.open(&format!("{member}: rt::ItemAction {{"));
-        to.line(&format!("send: {:?},", action.send));
-        to.line(&format!("action: ActionId({}),", action.action.0));
-        to.line(&format!("statement: {},", action.statement));
-        to.close("},");
+    let one = |member: &str, action: &ItemAction| {
+        let ItemAction { send, action: ActionId(id), statement } = action;
+        format!(
+            "{member}: rt::ItemAction {{ send: {send:?}, action: ActionId({id}), statement: {statement} }},"
+        )
     };
     to.blank();
     to.line("/// What happens to each stop-bit item.");
+    to.line("#[rustfmt::skip]");
     to.open(&format!("static {name}: rt::ItemActions = rt::ItemActions {{"));
-    one(to, "short", &actions.short);
-    one(to, "long", &actions.long);
+    to.line(&one("short", &actions.short));
+    to.line(&one("long", &actions.long));
     to.line(&format!("walk_statement: {},", actions.walk_statement));
     to.close("};");
 }

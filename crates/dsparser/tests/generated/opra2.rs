@@ -104,16 +104,9 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
 }
 
 /// What happens to each stop-bit item.
+#[rustfmt::skip]
 static ITEMS_1: rt::ItemActions = rt::ItemActions {
-    short: rt::ItemAction {
-        send: None,
-        action: ActionId(2),
-        statement: 13,
-    },
-    long: rt::ItemAction {
-        send: Some((2, 0)),
-        action: ActionId(2),
-        statement: 18,
-    },
+    short: rt::ItemAction { send: None, action: ActionId(2), statement: 13 },
+    long: rt::ItemAction { send: Some((2, 0)), action: ActionId(2), statement: 18 },
     walk_statement: 16,
 };

@@ -209,16 +209,9 @@ fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
 }
 
 /// What happens to each stop-bit item.
+#[rustfmt::skip]
 static ITEMS_1: rt::ItemActions = rt::ItemActions {
-    short: rt::ItemAction {
-        send: None,
-        action: ActionId(4),
-        statement: 15,
-    },
-    long: rt::ItemAction {
-        send: None,
-        action: ActionId(4),
-        statement: 18,
-    },
+    short: rt::ItemAction { send: None, action: ActionId(4), statement: 15 },
+    long: rt::ItemAction { send: None, action: ActionId(4), statement: 18 },
     walk_statement: 17,
 };

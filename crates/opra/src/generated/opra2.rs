@@ -143,6 +143,7 @@ fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
 }
 
 /// What happens to each stop-bit item.
+#[rustfmt::skip]
 static ITEMS_1: rt::ItemActions = rt::ItemActions {
     short: rt::ItemAction { send: None, action: ActionId(4), statement: 15 },
     long: rt::ItemAction { send: None, action: ActionId(4), statement: 18 },
