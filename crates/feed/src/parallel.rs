@@ -98,6 +98,43 @@ impl Parallel {
         })
     }
 
+    /// Calls `work` for each of `items`, which stand alone, and returns the results in their order.
+    /// Each thread gets items that lie together, all at once: nothing is handed over but the results.
+    ///
+    /// # Panics
+    /// A panic in `work` or `state` goes on in the caller.
+    pub fn map<I, S, T>(
+        &self,
+        items: &[I],
+        state: impl Fn() -> S + Sync,
+        work: impl Fn(&mut S, &I) -> T + Sync,
+    ) -> Vec<T>
+    where
+        I: Sync,
+        T: Send,
+    {
+        let map_part = |part: &[I]| {
+            let mut state = state();
+            part.iter().map(|item| work(&mut state, item)).collect::<Vec<T>>()
+        };
+        if self.threads <= 1 || items.len() <= 1 {
+            return map_part(items);
+        }
+        thread::scope(|scope| {
+            let parts = items.chunks(items.len().div_ceil(self.threads));
+            let map_part = &map_part;
+            let running: Vec<_> = parts.map(|part| scope.spawn(move || map_part(part))).collect();
+            let mut results = Vec::with_capacity(items.len());
+            for thread in running {
+                match thread.join() {
+                    Ok(part) => results.extend(part),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            results
+        })
+    }
+
     fn hand_out<I, T, E>(
         &self,
         mut items: impl Iterator<Item = I>,
@@ -229,6 +266,21 @@ mod tests {
             assert_eq!(states.len(), threads.max(1));
             assert_eq!(states.iter().sum::<u64>(), 1000);
         }
+    }
+
+    #[test]
+    fn items_in_memory_keep_their_order_too() {
+        let items: Vec<u64> = (0..100).collect();
+        for threads in [0, 1, 2, 3, 7, 100, 1000] {
+            let work = |count: &mut u64, item: &u64| {
+                *count += 1;
+                (*item, *count)
+            };
+            let results = Parallel::new(threads).map(&items, || 0, work);
+            assert!(results.iter().map(|(item, _)| *item).eq(0..100), "{threads}");
+            assert_eq!(results[0].1, 1);
+        }
+        assert!(Parallel::new(2).map(&[] as &[u64], || (), |(), item| *item).is_empty());
     }
 
     #[test]

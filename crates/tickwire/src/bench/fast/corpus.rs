@@ -169,6 +169,11 @@ impl Corpus {
         Ok(corpus)
     }
 
+    /// Whether any packet can be decoded without those before it.
+    pub fn packets_stand_alone(&self) -> bool {
+        matches!(self.reset, ResetPolicy::Message | ResetPolicy::Packet)
+    }
+
     /// A decoder for `program`, compiled of the same templates.
     pub fn decoder(&self, program: &Arc<Program>) -> Decoder {
         let options = DecoderOptions { reset: self.reset, ..DecoderOptions::default() };

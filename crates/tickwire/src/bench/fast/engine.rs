@@ -6,6 +6,7 @@ use crate::files;
 use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_fast::{CompileOptions, FieldLayout, FieldValue, Program, Visitor};
+use tickwire_feed::parallel::Parallel;
 
 /// One decoding of a whole corpus.
 pub type Pass<'c> = Box<dyn FnMut() + 'c>;
@@ -60,6 +61,25 @@ fn stored<'c>(corpus: &'c Corpus, program: &Arc<Program>) -> Pass<'c> {
     let mut decoder = corpus.decoder(program);
     Box::new(move || {
         corpus.each_message(&mut decoder, |message| _ = black_box(message)).expect(DECODED_BEFORE);
+    })
+}
+
+/// Decodes a corpus whose packets stand alone on so many threads.
+pub fn on_threads(corpus: &Corpus, threads: usize) -> Pass<'_> {
+    Box::new(move || {
+        let packets = &corpus.packets;
+        let begin = || corpus.decoder(&corpus.program);
+        let messages = Parallel::new(threads).map(packets, begin, |decoder, packet| {
+            let (mut rest, mut messages) = (&packet[..], 0_u32);
+            decoder.begin_packet();
+            while !rest.is_empty() {
+                let decoded = decoder.decode(rest).expect(DECODED_BEFORE);
+                rest = &rest[black_box(decoded).len..];
+                messages += 1;
+            }
+            messages
+        });
+        black_box(messages);
     })
 }
 

@@ -13,7 +13,7 @@ use crate::files;
 use crate::table::{Align, Table};
 use clap::Args;
 use corpus::Corpus;
-use engine::Engine;
+use engine::{Engine, Pass};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,15 +26,18 @@ pub struct FastArgs {
     /// Folder of captures, one folder in it for each feed
     #[arg(long, value_name = "FOLDER", default_value = "../shared/corpus")]
     corpora: PathBuf,
-    /// Only corpora whose name contains this
+    /// Only corpora whose name contains this, or is this behind a =
     #[arg(long, value_name = "NAME")]
     corpus: Option<String>,
-    /// Only engines whose name contains this
+    /// Only engines whose name contains this, or is this behind a =
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
     /// Also measure other decoders: the folder of their programs, `peers` in the source tree
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
+    /// Also decode on this many threads, where packets stand alone
+    #[arg(long, value_name = "COUNT")]
+    threads: Option<usize>,
     /// Also count instructions, by callgrind: minutes
     #[arg(long)]
     instructions: bool,
@@ -55,6 +58,7 @@ const PEER_SECONDS: f64 = 3.0;
 struct Row<'c> {
     corpus: &'c Corpus,
     engine: &'static str,
+    threads: usize,
     ns_per_message: f64,
     instructions_per_message: Option<f64>,
 }
@@ -64,39 +68,26 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
     if args.instructions && !callgrind::is_available() {
         return Err(Failure::Usage("valgrind is not installed: it counts instructions".to_owned()));
     }
-    let wanted = |filter: &Option<String>, name: &str| {
-        filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()))
-    };
-    let corpora = corpus::all(&args.corpora, |name| wanted(&args.corpus, name))?;
-    let (mut labels, mut passes) = (Vec::new(), Vec::new());
-    for corpus in &corpora {
-        for engine in Engine::ALL.into_iter().filter(|engine| wanted(&args.engine, engine.name())) {
-            if let Some(pass) = engine.pass(corpus)? {
-                labels.push((corpus, engine));
-                passes.push(pass);
-            }
-        }
-    }
+    let corpora = corpus::all(&args.corpora, |name| is_wanted(args.corpus.as_ref(), name))?;
+    let (labels, mut passes) = prepare(args, &corpora)?;
     if let Some(count) = args.passes {
         passes.iter_mut().for_each(|pass| (0..count).for_each(|_| pass()));
         return Ok(Outcome::Clean);
     }
-    let messages = labels.iter().map(|(corpus, _)| corpus.messages);
+    let messages = labels.iter().map(|row| row.corpus.messages);
     let mut cases: Vec<Case<'_>> =
         messages.zip(passes).map(|(messages, pass)| Case::of_many(messages, pass)).collect();
     let times = timing::minima(&mut cases, args.report.time);
-    let mut rows: Vec<Row<'_>> = labels
-        .into_iter()
-        .zip(times)
-        .map(|((corpus, engine), ns_per_message)| Row::new(corpus, engine.name(), ns_per_message))
-        .collect();
+    let timed = labels.into_iter().zip(times);
+    let mut rows: Vec<Row<'_>> =
+        timed.map(|(row, ns_per_message)| Row { ns_per_message, ..row }).collect();
     if args.instructions {
         rows.iter_mut().try_for_each(|row| row.count_instructions(&args.corpora))?;
     }
     if let Some(folder) = &args.peers {
-        rows.extend(peer_rows(folder, &corpora, |name| wanted(&args.engine, name)));
-        rows.sort_by_key(|row| corpora.iter().position(|corpus| corpus.name == row.corpus.name));
+        rows.extend(peer_rows(folder, &corpora, |name| is_wanted(args.engine.as_ref(), name)));
     }
+    rows.sort_by_key(|row| corpora.iter().position(|corpus| corpus.name == row.corpus.name));
     if let Some(path) = &args.plot {
         let mut out = files::create(Some(path))?;
         out.write_all(picture(&rows).svg().map_err(Failure::Data)?.as_bytes())?;
@@ -105,6 +96,37 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
     let json: Vec<Value> = rows.iter().map(Row::json).collect();
     args.report.write(&table(&rows).to_string(), &json)?;
     Ok(Outcome::Clean)
+}
+
+/// Whether a name passes a filter: contains it, or is it where the filter begins with `=`.
+fn is_wanted(filter: Option<&String>, name: &str) -> bool {
+    filter.is_none_or(|filter| match filter.strip_prefix('=') {
+        Some(exact) => name == exact,
+        None => name.contains(filter.as_str()),
+    })
+}
+
+/// What is to be measured: rows without times, and for each the work to be timed.
+fn prepare<'c>(
+    args: &FastArgs,
+    corpora: &'c [Corpus],
+) -> Result<(Vec<Row<'c>>, Vec<Pass<'c>>), Failure> {
+    let (mut rows, mut passes) = (Vec::new(), Vec::new());
+    let wanted = |engine: &Engine| is_wanted(args.engine.as_ref(), engine.name());
+    for corpus in corpora {
+        for engine in Engine::ALL.into_iter().filter(wanted) {
+            if let Some(pass) = engine.pass(corpus)? {
+                rows.push(Row::new(corpus, engine.name(), 0.0));
+                passes.push(pass);
+            }
+        }
+        if let Some(threads) = args.threads.filter(|_| corpus.packets_stand_alone()) {
+            let engine = Engine::DynamicScalar.name();
+            rows.push(Row { threads, ..Row::new(corpus, engine, 0.0) });
+            passes.push(engine::on_threads(corpus, threads));
+        }
+    }
+    Ok((rows, passes))
 }
 
 /// Times of the peers that can be built, on the corpora that they decode.
@@ -134,12 +156,13 @@ fn peer_rows<'c>(
 
 impl<'c> Row<'c> {
     fn new(corpus: &'c Corpus, engine: &'static str, ns_per_message: f64) -> Self {
-        Self { corpus, engine, ns_per_message, instructions_per_message: None }
+        Self { corpus, engine, threads: 1, ns_per_message, instructions_per_message: None }
     }
 
     /// Counts instructions, unless the engine is one that callgrind cannot run.
     fn count_instructions(&mut self, corpora: &Path) -> Result<(), Failure> {
-        if !Engine::ALL.iter().any(|engine| engine.name() == self.engine && engine.is_portable()) {
+        let is_this = |engine: &&Engine| engine.name() == self.engine && engine.is_portable();
+        if self.threads > 1 || !Engine::ALL.iter().any(|engine| is_this(&engine)) {
             return Ok(());
         }
         let corpora = corpora.to_string_lossy();
@@ -149,9 +172,9 @@ impl<'c> Row<'c> {
             "--corpora",
             &corpora,
             "--corpus",
-            &self.corpus.name,
+            &format!("={}", self.corpus.name),
             "--engine",
-            self.engine,
+            &format!("={}", self.engine),
         ])?;
         self.instructions_per_message = Some(of_pass / self.corpus.messages as f64);
         Ok(())
@@ -172,6 +195,7 @@ impl<'c> Row<'c> {
         json!({
             "corpus": self.corpus.name,
             "engine": self.engine,
+            "threads": self.threads,
             "messages": self.corpus.messages,
             "entries": self.corpus.entries,
             "bytes": self.corpus.bytes,
@@ -186,7 +210,11 @@ impl<'c> Row<'c> {
 fn picture(rows: &[Row<'_>]) -> Bars {
     let mut groups: Vec<(String, Vec<(String, f64)>)> = Vec::new();
     for row in rows {
-        let bar = (row.engine.to_owned(), row.ns_per_message);
+        let name = match row.threads {
+            1 => row.engine.to_owned(),
+            threads => format!("{}, {threads} threads", row.engine),
+        };
+        let bar = (name, row.ns_per_message);
         match groups.last_mut() {
             Some((name, bars)) if *name == row.corpus.name => bars.push(bar),
             _ => groups.push((row.corpus.name.clone(), vec![bar])),
@@ -203,6 +231,7 @@ fn table(rows: &[Row<'_>]) -> Table {
     let mut table = Table::new(&[
         ("corpus", Align::Left),
         ("engine", Align::Left),
+        ("threads", Align::Right),
         ("messages", Align::Right),
         ("entries", Align::Right),
         ("ns/message", Align::Right),
@@ -219,6 +248,7 @@ fn table(rows: &[Row<'_>]) -> Table {
         table.row(vec![
             row.corpus.name.clone(),
             row.engine.to_owned(),
+            row.threads.to_string(),
             row.corpus.messages.to_string(),
             row.corpus.entries.to_string(),
             format!("{:.1}", row.ns_per_message),
