@@ -7,6 +7,7 @@ use crate::draft::Draft;
 use crate::error::Error;
 use crate::options::{Feed, Options};
 use crate::packer::Packer;
+use crate::random_cme::RandomCme;
 use crate::simple::Simple;
 use crate::source::{Made, Source};
 use crate::templates;
@@ -89,6 +90,7 @@ impl Generator {
             Feed::Complex { entries_mean, split } => {
                 Box::new(Complex::new(options.securities, options.seed, entries_mean, split))
             }
+            Feed::RandomCme => Box::new(RandomCme::new(options.seed)),
             Feed::Simple => Box::new(Simple::new(options.securities, options.seed)),
         };
         let bytes = options.packet_bytes_max;
@@ -233,6 +235,7 @@ impl Feed {
         match self {
             Self::Cme { .. } => templates::CME,
             Self::Complex { .. } => templates::COMPLEX,
+            Self::RandomCme => templates::RANDOM_CME,
             Self::Simple => templates::SIMPLE,
         }
     }

@@ -46,6 +46,7 @@ mod generator;
 mod market;
 mod options;
 mod packer;
+mod random_cme;
 mod simple;
 mod source;
 pub mod templates;

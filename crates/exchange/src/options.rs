@@ -45,6 +45,10 @@ pub enum Feed {
         /// Whether a message tells of several securities.
         split: bool,
     },
+    /// Market data whose values have unpredictable lengths, for benchmarks: MarketData messages of
+    /// [`templates::RANDOM_CME`](crate::templates::RANDOM_CME) with 1 to 12 entries, 2.9 on average,
+    /// 12 % of them trades. Nothing in it is a book, so the truth has none; securities do not count.
+    RandomCme,
     /// Every order: Quote, New, Change and Remove messages of [`templates::SIMPLE`](crate::templates::SIMPLE),
     /// about equally many.
     Simple,
@@ -114,6 +118,17 @@ impl Options {
             securities: 100,
             framing: None,
             first_seq_num: 1,
+        }
+    }
+
+    /// Market data for benchmarks, one message a packet. Make it long: 30,000 messages are learnt by a
+    /// branch predictor after some passes, a million are not.
+    pub fn random_cme() -> Self {
+        Self {
+            feed: Feed::RandomCme,
+            packet_bytes_max: 1_472,
+            messages_per_packet_max: 1,
+            ..Self::simple()
         }
     }
 

@@ -10,3 +10,6 @@ pub const COMPLEX: &str = include_str!("../templates/complex.xml");
 /// Price levels as CME's FAST feeds told them: MDIncrementalRefresh (81) and MDSnapshotFullRefresh
 /// (83).
 pub const CME: &str = include_str!("../templates/cme.xml");
+
+/// Market data with values of unpredictable lengths: MarketData (1).
+pub const RANDOM_CME: &str = include_str!("../templates/random-cme.xml");

@@ -73,7 +73,8 @@ impl Handler {
 }
 
 fn depth_feeds() -> impl Iterator<Item = Options> {
-    feeds().into_iter().filter(|options| options.feed != Feed::Simple)
+    let has_levels = |options: &Options| !matches!(options.feed, Feed::Simple | Feed::RandomCme);
+    feeds().into_iter().filter(has_levels)
 }
 
 fn starts_full(options: &Options) -> bool {

@@ -96,6 +96,15 @@ fn complex_messages_are_as_long_as_asked_and_of_one_security_unless_split() {
 }
 
 #[test]
+fn random_messages_have_2_9_entries_and_58_bytes_of_any_length() {
+    let options = Options { messages: 10_000, ..Options::random_cme() };
+    let figures = figures(&options, "MarketData", 5);
+    assert!((figures.entries - 2.9).abs() < 0.1, "{} entries", figures.entries);
+    assert_eq!(figures.entries_max, 12);
+    assert!((figures.bytes - 58.0).abs() < 2.0, "{} bytes", figures.bytes);
+}
+
+#[test]
 fn one_in_a_hundred_complex_messages_is_a_quote_request() {
     let counts = counts(&Options::complex());
     assert!((200..400).contains(&counts["QuoteRequest"]), "{counts:?}");

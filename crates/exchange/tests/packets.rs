@@ -38,7 +38,7 @@ fn packets_decode_to_what_was_made_up_in_every_framing() {
 }
 
 fn has_done(options: &Options) -> bool {
-    !matches!(options.feed, Feed::Cme { .. })
+    !matches!(options.feed, Feed::Cme { .. } | Feed::RandomCme)
 }
 
 /// Decodes every packet and compares every value; returns the number of messages.
@@ -204,6 +204,7 @@ fn templates_that_do_not_fit_are_refused_by_name() {
 fn any_options() -> impl Strategy<Value = Options> {
     let feed = prop_oneof![
         Just(Options::simple()),
+        Just(Options::random_cme()),
         (1_u32..40, any::<bool>()).prop_map(|(entries_mean, split)| Options {
             feed: Feed::Complex { entries_mean, split },
             ..Options::complex()
@@ -216,10 +217,10 @@ fn any_options() -> impl Strategy<Value = Options> {
     ];
     let framing = prop::sample::select(FRAMINGS.to_vec());
     (feed, any::<u64>(), 150_usize..3_000, 1_usize..50, 1_u32..200, framing).prop_map(
-        |(options, seed, packet_bytes_max, messages_per_packet_max, securities, framing)| Options {
+        |(options, seed, bytes, messages_per_packet_max, securities, framing)| Options {
             seed,
             messages: 200,
-            packet_bytes_max,
+            packet_bytes_max: bytes + if options.feed == Feed::RandomCme { 600 } else { 0 },
             messages_per_packet_max,
             securities,
             framing: framing.map(Preset::framing),

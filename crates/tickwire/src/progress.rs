@@ -1,4 +1,4 @@
-//! Progress on a terminal while a long file is read.
+//! Progress on a terminal while a long file is read or made.
 
 use crate::files;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,7 +8,10 @@ use std::path::Path;
 /// Files shorter than this are done before a bar is read.
 const BYTES_MIN: u64 = 32 << 20;
 
-/// A bar of bytes read, or nothing.
+/// Fewer things than this are made before a bar is read.
+const COUNT_MIN: u64 = 1_000_000;
+
+/// A bar of bytes read or things made, or nothing.
 pub struct Progress {
     bar: Option<ProgressBar>,
 }
@@ -32,12 +35,31 @@ impl Progress {
         if len < bytes_min {
             return Self { bar: None };
         }
+        Self::styled(len, "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec}, {eta} left")
+    }
+
+    /// A bar of so many things, called `things`, if standard error is a terminal and they are many.
+    pub fn of_count(count: u64, things: &str) -> Self {
+        if count < COUNT_MIN || !std::io::stderr().is_terminal() {
+            return Self { bar: None };
+        }
+        let style = format!("{{wide_bar}} {{human_pos}}/{{human_len}} {things}, {{eta}} left");
+        Self::styled(count, &style)
+    }
+
+    fn styled(len: u64, style: &str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(5));
-        let style = "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(style) {
             bar.set_style(style);
         }
         Self { bar: Some(bar) }
+    }
+
+    /// Counts things made.
+    pub fn add(&self, count: u64) {
+        if let Some(bar) = &self.bar {
+            bar.inc(count);
+        }
     }
 
     /// No bar.

@@ -63,6 +63,7 @@ pub fn feeds() -> Vec<Options> {
         Options { feed: mid_session, ..Options::cme(CmeShape::Average) },
         Options::cme(CmeShape::Channel9),
         Options::cme(CmeShape::Channel11),
+        Options::random_cme(),
     ];
     feeds
         .into_iter()

@@ -5,6 +5,7 @@ mod truth;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
+use crate::progress::Progress;
 use clap::{Args, Subcommand, ValueEnum};
 use snapshots::SnapshotWriter;
 use std::io::Write;
@@ -32,6 +33,8 @@ enum FeedArgs {
     Cme(CmeArgs),
     /// Price levels and trades: MarketData and QuoteRequest messages, one a packet, then Done
     Complex(ComplexArgs),
+    /// Market data with values of unpredictable lengths, for benchmarks; nothing in it is a book
+    RandomCme(CommonArgs),
     /// Every order: Quote, New, Change and Remove messages, many in a packet, then Done
     Simple(CommonArgs),
 }
@@ -143,6 +146,7 @@ impl FeedArgs {
                 let feed = Feed::Complex { entries_mean: *seq, split: !nosplit };
                 (Options { feed, ..Options::complex() }, common)
             }
+            Self::RandomCme(common) => (Options::random_cme(), common),
             Self::Simple(common) => (Options::simple(), common),
         }
     }
@@ -198,8 +202,10 @@ fn write(
 ) -> Result<(), Failure> {
     let mut packets = PacketFile::create(&args.output)?;
     let mut truth = args.truth.as_deref().map(TruthWriter::create).transpose()?;
+    let progress = Progress::of_count(args.messages, "messages");
     while let Some(packet) = generator.next_packet().map_err(|error| failure(&error))? {
         packets.write(&packet)?;
+        progress.add(packet.messages.len() as u64);
         if let Some(truth) = &mut truth {
             truth.packet(&packet, generator.truth())?;
         }

@@ -1,0 +1,173 @@
+//! Market data with values of unpredictable lengths, for benchmarks: no branch predictor learns it.
+//!
+//! Nothing in it is a book.
+
+use crate::draft::{Draft, Value};
+use crate::error::Error;
+use crate::source::{Fits, Made, Source};
+use crate::truth::TrueBook;
+use fastrand::Rng;
+
+const SENDER: &str = "Test Exchange";
+const SECURITY_ID_SOURCE: u64 = 9;
+const TRADE_DATE: u64 = 20_120_403;
+/// Most entries of a message.
+const ENTRIES_MAX: usize = 12;
+/// After each entry, so many in a thousand are followed by another: 2.9 entries on average.
+const ANOTHER_PERMILLE: u32 = 657;
+const TRADE_PERCENT: u8 = 12;
+/// Prices stay below this, as mantissas.
+const PRICE_END: i64 = 1 << 31;
+/// Microseconds since 1970, 3 April 2012, 09:30.
+const OPENING_US: u64 = 1_333_445_400_000_000;
+
+/// A source of market data that means nothing.
+#[derive(Debug)]
+pub(crate) struct RandomCme {
+    random: Rng,
+    time_us: u64,
+    security: u64,
+    rpt_seq: u64,
+    price: i64,
+}
+
+impl RandomCme {
+    pub(crate) fn new(seed: u64) -> Self {
+        let random = Rng::with_seed(seed);
+        Self { random, time_us: OPENING_US, security: 1, rpt_seq: 0, price: 100_000 }
+    }
+
+    /// A number of 0 to `bits_max` bits, any number of bits as likely as another.
+    fn of_bits(&mut self, bits_max: u32) -> u64 {
+        let bits = self.random.u32(0..=bits_max);
+        self.random.u64(0..1 << bits)
+    }
+
+    fn percent(&mut self, percent: u8) -> bool {
+        self.random.u8(0..100) < percent
+    }
+
+    fn entry_count(&mut self) -> usize {
+        let mut count = 1;
+        while count < ENTRIES_MAX && self.random.u32(0..1_000) < ANOTHER_PERMILLE {
+            count += 1;
+        }
+        count
+    }
+
+    fn walk(&mut self) {
+        if self.percent(45) {
+            self.security = 1 + self.of_bits(17);
+            self.rpt_seq = self.of_bits(21);
+        }
+        self.rpt_seq += if self.percent(85) { 1 } else { 1 + self.of_bits(7) };
+        let step = self.of_bits(16) as i64;
+        let step = if self.random.bool() { step } else { -step };
+        self.price = (self.price + step).clamp(1, PRICE_END - 1);
+    }
+
+    fn entry(&mut self) -> Vec<Value> {
+        self.walk();
+        let is_trade = self.percent(TRADE_PERCENT);
+        let action = self.random.u64(0..=2);
+        let level = self.random.u64(1..=10);
+        let entry_type = match self.random.u8(0..2) {
+            _ if is_trade => "2",
+            0 => "0",
+            _ => "1",
+        };
+        let time = self.time_us / 1_000 % 86_400_000;
+        let has_size = is_trade || action != 2;
+        let (size, orders) = (self.of_bits(14) as i64, self.of_bits(8));
+        let net_change = self.of_bits(14) as i64 - (1 << 13);
+        let volume = self.of_bits(24);
+        let exponent = if self.percent(10) { -2 } else { 0 };
+        vec![
+            Value::UInt(action),
+            Value::UInt(level).when(!is_trade),
+            Value::Text(entry_type),
+            Value::UInt(self.random.u64(0..=5)).when(self.percent(10)),
+            Value::UInt(SECURITY_ID_SOURCE),
+            Value::UInt(self.security),
+            Value::UInt(self.rpt_seq),
+            Value::Decimal(self.price, exponent),
+            Value::UInt(time),
+            Value::Int(size).when(has_size),
+            Value::UInt(orders).when(has_size && !is_trade),
+            Value::Text("2").when(!self.percent(3)),
+            Value::Decimal(net_change, 0).when(is_trade),
+            Value::UInt(volume).when(is_trade),
+            Value::Text("W").when(is_trade && self.percent(30)),
+            Value::Text(["0", "1", "2"][self.random.usize(0..3)]).when(is_trade),
+            Value::Text("C").when(self.percent(15)),
+            Value::UInt(self.random.u64(1..=2)).when(is_trade),
+            Value::Text("1").when(!self.percent(3)),
+        ]
+    }
+}
+
+/// The message of these entries. Its MsgSeqNum is set when its packet is known.
+fn market_data(entries: Vec<Vec<Value>>, time_us: u64) -> Draft {
+    let fields = vec![
+        Value::Text("1.0"),
+        Value::Text("X"),
+        Value::Text(SENDER),
+        Value::UInt(0),
+        Value::UInt(time_us),
+        Value::UInt(TRADE_DATE),
+        Value::Sequence(entries),
+    ];
+    Draft { template: "MarketData", fields }
+}
+
+/// An entry as long as any, whatever stands before it: values jump between least and greatest.
+fn largest_entry(index: usize) -> Vec<Value> {
+    let number = |bits: u32| Value::UInt((1 << bits) >> (index % 2));
+    let sign = 1 - 2 * (index as i64 % 2);
+    vec![
+        Value::UInt(index as u64 % 2),
+        number(4),
+        Value::Text(["0", "1"][index % 2]),
+        number(3),
+        Value::UInt(SECURITY_ID_SOURCE),
+        number(18),
+        number(31),
+        Value::Decimal(if sign > 0 { PRICE_END } else { 0 }, -2),
+        number(27),
+        Value::Int(sign << 15),
+        Value::UInt((1 << 9) * (index as u64 % 2)),
+        Value::Absent,
+        Value::Decimal(sign << 15, 0),
+        number(25),
+        Value::Text("W"),
+        Value::Text("2"),
+        Value::Text("C"),
+        Value::UInt(2),
+        Value::Absent,
+    ]
+}
+
+impl Source for RandomCme {
+    fn next(&mut self, _: &mut Fits<'_>) -> Result<Made, Error> {
+        self.time_us += self.of_bits(14);
+        let entries = (0..self.entry_count()).map(|_| self.entry()).collect();
+        let draft = market_data(entries, self.time_us);
+        Ok(Made { draft, books: Vec::new(), time_ms: self.time_ms() })
+    }
+
+    fn largest(&self) -> Vec<Draft> {
+        vec![market_data((0..ENTRIES_MAX).map(largest_entry).collect(), self.time_us)]
+    }
+
+    fn done(&self) -> Option<Draft> {
+        None
+    }
+
+    fn books(&self) -> Vec<TrueBook> {
+        Vec::new()
+    }
+
+    fn time_ms(&self) -> u64 {
+        self.time_us / 1_000 % 86_400_000
+    }
+}
