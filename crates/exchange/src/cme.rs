@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::fix::{self, Parts};
 use crate::market::Profile;
 use crate::options::CmeShape;
-use crate::source::{Fits, Made, Source};
+use crate::source::{Made, Room, Source};
 use crate::truth::TrueBook;
 use fastrand::Rng;
 use std::ops::RangeInclusive;
@@ -197,7 +197,7 @@ fn snapshot_entry(side: Side, number: u64, level: &Level) -> Vec<Value> {
 }
 
 impl Source for Cme {
-    fn next(&mut self, fits: &mut Fits<'_>) -> Result<Made, Error> {
+    fn next(&mut self, room: &mut Room<'_>) -> Result<Made, Error> {
         self.depth.market.advance(3);
         let market = &mut self.depth.market;
         let time_ms = market.time_ms;
@@ -211,7 +211,7 @@ impl Source for Cme {
             entries_sure: self.entries_sure,
             split_percent: self.shape.split_percent(),
         };
-        let entries = self.depth.entries(wanted, |entries| fits(&incremental(entries, time_ms)))?;
+        let entries = self.depth.entries(wanted, |entries| room(&incremental(entries, time_ms)))?;
         let draft = incremental(entries, time_ms);
         Ok(Made { draft, books: self.depth.changed(), time_ms })
     }

@@ -5,7 +5,7 @@ use crate::draft::{Draft, Value};
 use crate::error::Error;
 use crate::fix::{self, Parts};
 use crate::market::Profile;
-use crate::source::{Fits, Made, Source};
+use crate::source::{Made, Room, Source};
 use crate::truth::TrueBook;
 
 const SENDER: &str = "Test Exchange";
@@ -57,7 +57,7 @@ impl Complex {
         }
     }
 
-    fn market_data(&mut self, fits: &mut Fits<'_>) -> Result<Made, Error> {
+    fn market_data(&mut self, room: &mut Room<'_>) -> Result<Made, Error> {
         let market = &mut self.depth.market;
         let time_ms = market.time_ms;
         let wanted = Wanted {
@@ -65,7 +65,7 @@ impl Complex {
             entries_sure: self.entries_sure,
             split_percent: self.split_percent,
         };
-        let entries = self.depth.entries(wanted, |entries| fits(&market_data(entries, time_ms)))?;
+        let entries = self.depth.entries(wanted, |entries| room(&market_data(entries, time_ms)))?;
         let draft = market_data(entries, time_ms);
         Ok(Made { draft, books: self.depth.changed(), time_ms })
     }
@@ -157,11 +157,11 @@ fn related_symbol(security: u32, quantity: u64, side: u64, time_ms: u64) -> Vec<
 }
 
 impl Source for Complex {
-    fn next(&mut self, fits: &mut Fits<'_>) -> Result<Made, Error> {
+    fn next(&mut self, room: &mut Room<'_>) -> Result<Made, Error> {
         self.depth.market.advance(4);
         match self.depth.market.random.u8(0..100) {
             0..QUOTE_REQUEST_PERCENT => Ok(self.quote_request()),
-            _ => self.market_data(fits),
+            _ => self.market_data(room),
         }
     }
 

@@ -92,33 +92,36 @@ impl DepthMarket {
     }
 
     /// Lets things happen until there are as many entries as wanted, or as many as fit. At least
-    /// one thing is told whatever `fits` says.
+    /// one thing is told whatever `room` says: how many more entries fit for certain, `None` if these
+    /// do not.
     pub(crate) fn entries(
         &mut self,
         wanted: Wanted,
-        mut fits: impl FnMut(&[Entry]) -> Result<bool, Error>,
+        mut room: impl FnMut(&[Entry]) -> Result<Option<usize>, Error>,
     ) -> Result<&[Entry], Error> {
         self.entries.clear();
         self.touched.clear();
         let mut index = self.market.any_security();
+        let mut entries_sure = wanted.entries_sure;
         while self.entries.len() < wanted.entries {
             let before = self.entries.len();
             let may_switch = before > 0 && !self.market.securities[index].is_trading();
             if may_switch && self.market.random.u8(0..100) < wanted.split_percent {
                 index = self.market.any_security();
             }
-            let is_sure = before == 0 || before + ENTRIES_OF_EVENT_MAX <= wanted.entries_sure;
+            let is_sure = before == 0 || before + ENTRIES_OF_EVENT_MAX <= entries_sure;
             let saved = (!is_sure).then(|| self.market.securities[index].clone());
             self.act(index, wanted.entries - before);
             if self.entries.len() == before {
                 continue;
             }
-            if let Some(saved) = saved
-                && !fits(&self.entries)?
-            {
-                self.market.securities[index] = saved;
-                self.entries.truncate(before);
-                break;
+            if let Some(saved) = saved {
+                let Some(more) = room(&self.entries)? else {
+                    self.market.securities[index] = saved;
+                    self.entries.truncate(before);
+                    break;
+                };
+                entries_sure = self.entries.len() + more;
             }
             self.touched.push(index);
         }

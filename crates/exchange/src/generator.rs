@@ -40,6 +40,8 @@ pub struct Generator {
     packer: Packer,
     /// Packs snapshots: they have numbers of their own, from 1.
     snapshots: Packer,
+    /// The most bytes of an entry.
+    entry_bytes: usize,
     /// Bytes that every snapshot fits in.
     snapshot_bytes_min: usize,
     first_seq_num: u64,
@@ -103,7 +105,8 @@ impl Generator {
         if bytes < bytes_min {
             return Err(Error::PacketTooSmall { bytes, bytes_min });
         }
-        source.set_entries_sure(entries_sure(&mut packer, &*source, bytes)?);
+        let (first_entry_bytes, entry_bytes) = entry_bytes(&mut packer, &*source)?;
+        source.set_entries_sure(1 + bytes.saturating_sub(first_entry_bytes) / entry_bytes);
         let largest_snapshot: Vec<Draft> = source.largest_snapshot().into_iter().collect();
         let snapshot_bytes_min = longest(&mut packer, &largest_snapshot)?;
         let done = if options.done { source.done() } else { None };
@@ -112,6 +115,7 @@ impl Generator {
             source,
             packer,
             snapshots,
+            entry_bytes,
             snapshot_bytes_min,
             first_seq_num: options.first_seq_num,
             pending: VecDeque::new(),
@@ -145,7 +149,13 @@ impl Generator {
         while self.left > 0 {
             self.left -= 1;
             let packer = &mut self.packer;
-            let made = self.source.next(&mut |draft| packer.fits(draft))?;
+            let (bytes_max, entry_bytes) = (packer.bytes_max(), self.entry_bytes);
+            let mut room = |draft: &Draft| {
+                let left = bytes_max.checked_sub(packer.len_alone(draft)?);
+                // The number of entries itself may take a byte more.
+                Ok(left.map(|left| left.saturating_sub(1) / entry_bytes))
+            };
+            let made = self.source.next(&mut room)?;
             if let Some(packet) = self.push(made)? {
                 return Ok(Some(packet));
             }
@@ -214,13 +224,12 @@ fn longest(packer: &mut Packer, drafts: &[Draft]) -> Result<usize, Error> {
     drafts.iter().try_fold(0, |longest, draft| Ok(packer.len_alone(draft)?.max(longest)))
 }
 
-/// How many entries always fit in a packet of `bytes` bytes.
-fn entries_sure(packer: &mut Packer, source: &dyn Source, bytes: usize) -> Result<usize, Error> {
+/// The most bytes of a message's first entry with all around it, and of each further entry.
+fn entry_bytes(packer: &mut Packer, source: &dyn Source) -> Result<(usize, usize), Error> {
     let one = longest(packer, &source.largest_with(1))?;
     let three = longest(packer, &source.largest_with(3))?;
-    let each = (three - one).div_ceil(2).max(1);
     // The number of entries itself may take a byte more.
-    Ok(1 + bytes.saturating_sub(one + 1) / each)
+    Ok((one + 1, (three - one).div_ceil(2).max(1)))
 }
 
 /// The program of a feed's own templates.

@@ -73,11 +73,6 @@ impl Packer {
         Ok(self.framing.preamble_bytes() + bytes.len())
     }
 
-    /// Whether a message fits in a packet of its own.
-    pub(crate) fn fits(&mut self, draft: &Draft) -> Result<bool, Error> {
-        Ok(self.len_alone(draft)? <= self.bytes_max)
-    }
-
     /// Adds a message. Hands out a packet that is full, or that the message does not fit in; it
     /// then begins the next.
     pub(crate) fn push(&mut self, draft: Draft, time_ms: u64) -> Result<Option<Packet>, Error> {

@@ -4,7 +4,7 @@
 
 use crate::draft::{Draft, Value};
 use crate::error::Error;
-use crate::source::{Fits, Made, Source};
+use crate::source::{Made, Room, Source};
 use crate::truth::TrueBook;
 use fastrand::Rng;
 
@@ -148,7 +148,7 @@ fn largest_entry(index: usize) -> Vec<Value> {
 }
 
 impl Source for RandomCme {
-    fn next(&mut self, _: &mut Fits<'_>) -> Result<Made, Error> {
+    fn next(&mut self, _: &mut Room<'_>) -> Result<Made, Error> {
         self.time_us += self.of_bits(14);
         let entries = (0..self.entry_count()).map(|_| self.entry()).collect();
         let draft = market_data(entries, self.time_us);

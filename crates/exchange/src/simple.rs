@@ -3,7 +3,7 @@
 use crate::draft::{Draft, Value};
 use crate::error::Error;
 use crate::market::{Change, Market, OrderAction, Profile, Security};
-use crate::source::{Fits, Made, Source};
+use crate::source::{Made, Room, Source};
 use crate::truth::TrueBook;
 use tickwire_feed::book::Side;
 
@@ -124,7 +124,7 @@ fn draft(told: &Told, seq_num: u64, time_ms: u64) -> Draft {
 }
 
 impl Source for Simple {
-    fn next(&mut self, _: &mut Fits<'_>) -> Result<Made, Error> {
+    fn next(&mut self, _: &mut Room<'_>) -> Result<Made, Error> {
         self.seq_num += 1;
         if self.market.random.u8(0..3) == 0 {
             self.market.advance(1);

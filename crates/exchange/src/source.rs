@@ -13,13 +13,14 @@ pub(crate) struct Made {
     pub(crate) time_ms: u64,
 }
 
-/// Says whether a message fits in a packet of its own.
-pub(crate) type Fits<'f> = dyn FnMut(&Draft) -> Result<bool, Error> + 'f;
+/// Says how many entries more than a message has always fit in a packet of its own; `None` if the
+/// message itself does not fit.
+pub(crate) type Room<'f> = dyn FnMut(&Draft) -> Result<Option<usize>, Error> + 'f;
 
 /// Makes up the messages of a feed.
 pub(crate) trait Source: Send {
-    /// Makes up the next message. One that can have any length asks `fits`.
-    fn next(&mut self, fits: &mut Fits<'_>) -> Result<Made, Error>;
+    /// Makes up the next message. One that can have any length asks for room.
+    fn next(&mut self, room: &mut Room<'_>) -> Result<Made, Error>;
 
     /// Messages that are longer than any that this makes up without asking: a packet must have room
     /// for each.
