@@ -121,6 +121,16 @@ impl Dictionary {
         self.last_template = Some(index);
     }
 
+    /// As [`set_last_template`](Self::set_last_template), or forgets it.
+    pub(crate) fn set_last(&mut self, index: Option<u32>) {
+        self.last_template = index;
+    }
+
+    /// Forgets one previous value.
+    pub(crate) fn set_undefined(&mut self, entry: u32) {
+        self.entries[entry as usize].stamp = 0;
+    }
+
     #[inline]
     pub(crate) fn state(&self, entry: u32) -> EntryState {
         let stamp = self.entries[entry as usize].stamp;

@@ -13,6 +13,7 @@ mod error;
 mod limits;
 mod message;
 mod program;
+pub mod rt;
 mod slot;
 pub mod template;
 mod wire;

@@ -59,11 +59,11 @@ pub struct DecoderOptions {
 pub struct Decoder {
     program: Arc<Program>,
     options: DecoderOptions,
-    dictionary: Dictionary,
-    findings: Findings,
-    message: Message,
+    pub(crate) dictionary: Dictionary,
+    pub(crate) findings: Findings,
+    pub(crate) message: Message,
     text: Vec<u8>,
-    failed: bool,
+    pub(crate) failed: bool,
 }
 
 /// A message and how many bytes it took.

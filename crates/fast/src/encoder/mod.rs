@@ -46,7 +46,7 @@ impl Default for EncoderOptions {
 pub struct Encoder {
     program: Arc<Program>,
     options: EncoderOptions,
-    dictionary: Dictionary,
+    pub(crate) dictionary: Dictionary,
 }
 
 impl Encoder {

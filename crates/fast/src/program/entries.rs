@@ -8,14 +8,14 @@ use std::collections::HashMap;
 
 /// The dictionary entries of a template set, by key, with the types that use them.
 #[derive(Default)]
-pub(super) struct Entries {
+pub(crate) struct Entries {
     by_key: HashMap<EntryKey, u32>,
     /// For each entry the types of the fields that use it.
     types: Vec<Vec<u8>>,
 }
 
 /// Types that may not share an entry have different tags. 8, 9 and 10 have a text buffer.
-pub(super) fn type_tag(field_type: &FieldType) -> u8 {
+pub(crate) fn type_tag(field_type: &FieldType) -> u8 {
     let width = |width: Width| (width as u8).trailing_zeros() as u8 - 3;
     match field_type {
         FieldType::UInt(w) => width(*w),
@@ -32,7 +32,7 @@ pub(super) fn type_tag(field_type: &FieldType) -> u8 {
 }
 
 impl Entries {
-    pub(super) fn of(set: &TemplateSet) -> Self {
+    pub(crate) fn of(set: &TemplateSet) -> Self {
         let mut entries = Self::default();
         for template in set.templates() {
             entries.visit(set, &template.instructions, template.application_type.as_ref());
@@ -89,7 +89,7 @@ impl Entries {
 
     /// The entry of an operator, and whether fields of several types use it. `around` is the
     /// application type where the operator stands once references are expanded.
-    pub(super) fn entry(&self, operator: &Operator, around: Option<&Name>) -> (u32, bool) {
+    pub(crate) fn entry(&self, operator: &Operator, around: Option<&Name>) -> (u32, bool) {
         if !operator.kind.uses_dictionary() {
             return (0, false);
         }

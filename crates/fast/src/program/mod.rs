@@ -15,6 +15,7 @@ mod layout;
 mod op;
 
 pub use compile::{CompileError, CompileOptions};
+pub(crate) use entries::{Entries, type_tag};
 pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Code, Initial, Op, WireType};
 

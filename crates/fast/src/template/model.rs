@@ -303,7 +303,7 @@ pub enum Value {
 }
 
 /// A scaled number: `mantissa` x 10^`exponent`, never normalised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decimal {
     /// Mantissa.
     pub mantissa: i64,

@@ -22,6 +22,11 @@ const FORMAT: &[u8] = b"tickwire templates 1";
 pub struct Signature([u8; 32]);
 
 impl Signature {
+    /// A signature from its 32 bytes.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The 32 bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

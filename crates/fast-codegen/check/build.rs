@@ -1,0 +1,106 @@
+//! Generates a module of every template set that the tests decode with.
+
+#[allow(dead_code)]
+#[path = "../../fast/tests/support/random.rs"]
+mod random;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use tickwire_fast::TemplateSet;
+use tickwire_fast_codegen::{Options, generate_set};
+
+/// Random template sets, unless the environment variable says how many.
+const SEEDS: u64 = 12;
+const SEEDS_VARIABLE: &str = "TICKWIRE_CHECK_SEEDS";
+
+fn main() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let mut sets: BTreeMap<String, TemplateSet> = BTreeMap::new();
+    own_vectors(&root.join("../../fast/testdata"), &mut sets);
+    let shared = root.join("../../../../shared");
+    shared_vectors(&shared.join("vectors/fast.jsonl"), &mut sets);
+    corpora(&shared.join("corpus"), &mut sets);
+    println!("cargo::rerun-if-env-changed={SEEDS_VARIABLE}");
+    let seeds = std::env::var(SEEDS_VARIABLE).ok();
+    for seed in 0..seeds.map_or(SEEDS, |seeds| seeds.parse().expect("a number of seeds")) {
+        sets.insert(format!("random {seed}"), random::template_set(&mut random::Choices(seed)));
+    }
+    write(&sets);
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../../fast/tests/support/random.rs");
+}
+
+/// The template files of the vectors, under the names `testdata FILE NAME`.
+fn own_vectors(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    for entry in std::fs::read_dir(folder).expect("testdata") {
+        let path = entry.expect("readable").path();
+        let text = std::fs::read_to_string(&path).expect("UTF-8");
+        let table: toml::Table = text.parse().expect("TOML");
+        for vector in table["vector"].as_array().expect("vectors") {
+            let text = |key: &str| vector.get(key).and_then(toml::Value::as_str);
+            let body = match (text("fields"), text("templates")) {
+                (Some(fields), _) => format!("<template name='T' id='1'>{fields}</template>"),
+                (_, templates) => templates.expect("fields or templates").to_owned(),
+            };
+            let set = TemplateSet::parse(&format!("<templates>{body}</templates>"));
+            let file = path.file_stem().expect("a name").to_string_lossy();
+            let name = format!("testdata {file} {}", text("name").expect("a name"));
+            sets.insert(name, set.expect("valid"));
+        }
+    }
+}
+
+/// The conformance cases beside the project, under the names `shared NAME`.
+fn shared_vectors(path: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
+    let Ok(text) = std::fs::read_to_string(path) else { return };
+    println!("cargo::rerun-if-changed={}", path.display());
+    for line in text.lines() {
+        let case: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let xml = case["template_xml"].as_str().expect("a template file");
+        // Cases of static errors have no decoder.
+        if let Ok(set) = TemplateSet::parse(xml) {
+            sets.insert(format!("shared {}", case["name"].as_str().expect("a name")), set);
+        }
+    }
+}
+
+/// The template files of the captures beside the project, under the names `corpus FOLDER`.
+fn corpora(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.expect("readable").path();
+        let Ok(xml) = std::fs::read(path.join("templates.xml")) else { continue };
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        sets.insert(format!("corpus {name}"), TemplateSet::parse_bytes(&xml).expect("valid"));
+    }
+}
+
+/// Writes the modules, one for sets of equal signatures, and the table of their engines.
+fn write(sets: &BTreeMap<String, TemplateSet>) {
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("a build script"));
+    let mut modules = BTreeMap::new();
+    let (mut mods, mut arms) = (String::new(), String::new());
+    for (name, set) in sets {
+        let next = modules.len();
+        let number = *modules.entry(set.signature()).or_insert(next);
+        if number == next {
+            let options = Options { command: Some(name.clone()), ..Options::default() };
+            match generate_set(set.clone(), &options) {
+                Ok(source) => {
+                    let file = folder.join(format!("set_{number}.rs"));
+                    std::fs::write(file, source).expect("writable");
+                }
+                Err(error) => panic!("{name}: {error}"),
+            }
+            writeln!(mods, "#[allow(missing_docs)] pub mod set_{number} {{ include!(concat!(env!(\"OUT_DIR\"), \"/set_{number}.rs\")); }}").unwrap();
+        }
+        writeln!(arms, "{name:?} => Some(make::<set_{number}::Templates>),").unwrap();
+    }
+    let table = format!(
+        "{mods}\n/// The engine of a set, by its name.\n\
+         pub fn engine(name: &str) -> Option<Make> {{ match name {{ {arms} _ => None }} }}\n"
+    );
+    std::fs::write(folder.join("sets.rs"), table).expect("writable");
+}

@@ -1,0 +1,120 @@
+//! One interface over all generated modules.
+
+use crate::text::Writing;
+use std::sync::Arc;
+use tickwire_fast::rt::{Decoded, Decoder, Encoder, Message, Step, Templates};
+use tickwire_fast::{
+    DecoderOptions, EncoderOptions, Error, Findings, Message as DynamicMessage, Program,
+};
+
+/// What came out of a message: its text (see [`record_text`](crate::record_text)) and its length.
+pub type Outcome = Result<(String, usize), Error>;
+
+/// A generated decoder and encoder of some template set.
+pub trait Engine {
+    /// Decodes a message.
+    fn decode(&mut self, bytes: &[u8]) -> Outcome;
+    /// Decodes a message of a stream; `None` asks for more.
+    ///
+    /// # Errors
+    /// The decoder's.
+    fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, Error>;
+    /// Encodes a message of the dynamic engine, by way of the module's structs.
+    ///
+    /// # Errors
+    /// The encoder's.
+    fn encode(&mut self, message: &DynamicMessage, out: &mut Vec<u8>) -> Result<usize, Error>;
+    /// Empties the dictionaries of decoder and encoder.
+    fn reset(&mut self);
+    /// Says that a packet begins.
+    fn begin_packet(&mut self);
+    /// Reportable errors let pass.
+    fn findings(&self) -> Findings;
+    /// Messages the decoder left to the dynamic engine.
+    fn left_over(&self) -> u64;
+    /// Messages the encoder left to the dynamic engine.
+    fn encoded_left_over(&self) -> u64;
+}
+
+/// Makes an engine for a program, which is of the module's very set.
+pub type Make = fn(Arc<Program>, DecoderOptions) -> Box<dyn Engine>;
+
+pub(crate) fn make<T: Templates>(
+    program: Arc<Program>,
+    options: DecoderOptions,
+) -> Box<dyn Engine> {
+    let encoding = EncoderOptions {
+        reset: options.reset,
+        limits: options.limits,
+        ..EncoderOptions::default()
+    };
+    Box::new(Harness::<T> {
+        decoder: Decoder::with_options(program.clone(), options).expect("the module's set"),
+        encoder: Encoder::with_options(program, encoding).expect("the module's set"),
+        messages: T::Messages::default(),
+    })
+}
+
+struct Harness<T: Templates> {
+    decoder: Decoder<T>,
+    encoder: Encoder<T>,
+    messages: T::Messages,
+}
+
+fn name<T: Templates>(number: usize) -> &'static str {
+    T::TEMPLATES[number].name
+}
+
+fn text<T: Templates>(decoded: Decoded<'_, T>) -> (String, usize) {
+    let Message::Known(message) = decoded.message else { panic!("a template of the module") };
+    let names = name::<T>;
+    let mut writing = Writing::new(&names);
+    T::visit(message, &mut writing).expect("never fails");
+    (format!("{} {}", name::<T>(T::number(message)), writing.text), decoded.len)
+}
+
+impl<T: Templates> Engine for Harness<T> {
+    fn decode(&mut self, bytes: &[u8]) -> Outcome {
+        self.decoder.decode(bytes).map(text)
+    }
+
+    fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, Error> {
+        Ok(match self.decoder.decode_stream(bytes)? {
+            Step::Message(decoded) => Some(text(decoded)),
+            Step::NeedMore => None,
+        })
+    }
+
+    fn encode(&mut self, message: &DynamicMessage, out: &mut Vec<u8>) -> Result<usize, Error> {
+        let templates = message.program().templates();
+        let number = |index: usize| {
+            let id = templates[index].id.map(|id| id.0);
+            T::TEMPLATES.iter().position(|template| template.id == id)
+        };
+        let of = number(message.template_index()).expect("a template of the module");
+        T::fill(&mut self.messages, of, message.root(), &number).expect("known templates");
+        self.encoder.encode(T::message(&self.messages), out)
+    }
+
+    fn reset(&mut self) {
+        self.decoder.reset();
+        self.encoder.reset();
+    }
+
+    fn begin_packet(&mut self) {
+        self.decoder.begin_packet();
+        self.encoder.begin_packet();
+    }
+
+    fn findings(&self) -> Findings {
+        *self.decoder.findings()
+    }
+
+    fn left_over(&self) -> u64 {
+        self.decoder.left_over()
+    }
+
+    fn encoded_left_over(&self) -> u64 {
+        self.encoder.left_over()
+    }
+}

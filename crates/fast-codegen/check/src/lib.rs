@@ -1,0 +1,12 @@
+//! Generated decoders and encoders behind one interface, to be held against the dynamic ones.
+#![forbid(unsafe_code)]
+
+mod harness;
+mod text;
+
+pub use harness::{Engine, Make};
+pub use text::record_text;
+
+use harness::make;
+
+include!(concat!(env!("OUT_DIR"), "/sets.rs"));

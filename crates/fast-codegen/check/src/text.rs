@@ -1,0 +1,112 @@
+//! Messages as text, the same for both engines.
+
+use std::fmt::Write;
+use tickwire_fast::rt::{Value, Visit};
+use tickwire_fast::{Error, FieldValue, Record, Storage};
+
+/// A record of the dynamic engine: present fields by index, mandatory constants left out.
+pub fn record_text(record: Record<'_>) -> String {
+    let mut text = String::new();
+    write_record(record, &mut text);
+    text
+}
+
+fn write_record(record: Record<'_>, text: &mut String) {
+    for (index, (layout, value)) in record.fields().enumerate() {
+        if matches!(layout.storage, Storage::Constant(_)) || matches!(value, FieldValue::Absent) {
+            continue;
+        }
+        write!(text, "{index}:").unwrap();
+        match value {
+            _ if matches!(layout.storage, Storage::OptionalConstant(_)) => text.push_str("const"),
+            FieldValue::UInt(value) => write!(text, "{value}").unwrap(),
+            FieldValue::Int(value) => write!(text, "{value}").unwrap(),
+            FieldValue::Decimal(value) => {
+                write!(text, "{}e{}", value.mantissa, value.exponent).unwrap();
+            }
+            FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) | FieldValue::Bytes(bytes) => {
+                write!(text, "\"{}\"", bytes.escape_ascii()).unwrap();
+            }
+            FieldValue::Group(group) => {
+                text.push('{');
+                write_record(group, text);
+                text.push('}');
+            }
+            FieldValue::Sequence(entries) => {
+                text.push('[');
+                for entry in entries.iter() {
+                    text.push('{');
+                    write_record(entry, text);
+                    text.push('}');
+                }
+                text.push(']');
+            }
+            FieldValue::Dynamic(template, record) => {
+                let name = &record.program().templates()[template].name;
+                write!(text, "#{name}{{").unwrap();
+                write_record(record, text);
+                text.push('}');
+            }
+            FieldValue::Absent | FieldValue::Discarded => {}
+        }
+        text.push(' ');
+    }
+}
+
+/// A message of generated code, as [`record_text`] writes one.
+pub(crate) struct Writing<'n> {
+    pub(crate) text: String,
+    pub(crate) names: &'n dyn Fn(usize) -> &'static str,
+    closings: Vec<&'static str>,
+}
+
+impl<'n> Writing<'n> {
+    pub(crate) fn new(names: &'n dyn Fn(usize) -> &'static str) -> Self {
+        Self { text: String::new(), names, closings: Vec::new() }
+    }
+}
+
+impl Visit for Writing<'_> {
+    fn value(&mut self, index: usize, value: Value<'_>) -> Result<(), Error> {
+        let text = &mut self.text;
+        match value {
+            Value::UInt(value) => write!(text, "{index}:{value} ").unwrap(),
+            Value::Int(value) => write!(text, "{index}:{value} ").unwrap(),
+            Value::Decimal(value) => {
+                write!(text, "{index}:{}e{} ", value.mantissa, value.exponent).unwrap();
+            }
+            Value::Bytes(bytes) => write!(text, "{index}:\"{}\" ", bytes.escape_ascii()).unwrap(),
+            Value::Constant => write!(text, "{index}:const ").unwrap(),
+        }
+        Ok(())
+    }
+
+    fn begin_group(&mut self, index: usize) -> Result<(), Error> {
+        write!(self.text, "{index}:{{").unwrap();
+        self.closings.push("} ");
+        Ok(())
+    }
+
+    fn begin_sequence(&mut self, index: usize, _len: usize) -> Result<(), Error> {
+        write!(self.text, "{index}:[").unwrap();
+        self.closings.push("] ");
+        Ok(())
+    }
+
+    fn begin_entry(&mut self) -> Result<(), Error> {
+        self.text.push('{');
+        self.closings.push("}");
+        Ok(())
+    }
+
+    fn begin_dynamic(&mut self, index: usize, number: usize) -> Result<(), Error> {
+        write!(self.text, "{index}:#{}{{", (self.names)(number)).unwrap();
+        self.closings.push("} ");
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.text.push_str(self.closings.pop().unwrap_or_default());
+        Ok(())
+    }
+}

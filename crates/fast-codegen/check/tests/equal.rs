@@ -1,0 +1,208 @@
+//! Generated and dynamic engines agree on every value, length, finding and error.
+
+#[allow(dead_code)]
+#[path = "../../../fast/tests/support/random.rs"]
+mod random;
+mod support;
+
+use random::Choices;
+use std::path::PathBuf;
+use support::{Pair, hex};
+use tickwire_fast::{Conformance, DecoderOptions, Limits, ResetPolicy, TemplateSet};
+use tickwire_fast_codegen_check::engine;
+use toml::{Table, Value};
+
+const LEVELS: [Conformance; 3] =
+    [Conformance::Lenient, Conformance::Strict, Conformance::Canonical];
+
+fn text<'t>(table: &'t Table, key: &str) -> Option<&'t str> {
+    table.get(key).and_then(Value::as_str)
+}
+
+fn limits(vector: &Table) -> Limits {
+    let mut limits = Limits::default();
+    for (name, value) in vector.get("limits").and_then(Value::as_table).into_iter().flatten() {
+        let value = value.as_integer().expect("a limit");
+        match name.as_str() {
+            "entries_max" => limits.entries_max = value as u32,
+            "entries_total_max" => limits.entries_total_max = value as u32,
+            "string_max" => limits.string_max = value as u32,
+            "nesting_max" => limits.nesting_max = value as u32,
+            "stream_bytes_max" => limits.stream_bytes_max = value as usize,
+            "message_bytes_max" => limits.message_bytes_max = value as usize,
+            _ => panic!("no limit {name}"),
+        }
+    }
+    limits
+}
+
+fn reset_policy(vector: &Table) -> ResetPolicy {
+    match text(vector, "reset") {
+        None | Some("template") => ResetPolicy::Template,
+        Some("never") => ResetPolicy::Never,
+        Some("message") => ResetPolicy::Message,
+        Some(other) => panic!("no reset policy {other}"),
+    }
+}
+
+#[test]
+fn own_vectors_decode_alike_at_every_level() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fast/testdata");
+    let (mut vectors, mut steps) = (0, 0);
+    for entry in std::fs::read_dir(folder).expect("testdata") {
+        let path = entry.expect("readable").path();
+        let file = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let table: Table = std::fs::read_to_string(&path).expect("UTF-8").parse().expect("TOML");
+        for vector in table["vector"].as_array().expect("vectors") {
+            let vector = vector.as_table().expect("a table");
+            let name = format!("testdata {file} {}", text(vector, "name").expect("a name"));
+            let body = match text(vector, "fields") {
+                Some(fields) => format!("<template name='T' id='1'>{fields}</template>"),
+                None => text(vector, "templates").expect("templates").to_owned(),
+            };
+            let set = TemplateSet::parse(&format!("<templates>{body}</templates>")).expect("valid");
+            vectors += 1;
+            for conformance in LEVELS {
+                let (limits, reset) = (limits(vector), reset_policy(vector));
+                let options = DecoderOptions { conformance, reset, limits };
+                let mut pair = Pair::new(&name, set.clone(), options);
+                for step in vector["steps"].as_array().expect("steps") {
+                    let step = step.as_table().expect("a table");
+                    if step.get("reset").is_some_and(|reset| reset.as_bool() == Some(true)) {
+                        pair.reset();
+                    }
+                    let Some(wire) = text(step, "wire") else { continue };
+                    steps += 1;
+                    pair.decode(&hex(wire));
+                    pair.stream_cut(&hex(wire));
+                }
+            }
+        }
+    }
+    println!("{vectors} vectors, {steps} steps");
+    assert!(steps > 300);
+}
+
+#[test]
+fn shared_cases_decode_alike_at_every_level() {
+    let Some(path) = support::shared("vectors/fast.jsonl") else { return };
+    let mut count = 0;
+    for line in std::fs::read_to_string(path).expect("UTF-8").lines() {
+        let case: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let Ok(set) = TemplateSet::parse(case["template_xml"].as_str().expect("XML")) else {
+            continue;
+        };
+        count += 1;
+        let name = format!("shared {}", case["name"].as_str().expect("a name"));
+        for conformance in LEVELS {
+            let options = DecoderOptions { conformance, ..DecoderOptions::default() };
+            let mut pair = Pair::new(&name, set.clone(), options);
+            for buffer in case["hex"].as_array().expect("buffers") {
+                let buffer = buffer.as_str().expect("hex");
+                if buffer.starts_with('!') {
+                    pair.reset();
+                }
+                let bytes = hex(buffer.trim_start_matches('!'));
+                let mut rest = &bytes[..];
+                while let Some(len) = pair.decode(rest) {
+                    rest = &rest[len..];
+                }
+            }
+        }
+    }
+    println!("{count} cases");
+}
+
+/// The random template sets that the build script has generated modules of.
+fn seeds() -> impl Iterator<Item = u64> {
+    (0..).take_while(|seed| engine(&format!("random {seed}")).is_some())
+}
+
+#[test]
+fn random_sets_decode_and_encode_alike() {
+    let (mut messages, mut left_over, mut encoded_left_over) = (0, 0, 0);
+    for seed in seeds() {
+        let set = random::template_set(&mut Choices(seed));
+        for (round, reset) in [ResetPolicy::Template, ResetPolicy::Message, ResetPolicy::Never]
+            .into_iter()
+            .enumerate()
+        {
+            let options = DecoderOptions { reset, ..DecoderOptions::default() };
+            let mut pair = Pair::new(&format!("random {seed}"), set.clone(), options);
+            let mut choices = Choices(seed * 3 + round as u64 + 1_000);
+            for _ in 0..40 {
+                let bytes = pair.encode_random(&mut choices);
+                if bytes.is_empty() {
+                    continue;
+                }
+                assert_eq!(pair.decode(&bytes), Some(bytes.len()));
+                messages += 1;
+            }
+            left_over += pair.left_over();
+            encoded_left_over += pair.encoded_left_over();
+        }
+    }
+    println!(
+        "{messages} messages; left to the dynamic engine: {left_over} decoding, \
+         {encoded_left_over} encoding"
+    );
+    // Integers of 65 bits are all that a well-formed message may leave over.
+    assert!(left_over * 5 < messages, "{left_over} of {messages}");
+}
+
+#[test]
+fn mutated_bytes_fail_alike() {
+    for seed in seeds() {
+        let set = random::template_set(&mut Choices(seed));
+        for conformance in LEVELS {
+            let limits = Limits {
+                entries_max: 5,
+                entries_total_max: 9,
+                string_max: 12,
+                nesting_max: 2,
+                message_bytes_max: 4_000,
+                ..Limits::default()
+            };
+            let options = DecoderOptions { conformance, limits, ..DecoderOptions::default() };
+            let mut pair = Pair::new(&format!("random {seed}"), set.clone(), options);
+            let mut choices = Choices(seed + 77);
+            for _ in 0..60 {
+                let mut bytes = pair.encode_random(&mut choices);
+                support::mutate(&mut choices, &mut bytes);
+                if pair.decode(&bytes).is_none() {
+                    pair.reset();
+                }
+                pair.stream_cut(&bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn corpora_decode_alike() {
+    for (corpus, reset, preamble) in support::CORPORA {
+        let Some(file) = support::shared(&format!("corpus/{corpus}.bin")) else { continue };
+        let folder = corpus.split('/').next().expect("a folder");
+        let xml = std::fs::read(file.with_file_name("templates.xml")).expect("readable");
+        let set = TemplateSet::parse_bytes(&xml).expect("valid");
+        let options = DecoderOptions { reset, ..DecoderOptions::default() };
+        let mut pair = Pair::new(&format!("corpus {folder}"), set, options);
+        let capture = std::fs::read(&file).expect("readable");
+        let mut messages = 0;
+        for packet in support::packets(&capture).into_iter().take(4_000) {
+            pair.begin_packet();
+            let mut rest = &packet[preamble..];
+            while !rest.is_empty() {
+                let len = pair.decode(rest).expect("decodes");
+                pair.encode_last();
+                rest = &rest[len..];
+                messages += 1;
+            }
+        }
+        println!(
+            "{corpus}: {messages} messages, {} left over decoding, {} encoding",
+            pair.left_over(),
+            pair.encoded_left_over()
+        );
+    }
+}

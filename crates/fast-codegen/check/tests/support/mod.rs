@@ -1,0 +1,196 @@
+//! A generated and a dynamic engine side by side.
+
+use crate::random::{self, Choices};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tickwire_fast::{
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Message, MessageBuilder, Program,
+    ResetPolicy, Step, TemplateSet,
+};
+use tickwire_fast_codegen_check::{Engine, engine, record_text};
+
+/// A file of the material beside the project, or `None`, said on standard error.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let full = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared").join(path);
+    if full.exists() {
+        return Some(full);
+    }
+    eprintln!("SKIPPED: {} is not there", full.display());
+    None
+}
+
+/// Captures beside the project: when dictionaries are emptied, and bytes before the message.
+pub const CORPORA: [(&str, ResetPolicy, usize); 10] = [
+    ("oci_complex/oci_complex30000", ResetPolicy::Template, 0),
+    ("simple/simple30000", ResetPolicy::Packet, 0),
+    ("cme_like/cme30000", ResetPolicy::Packet, 0),
+    ("cme_like/cme_channel9_30000", ResetPolicy::Packet, 0),
+    ("cme_like/cme_channel11_30000", ResetPolicy::Packet, 0),
+    ("cme_2012/cme_2012_sampleMD", ResetPolicy::Packet, 5),
+    ("moex_forts/moex_forts_2013.increment_a", ResetPolicy::Template, 0),
+    ("moex_forts/moex_forts_2013.increment_b", ResetPolicy::Template, 0),
+    ("moex_forts/moex_forts_2013.snapshot", ResetPolicy::Template, 0),
+    ("cqg_2024/cqg_2024_fastlib", ResetPolicy::Never, 0),
+];
+
+/// Bytes of a hex string; white space is ignored.
+pub fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.chunks(2).map(pair).collect()
+}
+
+/// The packets of a file of u32 big-endian lengths and packets.
+pub fn packets(file: &[u8]) -> Vec<&[u8]> {
+    let mut packets = Vec::new();
+    let mut rest = file;
+    while let Some((len, tail)) = rest.split_first_chunk::<4>() {
+        let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
+        packets.push(packet);
+        rest = tail;
+    }
+    packets
+}
+
+/// Changes bytes here and there.
+pub fn mutate(choices: &mut Choices, bytes: &mut Vec<u8>) {
+    for _ in 0..choices.below(4) {
+        let at = choices.below(bytes.len() + 1);
+        match choices.below(4) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << choices.below(8),
+            1 if at < bytes.len() => bytes[at] = choices.next() as u8,
+            2 => bytes.truncate(at),
+            _ => bytes.insert(at, choices.of(&[0, 0x80, 0xff, 0x7f])),
+        }
+    }
+}
+
+/// The engines of one template set.
+pub struct Pair {
+    name: String,
+    program: Arc<Program>,
+    dynamic: Decoder,
+    stream: Decoder,
+    encoder: Encoder,
+    builder: MessageBuilder,
+    generated: Box<dyn Engine>,
+    generated_stream: Box<dyn Engine>,
+    last: Option<Message>,
+}
+
+impl Pair {
+    pub fn new(name: &str, set: TemplateSet, options: DecoderOptions) -> Self {
+        let program = Arc::new(Program::compile(set).expect("compiles"));
+        let make = engine(name).unwrap_or_else(|| panic!("{name}: the build script has no module"));
+        let encoding = EncoderOptions {
+            reset: options.reset,
+            limits: options.limits,
+            ..EncoderOptions::default()
+        };
+        Self {
+            dynamic: Decoder::with_options(program.clone(), options),
+            stream: Decoder::with_options(program.clone(), options),
+            encoder: Encoder::with_options(program.clone(), encoding),
+            builder: MessageBuilder::new(program.clone()),
+            generated: make(program.clone(), options),
+            generated_stream: make(program.clone(), options),
+            name: name.to_owned(),
+            last: None,
+            program,
+        }
+    }
+
+    pub fn reset(&mut self) {
+        self.dynamic.reset();
+        self.stream.reset();
+        self.encoder.reset();
+        self.generated.reset();
+        self.generated_stream.reset();
+    }
+
+    pub fn begin_packet(&mut self) {
+        self.dynamic.begin_packet();
+        self.stream.begin_packet();
+        self.encoder.begin_packet();
+        self.generated.begin_packet();
+        self.generated_stream.begin_packet();
+    }
+
+    pub fn left_over(&self) -> u64 {
+        self.generated.left_over()
+    }
+
+    pub fn encoded_left_over(&self) -> u64 {
+        self.generated.encoded_left_over()
+    }
+
+    /// Decodes with both and compares; returns the length if there was a message.
+    pub fn decode(&mut self, bytes: &[u8]) -> Option<usize> {
+        let text = |message: &Message| {
+            format!("{} {}", message.template_name(), record_text(message.root()))
+        };
+        self.last = None;
+        let expected = self.dynamic.decode(bytes).map(|decoded| {
+            self.last = Some(decoded.message.clone());
+            (text(decoded.message), decoded.len)
+        });
+        let found = self.generated.decode(bytes);
+        let name = &self.name;
+        assert_eq!(found, expected, "{name}: {bytes:02x?}");
+        assert_eq!(self.generated.findings(), *self.dynamic.findings(), "{name}: {bytes:02x?}");
+        expected.ok().map(|(_, len)| len)
+    }
+
+    /// Gives a message to both as a stream, all of its beginnings first.
+    pub fn stream_cut(&mut self, bytes: &[u8]) {
+        for end in 1..=bytes.len() {
+            let piece = &bytes[..end];
+            let expected = self.stream.decode_stream(piece).map(|step| match step {
+                Step::NeedMore => None,
+                Step::Message(decoded) => {
+                    let message = decoded.message;
+                    let text =
+                        format!("{} {}", message.template_name(), record_text(message.root()));
+                    Some((text, decoded.len))
+                }
+            });
+            let found = self.generated_stream.decode_stream(piece);
+            assert_eq!(found, expected, "{}: {piece:02x?} as a stream", self.name);
+            let findings = self.generated_stream.findings();
+            assert_eq!(findings, *self.stream.findings(), "{}: {piece:02x?}", self.name);
+            if !matches!(expected, Ok(None)) {
+                return;
+            }
+        }
+    }
+
+    /// Encodes a random message with both, compares the bytes and returns them; none if the message
+    /// cannot be encoded.
+    pub fn encode_random(&mut self, choices: &mut Choices) -> Vec<u8> {
+        let template = loop {
+            let template = choices.below(self.program.templates().len());
+            if self.program.templates()[template].id.is_some() {
+                break template;
+            }
+        };
+        let message = random::message(choices, &mut self.builder, template).clone();
+        self.encode(&message)
+    }
+
+    /// Encodes the message decoded last with both, and compares the bytes.
+    pub fn encode_last(&mut self) {
+        if let Some(message) = self.last.take() {
+            self.encode(&message);
+        }
+    }
+
+    fn encode(&mut self, message: &Message) -> Vec<u8> {
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        let by_dynamic = self.encoder.encode(message, &mut expected);
+        let by_generated = self.generated.encode(message, &mut found);
+        let text = || format!("{}: {}", self.name, record_text(message.root()));
+        assert_eq!(by_generated, by_dynamic, "{}", text());
+        assert_eq!(found, expected, "{}", text());
+        expected
+    }
+}

@@ -1,0 +1,460 @@
+//! Functions that decode.
+
+use crate::integer::Integer;
+use crate::module::Module;
+use crate::operation::Scene;
+use crate::shape::{MapMode, Member, Shape};
+use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
+use tickwire_fast::template::FieldType;
+
+impl<'p> Module<'p> {
+    /// The functions of one shape.
+    pub(crate) fn decode_functions(&self, index: usize) -> String {
+        let shape = &self.shapes[index];
+        let warm = self.warm(index);
+        let scene = Scene { module: self, shape, warm };
+        let body = Decoding { scene: &scene }.body();
+        match &shape.root {
+            Some(_) => self.root_functions(shape, &scene, &body),
+            None => self.segment_function(shape, &scene, &body),
+        }
+    }
+
+    fn root_functions(&self, shape: &Shape<'p>, scene: &Scene<'_, 'p>, body: &str) -> String {
+        let Some(root) = &shape.root else { return String::new() };
+        let function = self.function(shape);
+        let (from, len) = self.saved_words(root.template, root.is_dynamic);
+        let state = self.state_type();
+        let name = &shape.name;
+        let map = if self.has_wide() { "start: usize" } else { "map: u64" };
+        let map_argument = if self.has_wide() { "start" } else { "map" };
+        let fields = match scene.warm.is_empty() {
+            true => format!("{function}_fields(bytes, pos, {map_argument}, state, out, x)"),
+            false => format!(
+                "match {} {{ true => {function}_fields::<true>(bytes, pos, {map_argument}, state, out, x), \
+                 false => {function}_fields::<false>(bytes, pos, {map_argument}, state, out, x) }}",
+                self.all_assigned(&scene.warm)
+            ),
+        };
+        let generics = if scene.warm.is_empty() { "" } else { "<const WARM: bool>" };
+        let reset = match root.reset {
+            true => "if x.obeys_reset() { state.reset_values(); }\n",
+            false => "",
+        };
+        let (begin_arena, end_arena) = match shape.has_text {
+            true => ("x.begin_arena(&mut out.arena);\n", "x.end_arena(&mut out.arena);\n"),
+            false => ("", ""),
+        };
+        format!(
+            "fn {function}(bytes: &[u8], pos: usize, {map}, state: &mut State, out: &mut {name}, \
+             x: &mut Context) -> Option<usize> {{
+                let saved = state.save::<{from}, {len}>();
+                let end = {fields};
+                if end.is_none() {{ state.restore::<{from}, {len}>(&saved); }}
+                end
+            }}
+            {}fn {function}_fields{generics}(bytes: &[u8], pos: usize, {map}, state: &mut {state}, \
+             out: &mut {name}, x: &mut Context) -> Option<usize> {{
+                x.begin_message({}, {})?;
+                {reset}{begin_arena}{}let mut c = Cursor::new(bytes, pos);
+                {body}{end_arena}x.end_message()?;
+                Some(c.position())
+            }}\n",
+            allow_unused(&format!("{reset}{body}")),
+            shape.record_words,
+            root.depth,
+            self.root_map(shape),
+        )
+    }
+
+    /// How a template's function gets its map.
+    fn root_map(&self, shape: &Shape<'p>) -> String {
+        let read = match (self.has_wide(), shape.mode) {
+            (false, MapMode::Fixed) => "",
+            (false, _) => "let mut map = Bits::new(map << 1);\n",
+            (true, MapMode::Fixed) => "let map = Cursor::new(bytes, start).map(x)?;\n",
+            (true, MapMode::Taken) => {
+                "let mut map = Bits::new(Cursor::new(bytes, start).map(x)? << 1);\n"
+            }
+            (true, MapMode::Wide(words)) => {
+                return format!(
+                    "let mut map = Cursor::new(bytes, start).wide_map::<{words}>(x)?;\nmap.take();\n"
+                );
+            }
+        };
+        read.to_owned()
+    }
+
+    fn segment_function(&self, shape: &Shape<'p>, scene: &Scene<'_, 'p>, body: &str) -> String {
+        let function = self.function(shape);
+        let generics = if scene.warm.is_empty() { "" } else { "<const WARM: bool>" };
+        let out = match shape.is_stored {
+            true => format!("out: &mut {}, ", shape.name),
+            false => String::new(),
+        };
+        let map = match (shape.has_map(), shape.mode) {
+            (false, _) => String::new(),
+            (true, MapMode::Fixed) => "let map = c.map(x)?;\n".to_owned(),
+            (true, MapMode::Taken) => "let mut map = Bits::new(c.map(x)?);\n".to_owned(),
+            (true, MapMode::Wide(words)) => {
+                format!(
+                    "let mut map = {{ let mut at = c; let map = at.wide_map::<{words}>(x)?; c = at; map }};\n"
+                )
+            }
+        };
+        if shape.depth > tickwire_fast::Limits::DEPTH_MAX {
+            // Deeper than any decoder goes.
+            return format!(
+                "fn {function}(_: &[u8], _: usize, _: &mut State, {} _: &mut Context) -> Option<usize> {{ None }}\n",
+                if shape.is_stored { format!("_: &mut {},", shape.name) } else { String::new() }
+            );
+        }
+        format!(
+            "{}fn {function}{generics}(bytes: &[u8], pos: usize, state: &mut State, {out}x: &mut Context) \
+             -> Option<usize> {{
+                let mut c = Cursor::new(bytes, pos);
+                {map}{body}Some(c.position())
+            }}\n",
+            allow_unused(&format!("{map}{body}"))
+        )
+    }
+
+    /// `decode_` and the words of the struct's name.
+    pub(crate) fn function(&self, shape: &Shape<'p>) -> String {
+        format!("decode_{}", crate::names::snake(&shape.name).trim_end_matches('_'))
+    }
+
+    /// The words that a template's messages may change.
+    fn saved_words(&self, template: usize, is_dynamic: bool) -> (usize, usize) {
+        if is_dynamic {
+            return (0, self.words);
+        }
+        let (mut from, mut to) = (usize::MAX, 0);
+        self.plan.templates[template].body.for_each(&mut |operation| {
+            if let Some(slot) = self.slot_index(operation) {
+                let slot = &self.slots[slot];
+                let scaled = slot
+                    .kinds
+                    .iter()
+                    .any(|(_, kind)| *kind == tickwire_fast::rt::ValueKind::Scaled);
+                from = from.min(slot.word);
+                to = to.max(slot.word + if scaled { 2 } else { 1 });
+            }
+        });
+        if from < to { (from, to - from) } else { (0, 0) }
+    }
+
+    /// Whether some template's map does not fit a word.
+    pub(crate) fn has_wide(&self) -> bool {
+        self.roots.iter().any(|root| matches!(self.shapes[*root].mode, MapMode::Wide(_)))
+    }
+
+    /// The condition under which `WARM` holds.
+    pub(crate) fn all_assigned(&self, warm: &[usize]) -> String {
+        let mut masks = vec![0u64; self.masks()];
+        for slot in warm {
+            masks[slot / 64] |= 1 << (slot % 64);
+        }
+        let tests: Vec<String> = masks
+            .iter()
+            .enumerate()
+            .filter(|(_, mask)| **mask != 0)
+            .map(|(index, mask)| format!("state.all_assigned({index}, {mask:#x})"))
+            .collect();
+        tests.join(" && ")
+    }
+}
+
+/// The statements that decode the fields of a segment.
+struct Decoding<'s, 'm, 'p> {
+    scene: &'s Scene<'m, 'p>,
+}
+
+impl<'p> Decoding<'_, '_, 'p> {
+    fn body(&self) -> String {
+        let shape = self.scene.shape;
+        let mut text = String::new();
+        for word in 0..shape.presence_words() {
+            text.push_str(&format!("let mut present{word} = 0u64;\n"));
+        }
+        let mut members = &shape.members[..];
+        while let Some(member) = members.first() {
+            let run = members.iter().take_while(|member| self.is_rare(member)).count();
+            if run > 1 {
+                let (together, rest) = members.split_at(run);
+                let mask = together.iter().fold(0u64, |mask, member| mask | 1 << (63 - member.bit));
+                text.push_str(&format!("if map & {mask:#x} != 0 {{\n"));
+                together.iter().for_each(|member| text.push_str(&self.member(member)));
+                text.push_str("}\n");
+                members = rest;
+            } else {
+                text.push_str(&self.member(member));
+                members = &members[1..];
+            }
+        }
+        if shape.presence > 0 {
+            let words: Vec<String> =
+                (0..shape.presence_words()).map(|word| format!("present{word}")).collect();
+            text.push_str(&format!("out.present = [{}];\n", words.join(", ")));
+        }
+        if shape.has_map() {
+            text.push_str(&match shape.mode {
+                MapMode::Fixed => {
+                    let unused = match shape.map_bits {
+                        bits @ 0..63 => (u64::MAX >> bits) & !1,
+                        _ => 0,
+                    };
+                    format!("x.unused_map_bits(map & {unused:#x});\n")
+                }
+                _ => "map.finish(x);\n".to_owned(),
+            });
+        }
+        text
+    }
+
+    /// Whether nothing at all happens where the field's bit is 0.
+    fn is_rare(&self, member: &Member<'_>) -> bool {
+        if self.scene.shape.mode != MapMode::Fixed || !member.plan.is_optional {
+            return false;
+        }
+        match &member.plan.kind {
+            FieldKind::Scalar { operation, .. } | FieldKind::Parts { exponent: operation, .. } => {
+                operation.kind == OperatorKind::Default && operation.initial.is_none()
+                    || operation.kind == OperatorKind::Constant
+            }
+            FieldKind::Group(_) => true,
+            _ => false,
+        }
+    }
+
+    fn member(&self, member: &Member<'p>) -> String {
+        match &member.plan.kind {
+            FieldKind::Scalar { .. } => self.scalar(member),
+            FieldKind::Parts { .. } => self.parts(member),
+            FieldKind::Group(_) => self.group(member),
+            FieldKind::Sequence { .. } => self.sequence(member),
+            FieldKind::Dynamic => self.dynamic(member),
+        }
+    }
+
+    fn scalar(&self, member: &Member<'p>) -> String {
+        let FieldKind::Scalar { field_type, operation } = &member.plan.kind else {
+            return String::new();
+        };
+        let (scene, bit) = (self.scene, member.bit);
+        let is_optional = member.plan.is_optional;
+        if operation.kind == OperatorKind::Constant {
+            return match is_optional {
+                true => self.mark_if(&scene.test(bit), member),
+                false => String::new(),
+            };
+        }
+        if self.is_nothing_without_bit(member) {
+            // Nothing happens where the bit is 0, and the value is read as one without operator.
+            let none = Operation { kind: OperatorKind::None, initial: None, ..*operation };
+            let (expression, cast) = self.value(field_type, &none, true, bit);
+            return format!(
+                "if {} {{ {} }}\n",
+                scene.test(bit),
+                self.store(member, &expression, cast)
+            );
+        }
+        let check = scene.check_type(operation, bit);
+        let (expression, cast) = self.value(field_type, operation, is_optional, bit);
+        check + &self.store(member, &expression, cast)
+    }
+
+    /// Whether the field is an optional default without an initial value.
+    fn is_nothing_without_bit(&self, member: &Member<'_>) -> bool {
+        matches!(&member.plan.kind, FieldKind::Scalar { operation, .. }
+            if member.plan.is_optional
+                && operation.kind == OperatorKind::Default
+                && operation.initial.is_none())
+    }
+
+    /// The expression of a scalar's value, and its type if it is an integer.
+    fn value(
+        &self,
+        field_type: &FieldType,
+        operation: &Operation<'_>,
+        is_optional: bool,
+        bit: u32,
+    ) -> (String, Option<Integer>) {
+        let scene = self.scene;
+        match (Integer::of(field_type), field_type, is_optional) {
+            (Some(kind), _, false) => (scene.integer(operation, kind, bit), Some(kind)),
+            (Some(kind), _, true) => (scene.integer_optional(operation, kind, bit), Some(kind)),
+            (None, FieldType::Decimal, false) => (scene.decimal(operation, bit), None),
+            (None, FieldType::Decimal, true) => (scene.decimal_optional(operation, bit), None),
+            (None, _, false) => (scene.text(operation, field_type, bit), None),
+            (None, _, true) => (scene.text_optional(operation, field_type, bit), None),
+        }
+    }
+
+    /// Stores the value of an expression.
+    fn store(&self, member: &Member<'p>, expression: &str, cast: Option<Integer>) -> String {
+        let cast = |value: &str| cast.map_or(value.to_owned(), |kind| kind.cast(value));
+        let ident = &member.ident;
+        match (member.is_stored, member.plan.is_optional) {
+            (false, _) => format!("let _ = {expression};\n"),
+            (true, false) if cast("v") == "v" => format!("out.{ident} = {expression};\n"),
+            (true, false) => {
+                format!("let value = {expression};\nout.{ident} = {};\n", cast("value"))
+            }
+            (true, true) => format!(
+                "let value = {expression};\nif let Some(value) = value {{ out.{ident} = {}; {} }}\n",
+                cast("value"),
+                self.mark(member)
+            ),
+        }
+    }
+
+    fn mark(&self, member: &Member<'p>) -> String {
+        member
+            .presence
+            .map_or(String::new(), |bit| format!("present{} |= 1 << {};", bit / 64, bit % 64))
+    }
+
+    fn mark_if(&self, condition: &str, member: &Member<'p>) -> String {
+        match member.presence {
+            Some(_) => format!("if {condition} {{ {} }}\n", self.mark(member)),
+            None if self.scene.shape.mode == MapMode::Fixed => String::new(),
+            None => format!("let _ = {condition};\n"),
+        }
+    }
+
+    fn parts(&self, member: &Member<'p>) -> String {
+        let FieldKind::Parts { exponent, mantissa } = &member.plan.kind else {
+            return String::new();
+        };
+        let scene = self.scene;
+        let is_optional = member.plan.is_optional;
+        let mantissa_bit = member.bit + crate::shape::map_bits(exponent, is_optional);
+        let mantissa = format!(
+            "let exponent = rt::exponent(exponent)?;\n{}let mantissa = {};\n",
+            scene.check_type(mantissa, mantissa_bit),
+            scene.integer(mantissa, Integer::MANTISSA, mantissa_bit)
+        );
+        let store = match member.is_stored {
+            true => format!(
+                "out.{} = Decimal {{ mantissa: mantissa as i64, exponent }};\n{}",
+                member.ident,
+                self.mark(member)
+            ),
+            false => "let _ = (mantissa, exponent);\n".to_owned(),
+        };
+        let check = scene.check_type(exponent, member.bit);
+        match is_optional {
+            true => format!(
+                "{check}let exponent = {};\nif let Some(exponent) = exponent {{\n{mantissa}{store}}}\n",
+                scene.integer_optional(exponent, Integer::EXPONENT, member.bit),
+            ),
+            false => format!(
+                "{check}{{ let exponent = {};\n{mantissa}{store}}}\n",
+                scene.integer(exponent, Integer::EXPONENT, member.bit),
+            ),
+        }
+    }
+
+    fn group(&self, member: &Member<'p>) -> String {
+        let Some(child) = member.child else { return String::new() };
+        let child = &self.scene.module.shapes[child];
+        let call = format!(
+            "let end = {};\nc.go_to(end);\n",
+            self.call(member.child, "c.position()", &format!("&mut out.{}", member.ident), child)
+        );
+        match member.plan.is_optional {
+            true => {
+                format!("if {} {{ {call} {} }}\n", self.scene.test(member.bit), self.mark(member))
+            }
+            false => format!("{{ {call} }}\n"),
+        }
+    }
+
+    /// Decodes a nested segment.
+    fn call(&self, index: Option<usize>, pos: &str, out: &str, child: &Shape<'p>) -> String {
+        let module = self.scene.module;
+        let function = module.function(child);
+        let out = if child.is_stored { format!("{out}, ") } else { String::new() };
+        let warm = index.map(|index| module.warm(index)).unwrap_or_default();
+        let deep = child.depth > tickwire_fast::Limits::DEPTH_MAX;
+        match warm.is_empty() || deep {
+            true => format!("{function}(c.bytes(), {pos}, state, {out}x)?"),
+            false => format!(
+                "match {} {{ true => {function}::<true>(c.bytes(), {pos}, state, {out}x)?, \
+                 false => {function}::<false>(c.bytes(), {pos}, state, {out}x)? }}",
+                module.all_assigned(&warm)
+            ),
+        }
+    }
+
+    fn sequence(&self, member: &Member<'p>) -> String {
+        let FieldKind::Sequence { length, .. } = &member.plan.kind else { return String::new() };
+        let Some(child) = member.child else { return String::new() };
+        let child = &self.scene.module.shapes[child];
+        let scene = self.scene;
+        let room = if child.takes_bytes { "c.remaining()" } else { "usize::MAX" };
+        let call = self.call(member.child, "pos", "entry", child);
+        let (over, each) = match child.is_stored {
+            true => (format!("out.{}.prepare(count)", member.ident), "entry"),
+            false => ("0..count".to_owned(), "_"),
+        };
+        let entries = format!(
+            "let count = x.begin_sequence(count, {}, {room})?;
+            let mut pos = c.position();
+            for {each} in {over} {{ pos = {call}; }}
+            c.go_to(pos);\n",
+            child.record_words
+        );
+        let check = scene.check_type(length, member.bit);
+        let clear = match member.is_stored {
+            true => format!("out.{}.clear();", member.ident),
+            false => String::new(),
+        };
+        match member.plan.is_optional {
+            true => format!(
+                "{check}let count = {};\nif let Some(count) = count {{ {entries} {} }} else {{ {clear} }}\n",
+                scene.integer_optional(length, Integer::LENGTH, member.bit),
+                self.mark(member)
+            ),
+            false => format!(
+                "{check}{{ let count = {};\n{entries} }}\n",
+                scene.integer(length, Integer::LENGTH, member.bit)
+            ),
+        }
+    }
+
+    fn dynamic(&self, member: &Member<'p>) -> String {
+        let depth = self.scene.shape.depth;
+        format!(
+            "x.begin_nested({depth})?;
+            let end = decode_message(c.bytes(), c.position(), state, out.{}.messages_mut(), x)?;
+            c.go_to(end);
+            x.end_nested({depth});\n",
+            member.ident
+        )
+    }
+}
+
+/// For functions that do not need all they are given.
+fn allow_unused(body: &str) -> &'static str {
+    let uses = |name: &str| body.contains(name);
+    let moves = [
+        "c.unsigned",
+        "c.signed",
+        "c.ascii",
+        "c.vector",
+        "c.delta",
+        "c.decimal",
+        "c.map",
+        "c.go_to",
+        "&mut c",
+        "c = at",
+    ]
+    .into_iter()
+    .any(uses);
+    match moves && uses("state") && uses("out.") && uses("x") {
+        true => "",
+        false => "#[allow(unused_mut, unused_variables)]\n",
+    }
+}

@@ -1,0 +1,74 @@
+//! Why no source was generated.
+
+use std::fmt;
+use std::path::PathBuf;
+use tickwire_fast::CompileError;
+use tickwire_fast::template::TemplateErrors;
+
+/// Why no source was generated.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The template file has errors.
+    Templates(TemplateErrors),
+    /// The template set does not compile.
+    Compile(CompileError),
+    /// The projection names a field that no template has.
+    UnknownField {
+        /// The name as given.
+        field: String,
+    },
+    /// No template has an id, so no message can be decoded.
+    NoTemplateId,
+    /// More dictionary entries than generated code can number.
+    TooManyEntries {
+        /// How many there are.
+        entries: usize,
+    },
+    /// The generator wrote something that is not Rust: an error in the generator.
+    NotRust {
+        /// What the parser says.
+        message: String,
+        /// The source.
+        source: String,
+    },
+    /// A file was not read or written, or a build script runs outside Cargo.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was attempted, and what happened.
+        message: String,
+    },
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Templates(errors) => write!(f, "{errors}"),
+            Self::Compile(error) => write!(f, "{error}"),
+            Self::UnknownField { field } => write!(
+                f,
+                "no template has a field \"{field}\"; give a name, a path such as \
+                 MDEntries/MDEntryPx, or a field id"
+            ),
+            Self::NoTemplateId => f.write_str(
+                "no template of the set has an id, so there is no message to decode: give the \
+                 templates that stand alone an id attribute",
+            ),
+            Self::TooManyEntries { entries } => write!(
+                f,
+                "the template set uses {entries} dictionary entries; generated code numbers at most \
+                 65535: generate from the templates you need only"
+            ),
+            Self::NotRust { message, .. } => {
+                write!(
+                    f,
+                    "the generated source does not parse: {message}; this is an error in Tickwire"
+                )
+            }
+            Self::File { path, message } => write!(f, "{}: {message}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for GenerateError {}

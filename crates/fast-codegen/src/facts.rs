@@ -1,0 +1,246 @@
+//! The parts of a module that stand once: its messages, what it says of itself, the dispatcher.
+
+use crate::module::Module;
+use crate::names::{Scope, snake};
+use crate::shape::Shape;
+use crate::source::doc;
+use tickwire_fast::rt::ValueKind;
+
+impl<'p> Module<'p> {
+    /// The whole module.
+    pub(crate) fn emit(&self) -> String {
+        let idents = self.idents();
+        let mut text = String::new();
+        text.push_str(
+            "#[allow(unused_imports)]
+             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Output, \
+             Reference, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max};
+             #[allow(unused_imports)]
+             use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
+        );
+        text.push_str(&self.messages(&idents));
+        for shape in self.shapes.iter().filter(|shape| shape.is_stored) {
+            text.push_str(&self.structs(shape));
+        }
+        text.push_str(&self.slots());
+        text.push_str(&self.dispatcher(&idents));
+        for index in 0..self.shapes.len() {
+            text.push_str(&self.decode_functions(index));
+        }
+        for shape in self.shapes.iter().filter(|shape| shape.is_stored) {
+            text.push_str(&self.walks(shape));
+        }
+        text.push_str(&self.facts(&idents));
+        text
+    }
+
+    fn roots(&self) -> impl Iterator<Item = &Shape<'p>> {
+        self.roots.iter().map(|root| &self.shapes[*root])
+    }
+
+    /// The names of the templates' fields in `Messages`.
+    fn idents(&self) -> Vec<String> {
+        let mut scope = Scope::with(&["current", "message"]);
+        self.roots().map(|shape| scope.claim(&snake(&shape.name), |_| Vec::new())).collect()
+    }
+
+    fn messages(&self, idents: &[String]) -> String {
+        let signature = self.set.signature();
+        let mut text =
+            doc("The templates of this module; its decoders and encoders are made for it.");
+        text.push_str("#[derive(Clone, Copy, Debug)]\npub struct Templates;\n");
+        text.push_str(&doc("A decoder of these templates."));
+        text.push_str("pub type Decoder = rt::Decoder<Templates>;\n");
+        text.push_str(&doc("An encoder of these templates."));
+        text.push_str("pub type Encoder = rt::Encoder<Templates>;\n");
+        text.push_str(&doc("Signature of the template set this was generated from."));
+        text.push_str(&format!("pub const SIGNATURE: &str = \"{signature}\";\n"));
+        text.push_str(&doc("Room for a message of each template."));
+        text.push_str("#[derive(Clone, Debug, Default)]\npub struct Messages { current: usize,\n");
+        for (shape, ident) in self.roots().zip(idents) {
+            text.push_str(&doc(&shape.doc));
+            text.push_str(&format!("pub {ident}: {},\n", shape.name));
+        }
+        text.push_str("}\n");
+        text.push_str(&doc("A message of one of the templates."));
+        text.push_str("#[derive(Clone, Copy, Debug)]\npub enum Message<'m> {\n");
+        for shape in self.roots() {
+            text.push_str(&doc(&shape.doc));
+            text.push_str(&format!("{name}(&'m {name}),\n", name = shape.name));
+        }
+        text.push_str("}\n");
+        let last = idents.len() - 1;
+        let arms: String = self
+            .roots()
+            .zip(idents)
+            .enumerate()
+            .map(|(number, (shape, ident))| {
+                let pattern = if number == last { "_".to_owned() } else { number.to_string() };
+                format!("{pattern} => Message::{}(&self.{ident}),\n", shape.name)
+            })
+            .collect();
+        text.push_str(&format!(
+            "impl Messages {{
+                {}#[inline]
+                pub fn message(&self) -> Message<'_> {{ match self.current {{ {arms} }} }}
+            }}\n",
+            doc("The message that was decoded last.")
+        ));
+        let numbers: String = self
+            .roots()
+            .enumerate()
+            .map(|(number, shape)| format!("Message::{}(_) => {number},\n", shape.name))
+            .collect();
+        let visits: String = self
+            .roots()
+            .map(|shape| format!("Message::{}(message) => message.visit(visitor),\n", shape.name))
+            .collect();
+        text.push_str(&format!(
+            "impl Message<'_> {{
+                {}pub fn number(&self) -> usize {{ match self {{ {numbers} }} }}
+                {}pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {{ match self {{ {visits} }} }}
+            }}\n",
+            doc("The number of the message's template in this module."),
+            doc("Shows the fields that are present to a visitor.\\n\\n# Errors\\nThose of the visitor.")
+                .replace("\\\\n", "\\n "),
+        ));
+        text
+    }
+
+    fn slots(&self) -> String {
+        let mut text = String::new();
+        for (number, slot) in self.slots.iter().enumerate() {
+            let text_of = slot.text.map_or(String::new(), |text| format!(".with_text({text})"));
+            let tag_of = slot.tag.map_or(String::new(), |tag| format!(".with_tag({tag})"));
+            text.push_str(&format!(
+                "const {}: Slot = Slot::new({number}, {}){text_of}{tag_of};\n",
+                slot.name, slot.word
+            ));
+        }
+        text.push_str(&format!("type State = {};\n", self.state_type()));
+        text
+    }
+
+    fn dispatcher(&self, idents: &[String]) -> String {
+        let ids: String = self
+            .roots()
+            .enumerate()
+            .filter_map(|(number, shape)| {
+                let id = self.plan.templates[shape.root.as_ref()?.template].template.id?;
+                Some(format!("{id} => {number},\n"))
+            })
+            .collect();
+        let wide = self.has_wide();
+        let calls: String = self
+            .roots()
+            .zip(idents)
+            .enumerate()
+            .map(|(number, (shape, ident))| {
+                let map = if wide { "pos" } else { "map" };
+                format!(
+                    "{number} => {}(bytes, end, {map}, state, &mut messages.{ident}, x),\n",
+                    self.function(shape)
+                )
+            })
+            .collect();
+        let map = match wide {
+            false => "let map = c.map(x)?;\nlet is_named = map >> 63 != 0;\n",
+            true => "let is_named = c.skip_map()?;\n",
+        };
+        format!(
+            "fn decode_message(bytes: &[u8], pos: usize, state: &mut State, messages: &mut Messages, \
+             x: &mut Context) -> Option<usize> {{
+                let mut c = Cursor::new(bytes, pos);
+                {map}let number = if is_named {{
+                    let id = c.unsigned::<{{ max::U32 }}>(x)?;
+                    let number = match id {{ {ids} _ => return None }};
+                    if !x.is_enabled(number) {{ return None; }}
+                    state.set_last_template(number);
+                    number
+                }} else {{ state.last_template()? }};
+                messages.current = number;
+                let end = c.position();
+                match number {{ {calls} _ => None }}
+            }}\n"
+        )
+    }
+
+    fn facts(&self, idents: &[String]) -> String {
+        let signatures = self.set.signatures();
+        let array = |bytes: &[u8; 32]| format!("{bytes:?}");
+        let templates: String = self
+            .roots()
+            .filter_map(|shape| {
+                let root = shape.root.as_ref()?;
+                let template = &self.plan.templates[root.template];
+                let mut entries: Vec<usize> = Vec::new();
+                template.body.for_each(&mut |operation| entries.extend(self.slot_index(operation)));
+                Some(format!(
+                    "TemplateFacts {{ name: {:?}, id: {:?}, signature: {}, entries: &{entries:?}, is_dynamic: {} }},\n",
+                    template.template.name.local,
+                    template.template.id.map(|id| id.0),
+                    array(signatures[root.template].as_bytes()),
+                    root.is_dynamic
+                ))
+            })
+            .collect();
+        let entries: String = self
+            .slots
+            .iter()
+            .map(|slot| {
+                let kinds: Vec<String> = slot
+                    .kinds
+                    .iter()
+                    .map(|(tag, kind)| {
+                        let kind = match kind {
+                            ValueKind::Integer => "Integer",
+                            ValueKind::Scaled => "Scaled",
+                            ValueKind::Text => "Text",
+                        };
+                        format!("({tag}, ValueKind::{kind})")
+                    })
+                    .collect();
+                format!("EntryFacts {{ slot: {}, kinds: &[{}] }},\n", slot.name, kinds.join(", "))
+            })
+            .collect();
+        let fills: String = self
+            .roots()
+            .zip(idents)
+            .enumerate()
+            .map(|(number, (_, ident))| {
+                format!("{number} => messages.{ident}.fill(record, numbers),\n")
+            })
+            .collect();
+        format!(
+            "fn fill_message(messages: &mut Messages, number: usize, record: Record<'_>, \
+             numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{
+                messages.current = number;
+                match number {{ {fills} _ => None }}
+            }}
+            impl rt::Templates for Templates {{
+                type State = State;
+                type Messages = Messages;
+                type Message<'m> = Message<'m>;
+                const SIGNATURE: [u8; 32] = {};
+                const IS_COMPLETE: bool = {};
+                const TEMPLATES: &'static [TemplateFacts] = &[{templates}];
+                const ENTRIES: &'static [EntryFacts] = &[{entries}];
+                fn state() -> State {{ State::new({}) }}
+                #[inline]
+                fn decode(bytes: &[u8], pos: usize, state: &mut State, messages: &mut Messages, \
+                 context: &mut Context) -> Option<usize> {{ decode_message(bytes, pos, state, messages, context) }}
+                #[inline]
+                fn message(messages: &Messages) -> Message<'_> {{ messages.message() }}
+                fn number(message: Message<'_>) -> usize {{ message.number() }}
+                fn fill(messages: &mut Messages, number: usize, record: Record<'_>, \
+                 numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{ fill_message(messages, number, record, numbers) }}
+                fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {{ message.visit(visitor) }}
+                fn encode(message: Message<'_>, state: &mut State, output: &mut Output<'_>, \
+                 context: &mut Context) -> Option<()> {{ let _ = (message, state, output, context); None }}
+            }}\n",
+            array(self.set.signature().as_bytes()),
+            self.is_complete,
+            self.texts
+        )
+    }
+}

@@ -1,0 +1,363 @@
+//! A module as a whole: its structs, its dictionary entries, and the text of it.
+
+use crate::names::{Scope, camel, snake, upper};
+use crate::projection::Projection;
+use crate::shape::{
+    Member, Root, Shape, field_bits, is_fixed_constant, is_text, measure, member_scope, uses,
+};
+use crate::{GenerateError, Options};
+use std::collections::HashMap;
+use tickwire_fast::TemplateSet;
+use tickwire_fast::rt::ValueKind;
+use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, Plan};
+use tickwire_fast::template::FieldType;
+
+/// A dictionary entry of the module.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// Name of its constant.
+    pub(crate) name: String,
+    /// First word.
+    pub(crate) word: usize,
+    /// By type tag, what its values are.
+    pub(crate) kinds: Vec<(u8, ValueKind)>,
+    pub(crate) text: Option<usize>,
+    pub(crate) tag: Option<usize>,
+}
+
+/// A module on its way to text.
+#[derive(Debug)]
+pub(crate) struct Module<'p> {
+    pub(crate) set: &'p TemplateSet,
+    pub(crate) plan: &'p Plan<'p>,
+    pub(crate) shapes: Vec<Shape<'p>>,
+    /// Shapes of templates, in the order of their numbers.
+    pub(crate) roots: Vec<usize>,
+    pub(crate) slots: Vec<Slot>,
+    /// By entry of the plan its slot.
+    slot_of: HashMap<u32, usize>,
+    pub(crate) words: usize,
+    pub(crate) texts: usize,
+    pub(crate) tags: usize,
+    pub(crate) is_complete: bool,
+}
+
+/// Names of types that generated structs may not have.
+const TAKEN_TYPES: [&str; 34] = [
+    "Bits",
+    "Box",
+    "Charset",
+    "Clone",
+    "Context",
+    "Cursor",
+    "Debug",
+    "Decimal",
+    "Decoder",
+    "Default",
+    "Encoder",
+    "Entries",
+    "EntryFacts",
+    "Err",
+    "Error",
+    "FieldValue",
+    "Message",
+    "Messages",
+    "None",
+    "Ok",
+    "Option",
+    "Output",
+    "Record",
+    "Reference",
+    "Result",
+    "Saved",
+    "Self",
+    "Slot",
+    "Some",
+    "State",
+    "Templates",
+    "Text",
+    "Value",
+    "Visit",
+];
+
+impl<'p> Module<'p> {
+    pub(crate) fn of(
+        set: &'p TemplateSet,
+        plan: &'p Plan<'p>,
+        options: &Options,
+    ) -> Result<Self, GenerateError> {
+        let projection = Projection::of(options.fields.as_deref());
+        let mut module = Self {
+            set,
+            plan,
+            shapes: Vec::new(),
+            roots: Vec::new(),
+            slots: Vec::new(),
+            slot_of: HashMap::new(),
+            words: 0,
+            texts: 0,
+            tags: 0,
+            is_complete: projection.is_complete(),
+        };
+        module.number_entries()?;
+        let mut types = Scope::with(&TAKEN_TYPES);
+        for (index, template) in plan.templates.iter().enumerate() {
+            let Some(id) = template.template.id else {
+                // Only referred to: its fields stand in other templates. Names in it may be wanted.
+                continue;
+            };
+            let root = Root {
+                template: index,
+                is_dynamic: template.body.is_dynamic(),
+                reset: template.template.reset,
+                depth: template.body.depth(),
+            };
+            let name = types.claim_type(&camel(&template.template.name.local));
+            let mut shaping = Shaping {
+                module: &mut module,
+                projection: &projection,
+                types: &mut types,
+                path: Vec::new(),
+            };
+            let shape =
+                shaping.shape(&template.body, Some(root), name, projection.is_complete(), 0);
+            let shape = &mut module.shapes[shape];
+            shape.doc = format!("Template `{}`, id {id}.", template.template.name);
+            module.roots.push(module.shapes.len() - 1);
+        }
+        projection.check()?;
+        match module.roots.is_empty() {
+            true => Err(GenerateError::NoTemplateId),
+            false => Ok(module),
+        }
+    }
+
+    /// Gives every entry a slot, those of templates with an id first, so that the entries of a
+    /// template lie close together.
+    fn number_entries(&mut self) -> Result<(), GenerateError> {
+        let mut names = Scope::default();
+        let plan = self.plan;
+        let (with_id, without): (Vec<_>, Vec<_>) =
+            plan.templates.iter().partition(|template| template.template.id.is_some());
+        for template in with_id.into_iter().chain(without) {
+            self.entries_of(&template.body, &mut names);
+        }
+        if self.slots.len() > usize::from(u16::MAX) {
+            return Err(GenerateError::TooManyEntries { entries: self.slots.len() });
+        }
+        let is_mixed: Vec<bool> = self.slots.iter().map(|slot| slot.kinds.len() > 1).collect();
+        for (slot, is_mixed) in self.slots.iter_mut().zip(is_mixed) {
+            let has = |kind| slot.kinds.iter().any(|(_, of)| *of == kind);
+            slot.word = self.words;
+            self.words += if has(ValueKind::Scaled) { 2 } else { 1 };
+            if has(ValueKind::Text) {
+                slot.text = Some(self.texts);
+                self.texts += 1;
+            }
+            if is_mixed {
+                slot.tag = Some(self.tags);
+                self.tags += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn entries_of(&mut self, body: &Body<'p>, names: &mut Scope) {
+        for field in &body.fields {
+            match &field.kind {
+                FieldKind::Scalar { field_type, operation } => {
+                    let kind = match field_type {
+                        FieldType::Decimal => ValueKind::Scaled,
+                        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => {
+                            ValueKind::Text
+                        }
+                        _ => ValueKind::Integer,
+                    };
+                    self.entry(operation, kind, &upper(&field.name.local), names);
+                }
+                FieldKind::Parts { exponent, mantissa } => {
+                    let name = upper(&field.name.local);
+                    self.entry(exponent, ValueKind::Integer, &format!("{name}_EXPONENT"), names);
+                    self.entry(mantissa, ValueKind::Integer, &format!("{name}_MANTISSA"), names);
+                }
+                FieldKind::Group(body) => self.entries_of(body, names),
+                FieldKind::Sequence { length, entry, .. } => {
+                    let name = format!("{}_LENGTH", upper(&field.name.local));
+                    self.entry(length, ValueKind::Integer, &name, names);
+                    self.entries_of(entry, names);
+                }
+                FieldKind::Dynamic => {}
+            }
+        }
+    }
+
+    fn entry(&mut self, operation: &Operation<'_>, kind: ValueKind, name: &str, names: &mut Scope) {
+        let Some(entry) = operation.entry else { return };
+        let tag = operation.checked_tag.unwrap_or(0);
+        let next = self.slots.len();
+        let index = *self.slot_of.entry(entry).or_insert(next);
+        if index == next {
+            self.slots.push(Slot {
+                name: names.claim(&format!("SLOT_{name}"), |_| Vec::new()),
+                word: 0,
+                kinds: Vec::new(),
+                text: None,
+                tag: None,
+            });
+        }
+        let kinds = &mut self.slots[index].kinds;
+        if !kinds.iter().any(|(of, _)| *of == tag) {
+            kinds.push((tag, kind));
+        }
+    }
+
+    /// The number of an operation's slot.
+    pub(crate) fn slot_index(&self, operation: &Operation<'_>) -> Option<usize> {
+        operation.entry.and_then(|entry| self.slot_of.get(&entry).copied())
+    }
+
+    /// The name of an operation's slot.
+    pub(crate) fn slot(&self, operation: &Operation<'_>) -> &str {
+        self.slot_index(operation).map_or("", |index| &self.slots[index].name)
+    }
+
+    /// Masks of 64 entries each.
+    pub(crate) fn masks(&self) -> usize {
+        self.slots.len().div_ceil(64)
+    }
+
+    /// The type of the module's state.
+    pub(crate) fn state_type(&self) -> String {
+        format!("rt::State<{}, {}, {}>", self.words, self.masks(), self.tags)
+    }
+
+    /// Entries that a segment's fields use once each and nothing it nests uses again: where they are
+    /// all assigned, their fields need not look.
+    pub(crate) fn warm(&self, shape: usize) -> Vec<usize> {
+        let shape = &self.shapes[shape];
+        if shape.root.as_ref().is_some_and(|root| root.is_dynamic || root.reset)
+            || self.nests_dynamic(shape)
+        {
+            return Vec::new();
+        }
+        let mut counts = HashMap::new();
+        uses(&shape.members, &self.shapes, &mut counts);
+        let mut warm = Vec::new();
+        let mut consider = |operation: &Operation<'_>| {
+            if let Some(slot) = self.slot_index(operation)
+                && counts.get(&operation.entry.unwrap_or_default()) == Some(&1)
+                && operation.checked_tag.is_none()
+            {
+                warm.push(slot);
+            }
+        };
+        for member in &shape.members {
+            match &member.plan.kind {
+                FieldKind::Scalar { field_type, operation } => match field_type {
+                    FieldType::Decimal | FieldType::Unicode | FieldType::ByteVector => {}
+                    FieldType::Ascii
+                        if operation.kind != tickwire_fast::rt::plan::OperatorKind::Copy => {}
+                    _ => consider(operation),
+                },
+                FieldKind::Parts { exponent, mantissa } => {
+                    consider(exponent);
+                    consider(mantissa);
+                }
+                _ => {}
+            }
+        }
+        if warm.len() < 3 { Vec::new() } else { warm }
+    }
+
+    fn nests_dynamic(&self, shape: &Shape<'_>) -> bool {
+        shape.members.iter().any(|member| {
+            matches!(member.plan.kind, FieldKind::Dynamic)
+                || member.child.is_some_and(|child| self.nests_dynamic(&self.shapes[child]))
+        })
+    }
+}
+
+/// Making structs of segments.
+struct Shaping<'m, 'p, 'o> {
+    module: &'m mut Module<'p>,
+    projection: &'m Projection<'o>,
+    types: &'m mut Scope,
+    path: Vec<String>,
+}
+
+impl<'p> Shaping<'_, 'p, '_> {
+    fn shape(
+        &mut self,
+        body: &'p Body<'p>,
+        root: Option<Root>,
+        name: String,
+        is_wanted: bool,
+        depth: u32,
+    ) -> usize {
+        let mut shape = measure(body, root);
+        let mut scope = member_scope();
+        let mut bit = u32::from(shape.root.is_some());
+        for (index, field) in body.fields.iter().enumerate() {
+            let member = self.member(field, index, &name, is_wanted, depth, &mut scope);
+            let child = member.child.map(|child| &self.module.shapes[child]);
+            shape.is_stored |= member.is_stored;
+            shape.has_text |= is_text(field) || child.is_some_and(|child| child.has_text);
+            let presence = member.is_stored && field.is_optional;
+            let presence = presence.then_some(shape.presence);
+            shape.presence += usize::from(presence.is_some());
+            shape.members.push(Member { bit, presence, ..member });
+            bit += field_bits(field);
+        }
+        shape.is_stored |= shape.root.is_some();
+        shape.name = name;
+        shape.depth = depth;
+        self.module.shapes.push(shape);
+        self.module.shapes.len() - 1
+    }
+
+    fn member(
+        &mut self,
+        field: &'p FieldPlan<'p>,
+        index: usize,
+        parent: &str,
+        is_wanted: bool,
+        depth: u32,
+        scope: &mut Scope,
+    ) -> Member<'p> {
+        let is_wanted = is_wanted
+            || !matches!(field.kind, FieldKind::Dynamic)
+                && self.projection.wants(&self.path, &field.name, field.id);
+        let name = match field.kind {
+            FieldKind::Dynamic => "dynamic".to_owned(),
+            _ => snake(&field.name.local),
+        };
+        let ident =
+            scope.claim(&name, |name| vec![format!("set_{name}"), name.to_ascii_uppercase()]);
+        let child = match &field.kind {
+            FieldKind::Group(body) | FieldKind::Sequence { entry: body, .. } => {
+                self.path.push(field.name.local.to_string());
+                let name = self.types.claim_type(&format!("{parent}{}", camel(&field.name.local)));
+                let child = self.shape(body, None, name, is_wanted, depth + 1);
+                self.path.pop();
+                let shape = &mut self.module.shapes[child];
+                shape.doc = match field.kind {
+                    FieldKind::Group(_) => format!("Group `{}`.", field.name),
+                    _ => format!("An entry of sequence `{}`.", field.name),
+                };
+                Some(child)
+            }
+            _ => None,
+        };
+        let is_stored = match child {
+            Some(child) => is_wanted || self.module.shapes[child].is_stored,
+            // What a reference holds is stored whether or not it is wanted: it has to be decoded
+            // into something.
+            None if matches!(field.kind, FieldKind::Dynamic) => true,
+            None => is_wanted && !is_fixed_constant(field),
+        };
+        if let (Some(child), true) = (child, is_stored) {
+            self.module.shapes[child].is_stored = true;
+        }
+        Member { plan: field, index, ident, presence: None, is_stored, bit: 0, child }
+    }
+}

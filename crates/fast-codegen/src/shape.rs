@@ -1,0 +1,213 @@
+//! The structs of a module: one a template, group and sequence entry.
+
+use crate::names::Scope;
+use std::collections::HashMap;
+use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, OperatorKind};
+use tickwire_fast::template::FieldType;
+
+/// Bits of a presence map that fit a word.
+const WORD_BITS: u32 = 63;
+
+/// How the bits of a segment's presence map are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MapMode {
+    /// Every bit has its place, tested with a constant.
+    Fixed,
+    /// A mantissa's bit is there only with its exponent: bits are taken one by one.
+    Taken,
+    /// As `Taken`, from this many words.
+    Wide(u32),
+}
+
+/// The root of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    /// Index in the set.
+    pub(crate) template: usize,
+    pub(crate) is_dynamic: bool,
+    pub(crate) reset: bool,
+    pub(crate) depth: u32,
+}
+
+/// A struct and the segment it holds.
+#[derive(Debug)]
+pub(crate) struct Shape<'p> {
+    /// Name of the struct.
+    pub(crate) name: String,
+    /// What the doc comment says.
+    pub(crate) doc: String,
+    pub(crate) members: Vec<Member<'p>>,
+    pub(crate) record_words: usize,
+    pub(crate) root: Option<Root>,
+    /// Presence-map bits, with that of the template id.
+    pub(crate) map_bits: u32,
+    pub(crate) mode: MapMode,
+    /// Number of presence bits in the struct.
+    pub(crate) presence: usize,
+    /// Whether anything of it is stored.
+    pub(crate) is_stored: bool,
+    /// Whether some field is in the stream whatever the presence map says.
+    pub(crate) takes_bytes: bool,
+    /// Whether it has strings that may need the arena.
+    pub(crate) has_text: bool,
+    /// Groups, sequences and references around.
+    pub(crate) depth: u32,
+}
+
+/// A field in its struct.
+#[derive(Debug)]
+pub(crate) struct Member<'p> {
+    pub(crate) plan: &'p FieldPlan<'p>,
+    /// Index of the field in its segment.
+    pub(crate) index: usize,
+    pub(crate) ident: String,
+    /// Presence bit, of fields that may be absent and are stored.
+    pub(crate) presence: Option<usize>,
+    /// Whether the struct has it.
+    pub(crate) is_stored: bool,
+    /// Its first bit in the presence map.
+    pub(crate) bit: u32,
+    /// The shape of a group or sequence entry.
+    pub(crate) child: Option<usize>,
+}
+
+impl Shape<'_> {
+    /// Whether it has a presence map of its own.
+    pub(crate) fn has_map(&self) -> bool {
+        self.root.is_some() || self.map_bits > 0
+    }
+
+    /// Number of words of presence bits.
+    pub(crate) fn presence_words(&self) -> usize {
+        self.presence.div_ceil(64)
+    }
+}
+
+/// Presence-map bits of an operator.
+pub(crate) fn map_bits(operation: &Operation<'_>, is_optional: bool) -> u32 {
+    match operation.kind {
+        OperatorKind::None | OperatorKind::Delta => 0,
+        OperatorKind::Constant => u32::from(is_optional),
+        _ => 1,
+    }
+}
+
+/// Presence-map bits of a field.
+pub(crate) fn field_bits(field: &FieldPlan<'_>) -> u32 {
+    match &field.kind {
+        FieldKind::Scalar { operation, .. } => map_bits(operation, field.is_optional),
+        FieldKind::Parts { exponent, mantissa } => {
+            map_bits(exponent, field.is_optional) + map_bits(mantissa, false)
+        }
+        FieldKind::Group(_) => u32::from(field.is_optional),
+        FieldKind::Sequence { length, .. } => map_bits(length, field.is_optional),
+        FieldKind::Dynamic => 0,
+    }
+}
+
+/// Whether the bits behind a field depend on its value.
+fn is_conditional(field: &FieldPlan<'_>) -> bool {
+    matches!(&field.kind, FieldKind::Parts { mantissa, .. }
+        if field.is_optional && map_bits(mantissa, false) > 0)
+}
+
+fn takes_bytes(field: &FieldPlan<'_>) -> bool {
+    let always = |operation: &Operation<'_>| {
+        matches!(operation.kind, OperatorKind::None | OperatorKind::Delta)
+    };
+    match &field.kind {
+        FieldKind::Scalar { operation, .. } => always(operation),
+        FieldKind::Parts { exponent, mantissa } => always(exponent) || always(mantissa),
+        FieldKind::Sequence { length, .. } => always(length),
+        FieldKind::Group(_) => false,
+        FieldKind::Dynamic => true,
+    }
+}
+
+/// The counts of a segment that its struct is made by.
+pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> Shape<'p> {
+    let first = u32::from(root.is_some());
+    let map_bits = first + body.fields.iter().map(field_bits).sum::<u32>();
+    let mode = match body.fields.iter().any(is_conditional) {
+        _ if map_bits > WORD_BITS => MapMode::Wide(map_bits.div_ceil(WORD_BITS)),
+        true => MapMode::Taken,
+        false => MapMode::Fixed,
+    };
+    Shape {
+        name: String::new(),
+        doc: String::new(),
+        members: Vec::new(),
+        record_words: body.record_words,
+        depth: 0,
+        takes_bytes: map_bits > 0 || body.fields.iter().any(takes_bytes),
+        root,
+        map_bits,
+        mode,
+        presence: 0,
+        is_stored: false,
+        has_text: false,
+    }
+}
+
+/// Whether a field is a string or byte vector.
+pub(crate) fn is_text(field: &FieldPlan<'_>) -> bool {
+    matches!(
+        &field.kind,
+        FieldKind::Scalar {
+            field_type: FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector,
+            ..
+        }
+    )
+}
+
+/// Whether a field is a mandatory constant, which has no place in a message.
+pub(crate) fn is_fixed_constant(field: &FieldPlan<'_>) -> bool {
+    matches!(&field.kind, FieldKind::Scalar { operation, .. }
+        if operation.kind == OperatorKind::Constant && !field.is_optional)
+}
+
+/// How often each entry is used in a segment and what it nests.
+pub(crate) fn uses(body: &[Member<'_>], shapes: &[Shape<'_>], count: &mut HashMap<u32, usize>) {
+    let mut note = |operation: &Operation<'_>| {
+        if let Some(entry) = operation.entry {
+            *count.entry(entry).or_default() += 1;
+        }
+    };
+    for member in body {
+        match &member.plan.kind {
+            FieldKind::Scalar { operation, .. } => note(operation),
+            FieldKind::Parts { exponent, mantissa } => {
+                note(exponent);
+                note(mantissa);
+            }
+            FieldKind::Sequence { length, .. } => note(length),
+            FieldKind::Group(_) | FieldKind::Dynamic => {}
+        }
+    }
+    for child in body.iter().filter_map(|member| member.child) {
+        uses(&shapes[child].members, shapes, count);
+    }
+}
+
+/// Names that methods and fields of the structs take.
+pub(crate) fn member_scope() -> Scope {
+    Scope::with(&[
+        "arena",
+        "present",
+        "fill",
+        "visit",
+        "text",
+        "new_text",
+        "clone",
+        "clone_from",
+        "default",
+        "fmt",
+        "clear",
+        "borrow",
+        "borrow_mut",
+        "into",
+        "from",
+        "to_owned",
+        "type_id",
+    ])
+}

@@ -1,0 +1,201 @@
+//! Structs and their accessors.
+
+use crate::integer::Integer;
+use crate::module::Module;
+use crate::shape::{Member, Shape, is_fixed_constant, is_text};
+use crate::source::{bytes, doc};
+use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
+use tickwire_fast::template::{FieldType, Value};
+
+impl<'p> Module<'p> {
+    /// The struct of a shape with its methods.
+    pub(crate) fn structs(&self, shape: &Shape<'p>) -> String {
+        let mut text = doc(&shape.doc);
+        text.push_str(&format!("#[derive(Clone, Debug, Default)]\npub struct {} {{\n", shape.name));
+        if shape.presence > 0 {
+            text.push_str(&doc("Presence bits of the optional fields, in their order."));
+            text.push_str(&format!("pub present: [u64; {}],\n", shape.presence_words()));
+        }
+        if shape.root.is_some() && shape.has_text {
+            text.push_str(&doc("Strings of more than seven bytes."));
+            text.push_str("pub arena: Vec<u8>,\n");
+        }
+        for member in shape.members.iter().filter(|member| member.is_stored) {
+            if let Some(kind) = self.member_type(member) {
+                text.push_str(&doc(&describe(member.plan)));
+                text.push_str(&format!("pub {}: {kind},\n", member.ident));
+            }
+        }
+        text.push_str("}\n");
+        let methods = self.methods(shape);
+        text.push_str(&format!("impl {} {{\n{methods}}}\n", shape.name));
+        text
+    }
+
+    /// The type of a member; `None` for optional constants, which are presence bits only.
+    fn member_type(&self, member: &Member<'p>) -> Option<String> {
+        let child = || member.child.map_or("()", |child| &self.shapes[child].name);
+        Some(match &member.plan.kind {
+            FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+                return None;
+            }
+            FieldKind::Scalar { field_type, .. } => scalar_type(field_type),
+            FieldKind::Parts { .. } => "Decimal".to_owned(),
+            FieldKind::Group(_) => child().to_owned(),
+            FieldKind::Sequence { .. } => format!("Entries<{}>", child()),
+            FieldKind::Dynamic => "Reference<Messages>".to_owned(),
+        })
+    }
+
+    fn methods(&self, shape: &Shape<'p>) -> String {
+        let mut text = String::new();
+        for member in &shape.members {
+            text.push_str(&constant(member));
+            if member.presence.is_some() {
+                text.push_str(&self.accessors(member));
+            }
+        }
+        if shape.root.is_some() && shape.has_text {
+            text.push_str(
+                "/// The bytes of a string of this message.
+                 pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] { text.bytes(&self.arena) }
+                 /// A string for this message; `None` above 16,777,215 bytes.
+                 pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> { Text::push(&mut self.arena, bytes) }\n",
+            );
+        }
+        text
+    }
+
+    /// Reading and writing a field that may be absent.
+    fn accessors(&self, member: &Member<'p>) -> String {
+        let Some(bit) = member.presence else { return String::new() };
+        let (word, bit) = (bit / 64, bit % 64);
+        let (ident, name) = (&member.ident, &member.plan.name);
+        let Some(kind) = self.member_type(member) else {
+            return format!(
+                "{}pub fn {ident}(&self) -> bool {{ self.present[{word}] & (1 << {bit}) != 0 }}\n\
+                 {}pub fn set_{ident}(&mut self, present: bool) {{ \
+                 self.present[{word}] = self.present[{word}] & !(1 << {bit}) | u64::from(present) << {bit}; }}\n",
+                doc(&format!("Whether the constant `{name}` is present.")),
+                doc(&format!("Makes the constant `{name}` present or absent.")),
+            );
+        };
+        let is_copy = member.child.is_none();
+        let (result, value) = match is_copy {
+            true => (kind.clone(), format!("self.{ident}")),
+            false => (format!("&{kind}"), format!("&self.{ident}")),
+        };
+        let get = format!(
+            "{}#[inline]\npub fn {ident}(&self) -> Option<{result}> {{ \
+             if self.present[{word}] & (1 << {bit}) != 0 {{ Some({value}) }} else {{ None }} }}\n",
+            doc(&format!("`{name}`, if it is present.")),
+        );
+        let set = match is_copy {
+            true => format!(
+                "{}#[inline]\npub fn set_{ident}(&mut self, value: Option<{kind}>) {{ match value {{ \
+                 Some(value) => {{ self.{ident} = value; self.present[{word}] |= 1 << {bit}; }} \
+                 None => self.present[{word}] &= !(1 << {bit}), }} }}\n",
+                doc(&format!("Sets `{name}`, or makes it absent.")),
+            ),
+            false => format!(
+                "{}pub fn set_{ident}(&mut self, present: bool) -> &mut {kind} {{ \
+                 self.present[{word}] = self.present[{word}] & !(1 << {bit}) | u64::from(present) << {bit}; \
+                 &mut self.{ident} }}\n",
+                doc(&format!("Makes `{name}` present or absent, and gives access to it.")),
+            ),
+        };
+        get + &set
+    }
+}
+
+/// The Rust type of a scalar.
+pub(crate) fn scalar_type(field_type: &FieldType) -> String {
+    match field_type {
+        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => "Text".to_owned(),
+        FieldType::Decimal => "Decimal".to_owned(),
+        _ => Integer::of(field_type).map_or("u64".to_owned(), Integer::rust),
+    }
+}
+
+/// A constant of the template as a constant of the struct.
+fn constant(member: &Member<'_>) -> String {
+    let FieldKind::Scalar { field_type, operation } = &member.plan.kind else {
+        return String::new();
+    };
+    if operation.kind != OperatorKind::Constant {
+        return String::new();
+    }
+    let Some((kind, value)) = constant_value(field_type, operation) else { return String::new() };
+    let presence = if is_fixed_constant(member.plan) { "constant" } else { "constant, optional" };
+    format!(
+        "{}pub const {}: {kind} = {value};\n",
+        doc(&format!("{}, {presence}.", named(member.plan))),
+        member.ident.to_ascii_uppercase()
+    )
+}
+
+fn constant_value(field_type: &FieldType, operation: &Operation<'_>) -> Option<(String, String)> {
+    Some(match operation.initial? {
+        Value::Bytes(value) => ("&'static [u8]".to_owned(), bytes(value)),
+        Value::Decimal(value) => (
+            "Decimal".to_owned(),
+            format!("Decimal {{ mantissa: {}, exponent: {} }}", value.mantissa, value.exponent),
+        ),
+        Value::UInt(value) => (scalar_type(field_type), value.to_string()),
+        Value::Int(value) => (scalar_type(field_type), value.to_string()),
+    })
+}
+
+/// A field's name and id.
+fn named(field: &FieldPlan<'_>) -> String {
+    match field.id {
+        Some(id) => format!("`{}` ({id})", field.name),
+        None => format!("`{}`", field.name),
+    }
+}
+
+/// A field in words: name, id, type, presence and operator.
+fn describe(field: &FieldPlan<'_>) -> String {
+    let presence = if field.is_optional { "optional" } else { "mandatory" };
+    let operator = |operation: &Operation<'_>| match operation.kind {
+        OperatorKind::None => String::new(),
+        kind => format!(", {}", format!("{kind:?}").to_ascii_lowercase()),
+    };
+    match &field.kind {
+        FieldKind::Scalar { field_type, operation } => {
+            let mut text = format!(
+                "{}: {}, {presence}{}.",
+                named(field),
+                field_type.name(),
+                operator(operation)
+            );
+            if let FieldType::Enum(elements) | FieldType::Set(elements) = field_type {
+                let elements: Vec<String> = elements
+                    .elements
+                    .iter()
+                    .map(|element| format!("{} `{}`", element.value, element.name))
+                    .collect();
+                text.push_str(&format!(" Values: {}.", elements.join(", ")));
+            }
+            if is_text(field) {
+                text.push_str(" The message's `text` gives its bytes.");
+            }
+            text
+        }
+        FieldKind::Parts { exponent, mantissa } => format!(
+            "{}: decimal, {presence}; exponent{}; mantissa{}.",
+            named(field),
+            operator(exponent),
+            operator(mantissa)
+        ),
+        FieldKind::Group(_) => format!("{}: group, {presence}.", named(field)),
+        FieldKind::Sequence { length_name, length_id, .. } => {
+            let length = length_name.map_or(String::new(), |name| match length_id {
+                Some(id) => format!("; its length is `{name}` ({id})"),
+                None => format!("; its length is `{name}`"),
+            });
+            format!("{}: sequence, {presence}{length}.", named(field))
+        }
+        FieldKind::Dynamic => "A dynamic template reference: a message of any template.".to_owned(),
+    }
+}

@@ -1,0 +1,141 @@
+//! Methods that walk through a struct: filling it from the dynamic engine, and showing it.
+
+use crate::integer::Integer;
+use crate::module::Module;
+use crate::shape::{Member, Shape};
+use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
+use tickwire_fast::template::FieldType;
+
+impl<'p> Module<'p> {
+    /// `fill` and `visit` of a shape.
+    pub(crate) fn walks(&self, shape: &Shape<'p>) -> String {
+        let stored = || shape.members.iter().filter(|member| member.is_stored);
+        let fills: String = stored().map(|member| self.fill(member)).collect();
+        let visits: String = stored().map(|member| self.visit(member)).collect();
+        let present = match shape.presence {
+            0 => String::new(),
+            _ => format!("self.present = [0; {}];\n", shape.presence_words()),
+        };
+        let root = shape.root.is_some();
+        let (arena, begin, end) = match (root, shape.has_text) {
+            (true, true) => (
+                "",
+                "let mut arena = std::mem::take(&mut self.arena);\narena.clear();\nlet arena = &mut arena;\n",
+                "self.arena = std::mem::take(arena);\n",
+            ),
+            (true, false) => ("", "", ""),
+            (false, _) => ("arena: &mut Vec<u8>, ", "", ""),
+        };
+        let (arena_visit, begin_visit) = match (root, shape.has_text) {
+            (true, true) => ("", "let arena = &self.arena[..];\n"),
+            (true, false) if self.needs_arena(shape) => ("", "let arena: &[u8] = &[];\n"),
+            (true, false) => ("", ""),
+            (false, _) => ("arena: &[u8], ", ""),
+        };
+        let begin = match (root, shape.has_text, self.needs_arena(shape)) {
+            (true, false, true) => "let arena = &mut Vec::new();\n",
+            _ => begin,
+        };
+        format!(
+            "impl {name} {{
+                #[allow(unused_variables, clippy::ptr_arg)]
+                fn fill(&mut self, record: Record<'_>, {arena}numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{
+                    {begin}{present}{fills}{end}Some(())
+                }}
+                #[allow(unused_variables)]
+                fn visit(&self, {arena_visit}visitor: &mut dyn Visit) -> Result<(), Error> {{
+                    {begin_visit}{visits}Ok(())
+                }}
+            }}\n",
+            name = shape.name,
+        )
+    }
+
+    /// Whether a root without strings nests structs, whose methods take an arena all the same.
+    fn needs_arena(&self, shape: &Shape<'p>) -> bool {
+        shape.members.iter().any(|member| member.is_stored && member.child.is_some())
+    }
+
+    fn fill(&self, member: &Member<'p>) -> String {
+        let (ident, index) = (&member.ident, member.index);
+        let mark = member.presence.map_or(String::new(), |bit| {
+            format!("self.present[{}] |= 1 << {};", bit / 64, bit % 64)
+        });
+        let scalar = |function: &str, value: &str| {
+            format!(
+                "if let Some(value) = rt::fill::{function}(record.value({index})) {{ \
+                 self.{ident} = {value}; {mark} }}\n"
+            )
+        };
+        match &member.plan.kind {
+            FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+                format!("if rt::fill::is_present(record.value({index})) {{ {mark} }}\n")
+            }
+            FieldKind::Scalar { field_type: FieldType::Decimal, .. } | FieldKind::Parts { .. } => {
+                scalar("decimal", "value")
+            }
+            FieldKind::Scalar { field_type, .. } => match Integer::of(field_type) {
+                None => scalar("bytes", "Text::push(arena, value)?"),
+                Some(kind) if kind.is_signed => {
+                    let cast = if kind.bits() == 64 { "value".into() } else { kind.cast("value") };
+                    scalar("signed", &cast)
+                }
+                Some(kind) => scalar("unsigned", &kind.cast("value")),
+            },
+            FieldKind::Group(_) => format!(
+                "if let FieldValue::Group(group) = record.value({index}) {{ \
+                 self.{ident}.fill(group, arena, numbers)?; {mark} }}\n"
+            ),
+            FieldKind::Sequence { .. } => format!(
+                "if let FieldValue::Sequence(entries) = record.value({index}) {{ \
+                 for (entry, record) in self.{ident}.prepare(entries.len()).iter_mut().zip(entries.iter()) {{ \
+                 entry.fill(record, arena, numbers)?; }} {mark} }} else {{ self.{ident}.clear(); }}\n"
+            ),
+            FieldKind::Dynamic => format!(
+                "if let FieldValue::Dynamic(index, record) = record.value({index}) {{ \
+                 fill_message(self.{ident}.messages_mut(), numbers(index)?, record, numbers)?; }}\n"
+            ),
+        }
+    }
+
+    fn visit(&self, member: &Member<'p>) -> String {
+        let (ident, index) = (&member.ident, member.index);
+        let scalar = |value: &str| format!("visitor.value({index}, {value})?;");
+        let widen = |kind: Integer| match (kind.is_signed, kind.bits()) {
+            (_, 64) => format!("self.{ident}"),
+            (true, _) => format!("i64::from(self.{ident})"),
+            (false, _) => format!("u64::from(self.{ident})"),
+        };
+        let show = match &member.plan.kind {
+            FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+                scalar("Value::Constant")
+            }
+            FieldKind::Scalar { field_type: FieldType::Decimal, .. } | FieldKind::Parts { .. } => {
+                scalar(&format!("Value::Decimal(self.{ident})"))
+            }
+            FieldKind::Scalar { field_type, .. } => match Integer::of(field_type) {
+                None => scalar(&format!("Value::Bytes(self.{ident}.bytes(arena))")),
+                Some(kind) if kind.is_signed => scalar(&format!("Value::Int({})", widen(kind))),
+                Some(kind) => scalar(&format!("Value::UInt({})", widen(kind))),
+            },
+            FieldKind::Group(_) => format!(
+                "visitor.begin_group({index})?; self.{ident}.visit(arena, visitor)?; visitor.end()?;"
+            ),
+            FieldKind::Sequence { .. } => format!(
+                "visitor.begin_sequence({index}, self.{ident}.len())?; \
+                 for entry in self.{ident}.iter() {{ visitor.begin_entry()?; \
+                 entry.visit(arena, visitor)?; visitor.end()?; }} visitor.end()?;"
+            ),
+            FieldKind::Dynamic => format!(
+                "if let Some(messages) = self.{ident}.messages() {{ let message = messages.message(); \
+                 visitor.begin_dynamic({index}, message.number())?; message.visit(visitor)?; visitor.end()?; }}"
+            ),
+        };
+        match member.presence {
+            Some(bit) => {
+                format!("if self.present[{}] & (1 << {}) != 0 {{ {show} }}\n", bit / 64, bit % 64)
+            }
+            None => format!("{show}\n"),
+        }
+    }
+}

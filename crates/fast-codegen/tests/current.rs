@@ -1,0 +1,35 @@
+//! The modules of crate `fast-generated` are what the generator writes today.
+//!
+//! After a change of the generator or of a template file, write them anew with
+//! `UPDATE_GENERATED=1 cargo test -p tickwire-fast-codegen --test current`.
+
+use std::path::Path;
+use tickwire_fast_codegen::{Options, generate};
+
+const MODULES: [(&str, &str); 4] = [
+    ("cme_like", "crates/fast-generated/templates/cme_like.xml"),
+    ("complex", "crates/fast-generated/templates/complex.xml"),
+    ("exchange_complex", "crates/exchange/templates/complex.xml"),
+    ("simple", "crates/exchange/templates/simple.xml"),
+];
+
+#[test]
+fn generated_modules_are_current() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut stale = Vec::new();
+    for (name, templates) in MODULES {
+        let output = format!("crates/fast-generated/src/{name}.rs");
+        let command = format!("tickwire templates generate {templates} -o {output}");
+        let options = Options { command: Some(command), ..Options::default() };
+        let xml = std::fs::read(root.join(templates)).expect("readable");
+        let source = generate(&xml, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if std::fs::read_to_string(root.join(&output)).ok().as_ref() == Some(&source) {
+            continue;
+        }
+        match std::env::var_os("UPDATE_GENERATED") {
+            Some(_) => std::fs::write(root.join(&output), source).expect("writable"),
+            None => stale.push(output),
+        }
+    }
+    assert!(stale.is_empty(), "stale: {}; UPDATE_GENERATED=1 writes them anew", stale.join(", "));
+}

@@ -1,0 +1,19 @@
+//! Generated decoders and encoders of the feeds that Tickwire measures itself by.
+//!
+//! Each module is what `tickwire templates generate` writes for a template file in this project; its
+//! head names the command. [`simple`] and [`exchange_complex`] are the simulated exchange's,
+//! [`complex`] and [`cme_like`] lie in `templates`.
+#![forbid(unsafe_code)]
+
+/// Incremental refreshes as CME sent them in FAST.
+#[rustfmt::skip]
+pub mod cme_like;
+/// Market data and quote requests, many securities, several entries a message.
+#[rustfmt::skip]
+pub mod complex;
+/// The complex feed of the simulated exchange.
+#[rustfmt::skip]
+pub mod exchange_complex;
+/// The simple feed of the simulated exchange.
+#[rustfmt::skip]
+pub mod simple;

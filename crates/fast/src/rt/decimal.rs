@@ -1,0 +1,131 @@
+//! Decimals with one operator for exponent and mantissa together.
+
+use super::context::Context;
+use super::cursor::Cursor;
+use super::state::{Slot, State};
+use crate::dictionary::EntryState;
+use crate::template::Decimal;
+
+/// An exponent that no level raises; the rest is for the dynamic engine to judge (R1).
+#[inline(always)]
+pub fn exponent(value: u64) -> Option<i32> {
+    let value = value as i64;
+    (-63..=63).contains(&value).then_some(value as i32)
+}
+
+impl Cursor<'_> {
+    /// A decimal: exponent and mantissa.
+    #[inline]
+    pub fn decimal(&mut self, context: &mut Context) -> Option<Decimal> {
+        let exponent = exponent(self.signed::<64>(context)?)?;
+        let mantissa = self.signed_word(context)?;
+        Some(Decimal { mantissa, exponent })
+    }
+
+    /// A nullable decimal; the inner `None` is NULL.
+    #[inline]
+    pub fn decimal_nullable(&mut self, context: &mut Context) -> Option<Option<Decimal>> {
+        let Some(value) = self.signed_nullable::<64>(context)? else { return Some(None) };
+        let exponent = exponent(value)?;
+        let mantissa = self.signed_word(context)?;
+        Some(Some(Decimal { mantissa, exponent }))
+    }
+}
+
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
+    /// Makes a decimal the previous value; returns it.
+    #[inline]
+    pub fn assign_decimal(&mut self, slot: Slot, value: Decimal) -> Decimal {
+        self.assign_scaled(slot, value.mantissa, value.exponent);
+        value
+    }
+
+    #[inline]
+    fn previous_decimal(&self, slot: Slot) -> Decimal {
+        let (mantissa, exponent) = self.scaled(slot);
+        Decimal { mantissa, exponent }
+    }
+
+    /// As [`assign_decimal`](Self::assign_decimal), where NULL leaves the entry empty.
+    pub fn assign_decimal_or_empty(
+        &mut self,
+        slot: Slot,
+        value: Option<Decimal>,
+    ) -> Option<Decimal> {
+        match value {
+            Some(value) => Some(self.assign_decimal(slot, value)),
+            None => {
+                self.set_empty(slot);
+                None
+            }
+        }
+    }
+
+    /// A decimal copied: the previous value, or the initial value, which it then becomes.
+    pub fn copied_decimal(&mut self, slot: Slot, initial: Option<Decimal>) -> Option<Decimal> {
+        match self.entry_state(slot) {
+            EntryState::Assigned => Some(self.previous_decimal(slot)),
+            EntryState::Undefined => initial.map(|initial| self.assign_decimal(slot, initial)),
+            EntryState::Empty => None,
+        }
+    }
+
+    /// As [`copied_decimal`](Self::copied_decimal), of an optional field: `None` is absent.
+    pub fn copied_decimal_optional(
+        &mut self,
+        slot: Slot,
+        initial: Option<Decimal>,
+    ) -> Option<Decimal> {
+        let value = self.copied_decimal(slot, initial);
+        if value.is_none() {
+            self.set_empty(slot);
+        }
+        value
+    }
+
+    /// Delta of a mandatory decimal.
+    pub fn delta_decimal(
+        &mut self,
+        slot: Slot,
+        initial: Decimal,
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Decimal> {
+        let exponent = cursor.signed_word(context)?;
+        self.add_decimal(exponent, slot, initial, cursor, context)
+    }
+
+    /// Delta of an optional decimal; the inner `None` is NULL.
+    pub fn delta_decimal_optional(
+        &mut self,
+        slot: Slot,
+        initial: Decimal,
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Option<Decimal>> {
+        match cursor.delta_nullable(context)? {
+            Some(exponent) => self.add_decimal(exponent, slot, initial, cursor, context).map(Some),
+            None => Some(None),
+        }
+    }
+
+    fn add_decimal(
+        &mut self,
+        exponent_delta: i64,
+        slot: Slot,
+        initial: Decimal,
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Decimal> {
+        let mantissa_delta = cursor.signed_word(context)?;
+        let base = match self.entry_state(slot) {
+            EntryState::Assigned => self.previous_decimal(slot),
+            EntryState::Undefined => initial,
+            EntryState::Empty => return None,
+        };
+        let sum = i64::from(base.exponent).checked_add(exponent_delta)?;
+        let exponent = exponent(sum as u64)?;
+        let mantissa = base.mantissa.checked_add(mantissa_delta)?;
+        Some(self.assign_decimal(slot, Decimal { mantissa, exponent }))
+    }
+}

@@ -1,0 +1,250 @@
+//! Decodes with a generated module, and with the dynamic engine what the module leaves to it.
+
+use super::context::Context;
+use super::cursor::Cursor;
+use super::facts::Templates;
+use super::link::{LinkError, Links};
+use super::state::sealed::Handover;
+use crate::decoder::{Decoder as Dynamic, DecoderOptions, ResetPolicy, Step as DynamicStep};
+use crate::error::Error;
+use crate::message::Message as DynamicMessage;
+use crate::program::Program;
+use crate::template::TemplateId;
+use crate::wire::Findings;
+use std::sync::Arc;
+
+/// A decoder of a generated module for one stream of messages.
+///
+/// Messages that are well-formed, of templates the module knows, are decoded by generated code.
+/// Everything else (errors, bytes cut short, templates that only the set knows, encodings that
+/// hardly occur) is decoded by the dynamic engine, which is handed the previous values and hands
+/// them back: values, errors and their places are those of a [`Decoder`](crate::Decoder).
+#[derive(Clone, Debug)]
+pub struct Decoder<T: Templates> {
+    dynamic: Dynamic,
+    links: Links,
+    state: T::State,
+    messages: T::Messages,
+    context: Context,
+    options: DecoderOptions,
+    left_over: u64,
+}
+
+/// A message, of the module or of the dynamic engine.
+#[derive(Debug)]
+pub enum Message<'d, T: Templates> {
+    /// A template of the module.
+    Known(T::Message<'d>),
+    /// A template that only the template set knows, or a message with a dynamic reference to one.
+    Dynamic(&'d DynamicMessage),
+}
+
+/// A message and how many bytes it took.
+#[derive(Debug)]
+pub struct Decoded<'d, T: Templates> {
+    /// The message, good until the decoder's next call.
+    pub message: Message<'d, T>,
+    /// Bytes it took from the front of the input.
+    pub len: usize,
+}
+
+/// What a stream held.
+#[derive(Debug)]
+#[must_use]
+pub enum Step<'d, T: Templates> {
+    /// A whole message.
+    Message(Decoded<'d, T>),
+    /// The input ends inside a message. Nothing has changed: call again with more bytes.
+    NeedMore,
+}
+
+impl<T: Templates> Decoder<T> {
+    /// A decoder with default options, for the very template set the module was generated from.
+    ///
+    /// # Errors
+    /// [`LinkError`] for another set, or a program with a projection.
+    pub fn new(program: Arc<Program>) -> Result<Self, LinkError> {
+        Self::with_options(program, DecoderOptions::default())
+    }
+
+    /// As [`new`](Self::new), with these options.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_options(program: Arc<Program>, options: DecoderOptions) -> Result<Self, LinkError> {
+        let decoder = Self::adopting(program, options)?;
+        decoder.links.check::<T>(decoder.program())?;
+        Ok(decoder)
+    }
+
+    /// A decoder for a template set that has changed since the module was generated: templates that
+    /// are still the same run generated, all others are left to the dynamic engine. The two share
+    /// dictionaries: previous values are handed over where the template changes.
+    ///
+    /// # Errors
+    /// [`LinkError::ProjectedProgram`] for a program with a projection.
+    pub fn adopting(program: Arc<Program>, options: DecoderOptions) -> Result<Self, LinkError> {
+        let links = Links::of::<T>(&program)?;
+        Ok(Self {
+            context: Context::new(links.enabled(), options.conformance),
+            dynamic: Dynamic::with_options(program, options),
+            state: T::state(),
+            messages: T::Messages::default(),
+            links,
+            options,
+            left_over: 0,
+        })
+    }
+
+    /// The program of the template set.
+    pub fn program(&self) -> &Arc<Program> {
+        self.dynamic.program()
+    }
+
+    /// Whether messages of the template at this index in the set are decoded by generated code.
+    pub fn is_generated(&self, template: usize) -> bool {
+        self.links.number(template).is_some()
+    }
+
+    /// Reportable errors let pass so far.
+    pub fn findings(&self) -> &Findings {
+        self.dynamic.findings()
+    }
+
+    /// Messages so far that generated code left to the dynamic engine.
+    pub fn left_over(&self) -> u64 {
+        self.left_over
+    }
+
+    /// Empties every dictionary and forgets the template id: as after a lost packet.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.dynamic.reset();
+        self.state.reset();
+    }
+
+    /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
+    #[inline]
+    pub fn begin_packet(&mut self) {
+        if self.options.reset == ResetPolicy::Packet {
+            self.reset();
+        }
+    }
+
+    /// Whether a message failed and the dictionaries are not to be trusted until a reset.
+    pub fn needs_reset(&self) -> bool {
+        self.dynamic.needs_reset()
+    }
+
+    /// Decodes the message at the start of `input`.
+    ///
+    /// # Errors
+    /// Those of [`Decoder::decode`](crate::Decoder::decode).
+    #[inline]
+    pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_, T>, Error> {
+        let Some(len) = self.run(input) else { return self.decode_left_over(input) };
+        self.known(len)
+    }
+
+    /// Decodes the message at the start of what has arrived of a stream.
+    ///
+    /// # Errors
+    /// Those of [`Decoder::decode_stream`](crate::Decoder::decode_stream).
+    pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_, T>, Error> {
+        if input.is_empty() {
+            return Ok(Step::NeedMore);
+        }
+        if let Some(len) = self.run(input) {
+            return self.known(len).map(Step::Message);
+        }
+        let scope = self.lend(input);
+        match self.dynamic.decode_stream(input)? {
+            DynamicStep::NeedMore => Ok(Step::NeedMore),
+            DynamicStep::Message(decoded) => {
+                let len = decoded.len;
+                Ok(Step::Message(self.take_back(scope, len)))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn run(&mut self, input: &[u8]) -> Option<usize> {
+        if self.options.reset == ResetPolicy::Message {
+            self.reset();
+        }
+        if self.dynamic.failed {
+            return None;
+        }
+        self.state.begin();
+        self.context.begin(&self.options.limits, self.options.reset != ResetPolicy::Never);
+        let context = &mut self.context;
+        let last = self.state.last();
+        let Some(len) = T::decode(input, 0, &mut self.state, &mut self.messages, context) else {
+            self.state.set_last(last);
+            return None;
+        };
+        if context.is_noted() {
+            context.settle(&mut self.dynamic.findings);
+        }
+        if context.has_reset() {
+            // Entries that only the dynamic engine knows are emptied as well.
+            self.dynamic.dictionary.reset_values();
+        }
+        Some(len)
+    }
+
+    #[inline(always)]
+    fn known(&self, len: usize) -> Result<Decoded<'_, T>, Error> {
+        Ok(Decoded { message: Message::Known(T::message(&self.messages)), len })
+    }
+
+    /// Lets the dynamic engine decode what generated code did not.
+    #[cold]
+    #[inline(never)]
+    fn decode_left_over(&mut self, input: &[u8]) -> Result<Decoded<'_, T>, Error> {
+        let scope = self.lend(input);
+        let len = self.dynamic.decode(input)?.len;
+        Ok(self.take_back(scope, len))
+    }
+
+    /// Hands the previous values over that the message may need; returns the template they are for,
+    /// or `None` for all of them.
+    fn lend(&mut self, input: &[u8]) -> Option<usize> {
+        self.left_over += 1;
+        if self.dynamic.failed {
+            // Nothing is trusted until the message resets, and then everything is empty.
+            return None;
+        }
+        let scope = self.peek(input).filter(|&index| {
+            self.options.reset != ResetPolicy::Message && !self.program().templates()[index].reset
+        });
+        self.links.lend::<T>(scope, &self.state, &mut self.dynamic.dictionary);
+        scope
+    }
+
+    fn take_back(&mut self, scope: Option<usize>, len: usize) -> Decoded<'_, T> {
+        self.links.take_back::<T>(scope, &mut self.state, &self.dynamic.dictionary);
+        let message = &self.dynamic.message;
+        let number = self.links.number(message.template_index());
+        let links = &self.links;
+        let filled = number.and_then(|number| {
+            T::fill(&mut self.messages, number, message.root(), &|index| links.number(index))
+        });
+        let message = match filled {
+            Some(()) => Message::Known(T::message(&self.messages)),
+            None => Message::Dynamic(message),
+        };
+        Decoded { message, len }
+    }
+
+    /// The index in the set of the message's template, as far as it can be told.
+    fn peek(&mut self, input: &[u8]) -> Option<usize> {
+        let mut cursor = Cursor::new(input, 0);
+        let map = cursor.wide_map::<1>(&mut self.context)?;
+        if !map.peek() {
+            return self.links.last_index(self.state.last()).map(|index| index as usize);
+        }
+        let id = cursor.unsigned::<{ u32::MAX as u64 }>(&mut self.context)?;
+        self.program().template_index(TemplateId(id as u32))
+    }
+}

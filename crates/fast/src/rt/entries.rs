@@ -1,0 +1,98 @@
+//! Entries of sequences and what dynamic references hold: storage that is filled again and again.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// The entries of a sequence. Entries of earlier messages stay behind as room for later ones.
+#[derive(Clone)]
+pub struct Entries<T> {
+    items: Vec<T>,
+    len: usize,
+}
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), len: 0 }
+    }
+}
+
+impl<T: Default> Entries<T> {
+    /// Makes it `len` entries long. Their content is that of earlier entries or the default.
+    #[inline(always)]
+    pub fn prepare(&mut self, len: usize) -> &mut [T] {
+        if len > self.items.len() {
+            self.grow(len);
+        }
+        self.len = len;
+        self.items.get_mut(..len).unwrap_or_default()
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        self.items.resize_with(len, T::default);
+    }
+
+    /// Adds an entry with the default content, for building messages.
+    pub fn push(&mut self) -> &mut T {
+        let len = self.len + 1;
+        if len > self.items.len() {
+            self.items.push(T::default());
+        } else {
+            self.items[len - 1] = T::default();
+        }
+        self.len = len;
+        &mut self.items[len - 1]
+    }
+
+    /// Makes it empty; room is kept.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
+impl<T> Deref for Entries<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        self.items.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl<T> DerefMut for Entries<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.items.get_mut(..self.len).unwrap_or_default()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Entries<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// What a dynamic template reference held: a message of any template of the set.
+#[derive(Clone, Debug)]
+pub struct Reference<M> {
+    messages: Option<Box<M>>,
+}
+
+impl<M> Default for Reference<M> {
+    fn default() -> Self {
+        Self { messages: None }
+    }
+}
+
+impl<M: Default> Reference<M> {
+    /// The messages, to fill one.
+    pub fn messages_mut(&mut self) -> &mut M {
+        self.messages.get_or_insert_default()
+    }
+
+    /// The messages, one of which was filled; `None` before the first.
+    pub fn messages(&self) -> Option<&M> {
+        self.messages.as_deref()
+    }
+}

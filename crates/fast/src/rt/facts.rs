@@ -1,0 +1,107 @@
+//! What a generated module says of itself, and what the dispatcher asks it to do.
+
+use super::context::Context;
+use super::encode::Output;
+use super::state::{PreviousValues, Slot};
+use super::visit::Visit;
+use crate::error::Error;
+use crate::message::Record;
+
+/// Whether an entry's values are integers, decimals or strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// An integer, or a part of a decimal.
+    Integer,
+    /// A decimal as a whole.
+    Scaled,
+    /// A string or byte vector.
+    Text,
+}
+
+/// A dictionary entry of a generated module.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryFacts {
+    /// Its place in the module's state.
+    pub slot: Slot,
+    /// By type tag what its values are; one pair, with tag 0, unless types share the entry.
+    pub kinds: &'static [(u8, ValueKind)],
+}
+
+/// A template of a generated module.
+#[derive(Clone, Copy, Debug)]
+pub struct TemplateFacts {
+    /// Name.
+    pub name: &'static str,
+    /// Template id, or `None` if it can only be referred to.
+    pub id: Option<u32>,
+    /// Its [`signature`](crate::TemplateSet::signature_of).
+    pub signature: [u8; 32],
+    /// Entries of its operators in the order of the template: indexes into
+    /// [`Templates::ENTRIES`].
+    pub entries: &'static [u16],
+    /// Whether it has a dynamic reference.
+    pub is_dynamic: bool,
+}
+
+/// A generated module. Its [`Decoder`](super::Decoder) and [`Encoder`](super::Encoder) are the same
+/// for all modules; this is what differs.
+pub trait Templates: Sized + 'static {
+    /// Previous values.
+    type State: PreviousValues;
+    /// Storage for one message of each template.
+    type Messages: Default + Clone + std::fmt::Debug;
+    /// One message, borrowed.
+    type Message<'m>: Copy + std::fmt::Debug;
+
+    /// The signature of the template set.
+    const SIGNATURE: [u8; 32];
+    /// Whether its structs hold all fields, so that it can encode.
+    const IS_COMPLETE: bool;
+    /// Its templates.
+    const TEMPLATES: &'static [TemplateFacts];
+    /// Its dictionary entries.
+    const ENTRIES: &'static [EntryFacts];
+
+    /// A state with everything undefined.
+    fn state() -> Self::State;
+
+    /// Decodes the message at `pos`; returns the position behind it, or `None` for the dynamic
+    /// engine to decode it. The state is then as before.
+    fn decode(
+        bytes: &[u8],
+        pos: usize,
+        state: &mut Self::State,
+        messages: &mut Self::Messages,
+        context: &mut Context,
+    ) -> Option<usize>;
+
+    /// The message that was decoded or filled last; the first template's before any was.
+    fn message(messages: &Self::Messages) -> Self::Message<'_>;
+
+    /// The number of a message's template in [`TEMPLATES`](Self::TEMPLATES).
+    fn number(message: Self::Message<'_>) -> usize;
+
+    /// Fills the message of template `number` from a record of the dynamic engine; `None` where a
+    /// dynamic reference holds a template that the module does not know. `numbers` gives the number
+    /// of a template by its index in the set.
+    fn fill(
+        messages: &mut Self::Messages,
+        number: usize,
+        record: Record<'_>,
+        numbers: &dyn Fn(usize) -> Option<usize>,
+    ) -> Option<()>;
+
+    /// Shows a message's fields to a visitor.
+    ///
+    /// # Errors
+    /// Those of the visitor.
+    fn visit(message: Self::Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error>;
+
+    /// Encodes a message; `None` for the dynamic engine to do it. The state is then as before.
+    fn encode(
+        message: Self::Message<'_>,
+        state: &mut Self::State,
+        output: &mut Output<'_>,
+        context: &mut Context,
+    ) -> Option<()>;
+}

@@ -1,0 +1,52 @@
+//! What generated code calls.
+//!
+//! `tickwire-fast-codegen` makes a Rust module of a template set: plain structs, and functions that
+//! decode and encode them. What such modules have in common is here. [`Decoder`] runs a module; the
+//! trait [`Templates`] is what a module is to it.
+//!
+//! Generated code decodes what is well-formed. Whatever is not (an error, an early end, an encoding
+//! that hardly occurs) it gives up as a whole, puts previous values back, and the dynamic engine
+//! decodes the message again. So there is one place that knows errors, their order and their offsets,
+//! and generated code has neither to carry nor to agree with it.
+
+mod context;
+mod cursor;
+mod decimal;
+mod decoder;
+mod encode;
+mod encoder;
+mod entries;
+mod facts;
+pub mod fill;
+mod integer;
+mod link;
+pub mod plan;
+mod state;
+mod text;
+mod visit;
+
+pub use context::Context;
+pub use cursor::{Bits, Cursor, WideBits};
+pub use decimal::exponent;
+pub use decoder::{Decoded, Decoder, Message, Step};
+pub use encode::Output;
+pub use encoder::Encoder;
+pub use entries::{Entries, Reference};
+pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
+pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
+pub use link::LinkError;
+pub use state::{LastTemplate, PreviousValues, Saved, Slot, State};
+pub use text::{Charset, Text};
+pub use visit::{Value, Visit};
+
+/// Largest values of the unsigned types.
+pub mod max {
+    /// uInt8.
+    pub const U8: u64 = u8::MAX as u64;
+    /// uInt16.
+    pub const U16: u64 = u16::MAX as u64;
+    /// uInt32.
+    pub const U32: u64 = u32::MAX as u64;
+    /// uInt64.
+    pub const U64: u64 = u64::MAX;
+}

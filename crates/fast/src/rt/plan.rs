@@ -1,0 +1,282 @@
+//! A template set as code is generated from it: references expanded, dictionary entries numbered.
+
+use crate::program::{Entries, Program, SegmentRef, Storage, type_tag};
+use crate::template::{
+    Field, FieldType, Group, Instruction, Length, Name, Operator, Operators, Presence, Sequence,
+    Template, TemplateSet, Value, Width,
+};
+
+pub use crate::template::OperatorKind;
+
+/// The plan of a whole set.
+#[derive(Debug)]
+pub struct Plan<'p> {
+    /// Templates in the order of the set.
+    pub templates: Vec<TemplatePlan<'p>>,
+    /// Number of dictionary entries.
+    pub entry_count: usize,
+}
+
+/// A template.
+#[derive(Debug)]
+pub struct TemplatePlan<'p> {
+    /// The template.
+    pub template: &'p Template,
+    /// Its fields.
+    pub body: Body<'p>,
+}
+
+/// The fields of a template, group or sequence entry.
+#[derive(Debug)]
+pub struct Body<'p> {
+    /// Fields in template order; their indexes are those of
+    /// [`Record::value`](crate::Record::value).
+    pub fields: Vec<FieldPlan<'p>>,
+    /// 8-byte words that a record of the dynamic engine takes; 0 for a group.
+    pub record_words: usize,
+}
+
+/// A field.
+#[derive(Debug)]
+pub struct FieldPlan<'p> {
+    /// Name; `#dyn` for a dynamic reference.
+    pub name: Name,
+    /// Field id.
+    pub id: Option<u32>,
+    /// Whether it may be absent.
+    pub is_optional: bool,
+    /// What it is.
+    pub kind: FieldKind<'p>,
+}
+
+/// What a field is.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub enum FieldKind<'p> {
+    /// A scalar with one operator.
+    Scalar { field_type: &'p FieldType, operation: Operation<'p> },
+    /// A decimal with parts.
+    Parts { exponent: Operation<'p>, mantissa: Operation<'p> },
+    /// A group.
+    Group(Body<'p>),
+    /// A sequence.
+    Sequence {
+        length_name: Option<&'p Name>,
+        length_id: Option<u32>,
+        length: Operation<'p>,
+        entry: Body<'p>,
+    },
+    /// A dynamic template reference.
+    Dynamic,
+}
+
+/// An operator with its entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation<'p> {
+    /// Which operator.
+    pub kind: OperatorKind,
+    /// Initial value.
+    pub initial: Option<&'p Value>,
+    /// Dictionary entry, of operators that have one.
+    pub entry: Option<u32>,
+    /// The type's tag if fields of several types share the entry, so that D4 must be checked.
+    pub checked_tag: Option<u8>,
+    /// The type's tag.
+    pub tag: u8,
+}
+
+impl<'p> Plan<'p> {
+    /// The plan of a compiled set.
+    pub fn of(program: &'p Program) -> Self {
+        let set = program.set();
+        let entries = Entries::of(set);
+        let mut planner = Planner { program, set, entries: &entries, around: None };
+        let templates = set.templates().iter().zip(program.templates());
+        let templates = templates
+            .map(|(template, layout)| {
+                planner.around = template.application_type.as_ref();
+                let body = planner.body(&template.instructions, layout.segment);
+                TemplatePlan { template, body }
+            })
+            .collect();
+        Self { templates, entry_count: program.entry_count() }
+    }
+
+    /// The entries of a template's operators, in template order, and whether types share them.
+    pub fn entries_of(&self, template: usize) -> Vec<(u32, bool)> {
+        let mut entries = Vec::new();
+        if let Some(template) = self.templates.get(template) {
+            template.body.for_each(&mut |operation| {
+                entries
+                    .extend(operation.entry.map(|entry| (entry, operation.checked_tag.is_some())));
+            });
+        }
+        entries
+    }
+
+    /// Whether a template has a dynamic reference anywhere in it.
+    pub fn is_dynamic(&self, template: usize) -> bool {
+        self.templates.get(template).is_some_and(|template| template.body.is_dynamic())
+    }
+}
+
+impl Body<'_> {
+    /// Hands every operator to `each`, in template order.
+    pub fn for_each(&self, each: &mut dyn FnMut(&Operation<'_>)) {
+        for field in &self.fields {
+            match &field.kind {
+                FieldKind::Scalar { operation, .. } => each(operation),
+                FieldKind::Parts { exponent, mantissa } => {
+                    each(exponent);
+                    each(mantissa);
+                }
+                FieldKind::Group(body) => body.for_each(each),
+                FieldKind::Sequence { length, entry, .. } => {
+                    each(length);
+                    entry.for_each(each);
+                }
+                FieldKind::Dynamic => {}
+            }
+        }
+    }
+
+    /// Whether there is a dynamic reference anywhere in it.
+    pub fn is_dynamic(&self) -> bool {
+        self.fields.iter().any(|field| match &field.kind {
+            FieldKind::Dynamic => true,
+            FieldKind::Group(body) | FieldKind::Sequence { entry: body, .. } => body.is_dynamic(),
+            _ => false,
+        })
+    }
+
+    /// How deep groups and sequences nest in it.
+    pub fn depth(&self) -> u32 {
+        let depth = |field: &FieldPlan<'_>| match &field.kind {
+            FieldKind::Group(body) | FieldKind::Sequence { entry: body, .. } => 1 + body.depth(),
+            FieldKind::Dynamic => 1,
+            _ => 0,
+        };
+        self.fields.iter().map(depth).max().unwrap_or(0)
+    }
+}
+
+struct Planner<'p, 'e> {
+    program: &'p Program,
+    set: &'p TemplateSet,
+    entries: &'e Entries,
+    around: Option<&'p Name>,
+}
+
+impl<'p> Planner<'p, '_> {
+    fn body(&mut self, instructions: &'p [Instruction], segment: SegmentRef) -> Body<'p> {
+        let mut fields = Vec::new();
+        self.fields(instructions, segment, &mut fields);
+        let record_words = self.program.segment(segment).record_words as usize;
+        Body { fields, record_words }
+    }
+
+    fn fields(
+        &mut self,
+        instructions: &'p [Instruction],
+        segment: SegmentRef,
+        to: &mut Vec<FieldPlan<'p>>,
+    ) {
+        for instruction in instructions {
+            match instruction {
+                Instruction::Field(field) => to.push(self.field(field)),
+                Instruction::Group(group) => {
+                    let inner = self.inner(segment, to.len());
+                    to.push(self.group(group, inner));
+                }
+                Instruction::Sequence(sequence) => {
+                    let inner = self.inner(segment, to.len());
+                    to.push(self.sequence(sequence, inner));
+                }
+                Instruction::StaticRef(target, _) => {
+                    let target = &self.set.templates()[*target];
+                    let outer = self.enter_type(target.application_type.as_ref());
+                    self.fields(&target.instructions, segment, to);
+                    self.around = outer;
+                }
+                Instruction::DynamicRef(_) => to.push(FieldPlan {
+                    name: Name::local("#dyn"),
+                    id: None,
+                    is_optional: false,
+                    kind: FieldKind::Dynamic,
+                }),
+            }
+        }
+    }
+
+    /// The segment of a group or sequence field.
+    fn inner(&self, segment: SegmentRef, index: usize) -> SegmentRef {
+        match self.program.fields_of(segment).get(index).map(|field| &field.storage) {
+            Some(Storage::Group(inner) | Storage::Sequence { segment: inner, .. }) => *inner,
+            _ => segment,
+        }
+    }
+
+    fn enter_type(&mut self, inner: Option<&'p Name>) -> Option<&'p Name> {
+        let outer = self.around;
+        self.around = inner.or(outer);
+        outer
+    }
+
+    fn operation(&self, operator: &'p Operator, field_type: &FieldType) -> Operation<'p> {
+        let tag = type_tag(field_type);
+        let (entry, is_mixed) = self.entries.entry(operator, self.around);
+        let entry = operator.kind.uses_dictionary().then_some(entry);
+        Operation {
+            kind: operator.kind,
+            initial: operator.initial.as_ref(),
+            entry,
+            checked_tag: is_mixed.then_some(tag),
+            tag,
+        }
+    }
+
+    fn field(&self, field: &'p Field) -> FieldPlan<'p> {
+        let kind = match &field.operators {
+            Operators::Whole(operator) => FieldKind::Scalar {
+                field_type: &field.field_type,
+                operation: self.operation(operator, &field.field_type),
+            },
+            Operators::Parts { exponent, mantissa } => FieldKind::Parts {
+                exponent: self.operation(exponent, &FieldType::Int(Width::W32)),
+                mantissa: self.operation(mantissa, &FieldType::Int(Width::W64)),
+            },
+        };
+        FieldPlan {
+            name: field.name.clone(),
+            id: field.id,
+            is_optional: field.presence == Presence::Optional,
+            kind,
+        }
+    }
+
+    fn group(&mut self, group: &'p Group, segment: SegmentRef) -> FieldPlan<'p> {
+        let outer = self.enter_type(group.application_type.as_ref());
+        let body = self.body(&group.instructions, segment);
+        self.around = outer;
+        FieldPlan {
+            name: group.name.clone(),
+            id: group.id,
+            is_optional: group.presence == Presence::Optional,
+            kind: FieldKind::Group(body),
+        }
+    }
+
+    fn sequence(&mut self, sequence: &'p Sequence, segment: SegmentRef) -> FieldPlan<'p> {
+        let Length { name, id, operator } = &sequence.length;
+        let length = self.operation(operator, &FieldType::UInt(Width::W32));
+        let outer = self.enter_type(sequence.application_type.as_ref());
+        let entry = self.body(&sequence.instructions, segment);
+        self.around = outer;
+        FieldPlan {
+            name: sequence.name.clone(),
+            id: sequence.id,
+            is_optional: sequence.presence == Presence::Optional,
+            kind: FieldKind::Sequence { length_name: name.as_ref(), length_id: *id, length, entry },
+        }
+    }
+}

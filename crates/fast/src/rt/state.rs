@@ -1,0 +1,433 @@
+//! Previous values of generated code: all dictionaries of a template set in one array.
+
+use super::facts::ValueKind;
+use super::text::{LONG, Text, short_bytes};
+use crate::dictionary::{EntryState, Word};
+
+/// The place of a dictionary entry. Generated code has them as constants, so that the checks of
+/// indexes go when it is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    word: usize,
+    mask: usize,
+    bit: u64,
+    /// Text buffer, tag: of entries that have one.
+    text: usize,
+    tag: usize,
+}
+
+impl Slot {
+    /// The place of the entry of number `entry`, whose value is at `word`.
+    pub const fn new(entry: usize, word: usize) -> Self {
+        Self { word, mask: entry / 64, bit: 1 << (entry % 64), text: usize::MAX, tag: usize::MAX }
+    }
+
+    /// With a buffer for long strings.
+    #[must_use]
+    pub const fn with_text(self, text: usize) -> Self {
+        Self { text, ..self }
+    }
+
+    /// With a type tag: fields of several types share the entry.
+    #[must_use]
+    pub const fn with_tag(self, tag: usize) -> Self {
+        Self { tag, ..self }
+    }
+}
+
+/// A buffer of a long previous value, and the value before the message, if the message changed it.
+#[derive(Clone, Debug, Default)]
+struct Buffer {
+    now: Vec<u8>,
+    before: Vec<u8>,
+    /// Number of the message that `before` was kept for.
+    kept_for: u64,
+}
+
+/// Previous values: `WORDS` words, and states for 64 entries each in `MASKS` masks.
+///
+/// An entry is assigned if its bit is in `assigned`; else empty if it is in `empty`; else undefined.
+#[derive(Clone, Debug)]
+pub struct State<const WORDS: usize, const MASKS: usize, const TAGS: usize> {
+    words: [Word; WORDS],
+    assigned: [u64; MASKS],
+    empty: [u64; MASKS],
+    tags: [u8; TAGS],
+    buffers: Vec<Buffer>,
+    message: u64,
+    /// The generated template named last, or one that generated code does not know.
+    pub(super) last_template: LastTemplate,
+}
+
+/// The template id is a copy field of the global dictionary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastTemplate {
+    /// No template named since the reset.
+    #[default]
+    Undefined,
+    /// A generated template, by its number.
+    Known(u32),
+    /// A template that only the dynamic engine knows, by its index in the set.
+    Foreign(u32),
+}
+
+/// What a template's function may have to put back: `LEN` words from a place on, and all states.
+#[derive(Clone, Copy, Debug)]
+pub struct Saved<const LEN: usize, const MASKS: usize, const TAGS: usize> {
+    words: [Word; LEN],
+    assigned: [u64; MASKS],
+    empty: [u64; MASKS],
+    tags: [u8; TAGS],
+}
+
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
+    /// A state with everything undefined and this many buffers for long strings.
+    pub fn new(buffers: usize) -> Self {
+        Self {
+            words: [[0; 8]; WORDS],
+            assigned: [0; MASKS],
+            empty: [0; MASKS],
+            tags: [0; TAGS],
+            buffers: vec![Buffer::default(); buffers],
+            message: 1,
+            last_template: LastTemplate::Undefined,
+        }
+    }
+
+    /// Empties every dictionary but keeps the template id: a template's own reset attribute.
+    #[inline(always)]
+    pub fn reset_values(&mut self) {
+        self.assigned = [0; MASKS];
+        self.empty = [0; MASKS];
+    }
+
+    /// The template named last, if it is a generated one.
+    #[inline(always)]
+    pub fn last_template(&self) -> Option<usize> {
+        match self.last_template {
+            LastTemplate::Known(template) => Some(template as usize),
+            _ => None,
+        }
+    }
+
+    /// Notes which generated template was named.
+    #[inline(always)]
+    pub fn set_last_template(&mut self, template: usize) {
+        self.last_template = LastTemplate::Known(template as u32);
+    }
+
+    /// Copies what a message may change: the words `FROM..FROM + LEN` and all states.
+    #[inline(always)]
+    pub fn save<const FROM: usize, const LEN: usize>(&self) -> Saved<LEN, MASKS, TAGS> {
+        let mut words = [[0; 8]; LEN];
+        if let Some(from) = self.words.get(FROM..FROM + LEN) {
+            words.copy_from_slice(from);
+        }
+        Saved { words, assigned: self.assigned, empty: self.empty, tags: self.tags }
+    }
+
+    /// Puts back what was copied.
+    #[cold]
+    pub fn restore<const FROM: usize, const LEN: usize>(
+        &mut self,
+        saved: &Saved<LEN, MASKS, TAGS>,
+    ) {
+        if let Some(words) = self.words.get_mut(FROM..FROM + LEN) {
+            words.copy_from_slice(&saved.words);
+        }
+        self.assigned = saved.assigned;
+        self.empty = saved.empty;
+        self.tags = saved.tags;
+        self.restore_texts();
+    }
+
+    fn restore_texts(&mut self) {
+        for buffer in &mut self.buffers {
+            if buffer.kept_for == self.message {
+                std::mem::swap(&mut buffer.now, &mut buffer.before);
+                buffer.kept_for = 0;
+            }
+        }
+    }
+
+    /// Whether the entries of `mask` of word `index` are all assigned.
+    #[inline(always)]
+    pub fn all_assigned(&self, index: usize, mask: u64) -> bool {
+        self.assigned[index] & mask == mask
+    }
+
+    /// Whether an entry is assigned. With `WARM` the caller has seen that it is.
+    #[inline(always)]
+    pub fn is_assigned<const WARM: bool>(&self, slot: Slot) -> bool {
+        WARM || self.assigned[slot.mask] & slot.bit != 0
+    }
+
+    pub(super) fn entry_state(&self, slot: Slot) -> EntryState {
+        if self.assigned[slot.mask] & slot.bit != 0 {
+            EntryState::Assigned
+        } else if self.empty[slot.mask] & slot.bit != 0 {
+            EntryState::Empty
+        } else {
+            EntryState::Undefined
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn word(&self, slot: Slot) -> u64 {
+        u64::from_le_bytes(self.words[slot.word])
+    }
+
+    /// Makes `value` the previous value; returns it.
+    #[inline(always)]
+    pub fn assign<const WARM: bool>(&mut self, slot: Slot, value: u64) -> u64 {
+        self.words[slot.word] = value.to_le_bytes();
+        if !WARM {
+            self.assigned[slot.mask] |= slot.bit;
+        }
+        value
+    }
+
+    /// As [`assign`](Self::assign), where NULL leaves the entry empty.
+    #[inline(always)]
+    pub fn assign_or_empty<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        value: Option<u64>,
+    ) -> Option<u64> {
+        match value {
+            Some(value) => Some(self.assign::<WARM>(slot, value)),
+            None => {
+                self.set_empty(slot);
+                None
+            }
+        }
+    }
+
+    /// Leaves the entry empty.
+    #[inline(always)]
+    pub fn set_empty(&mut self, slot: Slot) {
+        self.assigned[slot.mask] &= !slot.bit;
+        self.empty[slot.mask] |= slot.bit;
+    }
+
+    /// Makes a string of more than seven bytes the previous value.
+    pub(super) fn assign_long(&mut self, slot: Slot, bytes: &[u8]) {
+        let Some(buffer) = self.buffers.get_mut(slot.text) else { return };
+        if buffer.kept_for != self.message {
+            std::mem::swap(&mut buffer.now, &mut buffer.before);
+            buffer.kept_for = self.message;
+        }
+        buffer.now.clear();
+        buffer.now.extend_from_slice(bytes);
+        self.assign::<false>(slot, LONG);
+    }
+
+    pub(super) fn long(&self, slot: Slot) -> &[u8] {
+        self.buffers.get(slot.text).map_or(&[], |buffer| &buffer.now)
+    }
+
+    /// The previous string, short or long.
+    pub(super) fn previous_bytes(&self, slot: Slot) -> &[u8] {
+        let word = &self.words[slot.word];
+        short_bytes(word).unwrap_or_else(|| self.long(slot))
+    }
+
+    /// An integer copied: the previous value, or the initial value, which it then becomes.
+    #[inline(always)]
+    pub fn copied<const WARM: bool>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
+        if self.is_assigned::<WARM>(slot) {
+            return Some(self.word(slot));
+        }
+        self.begin_with(slot, initial)
+    }
+
+    /// As [`copied`](Self::copied), of an optional field: `None` is absent.
+    #[inline(always)]
+    pub fn copied_optional<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        initial: Option<u64>,
+    ) -> Option<u64> {
+        if self.is_assigned::<WARM>(slot) {
+            return Some(self.word(slot));
+        }
+        let value = self.begin_with(slot, initial);
+        if value.is_none() {
+            self.set_empty(slot);
+        }
+        value
+    }
+
+    /// An integer incremented by `next`.
+    #[inline(always)]
+    pub fn incremented<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        initial: Option<u64>,
+        next: impl Fn(u64) -> u64,
+    ) -> Option<u64> {
+        if self.is_assigned::<WARM>(slot) {
+            let value = next(self.word(slot));
+            return Some(self.assign::<true>(slot, value));
+        }
+        self.begin_with(slot, initial)
+    }
+
+    /// As [`incremented`](Self::incremented), of an optional field: `None` is absent.
+    #[inline(always)]
+    pub fn incremented_optional<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        initial: Option<u64>,
+        next: impl Fn(u64) -> u64,
+    ) -> Option<u64> {
+        let value = self.incremented::<WARM>(slot, initial, next);
+        if value.is_none() {
+            self.set_empty(slot);
+        }
+        value
+    }
+
+    fn begin_with(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
+        let initial = initial.filter(|_| self.empty[slot.mask] & slot.bit == 0)?;
+        Some(self.assign::<false>(slot, initial))
+    }
+
+    /// What a delta is added to.
+    #[inline(always)]
+    pub fn base<const WARM: bool>(&self, slot: Slot, initial: u64) -> Option<u64> {
+        if self.is_assigned::<WARM>(slot) {
+            return Some(self.word(slot));
+        }
+        (self.empty[slot.mask] & slot.bit == 0).then_some(initial)
+    }
+
+    /// D4: false if the entry holds a value of another type than the field that is about to use it,
+    /// which does not replace it.
+    pub fn check_type(&mut self, slot: Slot, tag: u8, replaces: bool) -> Option<()> {
+        if !replaces
+            && self.entry_state(slot) != EntryState::Undefined
+            && self.tags[slot.tag] != tag
+        {
+            return None;
+        }
+        self.tags[slot.tag] = tag;
+        Some(())
+    }
+
+    /// The previous decimal: mantissa and exponent.
+    pub(super) fn scaled(&self, slot: Slot) -> (i64, i32) {
+        let exponent = u64::from_le_bytes(self.words[slot.word + 1]);
+        (self.word(slot) as i64, exponent as i32)
+    }
+
+    pub(super) fn assign_scaled(&mut self, slot: Slot, mantissa: i64, exponent: i32) {
+        self.words[slot.word + 1] = i64::from(exponent).to_le_bytes();
+        self.assign::<false>(slot, mantissa as u64);
+    }
+}
+
+/// A previous value on its way to or from the dynamic engine.
+pub(super) enum Previous<'v> {
+    Undefined,
+    Empty,
+    Word(u64),
+    Scaled(i64, i32),
+    Bytes(&'v [u8]),
+}
+
+/// What the dispatcher needs of a [`State`], whatever its size.
+pub trait PreviousValues: Clone + std::fmt::Debug + sealed::Handover {}
+
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> PreviousValues
+    for State<WORDS, MASKS, TAGS>
+{
+}
+
+pub(super) mod sealed {
+    use super::{LastTemplate, Previous, Slot};
+    use crate::rt::facts::ValueKind;
+
+    /// Handing previous values over, entry by entry.
+    pub trait Handover {
+        /// Empties every dictionary and forgets the template id.
+        fn reset(&mut self);
+        fn begin(&mut self);
+        fn last(&self) -> LastTemplate;
+        fn set_last(&mut self, last: LastTemplate);
+        #[allow(private_interfaces)]
+        fn previous(&self, slot: Slot, kind: ValueKind) -> Previous<'_>;
+        #[allow(private_interfaces)]
+        fn set_previous(&mut self, slot: Slot, value: Previous<'_>);
+        fn tag(&self, slot: Slot) -> u8;
+        fn set_tag(&mut self, slot: Slot, tag: u8);
+    }
+}
+
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> sealed::Handover
+    for State<WORDS, MASKS, TAGS>
+{
+    #[inline]
+    fn reset(&mut self) {
+        self.reset_values();
+        self.last_template = LastTemplate::Undefined;
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.message += 1;
+    }
+
+    fn last(&self) -> LastTemplate {
+        self.last_template
+    }
+
+    fn set_last(&mut self, last: LastTemplate) {
+        self.last_template = last;
+    }
+
+    #[allow(private_interfaces)]
+    fn previous(&self, slot: Slot, kind: ValueKind) -> Previous<'_> {
+        match (self.entry_state(slot), kind) {
+            (EntryState::Undefined, _) => Previous::Undefined,
+            (EntryState::Empty, _) => Previous::Empty,
+            (_, ValueKind::Integer) => Previous::Word(self.word(slot)),
+            (_, ValueKind::Text) => Previous::Bytes(self.previous_bytes(slot)),
+            (_, ValueKind::Scaled) => {
+                let (mantissa, exponent) = self.scaled(slot);
+                Previous::Scaled(mantissa, exponent)
+            }
+        }
+    }
+
+    #[allow(private_interfaces)]
+    fn set_previous(&mut self, slot: Slot, value: Previous<'_>) {
+        match value {
+            Previous::Undefined => {
+                self.assigned[slot.mask] &= !slot.bit;
+                self.empty[slot.mask] &= !slot.bit;
+            }
+            Previous::Empty => self.set_empty(slot),
+            Previous::Word(value) => {
+                self.assign::<false>(slot, value);
+            }
+            Previous::Scaled(mantissa, exponent) => self.assign_scaled(slot, mantissa, exponent),
+            Previous::Bytes(bytes) => match Text::short(bytes) {
+                Some(text) => {
+                    self.assign::<false>(slot, text.word());
+                }
+                None => self.assign_long(slot, bytes),
+            },
+        }
+    }
+
+    fn tag(&self, slot: Slot) -> u8 {
+        self.tags.get(slot.tag).copied().unwrap_or_default()
+    }
+
+    fn set_tag(&mut self, slot: Slot, tag: u8) {
+        if let Some(of_slot) = self.tags.get_mut(slot.tag) {
+            *of_slot = tag;
+        }
+    }
+}

@@ -1,0 +1,520 @@
+//! Strings and byte vectors: short ones in a word, long ones in the message's arena.
+
+use super::context::Context;
+use super::cursor::Cursor;
+use super::state::{Slot, State};
+use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
+
+const STOP: u8 = 0x80;
+
+/// A string or byte vector of a generated message: up to seven bytes lie in it, longer ones in the
+/// message's arena. [`bytes`](Self::bytes) gives them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Text(Word);
+
+impl Text {
+    /// A string of at most seven bytes; longer ones need an arena.
+    #[inline(always)]
+    pub const fn short(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() > INLINE_MAX {
+            return None;
+        }
+        let mut word = [0; 8];
+        let mut index = 0;
+        while index < bytes.len() {
+            word[index] = bytes[index];
+            index += 1;
+        }
+        word[7] = bytes.len() as u8;
+        Some(Self(word))
+    }
+
+    /// As [`short`](Self::short), for literals; a longer one is cut to nothing.
+    #[inline(always)]
+    pub const fn literal(bytes: &[u8]) -> Self {
+        match Self::short(bytes) {
+            Some(text) => text,
+            None => Self([0; 8]),
+        }
+    }
+
+    /// Puts a string into a word or behind an arena; `None` above 16,777,215 bytes, or where the
+    /// arena has grown to 4 GiB.
+    pub fn push(arena: &mut Vec<u8>, bytes: &[u8]) -> Option<Self> {
+        if let Some(text) = Self::short(bytes) {
+            return Some(text);
+        }
+        let [a, b, c, d] = u32::try_from(arena.len()).ok()?.to_le_bytes();
+        let [e, f, g, 0] = u32::try_from(bytes.len()).ok()?.to_le_bytes() else { return None };
+        arena.extend_from_slice(bytes);
+        Some(Self([a, b, c, d, e, f, g, OUTSIDE]))
+    }
+
+    /// The bytes, those of a long string in the arena of the message the text belongs to.
+    #[inline]
+    pub fn bytes<'t>(&'t self, arena: &'t [u8]) -> &'t [u8] {
+        let Self(word) = self;
+        if let Some(bytes) = short_bytes(word) {
+            return bytes;
+        }
+        let start = u32::from_le_bytes([word[0], word[1], word[2], word[3]]) as usize;
+        let len = u32::from_le_bytes([word[4], word[5], word[6], 0]) as usize;
+        arena.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    pub(super) fn is_short(self) -> bool {
+        self.0[7] != OUTSIDE
+    }
+
+    #[inline(always)]
+    pub(super) fn word(self) -> u64 {
+        u64::from_le_bytes(self.0)
+    }
+
+    #[inline(always)]
+    pub(super) fn from_word(word: u64) -> Self {
+        Self(word.to_le_bytes())
+    }
+}
+
+/// The bytes of a short string; `None` where they lie elsewhere.
+#[inline]
+pub(super) fn short_bytes(word: &Word) -> Option<&[u8]> {
+    (word[7] != OUTSIDE).then(|| &word[..usize::from(word[7]).min(INLINE_MAX)])
+}
+
+/// The word of a previous value that lies in a buffer of the state.
+pub(super) const LONG: u64 = (OUTSIDE as u64) << 56;
+
+/// Type of a string on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charset {
+    /// Ended by a stop bit.
+    Ascii,
+    /// A length and UTF-8.
+    Unicode,
+    /// A length and any bytes.
+    Bytes,
+}
+
+impl Cursor<'_> {
+    /// An ascii string.
+    #[inline(always)]
+    pub fn ascii(&mut self, context: &mut Context) -> Option<Text> {
+        match self.one_character() {
+            Some(character) => Some(Text([character, 0, 0, 0, 0, 0, 0, 1])),
+            None => {
+                let mut at = *self;
+                let text = long_ascii::<false>(&mut at, context)?;
+                *self = at;
+                text
+            }
+        }
+    }
+
+    /// A nullable ascii string; the inner `None` is NULL.
+    #[inline(always)]
+    pub fn ascii_nullable(&mut self, context: &mut Context) -> Option<Option<Text>> {
+        match self.one_character() {
+            Some(character) => Some(Some(Text([character, 0, 0, 0, 0, 0, 0, 1]))),
+            None => {
+                let mut at = *self;
+                let text = long_ascii::<true>(&mut at, context)?;
+                *self = at;
+                Some(text)
+            }
+        }
+    }
+
+    /// A unicode string or byte vector.
+    #[inline(always)]
+    pub fn vector(&mut self, charset: Charset, context: &mut Context) -> Option<Text> {
+        let mut at = *self;
+        let len = at.unsigned::<{ u32::MAX as u64 }>(context)?;
+        let text = at.vector_of(len, charset, context)?;
+        *self = at;
+        Some(text)
+    }
+
+    /// A nullable unicode string or byte vector; the inner `None` is NULL.
+    #[inline(always)]
+    pub fn vector_nullable(
+        &mut self,
+        charset: Charset,
+        context: &mut Context,
+    ) -> Option<Option<Text>> {
+        let mut at = *self;
+        let text = match at.unsigned_nullable::<{ u32::MAX as u64 }>(context)? {
+            Some(len) => Some(at.vector_of(len, charset, context)?),
+            None => None,
+        };
+        *self = at;
+        Some(text)
+    }
+
+    #[inline(never)]
+    fn vector_of(&mut self, len: u64, charset: Charset, context: &mut Context) -> Option<Text> {
+        if len > context.string_max as u64 {
+            return None;
+        }
+        let value = self.raw(len as usize)?;
+        check(charset, value)?;
+        context.text(value)
+    }
+}
+
+/// R2 is for the dynamic engine to judge.
+fn check(charset: Charset, value: &[u8]) -> Option<()> {
+    (charset != Charset::Unicode || std::str::from_utf8(value).is_ok()).then_some(())
+}
+
+#[inline(never)]
+fn long_ascii<const NULLABLE: bool>(
+    cursor: &mut Cursor<'_>,
+    context: &mut Context,
+) -> Option<Option<Text>> {
+    let Some(wire) = ascii_on_wire::<NULLABLE>(cursor, context)? else { return Some(None) };
+    if wire.len() <= INLINE_MAX {
+        return Some(Some(ascii_word(wire)));
+    }
+    let text = context.long_text(wire)?;
+    if let Some(last) = context.arena.last_mut() {
+        *last &= !STOP;
+    }
+    Some(Some(text))
+}
+
+/// Packs a short ascii string as it stands on the wire, stop bit taken off.
+fn ascii_word(wire: &[u8]) -> Text {
+    let mut word = 0u64;
+    for (index, &byte) in wire.iter().enumerate().take(INLINE_MAX) {
+        word |= u64::from(byte & !STOP) << (8 * index);
+    }
+    Text::from_word(word | (wire.len() as u64) << 56)
+}
+
+/// The bytes of an ascii string, its last with the stop bit; the inner `None` is NULL.
+fn ascii_on_wire<'b, const NULLABLE: bool>(
+    cursor: &mut Cursor<'b>,
+    context: &Context,
+) -> Option<Option<&'b [u8]>> {
+    let wire = cursor.stop_bit_bytes(context.string_max)?;
+    if wire.first().is_some_and(|first| first & !STOP != 0) {
+        return Some(Some(wire));
+    }
+    // The zeros in front of the last byte tell NULL, empty and NUL apart; anything else is R9.
+    let zeros = wire.iter().take_while(|&&byte| byte & !STOP == 0).count();
+    if zeros != wire.len() {
+        return None;
+    }
+    match zeros - usize::from(NULLABLE) {
+        0 => Some(None),
+        1 => Some(Some(&[])),
+        2 => Some(wire.get(wire.len() - 1..)),
+        _ => None,
+    }
+}
+
+/// A string of the stream, bytes only, for delta and tail; the inner `None` is NULL.
+fn part_on_wire<const NULLABLE: bool>(
+    cursor: &mut Cursor<'_>,
+    charset: Charset,
+    context: &mut Context,
+) -> Option<Option<()>> {
+    let value = if charset == Charset::Ascii {
+        ascii_on_wire::<NULLABLE>(cursor, context)?
+    } else {
+        let len = match NULLABLE {
+            true => cursor.unsigned_nullable::<{ u32::MAX as u64 }>(context)?,
+            false => Some(cursor.unsigned::<{ u32::MAX as u64 }>(context)?),
+        };
+        match len {
+            Some(len) if len > context.string_max as u64 => return None,
+            Some(len) => Some(cursor.raw(len as usize)?),
+            None => None,
+        }
+    };
+    let Some(value) = value else { return Some(None) };
+    context.scratch.clear();
+    context.scratch.extend_from_slice(value);
+    if let (Charset::Ascii, Some(last)) = (charset, context.scratch.last_mut()) {
+        *last &= !STOP;
+    }
+    Some(Some(()))
+}
+
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
+    /// A string of the stream becomes the previous value.
+    #[inline(always)]
+    pub fn assign_text<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        text: Text,
+        context: &Context,
+    ) -> Text {
+        if text.is_short() {
+            self.assign::<WARM>(slot, text.word());
+        } else {
+            self.assign_long(slot, text.bytes(&context.arena));
+        }
+        text
+    }
+
+    /// As [`assign_text`](Self::assign_text), where NULL leaves the entry empty.
+    #[inline(always)]
+    pub fn assign_text_or_empty<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        text: Option<Text>,
+        context: &Context,
+    ) -> Option<Text> {
+        match text {
+            Some(text) => Some(self.assign_text::<WARM>(slot, text, context)),
+            None => {
+                self.set_empty(slot);
+                None
+            }
+        }
+    }
+
+    /// The previous string, where it is assigned.
+    #[inline(always)]
+    fn previous_text(&self, slot: Slot, context: &mut Context) -> Option<Text> {
+        let text = Text::from_word(self.word(slot));
+        if text.is_short() {
+            return Some(text);
+        }
+        context.long_text(self.long(slot))
+    }
+
+    /// Copy and tail with nothing in the stream, of a mandatory field.
+    #[inline(always)]
+    pub fn copied_text<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        initial: Option<&[u8]>,
+        context: &mut Context,
+    ) -> Option<Text> {
+        if self.is_assigned::<WARM>(slot) {
+            return self.previous_text(slot, context);
+        }
+        self.initial_text(slot, initial, context)?
+    }
+
+    /// Copy and tail with nothing in the stream, of an optional field; the inner `None` is absent.
+    #[inline(always)]
+    pub fn copied_text_optional<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        initial: Option<&[u8]>,
+        context: &mut Context,
+    ) -> Option<Option<Text>> {
+        if self.is_assigned::<WARM>(slot) {
+            return self.previous_text(slot, context).map(Some);
+        }
+        let text = self.initial_text(slot, initial, context)?;
+        if text.is_none() {
+            self.set_empty(slot);
+        }
+        Some(text)
+    }
+
+    /// The initial value, if the entry is undefined and there is one, as previous value.
+    fn initial_text(
+        &mut self,
+        slot: Slot,
+        initial: Option<&[u8]>,
+        context: &mut Context,
+    ) -> Option<Option<Text>> {
+        let Some(initial) = initial.filter(|_| self.entry_state(slot) == EntryState::Undefined)
+        else {
+            return Some(None);
+        };
+        let text = context.text(initial)?;
+        Some(Some(self.assign_text::<false>(slot, text, context)))
+    }
+
+    /// The text in the context's scratch as value and previous value.
+    fn keep_text(&mut self, slot: Slot, charset: Charset, context: &mut Context) -> Option<Text> {
+        if context.scratch.len() > context.string_max {
+            return None;
+        }
+        check(charset, &context.scratch)?;
+        let scratch = std::mem::take(&mut context.scratch);
+        let text = context.text(&scratch);
+        context.scratch = scratch;
+        Some(self.assign_text::<false>(slot, text?, context))
+    }
+
+    /// Delta of a mandatory string.
+    ///
+    /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
+    #[inline(always)]
+    pub fn delta_text(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Text> {
+        let mut at = *cursor;
+        let text = self.delta_text_out(slot, charset, initial, &mut at, context)?;
+        *cursor = at;
+        Some(text)
+    }
+
+    #[inline(never)]
+    fn delta_text_out(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Text> {
+        let subtraction = cursor.signed_word(context)?;
+        self.subtract(subtraction, slot, charset, initial, cursor, context)
+    }
+
+    /// Delta of an optional string; the inner `None` is NULL.
+    #[inline(always)]
+    pub fn delta_text_optional(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Option<Text>> {
+        let mut at = *cursor;
+        let text = self.delta_text_optional_out(slot, charset, initial, &mut at, context)?;
+        *cursor = at;
+        Some(text)
+    }
+
+    #[inline(never)]
+    fn delta_text_optional_out(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Option<Text>> {
+        match cursor.delta_nullable(context)? {
+            Some(subtraction) => {
+                self.subtract(subtraction, slot, charset, initial, cursor, context).map(Some)
+            }
+            None => Some(None),
+        }
+    }
+
+    fn subtract(
+        &mut self,
+        subtraction: i64,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Text> {
+        let subtraction = i32::try_from(subtraction).ok()?;
+        part_on_wire::<false>(cursor, charset, context)?;
+        let previous = match self.entry_state(slot) {
+            EntryState::Assigned => self.previous_bytes(slot),
+            EntryState::Undefined => initial,
+            EntryState::Empty => return None,
+        };
+        // A negative length counts from -1 for nothing cut.
+        let cut = if subtraction < 0 { !subtraction } else { subtraction } as usize;
+        let kept = previous.len().checked_sub(cut)?;
+        match subtraction < 0 {
+            true => context.scratch.extend_from_slice(previous.get(cut..)?),
+            false => {
+                context.scratch.splice(..0, previous.get(..kept)?.iter().copied());
+            }
+        }
+        self.keep_text(slot, charset, context)
+    }
+
+    /// Tail of a mandatory string that is in the stream.
+    ///
+    /// Spec: FAST 1.1 §6.3.8.
+    #[inline(always)]
+    pub fn tail_text(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Text> {
+        let mut at = *cursor;
+        let text = self.tail_text_out(slot, charset, initial, &mut at, context)?;
+        *cursor = at;
+        Some(text)
+    }
+
+    #[inline(never)]
+    fn tail_text_out(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Text> {
+        part_on_wire::<false>(cursor, charset, context)?;
+        self.join_tail(slot, charset, initial, context)
+    }
+
+    /// Tail of an optional string that is in the stream; the inner `None` is NULL.
+    #[inline(always)]
+    pub fn tail_text_optional(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Option<Text>> {
+        let mut at = *cursor;
+        let text = self.tail_text_optional_out(slot, charset, initial, &mut at, context)?;
+        *cursor = at;
+        Some(text)
+    }
+
+    #[inline(never)]
+    fn tail_text_optional_out(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        cursor: &mut Cursor<'_>,
+        context: &mut Context,
+    ) -> Option<Option<Text>> {
+        if part_on_wire::<true>(cursor, charset, context)?.is_none() {
+            self.set_empty(slot);
+            return Some(None);
+        }
+        self.join_tail(slot, charset, initial, context).map(Some)
+    }
+
+    fn join_tail(
+        &mut self,
+        slot: Slot,
+        charset: Charset,
+        initial: &[u8],
+        context: &mut Context,
+    ) -> Option<Text> {
+        let previous = match self.entry_state(slot) {
+            EntryState::Assigned => self.previous_bytes(slot),
+            _ => initial,
+        };
+        let kept = previous.len().saturating_sub(context.scratch.len());
+        context.scratch.splice(..0, previous.get(..kept)?.iter().copied());
+        self.keep_text(slot, charset, context)
+    }
+}
