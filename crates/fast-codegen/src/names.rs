@@ -140,7 +140,7 @@ mod tests {
         let setter = |name: &str| vec![format!("set_{name}")];
         assert_eq!(scope.claim("price", setter), "price");
         assert_eq!(scope.claim("price", setter), "price_2");
-        assert_eq!(scope.claim("set_price", setter), "set_price_2");
+        assert_eq!(scope.claim("set_price", setter), "set_price_3");
         assert_eq!(scope.claim("arena", setter), "arena_2");
     }
 }
