@@ -10,10 +10,14 @@ mod decoder;
 mod encoder;
 mod events;
 mod fill;
+mod grammar;
+mod opra;
 mod sets;
 mod template_xml;
 
 pub use capture::capture;
 pub use decoder::decoder;
 pub use encoder::encoder;
+pub use grammar::grammar;
+pub use opra::opra;
 pub use template_xml::template_xml;

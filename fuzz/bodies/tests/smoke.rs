@@ -1,7 +1,7 @@
 //! Every fuzz target on its seeds and on a bounded number of inputs made of them.
 
 use std::path::PathBuf;
-use tickwire_fuzz_bodies::{capture, decoder, encoder, template_xml};
+use tickwire_fuzz_bodies::{capture, decoder, encoder, grammar, opra, template_xml};
 
 /// Numbers from a seed (splitmix64).
 struct Random(u64);
@@ -88,4 +88,14 @@ fn encoder_keeps_its_promises() {
 #[test]
 fn capture_keeps_its_promises() {
     run("capture", capture, 4000);
+}
+
+#[test]
+fn opra_keeps_its_promises() {
+    run("opra", opra, 4000);
+}
+
+#[test]
+fn grammar_keeps_its_promises() {
+    run("grammar", grammar, 400);
 }

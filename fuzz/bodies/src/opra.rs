@@ -1,0 +1,121 @@
+//! OPRA packets through every decoder, and what they hold through the encoder.
+
+use crate::choices::Choices;
+use std::cell::RefCell;
+use tickwire_opra::{
+    Decode, EncodeErrorKind, Encoder, Error, Field, Message, Summary, Version, bottom_up, grammar,
+    json, reference,
+};
+
+/// Every engine of the bottom-up decoder, and both back ends of the grammar.
+struct Decoders {
+    reference: reference::Decoder,
+    bottom_up: Vec<bottom_up::Decoder>,
+    grammars: [grammar::Decoder; 2],
+}
+
+thread_local! {
+    /// Made once: decoders forget a packet before the next, and the grammar is compiled for one of them.
+    static DECODERS: RefCell<Decoders> = RefCell::new(Decoders::new());
+}
+
+impl Decoders {
+    fn new() -> Self {
+        let engines = bottom_up::Engine::available().into_iter();
+        Self {
+            reference: reference::Decoder::new(),
+            bottom_up: engines.filter_map(bottom_up::Decoder::with_engine).collect(),
+            grammars: [
+                grammar::Decoder::generated(),
+                grammar::Decoder::from_grammar(grammar::GRAMMAR).expect("our own grammar"),
+            ],
+        }
+    }
+}
+
+/// All that a decoder says about a packet.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    /// Messages with their changed fields and offsets.
+    messages: Vec<(String, u64, u32)>,
+    result: Result<Summary, Error>,
+}
+
+/// Decodes a packet with every decoder; what came out is encoded and decoded again. The first byte
+/// chooses whether the rest is a packet, or messages behind their lengths to be put into one.
+///
+/// # Panics
+/// If decoders differ in a message, a changed field or the error, or what was decoded does not come
+/// through the encoder.
+pub fn opra(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let packet = match choices.below(3) {
+        0 => choices.rest().to_vec(),
+        1 => packet_of(b"\x01\x020000000001001".to_vec(), choices),
+        _ => packet_of(vec![1], choices),
+    };
+    DECODERS.with_borrow_mut(|decoders| {
+        let expected = outcome(&mut decoders.reference, &packet);
+        for decoder in &mut decoders.bottom_up {
+            let engine = decoder.engine();
+            assert_eq!(outcome(decoder, &packet), expected, "{engine:?} on {packet:02x?}");
+        }
+        for decoder in &mut decoders.grammars {
+            assert_eq!(outcome(decoder, &packet), expected, "grammar on {packet:02x?}");
+        }
+        if expected.result.is_ok() {
+            check_encoder(&mut decoders.reference, &packet, &expected);
+        }
+    });
+}
+
+/// Puts messages behind their lengths into a packet.
+fn packet_of(mut packet: Vec<u8>, mut choices: Choices<'_>) -> Vec<u8> {
+    while !choices.is_used_up() {
+        let len = choices.below(64);
+        let message = choices.bytes(len);
+        packet.push(message.len() as u8);
+        packet.extend_from_slice(message);
+    }
+    packet.push(3);
+    packet
+}
+
+fn outcome(decoder: &mut impl Decode, packet: &[u8]) -> Outcome {
+    let mut messages = Vec::new();
+    let result = decoder.decode_packet(packet, |message| {
+        messages.push((json::to_string(&message), message.changed(), message.offset()));
+    });
+    Outcome { messages, result }
+}
+
+/// Encodes the messages of a packet and decodes them again.
+fn check_encoder(decoder: &mut reference::Decoder, packet: &[u8], expected: &Outcome) {
+    let is_v2 = packet.get(1) == Some(&2);
+    let mut encoder = Encoder::new(if is_v2 { Version::V2 } else { Version::V1 });
+    encoder.begin(1);
+    let mut pushed = 0;
+    let mut refused = None;
+    let push = |message: Message<'_>| {
+        if refused.is_none() {
+            match encoder.push(&message) {
+                Ok(()) => pushed += 1,
+                Err(error) => refused = Some(error),
+            }
+        }
+    };
+    assert!(decoder.decode_packet(packet, push).is_ok(), "decoded before");
+    if let Some(error) = refused {
+        // The only messages that a packet can hold and the encoder cannot send.
+        let is_counted_too_far = error.field == Some(Field::SeqNum);
+        let is_full = error.kind == EncodeErrorKind::PacketFull;
+        assert!(is_counted_too_far || is_full, "{error} on {packet:02x?}");
+    }
+    let encoded = encoder.finish().expect("the number 1 fits").to_vec();
+    assert!(encoded.len() <= packet.len().max(16), "{encoded:02x?} of {packet:02x?}");
+    let mut messages = Vec::new();
+    let again = decoder.decode_packet(&encoded, |message| messages.push(json::to_string(&message)));
+    assert!(again.is_ok(), "{encoded:02x?} of {packet:02x?}");
+    let expected = expected.messages.iter().map(|(message, ..)| message).take(pushed);
+    assert!(messages.iter().eq(expected), "{encoded:02x?} of {packet:02x?}");
+}
