@@ -20,4 +20,4 @@ pub use error::{SendError, StoreError};
 pub use id::{ApplVersion, BeginString, Identity, SessionId};
 pub use now::Now;
 pub use session::{Counters, Delivery, Event, Head, LogonRequest, Notice, Session, Why, is_admin};
-pub use store::{MemoryStore, Store};
+pub use store::{FileStore, FileStoreOptions, Fsync, MemoryStore, Store};

@@ -1,7 +1,9 @@
 //! What a session remembers: its two sequence numbers and the messages it sent.
 
+mod file;
 mod memory;
 
+pub use file::{FileStore, FileStoreOptions, Fsync};
 pub use memory::MemoryStore;
 
 use crate::error::StoreError;
