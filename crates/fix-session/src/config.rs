@@ -104,6 +104,8 @@ pub struct Config {
     pub logout_timeout_s: u32,
     /// Digits of SendingTime after the point. Default: none before FIX 4.2, then three.
     pub precision: Precision,
+    /// A clock in nanoseconds to time encoding and decoding with; `None` times nothing. Default none.
+    pub codec_clock: Option<fn() -> u64>,
     /// Dictionaries to validate against; `None` validates only what the session itself needs.
     pub dictionaries: Option<Dictionaries>,
     /// What to validate.
@@ -142,6 +144,7 @@ impl Config {
             logon_timeout_s: 10,
             logout_timeout_s: 2,
             precision,
+            codec_clock: None,
             dictionaries: None,
             checks: Checks::default(),
             limits: Limits::default(),

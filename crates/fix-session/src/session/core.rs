@@ -56,6 +56,8 @@ pub(crate) struct Core<S> {
     pub(super) appl_version: Option<ApplVersion>,
     /// DefaultApplVerID as the peer wrote it.
     pub(super) appl_ver_id: Option<Vec<u8>>,
+    /// When decoding of the message at hand began, on the codec clock.
+    pub(super) decoding_from: Option<u64>,
     pub(super) connected_ns: Option<u64>,
     pub(super) closing: bool,
     pub(super) sent_logon: bool,
@@ -86,6 +88,7 @@ impl<S: Store> Core<S> {
             pending_logon: None,
             appl_version: None,
             appl_ver_id: None,
+            decoding_from: None,
             connected_ns: None,
             closing: false,
             sent_logon: false,

@@ -140,6 +140,10 @@ pub struct Counters {
     pub duplicates: u64,
     /// Logons that were completed.
     pub logons: u64,
+    /// Nanoseconds spent decoding and validating, if the configuration has a clock for it.
+    pub decode_ns: u64,
+    /// Nanoseconds spent encoding new messages, if the configuration has a clock for it.
+    pub encode_ns: u64,
 }
 
 /// A message for the application, and the session to answer through.

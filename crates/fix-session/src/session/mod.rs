@@ -166,10 +166,12 @@ impl<S: Store> Session<S> {
                 }
             }
         };
+        let started = core.config.codec_clock.map(|clock| clock());
         let Ok(message) = inbox.reader.decode(bytes) else {
             core.handle_garbage();
             return Some(Event::Notice(Notice::Garbled));
         };
+        core.decoding_from = started;
         Some(match core.handle_message(now, &message) {
             Outcome::Authenticate => Event::Logon(LogonRequest { message, core, now }),
             Outcome::Deliver { seq_num, poss_dup, poss_resend } => {

@@ -151,6 +151,9 @@ impl<S: Store> Core<S> {
                 }
             }
         };
+        if let Some((clock, from)) = self.config.codec_clock.zip(self.decoding_from.take()) {
+            self.counters.decode_ns += clock().saturating_sub(from);
+        }
         let Err(error) = outcome else { return true };
         self.refuse_invalid(now, message, head, &error);
         false

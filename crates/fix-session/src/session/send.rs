@@ -122,8 +122,12 @@ impl<S: Store> Core<S> {
         if lags && (!keeps || waiting >= self.config.limits.backlog_max) {
             return Err(SendError::QueueFull);
         }
-        let Self { transmit, store, config, .. } = self;
+        let Self { transmit, store, config, counters, .. } = self;
+        let started = config.codec_clock.map(|clock| (clock, clock()));
         let message = encode_new(&mut transmit.scratch, config, now, seq_num, None, head, body)?;
+        if let Some((clock, started)) = started {
+            counters.encode_ns += clock().saturating_sub(started);
+        }
         let stored = match keeps {
             true => store.append(message),
             false => store.set_next_sender(seq_num.saturating_add(1)),

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod dictionaries;
+mod trading;
 mod validate;
 
 use crate::failure::{Failure, Outcome};
@@ -17,6 +18,8 @@ pub struct FixArgs {
 #[derive(Debug, Subcommand)]
 enum Action {
     Acceptance(acceptance::AcceptanceArgs),
+    Client(Box<trading::client::ClientArgs>),
+    Server(trading::server::ServerArgs),
     Validate(validate::ValidateArgs),
 }
 
@@ -24,6 +27,8 @@ enum Action {
 pub fn run(args: &FixArgs) -> Result<Outcome, Failure> {
     match &args.action {
         Action::Acceptance(args) => acceptance::run(args),
+        Action::Client(args) => trading::client::run(args),
+        Action::Server(args) => trading::server::run(args),
         Action::Validate(args) => validate::run(args),
     }
 }

@@ -1,0 +1,315 @@
+//! What the client does: orders out, reports in, the menu between.
+
+use super::super::journal::Journal;
+use super::super::menu::{Command, HELP, Menu};
+use super::super::order::{Order, number_of};
+use super::super::report::ReceivedReport;
+use crate::failure::{Failure, Outcome};
+use hdrhistogram::Histogram;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use tickwire_fix::UtcTimestamp;
+use tickwire_fix_session::{Delivery, Head, Notice, Now, SendError};
+use tickwire_net::Stop;
+use tickwire_net::clock::monotonic_ns;
+use tickwire_net::fix::{Application, BoxStore, SessionKey, Sessions};
+use tickwire_net::histogram;
+
+/// How often the menu is looked at.
+const MENU_NS: u64 = 10_000_000;
+/// Moments of sending that are remembered, for round trips.
+const MOMENTS: usize = 1 << 20;
+
+/// What the command line says.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub batch: u64,
+    pub interval_ns: Option<u64>,
+    pub window: Option<u64>,
+    pub reliable: bool,
+    pub orders: Option<u64>,
+    pub journal: Option<PathBuf>,
+}
+
+/// Sends orders and counts reports.
+pub struct Client {
+    plan: Plan,
+    key: Option<SessionKey>,
+    input: Option<Receiver<String>>,
+    menu: Menu,
+    stop: Stop,
+    journal: Option<Journal>,
+    /// Orders made ahead.
+    preloaded: VecDeque<Order>,
+    /// Number of the last order made.
+    made: u64,
+    /// Orders to send still, those preloaded first.
+    to_send: u64,
+    next_send_ns: u64,
+    /// When each order was sent, by number modulo [`MOMENTS`].
+    moments: Vec<(u64, u64)>,
+    /// Sent by this process.
+    sent: u64,
+    /// Sent by any.
+    sent_ever: u64,
+    finished: u64,
+    reports: u64,
+    repeated: u64,
+    read_ns: u64,
+    round_trips: Histogram<u64>,
+    wants_logout: bool,
+    is_done: bool,
+    failure: Option<String>,
+}
+
+impl Client {
+    pub fn new(
+        plan: Plan,
+        input: Option<Receiver<String>>,
+        stop: Stop,
+    ) -> Result<Self, Failure> {
+        let journal = plan.journal.as_deref().map(Journal::open).transpose()?;
+        let finished = journal.as_ref().map_or(0, Journal::finished);
+        Ok(Self {
+            wants_logout: plan.orders.is_some(),
+            plan,
+            key: None,
+            input,
+            menu: Menu::default(),
+            stop,
+            journal,
+            preloaded: VecDeque::new(),
+            made: 0,
+            to_send: 0,
+            next_send_ns: 0,
+            moments: vec![(0, 0); MOMENTS],
+            sent: 0,
+            sent_ever: 0,
+            finished,
+            reports: 0,
+            repeated: 0,
+            read_ns: 0,
+            round_trips: histogram::latency(),
+            is_done: false,
+            failure: None,
+        })
+    }
+
+    /// Takes the session, and the number of the last order that was sent before.
+    pub fn begin(&mut self, key: SessionKey, last: u64) {
+        self.key = Some(key);
+        self.sent_ever = last;
+        self.made += last;
+        for order in &mut self.preloaded {
+            *order = Order::seeded(self.plan.seed, order.number + last);
+        }
+        if let Some(orders) = self.plan.orders {
+            self.to_send = orders.saturating_sub(last);
+        }
+    }
+
+    /// Makes orders ahead.
+    pub fn preload(&mut self, count: u64) {
+        for _ in 0..count {
+            let order = self.make();
+            self.preloaded.push_back(order);
+        }
+        if count > 0 {
+            anstream::println!("{} NewOrderSingle msgs preloaded.", self.preloaded.len());
+        }
+    }
+
+    pub const fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    pub const fn reports(&self) -> u64 {
+        self.reports
+    }
+
+    pub const fn read_ns(&self) -> u64 {
+        self.read_ns
+    }
+
+    pub const fn round_trips(&self) -> &Histogram<u64> {
+        &self.round_trips
+    }
+
+    /// Returns how the run ended.
+    pub fn outcome(&self) -> Result<Outcome, Failure> {
+        match &self.failure {
+            Some(failure) => Err(Failure::Data(failure.clone())),
+            None => Ok(Outcome::Clean),
+        }
+    }
+
+    fn make(&mut self) -> Order {
+        self.made += 1;
+        Order::seeded(self.plan.seed, self.made)
+    }
+
+    fn fail(&mut self, text: String) {
+        self.failure.get_or_insert(text);
+        self.stop.set();
+    }
+
+    fn take_commands(&mut self, sessions: &mut Sessions, now: Now) {
+        loop {
+            let line = match self.input.as_ref().map(Receiver::try_recv) {
+                Some(Ok(line)) => line,
+                Some(Err(TryRecvError::Disconnected)) => {
+                    self.input = None;
+                    return;
+                }
+                _ => return,
+            };
+            match self.menu.line(&line) {
+                Ok(command) => self.obey(command, sessions, now),
+                Err(text) => anstream::print!("{text}"),
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command, sessions: &mut Sessions, _: Now) {
+        match command {
+            Command::Help => anstream::print!("{HELP}"),
+            Command::Send(count) => self.to_send += count,
+            Command::SendPreloaded => self.to_send += self.preloaded.len() as u64,
+            Command::Batch(count) => {
+                self.preload(count);
+                self.to_send += count;
+            }
+            Command::Preload(count) => self.preload(count),
+            Command::Logout => self.wants_logout = true,
+            Command::Exit => {
+                self.is_done = true;
+                self.stop.set();
+            }
+        }
+        let is_logged_on = self.key.and_then(|key| sessions.session(key));
+        if !is_logged_on.is_some_and(|session| session.is_logged_on()) {
+            anstream::println!("not logged on");
+        }
+    }
+
+    /// Whether an order may be sent now.
+    fn may_send(&self, now_ns: u64) -> bool {
+        let unfinished = self.sent_ever.saturating_sub(self.finished);
+        self.to_send > 0
+            && self.plan.window.is_none_or(|window| unfinished < window)
+            && (self.plan.interval_ns.is_none() || now_ns >= self.next_send_ns)
+    }
+
+    fn send_some(&mut self, sessions: &mut Sessions, key: SessionKey, now: Now) {
+        for _ in 0..self.plan.batch {
+            if !self.may_send(now.steady_ns) {
+                return;
+            }
+            let order = match self.preloaded.pop_front() {
+                Some(order) => order,
+                None => self.make(),
+            };
+            let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
+            let moment = (order.number, monotonic_ns());
+            let sent =
+                sessions.send(key, now, &Head::new("D"), |writer| order.write(writer, time));
+            match sent {
+                Ok(_) => {}
+                Err(SendError::QueueFull) => return self.preloaded.push_front(order),
+                Err(error) => return self.fail(format!("an order was not sent: {error}")),
+            }
+            self.moments[order.number as usize % MOMENTS] = moment;
+            self.sent += 1;
+            self.sent_ever = order.number;
+            self.to_send -= 1;
+            if let Some(interval_ns) = self.plan.interval_ns {
+                self.next_send_ns = self.next_send_ns.max(now.steady_ns - interval_ns.min(now.steady_ns));
+                self.next_send_ns += interval_ns;
+            }
+        }
+    }
+
+    fn handle_report(&mut self, delivery: &Delivery<'_, BoxStore>) {
+        let started = monotonic_ns();
+        let read = ReceivedReport::read(&delivery.message);
+        let ended = monotonic_ns();
+        self.read_ns += ended.saturating_sub(started);
+        let Some(report) = read else {
+            let text = String::from_utf8_lossy(delivery.message.bytes()).replace('\u{1}', "|");
+            return self.fail(format!("an execution report cannot be read: {text}"));
+        };
+        if let Some(journal) = &mut self.journal {
+            match journal.add(report.exec_id, report.is_last()) {
+                Ok(true) => {}
+                Ok(false) if delivery.poss_dup => {
+                    self.repeated += 1;
+                    return;
+                }
+                Ok(false) => {
+                    let id = String::from_utf8_lossy(report.exec_id).into_owned();
+                    return self.fail(format!(
+                        "execution report {id} came twice without PossDupFlag"
+                    ));
+                }
+                Err(error) => return self.fail(format!("cannot write the journal: {error}")),
+            }
+        }
+        self.reports += 1;
+        self.finished += u64::from(report.is_last());
+        if let Some(number) = number_of(&delivery.message) {
+            let moment = &mut self.moments[number as usize % MOMENTS];
+            if moment.0 == number {
+                histogram::record(&mut self.round_trips, started.saturating_sub(moment.1));
+                moment.0 = 0;
+            }
+        }
+    }
+}
+
+impl Application for Client {
+    fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
+        if delivery.message.msg_type() == b"8" {
+            self.handle_report(&delivery);
+        }
+    }
+
+    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+        if let Notice::RejectReceived { text, seq_num } = notice {
+            self.fail(format!("the server rejected message {seq_num}: {text}"));
+        }
+    }
+
+    fn handle_disconnected(&mut self, _: SessionKey) {
+        if self.is_done {
+            self.stop.set();
+        } else if !self.plan.reliable {
+            self.fail("disconnected; is the server running? (--reliable goes on)".to_owned());
+        }
+    }
+
+    fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
+        self.take_commands(sessions, now);
+        let key = self.key?;
+        let is_logged_on = sessions.session(key).is_some_and(|session| session.is_logged_on());
+        let mut wake_ns = self.input.as_ref().map(|_| now.steady_ns + MENU_NS);
+        if is_logged_on {
+            self.send_some(sessions, key, now);
+            let is_finished = self.to_send == 0 && self.finished >= self.sent_ever;
+            if self.wants_logout && is_finished && !self.is_done {
+                self.is_done = true;
+                if let Some(session) = sessions.session_mut(key) {
+                    session.logout(now, "");
+                }
+            }
+            if self.may_send(now.steady_ns) {
+                wake_ns = Some(now.steady_ns);
+            } else if self.to_send > 0 && self.plan.interval_ns.is_some() {
+                let next_ns = self.next_send_ns.max(now.steady_ns + 1);
+                wake_ns = Some(wake_ns.map_or(next_ns, |at| at.min(next_ns)));
+            }
+        }
+        wake_ns
+    }
+}

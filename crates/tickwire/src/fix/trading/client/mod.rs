@@ -1,0 +1,131 @@
+//! `tickwire fix client`: sends orders and counts execution reports.
+
+mod application;
+
+use super::menu;
+use super::sessions::SessionArgs;
+use super::times::{Codec, print_round_trips};
+use crate::failure::{Failure, Outcome};
+use application::{Client, Plan};
+use clap::Args;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use tickwire_fix_session::{BeginString, Role, SessionId, Store};
+use tickwire_net::fix::{Backoff, Engine, InitiatorOptions, SessionKey};
+use tickwire_net::histogram::Summary;
+use tickwire_net::{Error, Stop};
+
+/// Send orders to `tickwire fix server` and count its execution reports
+///
+/// Without --orders it is operated by a menu: N, a, b, l, n, p, x and ? for help. At the end it prints
+/// how long encoding, decoding and round trips took.
+#[derive(Debug, Args)]
+pub struct ClientArgs {
+    /// The server's address
+    #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:11002")]
+    address: SocketAddr,
+    /// SenderCompID
+    #[arg(long, value_name = "ID", default_value = "DLD_TEX")]
+    sender: String,
+    /// TargetCompID
+    #[arg(long, value_name = "ID", default_value = "TEX_DLD")]
+    target: String,
+    /// Send that many orders, wait for all reports, log out and end, without a menu. With --store,
+    /// orders sent by earlier runs count
+    #[arg(long, value_name = "N")]
+    orders: Option<u64>,
+    /// Preload that many orders before connecting
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    preload: u64,
+    /// Orders sent at a time before what arrived is looked at
+    #[arg(short = 'u', long, value_name = "N", default_value_t = 500)]
+    batch: u64,
+    /// Orders a second; as fast as possible if not given
+    #[arg(long, value_name = "N")]
+    rate: Option<u32>,
+    /// Most orders that are not finished; 1 measures round trips one by one
+    #[arg(long, value_name = "N")]
+    window: Option<u64>,
+    /// Go on after a disconnection; needs --store to lose nothing
+    #[arg(short, long)]
+    reliable: bool,
+    /// A file to note every execution report in, so that none is handled twice
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+    /// Milliseconds before the first attempt to connect again
+    #[arg(long, value_name = "MS", default_value_t = 1_000)]
+    reconnect: u64,
+    /// Orders are the same for the same seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Runs `tickwire fix client`.
+pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
+    let failed = |error: Error| Failure::Usage(error.to_string());
+    if args.reliable && args.session.store.is_none() {
+        return Err(Failure::Usage("--reliable needs --store FOLDER to lose nothing".to_owned()));
+    }
+    let stop = Stop::on_signals()
+        .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
+    let input = if args.orders.is_none() { Some(menu::read_input()) } else { None };
+    let plan = Plan {
+        seed: args.seed,
+        batch: args.batch.max(1),
+        interval_ns: args.rate.map(|rate| 1_000_000_000 / u64::from(rate.max(1))),
+        window: args.window,
+        reliable: args.reliable,
+        orders: args.orders,
+        journal: args.journal.clone(),
+    };
+    let mut client = Client::new(plan, input, stop.clone())?;
+    client.preload(args.preload);
+    let mut engine = Engine::new(args.session.engine_options(), client).map_err(failed)?;
+    let id = SessionId::new(BeginString::Fix42, &args.sender, &args.target);
+    let config = args.session.config(Role::Initiator, id.clone())?;
+    let mut store = args.session.open_store(&id)?;
+    let last = last_order(&mut *store)?;
+    let mut options = InitiatorOptions::new(args.address);
+    let first = Duration::from_millis(args.reconnect);
+    options.backoff = Backoff { first, longest: first.saturating_mul(30) };
+    if args.reliable {
+        options.backoff = Backoff::fixed(first);
+    }
+    let key: SessionKey = engine.add_initiator(config, store, options);
+    engine.application_mut().begin(key, last);
+    engine.run(&stop).map_err(failed)?;
+    let mut out = std::io::stdout().lock();
+    let mut codec = Codec::default();
+    if let Some(session) = engine.sessions().session(key) {
+        codec.add(session.counters());
+    }
+    let client = engine.application();
+    codec.decode_ns += client.read_ns();
+    writeln!(out, "{} NewOrderSingle msgs sent", client.sent())?;
+    writeln!(out, "{} ExecutionReport msgs received", client.reports())?;
+    codec.print(&mut out, "client")?;
+    print_round_trips(&mut out, "client", &Summary::from(client.round_trips()))?;
+    client.outcome()
+}
+
+/// Returns the number of the last order that a store holds; 0 if there is none.
+fn last_order(store: &mut dyn Store) -> Result<u64, Failure> {
+    let mut bytes = Vec::new();
+    let mut reader = tickwire_fix::Reader::new();
+    for seq_num in (1..store.next_sender()).rev() {
+        bytes.clear();
+        let found = store.read(seq_num, &mut bytes);
+        if !found.map_err(|error| Failure::Usage(error.to_string()))? {
+            continue;
+        }
+        let message = reader.decode(&bytes).ok();
+        if let Some(number) = message.as_ref().and_then(super::order::number_of) {
+            return Ok(number);
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,67 @@
+//! What the client's application has done, on disk: one line an execution report.
+//!
+//! A line is written before the session commits that the report was received. So after the process was
+//! killed a report is either in both, or comes again as a possible duplicate and is known by its line.
+
+use crate::failure::Failure;
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+/// Execution reports that the application has handled.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    known: HashSet<Vec<u8>>,
+    line: Vec<u8>,
+    /// Orders that are finished.
+    finished: u64,
+}
+
+impl Journal {
+    /// Opens a journal and reads what it holds; a cut last line is dropped.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let failed = |error| Failure::file("open", path.display(), &error);
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(failed)?;
+        let mut reader = BufReader::new(&file);
+        let (mut known, mut line, mut len, mut finished) = (HashSet::new(), Vec::new(), 0, 0);
+        loop {
+            line.clear();
+            let read = reader.read_until(b'\n', &mut line).map_err(failed)?;
+            if line.pop() != Some(b'\n') {
+                break;
+            }
+            len += read as u64;
+            let mut words = line.split(|byte| *byte == b' ');
+            let exec_id = words.next().unwrap_or_default().to_vec();
+            finished += u64::from(words.next() == Some(b"last"));
+            known.insert(exec_id);
+        }
+        file.set_len(len).map_err(failed)?;
+        Ok(Self { file, known, line, finished })
+    }
+
+    /// Returns how many orders are finished.
+    pub const fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    /// Takes note of a report; returns whether it is new.
+    pub fn add(&mut self, exec_id: &[u8], is_last: bool) -> std::io::Result<bool> {
+        if !self.known.insert(exec_id.to_vec()) {
+            return Ok(false);
+        }
+        self.line.clear();
+        self.line.extend_from_slice(exec_id);
+        self.line.extend_from_slice(if is_last { b" last\n" } else { b" more\n" });
+        self.finished += u64::from(is_last);
+        self.file.write_all(&self.line)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,110 @@
+//! The client's menu: a letter a line, with a number where one is wanted.
+
+use std::io::BufRead;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// What the menu offers.
+pub const HELP: &str = "\
+Key     Command
+===     =======
+?       Help
+N       Send n NewOrderSingle msgs
+a       Send all preloaded NewOrderSingle msgs
+b       Batch preload and send n NewOrderSingle msgs
+l       Logout
+n       Send a NewOrderSingle msg
+p       Preload n NewOrderSingle msgs
+x       Exit
+";
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Print the menu.
+    Help,
+    /// Send orders made on the way.
+    Send(u64),
+    /// Send what was preloaded.
+    SendPreloaded,
+    /// Preload and send.
+    Batch(u64),
+    /// Preload.
+    Preload(u64),
+    /// Log out and end.
+    Logout,
+    /// End at once.
+    Exit,
+}
+
+/// Puts letters and numbers together.
+#[derive(Debug, Default)]
+pub struct Menu {
+    /// A letter that waits for its number.
+    letter: Option<char>,
+}
+
+impl Menu {
+    /// Takes a line; `Err` holds what to print instead of a command.
+    pub fn line(&mut self, line: &str) -> Result<Command, &'static str> {
+        let line = line.trim();
+        let (letter, rest) = match self.letter.take() {
+            Some(letter) => (letter, line),
+            None => {
+                let mut letters = line.chars();
+                (letters.next().unwrap_or('?'), letters.as_str().trim())
+            }
+        };
+        match letter {
+            'N' | 'b' | 'p' if rest.is_empty() => {
+                self.letter = Some(letter);
+                Err("How many? ")
+            }
+            'N' | 'b' | 'p' => match (letter, rest.parse()) {
+                (_, Err(_)) => Err("A number is expected; choose again (? for help).\n"),
+                ('N', Ok(count)) => Ok(Command::Send(count)),
+                ('b', Ok(count)) => Ok(Command::Batch(count)),
+                (_, Ok(count)) => Ok(Command::Preload(count)),
+            },
+            '?' => Ok(Command::Help),
+            'a' => Ok(Command::SendPreloaded),
+            'l' => Ok(Command::Logout),
+            'n' => Ok(Command::Send(1)),
+            'x' => Ok(Command::Exit),
+            _ => Err("No such command (? for help).\n"),
+        }
+    }
+}
+
+/// Reads lines of standard input on a thread of its own; the end of input is a logout.
+pub fn read_input() -> Receiver<String> {
+    let (sender, receiver): (Sender<String>, _) = channel();
+    thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+        // Nobody listens if the client has ended.
+        let _ = sender.send("l".to_owned());
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_may_stand_in_the_line_or_in_the_next() {
+        let mut menu = Menu::default();
+        assert_eq!(menu.line("N 100"), Ok(Command::Send(100)));
+        assert_eq!(menu.line("p"), Err("How many? "));
+        assert_eq!(menu.line("20"), Ok(Command::Preload(20)));
+        assert!(menu.line("b x").is_err());
+        assert_eq!(menu.line("n"), Ok(Command::Send(1)));
+        assert_eq!(menu.line(""), Ok(Command::Help));
+        assert!(menu.line("q").is_err());
+    }
+}

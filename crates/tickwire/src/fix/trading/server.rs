@@ -1,0 +1,147 @@
+//! `tickwire fix server`: answers orders with execution reports.
+
+use super::order::ReceivedOrder;
+use super::report::{Ids, reports};
+use super::sessions::SessionArgs;
+use super::times::Codec;
+use crate::failure::{Failure, Outcome};
+use clap::Args;
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use tickwire_fix::{BusinessRejectReason, SessionRejectReason};
+use tickwire_fix_session::{BeginString, Delivery, Head, Notice, Role, SessionId, Why};
+use tickwire_net::clock::monotonic_ns;
+use tickwire_net::fix::{AcceptorOptions, Application, BoxStore, Engine, Rate, SessionKey};
+use tickwire_net::{Error, Stop};
+
+/// Answer orders of `tickwire fix client`: a reject, a cancel or a confirmation, then fills
+///
+/// Which of them is drawn at random from a seed. Counterparties are accepted whatever their
+/// SenderCompID. At the end it prints how long encoding and decoding took.
+#[derive(Debug, Args)]
+pub struct ServerArgs {
+    /// The port to listen on; 0 for any that is free
+    #[arg(long, value_name = "N", default_value_t = 11_002)]
+    port: u16,
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    address: IpAddr,
+    /// SenderCompID
+    #[arg(long, value_name = "ID", default_value = "TEX_DLD")]
+    sender: String,
+    /// What is drawn at random is the same for the same seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// End when the first counterparty has logged out
+    #[arg(long)]
+    once: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Answers orders.
+struct Server {
+    seed: u64,
+    ids: Ids,
+    /// Spent reading the fields of orders.
+    read_ns: u64,
+    orders: u64,
+    reports: u64,
+    /// Set when a counterparty logs out, if that ends the server.
+    once: Option<Stop>,
+    /// A message that could not be sent.
+    failure: Option<String>,
+}
+
+impl Application for Server {
+    fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+        if delivery.message.msg_type() != b"D" {
+            let reason = BusinessRejectReason::UnsupportedMessageType;
+            self.note(delivery.reject_business(reason, None).err());
+            return;
+        }
+        let started = monotonic_ns();
+        let read = ReceivedOrder::read(&delivery.message);
+        self.read_ns += monotonic_ns().saturating_sub(started);
+        let order = match read {
+            Ok(order) => order,
+            Err(tag) => {
+                let reason = SessionRejectReason::ValueIncorrect;
+                self.note(delivery.reject(reason, Some(tag)).err());
+                return;
+            }
+        };
+        self.orders += 1;
+        let seq_num = delivery.seq_num;
+        for (index, report) in reports(self.seed, seq_num, order.quantity).iter().enumerate() {
+            self.ids.set(seq_num, index);
+            let ids = &self.ids;
+            let sent = delivery.send(&Head::new("8"), |writer| report.write(writer, &order, ids));
+            self.reports += u64::from(sent.is_ok());
+            self.note(sent.err());
+        }
+    }
+
+    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+        if let (Notice::Disconnect(Why::LoggedOut { .. }), Some(stop)) = (notice, &self.once) {
+            stop.set();
+        }
+    }
+}
+
+impl Server {
+    fn note(&mut self, error: Option<tickwire_fix_session::SendError>) {
+        if let Some(error) = error {
+            self.failure.get_or_insert(error.to_string());
+        }
+    }
+}
+
+/// Runs `tickwire fix server`.
+pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
+    let failed = |error: Error| Failure::Usage(error.to_string());
+    let stop = Stop::on_signals()
+        .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
+    let server = Server {
+        seed: args.seed,
+        ids: Ids::default(),
+        read_ns: 0,
+        orders: 0,
+        reports: 0,
+        once: args.once.then(|| stop.clone()),
+        failure: None,
+    };
+    let mut engine = Engine::new(args.session.engine_options(), server).map_err(failed)?;
+    let mut options = AcceptorOptions::new(SocketAddr::from((args.address, args.port)));
+    options.connection_rate = Rate { per_second: 10_000 };
+    options.logon_rate = Rate { per_second: 10_000 };
+    let (sender, session) = (args.sender.clone(), args.session.clone());
+    let template = Box::new(move |id: &SessionId| {
+        if id.begin_string != BeginString::Fix42 || id.sender_comp_id != sender {
+            return None;
+        }
+        let store = session.open_store(id);
+        let config = session.config(Role::Acceptor, id.clone());
+        if let Err(Failure::Usage(text) | Failure::Data(text)) = &store {
+            anstream::eprintln!("tickwire: {text}");
+        }
+        Some((config.ok()?, store.ok()?))
+    });
+    let address = engine.listen(options, Some(template)).map_err(failed)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "listening on {address}")?;
+    out.flush()?;
+    engine.run(&stop).map_err(failed)?;
+    let mut codec = Codec::default();
+    for session in engine.sessions().keys().filter_map(|key| engine.sessions().session(key)) {
+        codec.add(session.counters());
+    }
+    let server = engine.application();
+    codec.decode_ns += server.read_ns;
+    writeln!(out, "{} orders received, {} execution reports sent", server.orders, server.reports)?;
+    codec.print(&mut out, "server")?;
+    match &server.failure {
+        Some(failure) => Err(Failure::Data(format!("a message was not sent: {failure}"))),
+        None => Ok(Outcome::Clean),
+    }
+}

@@ -1,0 +1,83 @@
+//! Configuration and stores of the trading sessions.
+
+use super::super::dictionaries;
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use tickwire_fix_session::{
+    BeginString, Config, FileStore, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
+};
+use tickwire_net::clock::{monotonic_ns, unix_ns};
+use tickwire_net::fix::{BoxStore, EngineOptions};
+
+/// What server and client have in common.
+#[derive(Clone, Debug, Args)]
+pub struct SessionArgs {
+    /// Keep messages in files of this folder, so that nothing is lost when the process ends; without it
+    /// they are kept in memory, and both sides begin anew with every logon
+    #[arg(long, value_name = "FOLDER")]
+    pub store: Option<PathBuf>,
+    /// When to wait for the disk: with every commit, from time to time, or never. Whatever is chosen,
+    /// nothing is lost when the process is killed; the choice is about a loss of power
+    #[arg(long, value_name = "POLICY", default_value = "batch")]
+    pub fsync: FsyncArg,
+    /// Check every message against the FIX 4.2 dictionary
+    #[arg(long)]
+    pub validate: bool,
+    /// Ask for messages all the time rather than sleep until they come; takes a core
+    #[arg(long)]
+    pub busy_poll: bool,
+    /// The CPU to stay on, counted from 0
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<usize>,
+    /// HeartBtInt in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub heartbeat: u32,
+}
+
+/// When the disk is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FsyncArg {
+    /// With every commit.
+    Always,
+    /// From time to time.
+    Batch,
+    /// Never.
+    None,
+}
+
+impl SessionArgs {
+    /// Returns how the engine runs.
+    pub fn engine_options(&self) -> EngineOptions {
+        EngineOptions { busy_poll: self.busy_poll, cpu: self.cpu, ..EngineOptions::default() }
+    }
+
+    /// Makes the configuration of a session.
+    pub fn config(&self, role: Role, id: SessionId) -> Result<Config, Failure> {
+        let mut config = Config::new(role, id);
+        config.heartbeat_s = self.heartbeat;
+        config.reset_on_logon = self.store.is_none();
+        config.codec_clock = Some(monotonic_ns);
+        if self.validate {
+            config.dictionaries = Some(dictionaries::shipped(BeginString::Fix42)?);
+        }
+        Ok(config)
+    }
+
+    /// Opens the store of a session.
+    pub fn open_store(&self, id: &SessionId) -> Result<BoxStore, Failure> {
+        let Some(folder) = &self.store else { return Ok(Box::new(MemoryStore::new())) };
+        let options = FileStoreOptions {
+            folder: folder.clone(),
+            name: id.file_name(),
+            fsync: match self.fsync {
+                FsyncArg::Always => Fsync::Always,
+                FsyncArg::Batch => Fsync::Batch,
+                FsyncArg::None => Fsync::None,
+            },
+        };
+        let store = FileStore::open(options, unix_ns())
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Box::new(store))
+    }
+}
