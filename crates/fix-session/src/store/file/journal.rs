@@ -99,7 +99,11 @@ impl Frame {
 /// One thing that a journal tells.
 pub(super) enum Record {
     /// A message, where from the start of the frame, and its length.
-    Message { seq_num: u64, offset: u64, len: u32 },
+    Message {
+        seq_num: u64,
+        offset: u64,
+        len: u32,
+    },
     Sender(u64),
     Target(u64),
 }
@@ -127,7 +131,9 @@ impl Scan {
         file.read_exact(&mut head)?;
         let [magic @ .., a, b, c, d, e, f, g, h] = head;
         if magic != MAGIC {
-            return Err(corrupt("it is not a message store of this program, or of another version"));
+            return Err(corrupt(
+                "it is not a message store of this program, or of another version",
+            ));
         }
         let created_ns = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         Ok(Self { file, len, end: HEADER_LEN, records: Vec::new(), created_ns })

@@ -96,8 +96,7 @@ impl FileStore {
             open_file(&journal_path).map_err(|error| fail("open", &journal_path, error))?;
         let index_path = path("index");
         let index = open_file(&index_path).map_err(|error| fail("open", &index_path, error))?;
-        let index =
-            Index::empty(index).map_err(|error| fail("empty", &index_path, error))?;
+        let index = Index::empty(index).map_err(|error| fail("empty", &index_path, error))?;
         let mut store = Self {
             options,
             journal,

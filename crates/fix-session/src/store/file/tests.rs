@@ -17,11 +17,8 @@ impl Folder {
     }
 
     fn open(&self) -> FileStore {
-        let options = FileStoreOptions {
-            folder: self.0.clone(),
-            name: "s".to_owned(),
-            fsync: Fsync::None,
-        };
+        let options =
+            FileStoreOptions { folder: self.0.clone(), name: "s".to_owned(), fsync: Fsync::None };
         FileStore::open(options, 7).expect("opens")
     }
 

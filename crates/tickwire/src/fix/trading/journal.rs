@@ -23,12 +23,11 @@ impl Journal {
     /// Opens a journal and reads what it holds; a cut last line is dropped.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::file("open", path.display(), &error);
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(failed)?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let file =
+            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
         let mut reader = BufReader::new(&file);
         let (mut known, mut line, mut len, mut finished) = (HashSet::new(), Vec::new(), 0, 0);
         loop {

@@ -30,7 +30,8 @@ pub struct Order {
 impl Order {
     /// Makes the order with that number: the same for the same seed.
     pub fn seeded(seed: u64, number: u64) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut random =
+            fastrand::Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let quantity = random.u32(1..=10_000);
         let price = Decimal::new(random.i64(1_000..=500_000), -3);
         Self { number, quantity, price }

@@ -24,10 +24,9 @@ impl Codec {
 
     /// Prints a line for encoding and one for decoding.
     pub fn print(&self, out: &mut dyn Write, side: &str) -> io::Result<()> {
-        for (what, ns, count) in [
-            ("Encode", self.encode_ns, self.encoded),
-            ("Decode", self.decode_ns, self.decoded),
-        ] {
+        for (what, ns, count) in
+            [("Encode", self.encode_ns, self.encoded), ("Decode", self.decode_ns, self.decoded)]
+        {
             let micros = ns as f64 / 1000.0;
             let each = if count == 0 { 0.0 } else { micros / count as f64 };
             let rate = if ns == 0 { 0.0 } else { count as f64 / micros };

@@ -65,11 +65,7 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(
-        plan: Plan,
-        input: Option<Receiver<String>>,
-        stop: Stop,
-    ) -> Result<Self, Failure> {
+    pub fn new(plan: Plan, input: Option<Receiver<String>>, stop: Stop) -> Result<Self, Failure> {
         let journal = plan.journal.as_deref().map(Journal::open).transpose()?;
         let finished = journal.as_ref().map_or(0, Journal::finished);
         Ok(Self {
@@ -213,8 +209,7 @@ impl Client {
             };
             let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
             let moment = (order.number, monotonic_ns());
-            let sent =
-                sessions.send(key, now, &Head::new("D"), |writer| order.write(writer, time));
+            let sent = sessions.send(key, now, &Head::new("D"), |writer| order.write(writer, time));
             match sent {
                 Ok(_) => {}
                 Err(SendError::QueueFull) => return self.preloaded.push_front(order),
@@ -225,7 +220,8 @@ impl Client {
             self.sent_ever = order.number;
             self.to_send -= 1;
             if let Some(interval_ns) = self.plan.interval_ns {
-                self.next_send_ns = self.next_send_ns.max(now.steady_ns - interval_ns.min(now.steady_ns));
+                self.next_send_ns =
+                    self.next_send_ns.max(now.steady_ns - interval_ns.min(now.steady_ns));
                 self.next_send_ns += interval_ns;
             }
         }
@@ -249,9 +245,8 @@ impl Client {
                 }
                 Ok(false) => {
                     let id = String::from_utf8_lossy(report.exec_id).into_owned();
-                    return self.fail(format!(
-                        "execution report {id} came twice without PossDupFlag"
-                    ));
+                    return self
+                        .fail(format!("execution report {id} came twice without PossDupFlag"));
                 }
                 Err(error) => return self.fail(format!("cannot write the journal: {error}")),
             }
