@@ -992,7 +992,7 @@ fn decode_md_inc_refresh81_fields(
     out: &mut MdIncRefresh81,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(5, 1)?;
+    x.begin_message(9, 1)?;
     x.begin_arena(&mut out.arena);
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
@@ -1008,7 +1008,7 @@ fn decode_md_inc_refresh81_fields(
     }
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 13, c.remaining())?;
+        let count = x.begin_sequence(count, 17, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
             pos = match state.all_assigned(0, 0xff) {
@@ -1189,7 +1189,7 @@ fn decode_md_inc_refresh84_fields(
     out: &mut MdIncRefresh84,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(6, 1)?;
+    x.begin_message(9, 1)?;
     x.begin_arena(&mut out.arena);
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
@@ -1207,7 +1207,7 @@ fn decode_md_inc_refresh84_fields(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 16, c.remaining())?;
+        let count = x.begin_sequence(count, 17, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
             pos = match state.all_assigned(0, 0x7f00) {
@@ -1411,7 +1411,7 @@ fn decode_md_inc_refresh109_fields(
     out: &mut MdIncRefresh109,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(6, 1)?;
+    x.begin_message(9, 1)?;
     x.begin_arena(&mut out.arena);
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
@@ -1429,7 +1429,7 @@ fn decode_md_inc_refresh109_fields(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 18, c.remaining())?;
+        let count = x.begin_sequence(count, 33, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
             pos = match state.all_assigned(0, 0xff8000) {

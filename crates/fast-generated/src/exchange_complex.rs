@@ -713,7 +713,7 @@ fn decode_market_data_fields(
     out: &mut MarketData,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(5, 1)?;
+    x.begin_message(9, 1)?;
     if x.obeys_reset() {
         state.reset_values();
     }
@@ -727,7 +727,7 @@ fn decode_market_data_fields(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 21, c.remaining())?;
+        let count = x.begin_sequence(count, 33, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
             pos = match state.all_assigned(0, 0x1ff) {
@@ -807,7 +807,7 @@ fn decode_quote_request_fields(
     out: &mut QuoteRequest,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(5, 1)?;
+    x.begin_message(9, 1)?;
     if x.obeys_reset() {
         state.reset_values();
     }
@@ -825,7 +825,7 @@ fn decode_quote_request_fields(
     }
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 6, c.remaining())?;
+        let count = x.begin_sequence(count, 9, c.remaining())?;
         let mut pos = c.position();
         for entry in out.related_sym.prepare(count) {
             pos = decode_quote_request_related_sym(c.bytes(), pos, state, entry, x)?;

@@ -274,7 +274,7 @@ fn decode_quote_fields<const WARM: bool>(
     out: &mut Quote,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(10, 0)?;
+    x.begin_message(17, 0)?;
     let mut c = Cursor::new(bytes, pos);
     let value = if map & (1 << 62) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
@@ -372,7 +372,7 @@ fn decode_new_fields<const WARM: bool>(
     out: &mut New,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(11, 0)?;
+    x.begin_message(17, 0)?;
     let mut c = Cursor::new(bytes, pos);
     let value = if map & (1 << 62) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
@@ -477,7 +477,7 @@ fn decode_change_fields<const WARM: bool>(
     out: &mut Change,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(11, 0)?;
+    x.begin_message(17, 0)?;
     let mut c = Cursor::new(bytes, pos);
     let value = if map & (1 << 62) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;

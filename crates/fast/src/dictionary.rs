@@ -1,6 +1,10 @@
 //! Dictionaries: the previous value of every entry, all dictionaries of a template set in one array.
 
+mod homes;
+
 use crate::program::Program;
+use homes::Homes;
+pub(crate) use homes::{LaneState, Lanes};
 
 /// Eight bytes of a record or an entry: an integer, a short string, or a place.
 pub(crate) type Word = [u8; 8];
@@ -58,6 +62,8 @@ pub(crate) struct Dictionary {
     /// Index of the template last named: the template id is a copy field of the global dictionary.
     last_template: Option<u32>,
     journal: Option<Journal>,
+    /// Lanes of runs between records; see [`Homes`].
+    homes: Homes,
 }
 
 /// What to put back when a message turns out to be cut short.
@@ -86,6 +92,7 @@ impl Dictionary {
             epoch: 2,
             last_template: None,
             journal: None,
+            homes: Homes::new(program),
         }
     }
 
@@ -109,6 +116,7 @@ impl Dictionary {
         // got here empties everything again when it is decoded anew.
         self.epoch = 2;
         self.entries.iter_mut().for_each(|entry| entry.stamp = 0);
+        self.homes.start_epochs_again();
     }
 
     #[inline]
@@ -236,7 +244,8 @@ impl Dictionary {
     }
 
     /// Starts to note what is overwritten.
-    pub(crate) fn begin_journal(&mut self) {
+    pub(crate) fn begin_journal(&mut self, program: &Program) {
+        self.leave_homes(program);
         if self.epoch > EPOCH_RENEWED {
             self.renew_epoch();
         }
@@ -336,7 +345,7 @@ mod tests {
         dictionary.set_integer::<false>(0, 7);
         dictionary.set_empty::<false>(1);
         for _ in 0..2 {
-            dictionary.begin_journal();
+            dictionary.begin_journal(&program);
             assert_eq!(dictionary.epoch, 2);
             assert_eq!(dictionary.state(0), EntryState::Assigned);
             assert_eq!(dictionary.integer(0), 7);
@@ -358,7 +367,7 @@ mod tests {
         dictionary.set_bytes::<false>(1, first);
         dictionary.set_integer::<false>(0, 7);
         for _ in 0..2 {
-            dictionary.begin_journal();
+            dictionary.begin_journal(&program);
             for round in 0..1000 {
                 dictionary.set_integer::<true>(0, round);
                 dictionary.set_bytes::<true>(1, format!("a long value, number {round}").as_bytes());

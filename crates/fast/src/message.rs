@@ -6,7 +6,7 @@
 
 use crate::dictionary::{INLINE_MAX, OUTSIDE, Word, inline_word};
 use crate::error::ErrorKind;
-use crate::program::{FieldLayout, FieldRef, Program, Segment, SegmentRef, Storage};
+use crate::program::{FieldLayout, FieldRef, LANES_MAX, Program, Segment, SegmentRef, Storage};
 use crate::template::{Decimal, FieldType, TemplateId, Value};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Store {
     pub(crate) fn reserve(&mut self, count: usize, bytes_max: usize) -> Result<usize, ErrorKind> {
         let start = self.used;
         let end = start.checked_add(count).ok_or(ErrorKind::MessageTooLarge)?;
-        if end > self.words.len() {
+        if end + LANES_MAX > self.words.len() {
             self.grow(end, bytes_max)?;
         }
         self.used = end;
@@ -51,7 +51,8 @@ impl Store {
         if end.saturating_mul(size_of::<Word>()) > bytes_max || u32::try_from(end).is_err() {
             return Err(ErrorKind::MessageTooLarge);
         }
-        self.words.resize(end, [0; 8]);
+        // Runs are written in arrays of one length, over what is still to come.
+        self.words.resize(end + LANES_MAX, [0; 8]);
         Ok(())
     }
 
@@ -288,8 +289,8 @@ impl<'m> Record<'m> {
             Some(FieldType::Unicode) => FieldValue::Unicode(self.store.bytes_at(at)),
             Some(FieldType::ByteVector) => FieldValue::Bytes(self.store.bytes_at(at)),
             Some(FieldType::Decimal) => FieldValue::Decimal(Decimal {
-                mantissa: word as i64,
-                exponent: u64::from_le_bytes(self.store.words[at + 1]) as i32,
+                exponent: word as i32,
+                mantissa: i64::from_le_bytes(self.store.words[at + 1]),
             }),
             _ => FieldValue::UInt(word),
         }

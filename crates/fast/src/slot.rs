@@ -100,7 +100,7 @@ impl sealed::Kind for Scaled {
 
     #[inline]
     fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> Decimal {
-        Decimal { mantissa: record.word(at) as i64, exponent: record.word(at + 1) as i32 }
+        Decimal { exponent: record.word(at) as i32, mantissa: record.word(at + 1) as i64 }
     }
 }
 

@@ -83,6 +83,19 @@ impl<'b> Reader<'b> {
         self.pos
     }
 
+    /// Everything there is to read, from the start.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &'b [u8] {
+        self.bytes
+    }
+
+    /// Goes on from a position inside [`bytes`](Self::bytes).
+    #[inline]
+    pub(crate) fn set_position(&mut self, position: usize) {
+        debug_assert!(position <= self.bytes.len());
+        self.pos = position;
+    }
+
     /// Passes or raises a reportable error.
     #[cold]
     pub(crate) fn report(&mut self, kind: ErrorKind) -> Result<(), ErrorKind> {
@@ -427,6 +440,18 @@ impl PresenceMap<'_> {
     #[inline]
     pub(crate) fn peek(&self) -> bool {
         self.bits >> 63 != 0
+    }
+
+    /// The bits that are left, the next at the top, unless there are more than the word holds.
+    #[inline]
+    pub(crate) fn bits(&self) -> Option<u64> {
+        self.more.is_empty().then_some(self.bits)
+    }
+
+    /// Uses up `count` bits.
+    #[inline]
+    pub(crate) fn skip(&mut self, count: u32) {
+        self.bits = self.bits.checked_shl(count).unwrap_or(0);
     }
 }
 

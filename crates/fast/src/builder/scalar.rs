@@ -24,8 +24,8 @@ impl Scalar<'_> {
         match self {
             Self::Integer(value) => store.words[at] = value.to_le_bytes(),
             Self::Decimal(value) => {
-                store.words[at] = value.mantissa.to_le_bytes();
-                store.words[at + 1] = i64::from(value.exponent).to_le_bytes();
+                store.words[at] = i64::from(value.exponent).to_le_bytes();
+                store.words[at + 1] = value.mantissa.to_le_bytes();
             }
             Self::Bytes(bytes) => store.set_bytes(at, bytes, bytes_max)?,
         }

@@ -13,6 +13,10 @@ use crate::wire::{PresenceMap, Reader, WORD_BITS, WideMap};
 pub(super) trait Map: Copy {
     fn take(&mut self) -> bool;
     fn peek(&self) -> bool;
+    /// All bits left, the next at the top, if they are in a word.
+    fn bits(&self) -> Option<u64>;
+    /// Uses up bits that [`bits`](Map::bits) has told.
+    fn skip(&mut self, count: u32);
 }
 
 impl Map for PresenceMap<'_> {
@@ -24,6 +28,16 @@ impl Map for PresenceMap<'_> {
     #[inline(always)]
     fn peek(&self) -> bool {
         PresenceMap::peek(self)
+    }
+
+    #[inline(always)]
+    fn bits(&self) -> Option<u64> {
+        PresenceMap::bits(self)
+    }
+
+    #[inline(always)]
+    fn skip(&mut self, count: u32) {
+        PresenceMap::skip(self, count);
     }
 }
 
@@ -37,6 +51,12 @@ impl Map for WideMap<'_> {
     fn peek(&self) -> bool {
         WideMap::peek(self)
     }
+
+    fn bits(&self) -> Option<u64> {
+        None
+    }
+
+    fn skip(&mut self, _count: u32) {}
 }
 
 /// One run of a program over one message.
@@ -49,6 +69,8 @@ pub(crate) struct Engine<'e, S, const JOURNAL: bool> {
     /// The string being put together.
     pub(super) text: &'e mut Vec<u8>,
     pub(super) obey_reset: bool,
+    /// Runs may be decoded as such.
+    pub(super) runs: bool,
     pub(super) entries_left: u32,
     /// Bytes of long strings that the message may still have.
     pub(super) text_left: usize,
@@ -56,6 +78,14 @@ pub(crate) struct Engine<'e, S, const JOURNAL: bool> {
     pub(super) nesting: u32,
     /// Groups, sequences and dynamic references around.
     pub(super) depth: u32,
+}
+
+/// Whether a segment's run may be decoded as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Runs {
+    Tried,
+    /// It was tried and is left to the operations.
+    Refused,
 }
 
 /// What a field's code did with it.
@@ -98,11 +128,11 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         let base = self.sink.begin_message(index, segment).map_err(outside)?;
         // The template id's bit is taken off a map of one word; a wider one counts it itself.
         if segment.map_bits < WORD_BITS {
-            self.fields(segment, &mut map, base)?;
+            self.fields(segment, &mut map, base, Runs::Tried)?;
             self.reader.finish_map(&map).map_err(outside)?;
         } else {
             let mut map = WideMap::after_first(map);
-            self.fields(segment, &mut map, base)?;
+            self.fields(segment, &mut map, base, Runs::Tried)?;
             self.reader.finish_map(&map.rest()).map_err(outside)?;
         }
         self.sink.end_message();
@@ -125,9 +155,15 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
     }
 
     /// A group or sequence entry: its presence map, if it has one, and its fields.
-    fn segment(&mut self, segment: &'e Segment, field: u32, base: usize) -> Result<(), Error> {
+    pub(super) fn segment(
+        &mut self,
+        segment: &'e Segment,
+        field: u32,
+        base: usize,
+        runs: Runs,
+    ) -> Result<(), Error> {
         self.enter(field)?;
-        self.segment_inside(segment, field, base)?;
+        self.segment_inside(segment, field, base, runs)?;
         self.depth -= 1;
         Ok(())
     }
@@ -147,20 +183,21 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         segment: &'e Segment,
         field: u32,
         base: usize,
+        runs: Runs,
     ) -> Result<(), Error> {
         if !segment.has_map() {
-            return self.fields(segment, &mut PresenceMap::default(), base);
+            return self.fields(segment, &mut PresenceMap::default(), base, runs);
         }
         let start = self.reader.position();
         let here = |kind| Error::at(kind, FieldRef(field), start);
         let mut map = self.reader.presence_map().map_err(here)?;
         self.trace(TraceStep::Map { start, field: Some(field) });
         if segment.map_bits <= WORD_BITS {
-            self.fields(segment, &mut map, base)?;
+            self.fields(segment, &mut map, base, runs)?;
             self.reader.finish_map(&map).map_err(here)
         } else {
             let mut map = WideMap::new(map);
-            self.fields(segment, &mut map, base)?;
+            self.fields(segment, &mut map, base, runs)?;
             self.reader.finish_map(&map.rest()).map_err(here)
         }
     }
@@ -170,6 +207,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         segment: &'e Segment,
         whole_map: &mut M,
         base: usize,
+        runs: Runs,
     ) -> Result<(), Error> {
         // A copy whose address no call keeps stays in registers.
         let mut bits = *whole_map;
@@ -180,6 +218,20 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         let mut exponent = 0i32;
         let mut count = None;
         let mut ops = ops.iter();
+        if let Some(index) = segment.run {
+            let word = match runs {
+                Runs::Tried if S::RUNS && self.runs => self.leading_run(index, map, base),
+                _ => None,
+            };
+            let run = &self.program.runs[index as usize];
+            match word {
+                Some(word) => {
+                    present = word;
+                    ops = ops.as_slice().get(run.ops as usize..).unwrap_or_default().iter();
+                }
+                None => self.dictionary.leave_home(self.program, run),
+            }
+        }
         while let Some(op) = ops.next() {
             let start = self.reader.position();
             self.trace(TraceStep::Before(op));
@@ -431,7 +483,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
     fn group(&mut self, op: &Op, base: usize) -> Result<(), Error> {
         let segment = &self.program.segments[op.aux as usize];
         self.sink.begin_group(op);
-        self.segment(segment, op.field, base)?;
+        self.segment(segment, op.field, base, Runs::Tried)?;
         self.sink.end_group(op);
         Ok(())
     }
@@ -452,9 +504,13 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         }
         self.entries_left = self.entries_left.saturating_sub(count);
         let (first, step) = self.sink.begin_sequence(base, op, room, segment).map_err(here)?;
+        let is_whole = |run: &u32| S::RUNS && self.runs && self.program.runs[*run as usize].whole;
+        if let Some(run) = segment.run.filter(is_whole) {
+            return self.entries(op, segment, run, (first, step), count);
+        }
         for index in 0..count {
             self.sink.begin_entry(op, index);
-            self.segment(segment, op.field, first + index as usize * step)?;
+            self.segment(segment, op.field, first + index as usize * step, Runs::Tried)?;
             self.sink.end_entry(op);
         }
         self.sink.end_sequence(op);

@@ -7,6 +7,8 @@
 mod decimal;
 mod engine;
 mod integer;
+mod lanes;
+mod quick;
 mod sink;
 mod text;
 mod trace;
@@ -15,7 +17,7 @@ mod visitor;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, INLINE_MAX};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
@@ -139,6 +141,7 @@ impl Decoder {
     /// be trusted: every further call is [`ErrorKind::NeedsReset`] until a reset, by call, by
     /// policy, or by a message whose template resets.
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
+        self.dictionary.return_home();
         self.prepare(input)?;
         match self.run::<false>(input) {
             Ok(len) => Ok(Decoded { message: &self.message, len }),
@@ -155,7 +158,7 @@ impl Decoder {
         if input.is_empty() {
             return Ok(Step::NeedMore);
         }
-        self.dictionary.begin_journal();
+        self.dictionary.begin_journal(&self.program);
         let findings = self.findings;
         let failed = self.failed;
         let outcome = self.prepare(input).and_then(|()| self.run::<true>(input));
@@ -185,6 +188,7 @@ impl Decoder {
     /// # Errors
     /// As [`decode`](Self::decode); the visitor has then seen the fields before the failure.
     pub fn visit(&mut self, input: &[u8], visitor: &mut impl Visitor) -> Result<usize, Error> {
+        self.dictionary.return_home();
         self.prepare(input)?;
         let sink = Visiting { program: &self.program, visitor, hidden: 0 };
         let mut engine = Engine::<_, false> {
@@ -195,6 +199,7 @@ impl Decoder {
             limits: &self.options.limits,
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
+            runs: false,
             entries_left: self.options.limits.entries_total_max,
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,
@@ -208,6 +213,21 @@ impl Decoder {
 
     fn run<const JOURNAL: bool>(&mut self, input: &[u8]) -> Result<usize, Error> {
         self.message.store.clear();
+        let runs = self.options.limits.string_max >= INLINE_MAX as u32;
+        if !JOURNAL && runs {
+            let mut quick = quick::Message {
+                program: &self.program,
+                dictionary: &mut self.dictionary,
+                store: &mut self.message.store,
+                limits: &self.options.limits,
+                obey_reset: self.options.reset != ResetPolicy::Never,
+            };
+            if let Some((template, len)) = quick.decode(input) {
+                self.message.set_template(template);
+                return Ok(len);
+            }
+            self.message.store.clear();
+        }
         let bytes_max = self.options.limits.message_bytes_max;
         let reader = Reader::new(input, self.options.conformance, &mut self.findings);
         let mut engine = Engine::<_, JOURNAL> {
@@ -218,6 +238,7 @@ impl Decoder {
             limits: &self.options.limits,
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
+            runs,
             entries_left: self.options.limits.entries_total_max,
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,
@@ -227,6 +248,12 @@ impl Decoder {
         let len = engine.reader.position();
         self.message.set_template(template);
         Ok(len)
+    }
+
+    /// Makes the dictionary's entries hold every previous value, for others to read and write them
+    /// before the next message.
+    pub(crate) fn settle_entries(&mut self) {
+        self.dictionary.leave_homes(&self.program);
     }
 
     /// Resets before a message where the policy says so, and refuses to go on after a failure

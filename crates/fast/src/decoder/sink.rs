@@ -22,6 +22,12 @@ pub(crate) enum TraceStep<'o> {
 pub(crate) trait Sink {
     /// Whether the engine tells each step; where it does not, the compiler leaves no trace of it.
     const TRACE: bool = false;
+    /// Whether runs may be decoded straight into [`words`](Sink::words).
+    const RUNS: bool = false;
+    /// The words that records lie in.
+    fn words(&mut self) -> &mut [Word] {
+        &mut []
+    }
     /// A step of the engine; `position` is where it stands now.
     fn trace(&mut self, _step: TraceStep<'_>, _position: usize, _dictionary: &Dictionary) {}
     /// A message or dynamic reference of this segment begins; returns the base of its record.
@@ -62,6 +68,13 @@ pub(crate) struct Flat<'m> {
 }
 
 impl Sink for Flat<'_> {
+    const RUNS: bool = true;
+
+    #[inline]
+    fn words(&mut self) -> &mut [Word] {
+        &mut self.store.words
+    }
+
     fn begin_message(&mut self, _template: u32, segment: &Segment) -> Result<usize, ErrorKind> {
         self.store.reserve(segment.record_words as usize, self.bytes_max)
     }
@@ -74,8 +87,8 @@ impl Sink for Flat<'_> {
     #[inline]
     fn decimal(&mut self, base: usize, op: &Op, mantissa: i64, exponent: i32) {
         let at = base + op.slot as usize;
-        self.store.words[at] = mantissa.to_le_bytes();
-        self.store.words[at + 1] = i64::from(exponent).to_le_bytes();
+        self.store.words[at] = i64::from(exponent).to_le_bytes();
+        self.store.words[at + 1] = mantissa.to_le_bytes();
     }
 
     #[inline]

@@ -135,6 +135,7 @@ impl Decoder {
         input: &[u8],
         mut tell: impl FnMut(TraceEvent),
     ) -> Result<usize, Error> {
+        self.dictionary.return_home();
         self.prepare(input)?;
         let sink = Tracing {
             program: &self.program,
@@ -154,6 +155,7 @@ impl Decoder {
             limits: &self.options.limits,
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
+            runs: false,
             entries_left: self.options.limits.entries_total_max,
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,

@@ -165,9 +165,9 @@ impl<'e> Engine<'e> {
                     }
                     self.exponent(op, map, is_present.then(|| self.decimal_at(at).exponent))
                 }
-                Code::MantissaDelta => self.delta::<Signed>(op, Some(self.word(at))),
+                Code::MantissaDelta => self.delta::<Signed>(op, Some(self.word(at + 1))),
                 Code::Mantissa => {
-                    let value = Some(self.word(at));
+                    let value = Some(self.word(at + 1));
                     self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable)
                 }
                 Code::Constant => Ok(()),
@@ -219,7 +219,7 @@ impl<'e> Engine<'e> {
 
     #[inline(always)]
     fn decimal_at(&self, at: usize) -> Decimal {
-        Decimal { mantissa: self.word(at) as i64, exponent: self.word(at + 1) as i32 }
+        Decimal { exponent: self.word(at) as i32, mantissa: self.word(at + 1) as i64 }
     }
 
     /// The exponent of a decimal with parts; without one the mantissa is not written either.

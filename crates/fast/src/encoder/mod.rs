@@ -115,7 +115,7 @@ impl Encoder {
         work: impl FnOnce(&mut Self, &mut Vec<u8>) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         let start = out.len();
-        self.dictionary.begin_journal();
+        self.dictionary.begin_journal(&self.program);
         match work(self, out) {
             Ok(()) => Ok(out.len() - start),
             Err(error) => {

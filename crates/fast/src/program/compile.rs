@@ -5,6 +5,7 @@ use super::codes::{whole_code, wire_type};
 use super::entries::{Entries, type_tag};
 use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 use super::op::{Code, Initial, Op, WireType};
+use super::{homes, quick, runs};
 use crate::dictionary::inline_word;
 use crate::template::{
     Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators, Presence,
@@ -13,8 +14,8 @@ use crate::template::{
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// Fields a presence word holds; its last bit belongs to fields that are not wanted.
-const FIELDS_PER_WORD: u32 = 63;
+/// Places a presence word holds; its last bit belongs to fields that are not wanted.
+const PLACES_PER_WORD: u32 = 63;
 const SCRATCH_BIT: u8 = 63;
 const DEPTH_MAX: u32 = 128;
 
@@ -87,12 +88,18 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         compiler.template(index)?;
     }
     compiler.check_projection()?;
-    let Compiler { code, initials, segments, fields, templates, entries, .. } = compiler;
+    let Compiler { code, initials, mut segments, fields, templates, entries, .. } = compiler;
+    let mut runs = runs::find(&code, &initials, &mut segments, &fields);
+    let homes = homes::assign(&code, &segments, &mut runs);
+    let quick = quick::find(&code, &segments, &runs, &templates);
     let text_of_entry = entries.text_buffers();
     let mut program = Program {
         code,
         initials,
         segments,
+        runs,
+        homes,
+        quick,
         fields,
         templates,
         entry_count: text_of_entry.len() as u32,
@@ -129,7 +136,10 @@ struct Body {
     map_bits: u32,
     /// Some field is in the stream whatever the presence map says.
     takes_bytes: bool,
-    stored: u32,
+    /// Presence places given away: as many a field as it has slots, so that places and slots of
+    /// neighbours go side by side.
+    places: u32,
+    presence_word: u32,
 }
 
 struct Compiler<'s> {
@@ -202,7 +212,7 @@ impl<'s> Compiler<'s> {
     ) -> Result<SegmentRef, CompileError> {
         let mut body = Body::default();
         let presence_words =
-            self.count(instructions, template, depth)?.div_ceil(FIELDS_PER_WORD).max(1);
+            self.count(instructions, template, depth)?.div_ceil(PLACES_PER_WORD).max(1);
         let presence_at = record.allocate(presence_words);
         self.body(&mut body, instructions, template, record, wanted, depth)?;
 
@@ -218,6 +228,7 @@ impl<'s> Compiler<'s> {
             record_words: 0,
             parent: None,
             template: template as u32,
+            run: None,
         });
         for (child, field) in body.children {
             self.segments[child.index()].parent = Some(FieldRef(first_field + field));
@@ -231,7 +242,7 @@ impl<'s> Compiler<'s> {
         Ok(segment)
     }
 
-    /// Number of fields of a segment, references expanded.
+    /// Most presence places of a segment, references expanded.
     fn count(
         &self,
         instructions: &[Instruction],
@@ -245,6 +256,7 @@ impl<'s> Compiler<'s> {
                 Instruction::StaticRef(target, _) => {
                     self.count(&self.set.templates()[*target].instructions, template, depth + 1)?
                 }
+                Instruction::Field(field) => slots(&field.field_type),
                 _ => 1,
             };
             if count as usize > self.options.operations_max {
@@ -316,17 +328,19 @@ impl<'s> Compiler<'s> {
         !hits.is_empty()
     }
 
-    /// Gives a stored field its presence bit.
-    fn presence(&self, body: &mut Body, wanted: bool) -> (u32, u8) {
+    /// Gives a stored field its presence word and bit.
+    fn presence(&self, body: &mut Body, wanted: bool, slots: u32) -> (u32, u8) {
         if !wanted {
             return (0, SCRATCH_BIT);
         }
-        if body.stored > 0 && body.stored.is_multiple_of(FIELDS_PER_WORD) {
+        let place = body.places;
+        body.places += slots;
+        let word = place / PLACES_PER_WORD;
+        if word > body.presence_word {
             body.ops.push(plain_op(Code::NextPresenceWord));
+            body.presence_word = word;
         }
-        body.stored += 1;
-        let index = body.stored - 1;
-        (index / FIELDS_PER_WORD, (index % FIELDS_PER_WORD) as u8)
+        (word, (place % PLACES_PER_WORD) as u8)
     }
 
     fn slot(&self, record: &mut Record, wanted: bool, words: u32) -> u32 {
@@ -353,15 +367,16 @@ impl<'s> Compiler<'s> {
             }
             _ => None,
         };
-        let presence = self.presence(body, wanted);
+        let is_stored = constant.is_none() || optional;
+        let words = slots(&field.field_type);
+        let presence = self.presence(body, wanted && is_stored, words);
         let storage = match (&constant, optional) {
             _ if !wanted => Storage::Discarded,
             (Some(value), false) => Storage::Constant(value.clone()),
             (Some(value), true) => Storage::OptionalConstant(value.clone()),
             (None, _) => Storage::Slot(0),
         };
-        let words = if field.field_type == FieldType::Decimal { 2 } else { 1 };
-        let slot = if constant.is_some() { 0 } else { self.slot(record, wanted, words) };
+        let slot = if is_stored { self.slot(record, wanted, words) } else { 0 };
         let storage = if storage == Storage::Slot(0) { Storage::Slot(slot) } else { storage };
         body.fields.push(FieldLayout {
             name: field.name.clone(),
@@ -472,7 +487,7 @@ impl<'s> Compiler<'s> {
         self.path.pop();
         let stored = wanted_inside || self.stores_any(segment);
         let optional = group.presence == Presence::Optional;
-        let presence = self.presence(body, stored);
+        let presence = self.presence(body, stored, 1);
         let index = body.fields.len() as u32;
         body.children.push((segment, index));
         body.map_bits += u32::from(optional);
@@ -516,7 +531,7 @@ impl<'s> Compiler<'s> {
         self.segments[segment.index()].record_words = entry.words;
         let stored = wanted_inside || self.stores_any(segment);
         let optional = sequence.presence == Presence::Optional;
-        let presence = self.presence(body, stored);
+        let presence = self.presence(body, stored, 1);
         let slot = self.slot(record, stored, 1);
         let index = body.fields.len() as u32;
         body.children.push((segment, index));
@@ -551,7 +566,7 @@ impl<'s> Compiler<'s> {
     }
 
     fn dynamic(&mut self, body: &mut Body, record: &mut Record, wanted: bool) {
-        let presence = self.presence(body, wanted);
+        let presence = self.presence(body, wanted, 1);
         let slot = self.slot(record, wanted, 1);
         let field = body.fields.len() as u32;
         body.fields.push(FieldLayout {
@@ -583,6 +598,11 @@ impl<'s> Compiler<'s> {
             }
         })
     }
+}
+
+/// Slots a scalar field takes.
+fn slots(field_type: &FieldType) -> u32 {
+    if *field_type == FieldType::Decimal { 2 } else { 1 }
 }
 
 fn plain_op(code: Code) -> Op {

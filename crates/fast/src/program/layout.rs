@@ -61,6 +61,8 @@ pub struct Segment {
     pub(crate) parent: Option<FieldRef>,
     /// Index of the template.
     pub(crate) template: u32,
+    /// The run of plain fields the segment begins with, by its index.
+    pub(crate) run: Option<u32>,
 }
 
 impl Segment {
@@ -96,7 +98,7 @@ pub enum Storage {
     Constant(Value),
     /// An optional constant: present or not by its presence bit.
     OptionalConstant(Value),
-    /// In this slot of the record (decimals: mantissa, then exponent).
+    /// In this slot of the record (decimals: exponent, then mantissa).
     Slot(u32),
     /// Inside this record, by the layout of the group's segment.
     Group(SegmentRef),

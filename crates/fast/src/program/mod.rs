@@ -11,13 +11,19 @@
 mod codes;
 mod compile;
 mod entries;
+mod homes;
 mod layout;
 mod op;
+mod quick;
+mod runs;
 
 pub use compile::{CompileError, CompileOptions};
 pub(crate) use entries::{Entries, type_tag};
+pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Code, Initial, Op, WireType};
+pub(crate) use quick::{Quick, QuickSequence};
+pub(crate) use runs::{LANES_MAX, LaneCode, Run};
 
 use crate::template::{TemplateId, TemplateSet};
 use std::collections::HashMap;
@@ -28,6 +34,9 @@ pub struct Program {
     pub(crate) code: Vec<Op>,
     pub(crate) initials: Vec<Initial>,
     pub(crate) segments: Vec<Segment>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) homes: Vec<Vec<HomeSlot>>,
+    pub(crate) quick: Vec<Option<Quick>>,
     pub(crate) fields: Vec<FieldLayout>,
     pub(crate) templates: Vec<TemplateLayout>,
     pub(crate) entry_count: u32,

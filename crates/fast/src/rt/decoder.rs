@@ -218,11 +218,13 @@ impl<T: Templates> Decoder<T> {
         let scope = self.peek(input).filter(|&index| {
             self.options.reset != ResetPolicy::Message && !self.program().templates()[index].reset
         });
+        self.dynamic.settle_entries();
         self.links.lend::<T>(scope, &self.state, &mut self.dynamic.dictionary);
         scope
     }
 
     fn take_back(&mut self, scope: Option<usize>, len: usize) -> Decoded<'_, T> {
+        self.dynamic.settle_entries();
         self.links.take_back::<T>(scope, &mut self.state, &self.dynamic.dictionary);
         let message = &self.dynamic.message;
         let number = self.links.number(message.template_index());

@@ -1,0 +1,278 @@
+//! Lanes of runs between records: a second form of some dictionary entries.
+//!
+//! The entries of a run are most often used by nothing else, record after record. Their home keeps
+//! them as lanes, as the next record wants them. A home is *live* when it holds the truth and the
+//! entries are stale, *left* when the entries hold it; if it is neither in this epoch, nothing was
+//! written since the last reset and every entry is undefined. Whoever wants the entries themselves
+//! calls [`Dictionary::leave_home`] first. While a journal is kept, all homes are left.
+
+use super::{Dictionary, Entry, OUTSIDE, Word};
+use crate::program::{HomeSlot, LANES_MAX, Program, Run};
+
+/// The previous values of a run as lanes.
+pub(crate) type Lanes = [Word; LANES_MAX];
+
+/// By slot: the words of assigned entries, and the states of all.
+#[derive(Clone, Debug)]
+struct Home {
+    /// `epoch` when live, `epoch + 1` when left.
+    stamp: u32,
+    assigned: u32,
+    empty: u32,
+    words: Lanes,
+}
+
+/// All homes of a dictionary.
+#[derive(Clone, Debug)]
+pub(super) struct Homes {
+    homes: Vec<Home>,
+    /// Where lanes are put together that no home has side by side.
+    lanes: Box<Lanes>,
+    /// All homes are left.
+    are_left: bool,
+}
+
+/// What is known of a run's lanes before a record, as sets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LaneState {
+    /// Present if they are not in the stream, as far as copy and increment decide it.
+    pub carried: u32,
+    /// Assigned, initial values apart.
+    pub assigned: u32,
+}
+
+impl Homes {
+    pub(super) fn new(program: &Program) -> Self {
+        let home = Home { stamp: 0, assigned: 0, empty: 0, words: [[0; 8]; LANES_MAX] };
+        Self {
+            homes: vec![home; program.homes.len()],
+            lanes: Box::new([[0; 8]; LANES_MAX]),
+            are_left: false,
+        }
+    }
+
+    pub(super) fn start_epochs_again(&mut self) {
+        self.homes.iter_mut().for_each(|home| home.stamp = 0);
+    }
+
+    fn index(&self, run: &Run) -> Option<usize> {
+        run.home.filter(|_| !self.are_left).map(|home| home as usize)
+    }
+}
+
+impl Dictionary {
+    /// The lanes of a run before its next record, or `None` if some entry is in a state that only
+    /// the run's operations can handle.
+    #[inline]
+    pub(crate) fn lanes<'d, const JOURNAL: bool>(
+        &'d mut self,
+        program: &'d Program,
+        run: &'d Run,
+    ) -> Option<(LaneState, &'d Lanes)> {
+        if run.kept == 0 {
+            return Some((LaneState::default(), &run.fresh));
+        }
+        let Some(at) = self.homes.index(run) else { return self.gather_entries::<JOURNAL>(run) };
+        let home = &self.homes.homes[at];
+        if home.stamp == self.epoch {
+            let known = home.assigned | home.empty;
+            if run.is_at_home && run.kept & !known == 0 && run.deltas & home.empty == 0 {
+                let assigned = home.assigned & run.kept;
+                let state = LaneState { carried: assigned, assigned };
+                return Some((state, &self.homes.homes[at].words));
+            }
+        } else if home.stamp != self.epoch + 1 {
+            return Some((LaneState { carried: run.fresh_carried, assigned: 0 }, &run.fresh));
+        }
+        self.gather_slots(program, run, at)
+    }
+
+    /// Takes the lanes of a run back after its last record.
+    #[inline]
+    pub(crate) fn set_lanes(&mut self, run: &Run, lanes: &[Word], state: LaneState) {
+        if run.kept == 0 {
+            return;
+        }
+        let Some(at) = self.homes.index(run) else {
+            return self.scatter_entries(run, lanes, state);
+        };
+        let home = &mut self.homes.homes[at];
+        if home.stamp != self.epoch {
+            (home.assigned, home.empty) = (0, 0);
+            home.stamp = self.epoch;
+        }
+        let assigned = state.carried & !run.deltas | state.assigned & run.deltas;
+        let empty = run.kept & !run.deltas & !assigned;
+        if !run.is_at_home {
+            return home.scatter(run, lanes, assigned, empty);
+        }
+        home.assigned = home.assigned & !run.kept | assigned & run.kept;
+        home.empty = home.empty & !run.kept | empty;
+        let mut kept = run.kept;
+        while kept != 0 {
+            let lane = (kept.trailing_zeros() as usize) % LANES_MAX;
+            let Some(&word) = lanes.get(lane) else { return };
+            home.words[lane] = word;
+            kept &= kept - 1;
+        }
+    }
+
+    /// Makes the entries of a run hold the truth.
+    #[inline]
+    pub(crate) fn leave_home(&mut self, program: &Program, run: &Run) {
+        if let Some(at) = self.homes.index(run) {
+            self.leave(&program.homes[at], at);
+        }
+    }
+
+    fn leave(&mut self, slots: &[HomeSlot], at: usize) {
+        let home = &mut self.homes.homes[at];
+        let is_live = home.stamp == self.epoch;
+        home.stamp = self.epoch + 1;
+        if !is_live {
+            return;
+        }
+        for slot in slots {
+            let index = usize::from(slot.at) % LANES_MAX;
+            let entry = &mut self.entries[slot.entry as usize];
+            if home.assigned >> index & 1 != 0 {
+                *entry = Entry { word: home.words[index], exponent: 0, stamp: self.epoch };
+            } else if home.empty >> index & 1 != 0 {
+                entry.stamp = self.epoch + 1;
+            }
+        }
+    }
+
+    /// Makes all entries hold the truth, until [`return_home`](Self::return_home).
+    pub(crate) fn leave_homes(&mut self, program: &Program) {
+        if !self.homes.are_left {
+            for (at, slots) in program.homes.iter().enumerate() {
+                self.leave(slots, at);
+            }
+            self.homes.are_left = true;
+        }
+    }
+
+    /// Lets homes be used again, after what a journal was kept for.
+    #[inline]
+    pub(crate) fn return_home(&mut self) {
+        if std::mem::take(&mut self.homes.are_left) {
+            let stamp = self.epoch + 1;
+            self.homes.homes.iter_mut().for_each(|home| home.stamp = stamp);
+        }
+    }
+
+    /// Lanes from the slots of a home, which is live then.
+    fn gather_slots(
+        &mut self,
+        program: &Program,
+        run: &Run,
+        at: usize,
+    ) -> Option<(LaneState, &Lanes)> {
+        if self.homes.homes[at].stamp == self.epoch + 1 {
+            self.enter(&program.homes[at], at)?;
+        }
+        let home = &self.homes.homes[at];
+        let mut state = LaneState::default();
+        for lane in &run.entries {
+            let (index, mask) = (usize::from(lane.lane) % LANES_MAX, 1 << lane.lane);
+            if home.assigned >> lane.slot & 1 != 0 {
+                self.homes.lanes[index] = home.words[usize::from(lane.slot) % LANES_MAX];
+                state.carried |= mask;
+                state.assigned |= mask;
+            } else if home.empty >> lane.slot & 1 != 0 {
+                if lane.delta {
+                    return None;
+                }
+            } else {
+                self.homes.lanes[index] = run.fresh[index];
+                state.carried |= run.fresh_carried & mask;
+            }
+        }
+        Some((state, &self.homes.lanes))
+    }
+
+    /// Makes a home live that was left.
+    fn enter(&mut self, slots: &[HomeSlot], at: usize) -> Option<()> {
+        let home = &mut self.homes.homes[at];
+        (home.assigned, home.empty) = (0, 0);
+        for slot in slots {
+            let index = usize::from(slot.at) % LANES_MAX;
+            let entry = self.entries.get(slot.entry as usize)?;
+            if entry.stamp == self.epoch {
+                if !slot.takes(entry.word) {
+                    return None;
+                }
+                home.words[index] = entry.word;
+                home.assigned |= 1 << index;
+            } else if entry.stamp == self.epoch + 1 {
+                home.empty |= 1 << index;
+            }
+        }
+        home.stamp = self.epoch;
+        Some(())
+    }
+
+    /// Lanes from the entries themselves.
+    fn gather_entries<const JOURNAL: bool>(&mut self, run: &Run) -> Option<(LaneState, &Lanes)> {
+        let mut state = LaneState::default();
+        for lane in &run.entries {
+            if JOURNAL {
+                self.record(lane.entry);
+            }
+            let entry = self.entries.get(lane.entry as usize)?;
+            let (index, mask) = (usize::from(lane.lane) % LANES_MAX, 1 << lane.lane);
+            if entry.stamp == self.epoch {
+                let is_long = lane.text && entry.word[7] == OUTSIDE;
+                if is_long || lane.checked && !run.takes(index, u64::from_le_bytes(entry.word)) {
+                    return None;
+                }
+                self.homes.lanes[index] = entry.word;
+                state.carried |= mask;
+                state.assigned |= mask;
+            } else if entry.stamp == self.epoch + 1 {
+                if lane.delta {
+                    return None;
+                }
+            } else {
+                self.homes.lanes[index] = run.fresh[index];
+                state.carried |= run.fresh_carried & mask;
+            }
+        }
+        Some((state, &self.homes.lanes))
+    }
+
+    fn scatter_entries(&mut self, run: &Run, lanes: &[Word], state: LaneState) {
+        for lane in &run.entries {
+            let (Some(entry), Some(&word)) =
+                (self.entries.get_mut(lane.entry as usize), lanes.get(usize::from(lane.lane)))
+            else {
+                return;
+            };
+            let set = if lane.delta { state.assigned } else { state.carried };
+            if set >> lane.lane & 1 != 0 {
+                *entry = Entry { word, exponent: 0, stamp: self.epoch };
+            } else if !lane.delta {
+                entry.stamp = self.epoch + 1;
+            }
+        }
+    }
+}
+
+impl Home {
+    /// Takes lanes that lie in another order than the slots. A lane of neither set is left alone.
+    fn scatter(&mut self, run: &Run, lanes: &[Word], assigned: u32, empty: u32) {
+        for lane in &run.entries {
+            let (index, mask) = (usize::from(lane.lane), 1 << lane.slot);
+            if assigned >> index & 1 != 0 {
+                let Some(&word) = lanes.get(index) else { return };
+                self.words[usize::from(lane.slot) % LANES_MAX] = word;
+                self.assigned |= mask;
+                self.empty &= !mask;
+            } else if empty >> index & 1 != 0 {
+                self.assigned &= !mask;
+                self.empty |= mask;
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Where the dictionary keeps the lanes of runs between records.
+//!
+//! Runs that share entries share a home. Its slots are lanes of the longest of them and, as far as
+//! their fields go on in the same order, of the others. Runs whose entries other operations use
+//! have no home.
+
+use super::layout::Segment;
+use super::op::Op;
+use super::runs::{LANES_MAX, Run};
+use crate::dictionary::OUTSIDE;
+use std::collections::HashMap;
+
+/// One entry of a home.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HomeSlot {
+    /// Its place: there may be unused ones between.
+    pub at: u8,
+    pub entry: u32,
+    text: bool,
+    bias: u64,
+    limit: u64,
+}
+
+impl HomeSlot {
+    const UNUSED: Self = Self { at: 0, entry: 0, text: false, bias: 0, limit: u64::MAX };
+
+    /// Whether every run that uses the entry can go on from this value.
+    pub(crate) fn takes(&self, word: [u8; 8]) -> bool {
+        let is_long = self.text && word[7] == OUTSIDE;
+        !is_long && u64::from_le_bytes(word).wrapping_add(self.bias) <= self.limit
+    }
+}
+
+/// Gives every run whose entries only runs use its home. Returns the slots of all homes.
+pub(super) fn assign(code: &[Op], segments: &[Segment], runs: &mut [Run]) -> Vec<Vec<HomeSlot>> {
+    let mut groups: Vec<usize> = (0..runs.len()).collect();
+    let mut run_of_entry: HashMap<u32, usize> = HashMap::new();
+    for (index, run) in runs.iter().enumerate() {
+        for lane in &run.entries {
+            let other = *run_of_entry.entry(lane.entry).or_insert(index);
+            join(&mut groups, index, other);
+        }
+    }
+    let mut is_shared = vec![false; runs.len()];
+    for op in outside_runs(code, segments, runs).filter(|op| op.operator.uses_dictionary()) {
+        if let Some(&run) = run_of_entry.get(&op.entry) {
+            is_shared[root(&groups, run)] = true;
+        }
+    }
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); runs.len()];
+    for index in (0..runs.len()).filter(|&index| runs[index].kept != 0) {
+        members[root(&groups, index)].push(index);
+    }
+    let mut homes = Vec::new();
+    for (group, mut members) in members.into_iter().enumerate() {
+        if members.is_empty() || is_shared[group] {
+            continue;
+        }
+        members.sort_by_key(|&index| std::cmp::Reverse(runs[index].entries.len()));
+        if let Some(slots) = slots_of(runs, &members) {
+            settle(runs, &members, &slots, homes.len() as u32);
+            homes.push(slots);
+        }
+    }
+    homes
+}
+
+/// The slots of runs that share entries, if there are not too many.
+fn slots_of(runs: &[Run], members: &[usize]) -> Option<Vec<HomeSlot>> {
+    let mut slots: Vec<Option<HomeSlot>> = vec![None; LANES_MAX];
+    for &index in members {
+        let run = &runs[index];
+        for lane in &run.entries {
+            let known = slots.iter().position(|s| s.is_some_and(|s| s.entry == lane.entry));
+            let wanted = usize::from(lane.lane);
+            let at = match known {
+                Some(at) => at,
+                None if slots[wanted].is_none() => wanted,
+                None => slots.iter().position(Option::is_none)?,
+            };
+            let slot = slots[at].get_or_insert(HomeSlot { entry: lane.entry, ..HomeSlot::UNUSED });
+            slot.text |= lane.text;
+            if lane.checked {
+                (slot.bias, slot.limit) = (run.bias[wanted], run.limit[wanted]);
+            }
+        }
+    }
+    let at =
+        |(at, slot): (usize, Option<HomeSlot>)| slot.map(|slot| HomeSlot { at: at as u8, ..slot });
+    Some(slots.into_iter().enumerate().filter_map(at).collect())
+}
+
+/// Tells runs where in their home they are.
+fn settle(runs: &mut [Run], members: &[usize], slots: &[HomeSlot], home: u32) {
+    for &index in members {
+        let run = &mut runs[index];
+        run.home = Some(home);
+        run.is_at_home = true;
+        for lane in &mut run.entries {
+            let slot = slots.iter().find(|slot| slot.entry == lane.entry);
+            lane.slot = slot.map_or(lane.lane, |slot| slot.at);
+            run.is_at_home &= lane.slot == lane.lane;
+        }
+    }
+}
+
+/// The operations that no run stands for.
+fn outside_runs<'p>(
+    code: &'p [Op],
+    segments: &'p [Segment],
+    runs: &'p [Run],
+) -> impl Iterator<Item = &'p Op> {
+    segments.iter().flat_map(move |segment| {
+        let in_run = segment.run.map_or(0, |run| runs[run as usize].ops);
+        &code[(segment.ops.start + in_run) as usize..segment.ops.end as usize]
+    })
+}
+
+fn root(groups: &[usize], mut index: usize) -> usize {
+    while groups[index] != index {
+        index = groups[index];
+    }
+    index
+}
+
+fn join(groups: &mut [usize], a: usize, b: usize) {
+    let (a, b) = (root(groups, a), root(groups, b));
+    groups[a.max(b)] = a.min(b);
+}

@@ -1,0 +1,86 @@
+//! Templates that are nothing but runs: plain fields, and at the end perhaps a sequence of them.
+
+use super::layout::{Segment, TemplateLayout};
+use super::op::{Code, Op};
+use super::runs::Run;
+
+/// What decoding such a template takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quick {
+    /// The run of the template's own fields; none if it begins with the sequence.
+    pub run: Option<u32>,
+    /// Presence-map bits, without the template id's.
+    pub map_bits: u32,
+    pub presence_at: u32,
+    pub record_words: u32,
+    pub sequence: Option<QuickSequence>,
+}
+
+/// The sequence at the end, its length mandatory and without an operator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuickSequence {
+    /// Where count and place go.
+    pub slot: u32,
+    pub segment: u32,
+    pub run: u32,
+}
+
+/// Finds the quick templates; one element for each template.
+pub(super) fn find(
+    code: &[Op],
+    segments: &[Segment],
+    runs: &[Run],
+    templates: &[TemplateLayout],
+) -> Vec<Option<Quick>> {
+    templates.iter().map(|template| quick(code, segments, runs, template)).collect()
+}
+
+fn quick(
+    code: &[Op],
+    segments: &[Segment],
+    runs: &[Run],
+    template: &TemplateLayout,
+) -> Option<Quick> {
+    let segment = &segments[template.segment.index()];
+    let run = segment.run.map(|run| &runs[run as usize]);
+    let in_run = run.map_or(0, |run| run.ops);
+    let rest = &code[(segment.ops.start + in_run) as usize..segment.ops.end as usize];
+    let sequence = match rest {
+        [] => None,
+        [length, sequence] if length.code == Code::LengthNone && !length.discard => {
+            Some(plain_sequence(segments, runs, run, sequence)?)
+        }
+        _ => return None,
+    };
+    let map_bits = run.map_or(0, |run| run.map_bits);
+    // The template id has one more.
+    if !run.is_none_or(is_settled) || map_bits != segment.map_bits || map_bits > 62 {
+        return None;
+    }
+    Some(Quick {
+        run: segment.run,
+        map_bits,
+        presence_at: segment.presence_at,
+        record_words: segment.record_words,
+        sequence,
+    })
+}
+
+fn plain_sequence(
+    segments: &[Segment],
+    runs: &[Run],
+    outer: Option<&Run>,
+    op: &Op,
+) -> Option<QuickSequence> {
+    let segment = segments.get(op.aux as usize).filter(|_| op.code == Code::Sequence)?;
+    let index = segment.run?;
+    let run = &runs[index as usize];
+    let hands_on = outer.is_some_and(|outer| outer.kept != 0 && outer.home == run.home);
+    let is_plain = run.whole && is_settled(run) && !hands_on && segment.entry_bytes_min > 0;
+    is_plain.then_some(QuickSequence { slot: op.slot, segment: op.aux, run: index })
+}
+
+/// Whether the dictionary can give and take the run's lanes at once.
+fn is_settled(run: &Run) -> bool {
+    run.kept == 0 || run.home.is_some()
+}

@@ -1,0 +1,470 @@
+//! Runs of plain fields: what a segment begins with, in a form that is decoded as a whole.
+//!
+//! Most fields of most templates are integers, short strings and decimals with operators that need
+//! no more than a previous value. A run of them is decoded in two steps. Which fields are in the
+//! stream follows from the presence map alone, by tables; all others come from the record before by
+//! one expression without branches. Only then are the fields of the stream read, one after the other.
+//!
+//! A lane is one word of the record: a field has one, a decimal two (exponent, then mantissa). Lanes
+//! stand in wire order, lane `i` at slot `first_slot + i` and at presence bit `i`.
+//!
+//! Whatever is not certain to be right this way (values outside the type, encodings longer than
+//! needed, long strings, the end of the bytes) is left to the operations, which decode the same
+//! fields again and know every error.
+
+use super::layout::{FieldLayout, Segment};
+use super::op::{Code, Initial, Op, WireType};
+use crate::template::{OperatorKind, Width};
+
+/// Most lanes of a run.
+pub(crate) const LANES_MAX: usize = 32;
+/// Presence-map bits that one table takes.
+const TABLE_BITS: usize = 8;
+
+/// The range of an exponent: -63 to 63.
+const EXPONENT: (u64, u64) = (63, 126);
+
+/// How a lane is read from the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum LaneCode {
+    Unsigned,
+    UnsignedNullable,
+    Signed,
+    SignedNullable,
+    /// NULL takes the mantissa in the next lane out of the stream.
+    ExponentNullable,
+    UnsignedDelta,
+    UnsignedDeltaNullable,
+    SignedDelta,
+    SignedDeltaNullable,
+    Ascii,
+    AsciiNullable,
+    /// Never in the stream.
+    Constant,
+}
+
+/// A lane with a dictionary entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneEntry {
+    pub lane: u8,
+    /// Where its home has it.
+    pub slot: u8,
+    pub entry: u32,
+    /// A delta reads its entry only to add to it; copy and increment take it over.
+    pub delta: bool,
+    pub text: bool,
+    /// The value before may be one that the lane would not take: an exponent let pass.
+    pub checked: bool,
+}
+
+/// What presence-map bits say of lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MapLanes {
+    /// In the stream.
+    pub stream: u32,
+    /// Present without being in the stream.
+    pub present: u32,
+}
+
+/// A run of plain fields. Lane sets are bit masks.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// Operations it stands for, the first of its segment.
+    pub ops: u32,
+    /// Whether these are all of the segment's.
+    pub whole: bool,
+    /// Slot of the first lane.
+    pub first_slot: u32,
+    /// Presence-map bits it takes.
+    pub map_bits: u32,
+    /// Number of lanes.
+    pub count: u32,
+    pub codes: [LaneCode; LANES_MAX],
+    /// A value is in range if, after adding `bias`, it is at most `limit`, both unsigned.
+    pub bias: [u64; LANES_MAX],
+    pub limit: [u64; LANES_MAX],
+    /// In the stream, whatever the map says.
+    pub always: u32,
+    /// Present if not in the stream.
+    pub given: u32,
+    /// Present, if not in the stream, if it was present before: copy and increment.
+    pub carried: u32,
+    /// Never absent.
+    pub required: u32,
+    pub increments: u32,
+    pub deltas: u32,
+    /// The last entry is for the last bits of the map.
+    pub tables: Vec<[MapLanes; 1 << TABLE_BITS]>,
+    /// A lane that is not in the stream is `before & keep + add`.
+    pub keep: [u64; LANES_MAX],
+    pub add: [u64; LANES_MAX],
+    pub entries: Vec<LaneEntry>,
+    /// Lanes with an entry.
+    pub kept: u32,
+    /// The lanes where no entry was ever written, and which of them have a value.
+    pub fresh: [[u8; 8]; LANES_MAX],
+    pub fresh_carried: u32,
+    /// Where the dictionary keeps the lanes between records; none if other operations than those
+    /// of runs use its entries.
+    pub home: Option<u32>,
+    /// The home has every lane in the lane's own place.
+    pub is_at_home: bool,
+}
+
+impl Run {
+    fn empty() -> Self {
+        Self {
+            ops: 0,
+            whole: false,
+            first_slot: 0,
+            map_bits: 0,
+            count: 0,
+            codes: [LaneCode::Constant; LANES_MAX],
+            bias: [0; LANES_MAX],
+            limit: [u64::MAX; LANES_MAX],
+            always: 0,
+            given: 0,
+            carried: 0,
+            required: 0,
+            increments: 0,
+            deltas: 0,
+            tables: Vec::new(),
+            keep: [0; LANES_MAX],
+            add: [0; LANES_MAX],
+            entries: Vec::new(),
+            kept: 0,
+            fresh: [[0; 8]; LANES_MAX],
+            fresh_carried: 0,
+            home: None,
+            is_at_home: false,
+        }
+    }
+
+    /// Words that a record has for the lanes: 8, 16 or 32.
+    pub(crate) fn words(&self) -> usize {
+        (self.count as usize).next_power_of_two().max(8)
+    }
+
+    /// Whether a value is in the range of a lane.
+    #[inline(always)]
+    pub(crate) fn takes(&self, lane: usize, value: u64) -> bool {
+        value.wrapping_add(self.bias[lane]) <= self.limit[lane]
+    }
+
+    /// What the presence map says: `bits` has the run's first bit at the top.
+    #[inline(always)]
+    pub(crate) fn lookup(&self, mut bits: u64) -> MapLanes {
+        let mut lanes = MapLanes { stream: self.always, present: 0 };
+        for table in &self.tables {
+            let part = table[(bits >> (64 - TABLE_BITS)) as usize];
+            lanes.stream |= part.stream;
+            lanes.present |= part.present;
+            bits <<= TABLE_BITS;
+        }
+        lanes
+    }
+}
+
+/// Finds the run that each segment begins with, notes it there, and makes room for its lanes.
+pub(super) fn find(
+    code: &[Op],
+    initials: &[Initial],
+    segments: &mut [Segment],
+    fields: &[FieldLayout],
+) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for index in 0..segments.len() {
+        let ops = &code[segments[index].ops.start as usize..segments[index].ops.end as usize];
+        let Some(run) = Finder::new(ops, initials).run() else { continue };
+        let owner = owner_of_record(segments, fields, index);
+        let end = run.first_slot + run.words() as u32;
+        segments[owner].record_words = segments[owner].record_words.max(end);
+        segments[index].run = Some(runs.len() as u32);
+        runs.push(run);
+    }
+    runs
+}
+
+/// The segment whose record holds the fields of this one: itself, or what a group is in.
+fn owner_of_record(segments: &[Segment], fields: &[FieldLayout], mut index: usize) -> usize {
+    while let (0, Some(parent)) = (segments[index].record_words, segments[index].parent) {
+        index = fields[parent.index()].segment.index();
+    }
+    index
+}
+
+/// Builds a run from the operations at the start of a segment.
+struct Finder<'p> {
+    ops: &'p [Op],
+    initials: &'p [Initial],
+    run: Run,
+    /// What each presence-map bit brings when it is set.
+    bits: Vec<MapLanes>,
+}
+
+/// One lane about to be added.
+struct Draft<'o> {
+    op: &'o Op,
+    code: LaneCode,
+    bias: u64,
+    limit: u64,
+    required: bool,
+}
+
+impl<'p> Finder<'p> {
+    fn new(ops: &'p [Op], initials: &'p [Initial]) -> Self {
+        Self { ops, initials, run: Run::empty(), bits: Vec::new() }
+    }
+
+    fn run(mut self) -> Option<Run> {
+        let mut at = 0;
+        while let Some(taken) = self.ops.get(at).and_then(|op| self.take(op, self.ops.get(at + 1)))
+        {
+            at += taken;
+        }
+        let run = &mut self.run;
+        if run.count == 0 {
+            return None;
+        }
+        run.ops = at as u32;
+        run.whole = at == self.ops.len();
+        run.map_bits = self.bits.len() as u32;
+        run.tables = self.bits.chunks(TABLE_BITS).map(table).collect();
+        Some(self.run)
+    }
+
+    /// Adds the lanes of an operation and returns how many operations that were.
+    fn take(&mut self, op: &'p Op, next: Option<&'p Op>) -> Option<usize> {
+        let slots = if is_decimal(op) { 2 } else { 1 };
+        let lane = self.run.count as usize;
+        if op.discard || usize::from(op.bit) != lane || lane + slots > LANES_MAX {
+            return None;
+        }
+        match lane {
+            0 => self.run.first_slot = op.slot,
+            _ if op.slot as usize != self.run.first_slot as usize + lane => return None,
+            _ => {}
+        }
+        match op.code {
+            Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional => {
+                let mantissa =
+                    next.filter(|op| matches!(op.code, Code::Mantissa | Code::MantissaDelta))?;
+                self.parts(op, mantissa).map(|()| 2)
+            }
+            Code::Decimal => self.whole_decimal(op).map(|()| 1),
+            Code::ConstantOptional => self.optional_constant(op).map(|()| 1),
+            Code::Mantissa
+            | Code::MantissaDelta
+            | Code::Constant
+            | Code::Length
+            | Code::LengthNone
+            | Code::Sequence
+            | Code::Group
+            | Code::GroupOptional
+            | Code::DynamicRef
+            | Code::NextPresenceWord
+            | Code::CheckEntryType => None,
+            _ => {
+                let (bias, limit) = range(op)?;
+                let code = lane_code(op)?;
+                self.add(Draft { op, code, bias, limit, required: !op.optional }).map(|()| 1)
+            }
+        }
+    }
+
+    /// A decimal with operators for exponent and mantissa.
+    fn parts(&mut self, exponent: &'p Op, mantissa: &'p Op) -> Option<()> {
+        use OperatorKind as K;
+        let lane = self.run.count as usize;
+        let initial = &self.initials[exponent.initial as usize];
+        // An exponent that a template gives is checked once, here.
+        if initial.given && !(-63..=63).contains(&(initial.word as i64)) {
+            return None;
+        }
+        let code = match (exponent.operator, exponent.optional) {
+            (K::None | K::Default, true) => LaneCode::ExponentNullable,
+            (_, true) => return None,
+            (K::Constant, false) => LaneCode::Constant,
+            (_, false) => lane_code(exponent)?,
+        };
+        let required = !exponent.optional;
+        // Whether the mantissa has a bit may depend on nothing but the template.
+        if !required && !matches!(mantissa.operator, K::None | K::Delta) {
+            return None;
+        }
+        if shares_entry(&self.run, exponent)
+            || shares_entry(&self.run, mantissa)
+            || (uses_entry(exponent) && uses_entry(mantissa) && exponent.entry == mantissa.entry)
+        {
+            return None;
+        }
+        let mantissa_code = match mantissa.operator {
+            K::Constant => LaneCode::Constant,
+            _ => lane_code(mantissa)?,
+        };
+        let (bias, limit) = range(mantissa)?;
+        self.add(Draft { op: exponent, code, bias: EXPONENT.0, limit: EXPONENT.1, required })?;
+        self.add(Draft { op: mantissa, code: mantissa_code, bias, limit, required })?;
+        // Without an exponent there is no mantissa.
+        let can_be_absent = exponent.operator == K::Default && exponent.optional && !initial.given;
+        if can_be_absent {
+            self.run.always &= !(2 << lane);
+            let bit = self.bits.last_mut()?;
+            bit.stream |= 2 << lane;
+        }
+        Some(())
+    }
+
+    /// A decimal whose exponent and mantissa are both in the stream, if it is not NULL.
+    fn whole_decimal(&mut self, op: &'p Op) -> Option<()> {
+        if op.operator != OperatorKind::None {
+            return None;
+        }
+        let code = if op.optional { LaneCode::ExponentNullable } else { LaneCode::Signed };
+        let required = !op.optional;
+        self.add(Draft { op, code, bias: EXPONENT.0, limit: EXPONENT.1, required })?;
+        self.add(Draft { op, code: LaneCode::Signed, bias: 0, limit: u64::MAX, required })
+    }
+
+    fn optional_constant(&mut self, op: &'p Op) -> Option<()> {
+        if op.wire == WireType::Decimal {
+            return None;
+        }
+        let draft =
+            Draft { op, code: LaneCode::Constant, bias: 0, limit: u64::MAX, required: false };
+        self.add(draft)
+    }
+
+    fn add(&mut self, draft: Draft<'p>) -> Option<()> {
+        use OperatorKind as K;
+        let Draft { op, code, bias, limit, required } = draft;
+        let initial = &self.initials[op.initial as usize];
+        let text = op.wire == WireType::Ascii;
+        let word = match initial.short {
+            Some(word) => u64::from_le_bytes(word),
+            None if text && initial.given => return None,
+            None => initial.word,
+        };
+        if shares_entry(&self.run, op) {
+            return None;
+        }
+        let run = &mut self.run;
+        let lane = run.count as usize;
+        let mask = 1u32 << lane;
+        let (mut keep, mut add) = (0, 0);
+        match op.operator {
+            K::None => run.always |= mask,
+            K::Constant => {
+                add = word;
+                match op.optional {
+                    true => self.bits.push(MapLanes { stream: 0, present: mask }),
+                    false => run.given |= mask,
+                }
+            }
+            K::Default => {
+                add = word;
+                run.given |= if initial.given { mask } else { 0 };
+                self.bits.push(MapLanes { stream: mask, present: 0 });
+            }
+            K::Copy | K::Increment => {
+                keep = u64::MAX;
+                run.carried |= mask;
+                self.bits.push(MapLanes { stream: mask, present: 0 });
+                if op.operator == K::Increment {
+                    add = 1;
+                    run.increments |= mask;
+                }
+            }
+            K::Delta => {
+                keep = u64::MAX;
+                run.always |= mask;
+                run.deltas |= mask;
+            }
+            K::Tail => return None,
+        }
+        if uses_entry(op) {
+            let undefined = match op.operator {
+                K::Delta => Some(word),
+                _ if !initial.given => None,
+                // The first increment comes to the initial value itself.
+                K::Increment => Some(word.wrapping_sub(1)),
+                _ => Some(word),
+            };
+            let delta = op.operator == K::Delta;
+            let (entry, checked) = (op.entry, limit == EXPONENT.1);
+            run.entries.push(LaneEntry { lane: lane as u8, slot: 0, entry, delta, text, checked });
+            run.kept |= mask;
+            if let Some(word) = undefined {
+                run.fresh[lane] = word.to_le_bytes();
+                run.fresh_carried |= mask;
+            }
+        }
+        run.required |= if required { mask } else { 0 };
+        run.keep[lane] = keep;
+        run.add[lane] = add;
+        run.codes[lane] = code;
+        run.bias[lane] = bias;
+        run.limit[lane] = limit;
+        run.count += 1;
+        Some(())
+    }
+}
+
+fn table(bits: &[MapLanes]) -> [MapLanes; 1 << TABLE_BITS] {
+    let mut table = [MapLanes::default(); 1 << TABLE_BITS];
+    for (index, entry) in table.iter_mut().enumerate() {
+        for (place, bit) in bits.iter().enumerate() {
+            if index >> (TABLE_BITS - 1 - place) & 1 != 0 {
+                entry.stream |= bit.stream;
+                entry.present |= bit.present;
+            }
+        }
+    }
+    table
+}
+
+fn is_decimal(op: &Op) -> bool {
+    op.wire == WireType::Decimal
+        || matches!(op.code, Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional)
+}
+
+fn uses_entry(op: &Op) -> bool {
+    op.operator.uses_dictionary()
+}
+
+/// Whether a lane of the run has the operation's entry already. Lanes are decoded side by side, so
+/// that they cannot hand an entry on.
+fn shares_entry(run: &Run, op: &Op) -> bool {
+    uses_entry(op) && run.entries.iter().any(|known| known.entry == op.entry)
+}
+
+/// The range of an operation's type, as a [`Run`] has it.
+fn range(op: &Op) -> Option<(u64, u64)> {
+    let bits = op.width as u32;
+    let limit = u64::MAX >> (64 - bits);
+    match op.wire {
+        WireType::UInt => Some((0, limit)),
+        WireType::Int if op.width == Width::W64 => Some((0, u64::MAX)),
+        WireType::Int => Some((1 << (bits - 1), limit)),
+        WireType::Ascii => Some((0, u64::MAX)),
+        _ => None,
+    }
+}
+
+fn lane_code(op: &Op) -> Option<LaneCode> {
+    let delta = op.operator == OperatorKind::Delta;
+    Some(match (op.wire, delta, op.optional) {
+        (WireType::UInt, false, false) => LaneCode::Unsigned,
+        (WireType::UInt, false, true) => LaneCode::UnsignedNullable,
+        (WireType::Int, false, false) => LaneCode::Signed,
+        (WireType::Int, false, true) => LaneCode::SignedNullable,
+        (WireType::UInt, true, false) => LaneCode::UnsignedDelta,
+        (WireType::UInt, true, true) => LaneCode::UnsignedDeltaNullable,
+        (WireType::Int, true, false) => LaneCode::SignedDelta,
+        (WireType::Int, true, true) => LaneCode::SignedDeltaNullable,
+        (WireType::Ascii, false, false) => LaneCode::Ascii,
+        (WireType::Ascii, false, true) => LaneCode::AsciiNullable,
+        _ => return None,
+    })
+}
