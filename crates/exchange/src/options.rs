@@ -67,7 +67,7 @@ pub struct Options {
     pub done: bool,
     /// Bytes of a packet, preamble included.
     pub packet_bytes_max: usize,
-    /// Messages of a packet; 1 where exchanges send one.
+    /// Messages of a packet, at least 1; 1 where exchanges send one.
     pub messages_per_packet_max: usize,
     /// Securities of the feed. Default 100, up to 10,000.
     pub securities: u32,

@@ -18,7 +18,7 @@ const SIDE_ORDERS_MAX: usize = 150;
 /// New orders are at most so many ticks from where the price is.
 const DISTANCE_MAX: i64 = 12;
 /// The price stays between these, in ticks.
-const FAIR: std::ops::RangeInclusive<i64> = 200..=4_000_000;
+const FAIR: std::ops::RangeInclusive<i64> = 200..=3_900_000;
 
 /// The part of a trade that the book has yet to show.
 #[derive(Clone, Copy, Debug)]
@@ -190,7 +190,7 @@ impl Security {
         changes: &mut Vec<Change>,
     ) {
         let price = self.price_of_new(random, side);
-        *order_id += 1;
+        *order_id = order_id.wrapping_add(1);
         let order = Order { id: *order_id, size: profile.size(random) };
         let added = self.side_mut(side).add(price, order);
         let action = if added.is_new_level { LevelAction::New } else { LevelAction::Change };

@@ -130,6 +130,10 @@ struct CommonArgs {
     #[arg(long)]
     no_done: bool,
     /// Write the true books as JSON lines: those changed after each packet, all at the end
+    ///
+    /// Each line has the packet's index ("pkt") and sequence number ("seq_num"), the messages so
+    /// far, and "books": security, rpt_seq, bids and offers, best level first, with price (mantissa
+    /// m, exponent e), size and orders. The last line has "final" and no "pkt".
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
     /// Write the feed's own templates, to decode with
