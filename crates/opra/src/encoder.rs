@@ -3,13 +3,16 @@
 //! A field is left out exactly when the dictionary has its value (for the sequence number: the one
 //! before it). Integers take their shortest form, presence maps end with the last byte that has a bit.
 
+pub(crate) mod flat;
+
 use std::fmt;
 
+use crate::bottom_up::Engine;
 use crate::category::{BEST_BID, BEST_OFFER};
 use crate::field::{Kind, fields_of};
 use crate::packet::{ETX, HEADER_BYTES_V2, LENGTH_TO_END, PACKET_BYTES_MAX, SOH, VERSION_2};
-use crate::record::{CHARS_MASK, GROUP_BITS, LANE, Record, lane, lane_of, span, span_parts};
-use crate::writer::{Writer, integer_len, spread};
+use crate::record::{GROUP_BITS, Record, lane, lane_of, span, span_parts};
+use crate::writer::Writer;
 use crate::{
     Category, Chars, Entry, Field, GROUP_ENTRIES_MAX, Group, Message, TEXT_CHARS_MAX, Version,
     WireText, group_of,
@@ -85,6 +88,7 @@ const MESSAGE_BYTES_MAX: usize = 4096;
 #[derive(Debug)]
 pub struct Encoder {
     version: Version,
+    engine: flat::Writer,
     buffer: Vec<u8>,
     len: usize,
     /// What the decoder's dictionary will be; texts are ranges of `buffer`.
@@ -96,10 +100,21 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder for one version. Call [`Encoder::begin`] before the first message.
+    /// An encoder for one version with the fastest engine of this CPU. Call [`Encoder::begin`] before the
+    /// first message.
     pub fn new(version: Version) -> Self {
+        Self::with(version, Engine::detect())
+    }
+
+    /// An encoder with `engine`; `None` if this CPU cannot run it.
+    pub fn with_engine(version: Version, engine: Engine) -> Option<Self> {
+        Engine::available().contains(&engine).then(|| Self::with(version, engine))
+    }
+
+    fn with(version: Version, engine: Engine) -> Self {
         let mut encoder = Self {
             version,
+            engine: flat::Writer::new(engine),
             buffer: vec![0; PACKET_BYTES_MAX + MESSAGE_BYTES_MAX],
             len: 0,
             record: Record::default(),
@@ -168,17 +183,15 @@ impl Encoder {
         if self.messages == MESSAGES_MAX && self.version == Version::V2 {
             return fail(EncodeErrorKind::PacketFull);
         }
-        let differing = differing(&self.record.numbers, &message.record.numbers);
+        let differing = self.engine.differing(&self.record.numbers, &message.record.numbers);
         let sent = self.sent(message, differing)?;
         // A message that might not fit must leave the dictionary as it was.
         let is_near_end = self.len + MESSAGE_BYTES_MAX > PACKET_BYTES_MAX;
         let before = is_near_end.then(|| self.record.clone());
         let end = match self.version {
-            Version::V2 if sent & !FLAT_BITS == 0 => {
-                let end = self.write_flat(message, sent);
-                self.store_flat(message, sent, differing);
-                end
-            }
+            Version::V2 if sent & !FLAT_BITS == 0 => self
+                .write_flat(message, sent, differing)
+                .unwrap_or_else(|| self.write_any(message, sent)),
             _ => self.write_any(message, sent),
         };
         let len = end - self.len - 1;
@@ -193,45 +206,33 @@ impl Encoder {
         Ok(())
     }
 
-    /// Writes a message whose fields to send are integers and a symbol, in version 2.0, and returns its end.
-    fn write_flat(&mut self, message: &Message<'_>, sent: u64) -> usize {
-        let mut writer = Writer { buffer: &mut self.buffer, offset: self.len + 1 };
-        writer.presence_map(sent);
-        let mut left = sent;
-        while left != 0 {
-            let slot = (left.trailing_zeros() & 63) as usize;
-            left &= left - 1;
-            let lane = usize::from(LANE[slot] & 15);
-            let number = message.record.numbers[slot];
-            let wide = message.record.wide[lane];
-            let is_wide = u64::from(lane != lane::SCRATCH).wrapping_neg();
-            let word = wide & is_wide | u64::from(number) & !is_wide;
-            let (value, chars) = (word & CHARS_MASK, (word >> 56) as usize);
-            // Only strings say their length. A choice by mask, because it is hard to predict.
-            let is_number = usize::from(chars == 0).wrapping_neg();
-            writer.item(spread(value), (integer_len(value) & is_number | chars) & 15);
-        }
-        writer.offset
-    }
-
-    /// Puts into the dictionary what the decoder's will have after a message of [`Encoder::write_flat`].
-    fn store_flat(&mut self, message: &Message<'_>, sent: u64, differing: u64) {
-        let fields = message.fields();
-        if differing & self.record.defined & !fields == 0 {
-            // No other value is lost, and whole rows are read again sooner than single numbers would be.
+    /// Writes a message whose fields to send are integers and a symbol, in version 2.0, if their values are
+    /// of the usual size; returns its end.
+    #[inline]
+    fn write_flat(&mut self, message: &Message<'_>, sent: u64, differing: u64) -> Option<usize> {
+        let values = flat::Values::of(message, sent)?;
+        let start = self.len + 1;
+        let room = self.buffer.get_mut(start..)?.first_chunk_mut()?;
+        // Other values must not be lost, and what is sent must be stored; whole rows are read again
+        // sooner than single numbers would be.
+        if differing & self.record.defined & !message.fields() == 0 {
             self.record.numbers = message.record.numbers;
         } else {
             for field in fields_of(sent) {
                 self.record.numbers[field as usize] = message.record.number(field);
             }
         }
+        let len = self.engine.write(room, &mut self.record.numbers, values, sent);
+        let fields = message.fields();
+        let wide = &mut self.record.wide;
         if fields & Field::Symbol.bit() != 0 {
-            self.record.wide[lane::SYMBOL] = message.record.wide[lane::SYMBOL];
+            wide[lane::SYMBOL] = message.record.wide[lane::SYMBOL];
         }
         if fields & Field::SeqNum.bit() != 0 {
-            self.record.wide[lane::SEQ_NUM] = message.record.seq_num();
+            wide[lane::SEQ_NUM] = message.record.seq_num();
         }
         self.record.defined |= sent;
+        Some(start + len?)
     }
 
     /// Writes a message of any shape and returns its end.
@@ -362,20 +363,6 @@ const WIDE_BITS: u64 = TEXT_BITS | Field::SeqNum.bit() | Field::Symbol.bit();
 
 /// Fields whose value is one word.
 const FLAT_BITS: u64 = !(TEXT_BITS | GROUP_BITS);
-
-/// The lanes in which two rows of values differ, as a mask. Slots from 48 on hold no numbers.
-#[inline]
-fn differing(left: &[u32; 64], right: &[u32; 64]) -> u64 {
-    let mut flags = [0u8; 48];
-    for (flag, (left, right)) in flags.iter_mut().zip(left.iter().zip(right)) {
-        *flag = u8::from(left != right);
-    }
-    let (words, _) = flags.as_chunks::<8>();
-    words.iter().rev().fold(0, |mask, word| {
-        // The product gathers the lowest bits of eight bytes in its top byte.
-        mask << 8 | u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56
-    })
-}
 
 fn chars_bit(field: Field, chars: Chars, previous: Chars) -> Result<u64, EncodeError> {
     if chars == previous {

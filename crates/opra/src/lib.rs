@@ -59,6 +59,8 @@ mod record;
 pub mod reference;
 mod typed;
 mod writer;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use category::{
     Appendage, BEST_BID, BEST_OFFER, Category, GROUP_ENTRIES_MAX, Group, Order, Shape,

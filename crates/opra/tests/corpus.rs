@@ -5,6 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use support::{Any, outcome, trace, trace_stats};
+use tickwire_opra::bottom_up::Engine;
 use tickwire_opra::{Decode, Draft, Encoder, Field, Message, Version, reference};
 
 /// The number after `'name':` in the last line of the statistics.
@@ -64,14 +65,16 @@ fn every_decoder_gives_the_messages_of_the_reference() {
 fn the_encoder_gives_back_the_bytes_of_the_trace() {
     let Some(packets) = trace() else { return };
     let mut decoder = reference::Decoder::new();
-    let mut encoder = Encoder::new(Version::V2);
-    for (index, packet) in packets.iter().enumerate() {
-        let seq_num = std::str::from_utf8(&packet[2..12]).expect("ASCII").parse().expect("number");
-        encoder.begin(seq_num);
-        decoder
-            .decode_packet(packet, |message| encoder.push(&message).expect("encodes"))
-            .expect("decodes");
-        assert_eq!(encoder.finish().expect("finishes"), packet, "packet {index}");
+    for engine in Engine::available() {
+        let mut encoder = Encoder::with_engine(Version::V2, engine).expect("available");
+        for (index, packet) in packets.iter().enumerate() {
+            let seq_num = std::str::from_utf8(&packet[2..12]).expect("ASCII").parse();
+            encoder.begin(seq_num.expect("number"));
+            decoder
+                .decode_packet(packet, |message| encoder.push(&message).expect("encodes"))
+                .expect("decodes");
+            assert_eq!(encoder.finish().expect("finishes"), packet, "packet {index} {engine:?}");
+        }
     }
 }
 

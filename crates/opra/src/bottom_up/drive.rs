@@ -9,7 +9,7 @@ use crate::reference;
 use crate::{Error, Field, Message, Summary, Version};
 
 /// The longest message an engine takes, so that its end is a bit of a 64-bit mask.
-pub(super) const LEN_MAX: usize = 63;
+pub(crate) const LEN_MAX: usize = 63;
 
 /// What became of a message.
 #[derive(PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) enum Outcome {
 }
 
 /// A packet of version 2.0 whose header is done. Its bytes lie in the decoder's padded copy too.
-pub(super) struct Job<'a> {
+pub(crate) struct Job<'a> {
     pub packet: &'a [u8],
     /// Offset of the first length byte.
     pub offset: usize,
@@ -33,7 +33,7 @@ pub(super) struct Job<'a> {
 /// Decodes the messages of a packet with `engine`, which gets the padded packet, the message's place,
 /// what goes on from message to message, and the record.
 #[inline(always)]
-pub(super) fn run(
+pub(crate) fn run(
     decoder: &mut Decoder,
     job: Job<'_>,
     engine: impl Fn(&Padded, Frame, &mut State, &mut Record) -> Outcome,

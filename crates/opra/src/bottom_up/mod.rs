@@ -12,8 +12,11 @@
 mod drive;
 mod portable;
 mod tables;
+
 #[cfg(target_arch = "x86_64")]
-mod x86;
+pub(crate) use drive::{Job, LEN_MAX, run};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use tables::BASE;
 
 pub(crate) use drive::Outcome;
 pub(crate) use portable::{State, decode_items};
@@ -22,6 +25,8 @@ pub(crate) use tables::{base_of, message_fields};
 use crate::packet::{PACKET_BYTES_MAX, open};
 use crate::record::Record;
 use crate::reference;
+#[cfg(target_arch = "x86_64")]
+use crate::x86::{self, Avx512};
 use crate::{Decode, Entry, Error, Message, Summary, Version};
 
 /// Which instructions a decoder uses.
@@ -38,10 +43,16 @@ impl Engine {
     /// The fastest engine of this CPU.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if x86::avx512::is_available() {
+        if Avx512::detect().is_some() {
             return Self::Avx512;
         }
         Self::Portable
+    }
+
+    /// The right to use vectors, if this engine does and the CPU has them.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn wide(self) -> Option<Avx512> {
+        if self == Self::Avx512 { Avx512::detect() } else { None }
     }
 
     /// Every engine this CPU can run.
@@ -56,7 +67,7 @@ impl Engine {
 }
 
 /// Bytes that can be read behind any offset in a packet.
-const PADDING_BYTES: usize = 128;
+pub(crate) const PADDING_BYTES: usize = 128;
 
 /// A copy of the packet with room behind it, so that a fixed number of bytes can be read anywhere.
 pub(crate) type Padded = [u8; PACKET_BYTES_MAX + 1 + PADDING_BYTES];
@@ -70,7 +81,9 @@ pub(crate) fn new_padded() -> Box<Padded> {
 
 /// Decodes packets by masks.
 pub struct Decoder {
-    engine: Engine,
+    /// Present for the engine of vectors.
+    #[cfg(target_arch = "x86_64")]
+    wide: Option<Avx512>,
     record: Record,
     entries: Vec<Entry>,
     padded: Box<Padded>,
@@ -94,12 +107,22 @@ impl Decoder {
     }
 
     fn with(engine: Engine) -> Self {
-        Self { engine, record: Record::default(), entries: Vec::new(), padded: new_padded() }
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            wide: engine.wide(),
+            record: Record::default(),
+            entries: Vec::new(),
+            padded: new_padded(),
+        }
     }
 
     /// The engine in use.
     pub fn engine(&self) -> Engine {
-        self.engine
+        #[cfg(target_arch = "x86_64")]
+        if self.wide.is_some() {
+            return Engine::Avx512;
+        }
+        Engine::Portable
     }
 }
 
@@ -118,16 +141,14 @@ impl Decode for Decoder {
         self.padded[..packet.len()].copy_from_slice(packet);
         self.record.reset();
         let job = drive::Job { packet, offset, summary };
-        match self.engine {
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512 => x86::avx512::decode(self, job, visit),
-            Engine::Portable => {
-                // A closure of its own for each visitor, so that it is inlined.
-                let engine = |padded: &Padded, frame, state: &mut State, record: &mut Record| {
-                    portable::message(padded, frame, state, record)
-                };
-                drive::run(self, job, engine, visit)
-            }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = self.wide {
+            return x86::decode::decode(wide, self, job, visit);
         }
+        // A closure of its own for each visitor, so that it is inlined.
+        let engine = |padded: &Padded, frame, state: &mut State, record: &mut Record| {
+            portable::message(padded, frame, state, record)
+        };
+        drive::run(self, job, engine, visit)
     }
 }

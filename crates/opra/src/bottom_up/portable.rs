@@ -266,7 +266,7 @@ fn long_items(no_stops: u64) -> u64 {
 fn stop_mask(window: &Window) -> u64 {
     match window[LEAD..].first_chunk::<64>() {
         #[cfg(target_arch = "x86_64")]
-        Some(bytes) => super::x86::stop_mask(bytes),
+        Some(bytes) => crate::x86::stop_mask(bytes),
         #[cfg(not(target_arch = "x86_64"))]
         Some(bytes) => stop_mask_by_words(bytes),
         None => 0,

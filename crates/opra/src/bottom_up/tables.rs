@@ -8,7 +8,7 @@ use crate::{Category, Field, Version};
 pub(super) const IMPOSSIBLE: u64 = 1 << 63;
 
 /// The fields of the category with a code, without appendage; zero where the engines do not take it.
-pub(super) static BASE: [u64; 128] = {
+pub(crate) static BASE: [u64; 128] = {
     let mut table = [0; 128];
     let mut code = 0;
     while code < 128 {

@@ -7,37 +7,24 @@
 
 use std::arch::x86_64::*;
 
-use crate::bottom_up::drive::{self, Job, LEN_MAX, Outcome};
-use crate::bottom_up::tables::{BASE, message_fields};
-use crate::bottom_up::{Decoder, PADDING_BYTES, Padded};
+use super::{Avx512, load};
+use crate::bottom_up::{
+    self, BASE, Decoder, Job, LEN_MAX, Outcome, PADDING_BYTES, Padded, message_fields,
+};
 use crate::field::PRESENCE_MAP_BYTES_MAX;
 use crate::packet::{Frame, PACKET_BYTES_MAX};
 use crate::record::{Record, lane};
 use crate::{Error, Field, Message, Summary};
 
-/// Whether this CPU has every instruction the engine uses.
-pub(in crate::bottom_up) fn is_available() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512vbmi")
-        && is_x86_feature_detected!("avx512vbmi2")
-        && is_x86_feature_detected!("gfni")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("popcnt")
-}
-
-/// Decodes the messages of a packet. Only for decoders of [`crate::bottom_up::Engine::Avx512`].
+/// Decodes the messages of a packet.
 #[inline]
-pub(in crate::bottom_up) fn decode(
+pub(crate) fn decode(
+    _: Avx512,
     decoder: &mut Decoder,
     job: Job<'_>,
     visit: impl FnMut(Message<'_>),
 ) -> Result<Summary, Error> {
-    // SAFETY: a decoder gets the engine Avx512 in `Decoder::with` only, from `Engine::detect` or
-    // `Engine::available`, which name it only where `is_available` found every feature of `run`.
+    // SAFETY: an `Avx512` is made only where the CPU has every feature of `run`.
     unsafe { run(decoder, job, visit) }
 }
 
@@ -48,7 +35,7 @@ fn run(
     job: Job<'_>,
     visit: impl FnMut(Message<'_>),
 ) -> Result<Summary, Error> {
-    drive::run(
+    bottom_up::run(
         decoder,
         job,
         |padded, frame, state, record| message(padded, frame, &mut state.base, record),
@@ -87,13 +74,6 @@ static SLOT_OF_BYTE: [[u8; 64]; 3] = {
     }
     table
 };
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load(bytes: &[u8; 64]) -> __m512i {
-    // SAFETY: the reference is to 64 readable bytes; the load needs no alignment.
-    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
-}
 
 /// The eight bytes of the packet that end at `last`, as a number with the last byte lowest.
 #[inline]

@@ -4,7 +4,7 @@ use std::arch::x86_64::{_mm_movemask_epi8, _mm_set_epi64x};
 
 /// The top bits of 64 bytes: byte n becomes bit n.
 #[inline(always)]
-pub(in crate::bottom_up) fn stop_mask(bytes: &[u8; 64]) -> u64 {
+pub(crate) fn stop_mask(bytes: &[u8; 64]) -> u64 {
     let (words, _) = bytes.as_chunks::<8>();
     let quarter = |index: usize| {
         let [low, high] = [2 * index, 2 * index + 1].map(|i| i64::from_le_bytes(words[i]));

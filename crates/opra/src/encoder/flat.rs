@@ -1,0 +1,187 @@
+//! Messages of integers and a symbol: what feeds send nearly always, written field by field without a
+//! look at what the fields are.
+
+use crate::bottom_up::Engine;
+use crate::record::{CHARS_MASK, lane};
+use crate::writer::integer_len;
+#[cfg(target_arch = "x86_64")]
+use crate::x86;
+use crate::{Chars, Field, Message};
+
+/// Room for any such message and a word behind it: a presence map, and fields of at most five bytes.
+pub(crate) const ROOM_BYTES: usize = OFFSET_MASK + 1 + 8;
+/// Offsets stay below this: eight bytes, and 50 fields of five.
+const OFFSET_MASK: usize = 511;
+const _: () = assert!(8 + Field::ALL.len() * 5 <= OFFSET_MASK);
+
+/// The bits of a value that fit four bytes on the wire.
+const LOW_BITS: u64 = (1 << 28) - 1;
+const SEQ_NUM: usize = Field::SeqNum as usize;
+const SYMBOL: usize = Field::Symbol as usize;
+
+/// The values that have no lane of 32 bits: sequence number and symbol.
+#[derive(Clone, Copy)]
+pub(crate) struct Values {
+    pub seq_num: u64,
+    pub symbol: u64,
+}
+
+impl Values {
+    /// The values of a message; `None` if the symbol to be sent is longer than five characters or begins
+    /// with a NUL, so that its bytes are not those of an integer.
+    #[inline(always)]
+    pub fn of(message: &Message<'_>, sent: u64) -> Option<Self> {
+        let symbol = message.record.wide[lane::SYMBOL];
+        let characters = symbol & CHARS_MASK;
+        let is_sent = sent & Field::Symbol.bit() != 0;
+        let is_integer = characters >> 35 == 0 && integer_len(characters) == Chars(symbol).len();
+        (!is_sent || is_integer)
+            .then_some(Self { seq_num: message.record.seq_num(), symbol: characters })
+    }
+}
+
+/// An engine of this CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Writer {
+    /// Present for the engine of vectors.
+    #[cfg(target_arch = "x86_64")]
+    wide: Option<x86::Avx512>,
+}
+
+impl Writer {
+    pub fn new(engine: Engine) -> Self {
+        #[cfg(not(target_arch = "x86_64"))]
+        let Engine::Portable = engine;
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            wide: engine.wide(),
+        }
+    }
+
+    /// The lanes in which two rows of values differ, as a mask. Slots from 48 on hold no numbers.
+    #[inline]
+    pub fn differing(self, left: &[u32; 64], right: &[u32; 64]) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = self.wide {
+            return x86::encode::differing(wide, left, right);
+        }
+        differing(left, right)
+    }
+
+    /// Writes presence map and fields of a message, whose 32-bit values are in `numbers`; returns its
+    /// length, or `None` if it has to be written otherwise.
+    #[inline]
+    pub fn write(
+        self,
+        room: &mut [u8; ROOM_BYTES],
+        numbers: &mut [u32; 64],
+        values: Values,
+        sent: u64,
+    ) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = self.wide {
+            return x86::encode::write(wide, room, numbers, values, sent);
+        }
+        write(room, numbers, values, sent)
+    }
+}
+
+/// Writes presence map and fields of a message, whose 32-bit values are in `numbers`; returns its length,
+/// or `None` if one of them needs five bytes.
+// A function of its own keeps in registers what the loop needs.
+#[inline(never)]
+fn write(
+    room: &mut [u8; ROOM_BYTES],
+    numbers: &mut [u32; 64],
+    values: Values,
+    sent: u64,
+) -> Option<usize> {
+    // Sequence number and symbol lie there too, but for the bits of a fifth byte.
+    numbers[SEQ_NUM] = (values.seq_num & LOW_BITS) as u32;
+    numbers[SYMBOL] = (values.symbol & LOW_BITS) as u32;
+    let mut fifths = [0_u8; 64];
+    fifths[SEQ_NUM] = (values.seq_num >> 28) as u8;
+    fifths[SYMBOL] = (values.symbol >> 28) as u8;
+
+    let mut offset = write_presence_map(room, sent);
+    let mut all = 0;
+    let mut left = sent;
+    while left != 0 {
+        let slot = (left.trailing_zeros() & 63) as usize;
+        left &= left - 1;
+        let number = numbers[slot];
+        all |= number;
+        let word = u64::from(spread(number)) | u64::from(fifths[slot]) << 32;
+        let len = 1
+            + usize::from(word > 0xFF)
+            + usize::from(word > 0xFFFF)
+            + usize::from(word > 0xFF_FFFF)
+            + usize::from(word > 0xFFFF_FFFF);
+        write_item(room, offset, word, len);
+        offset += len;
+    }
+    (u64::from(all) <= LOW_BITS).then_some(offset)
+}
+
+/// Writes the low `len` bytes of `word`, highest first, with a stop bit on the last. `len` is 1 to 8.
+#[inline(always)]
+fn write_item(room: &mut [u8; ROOM_BYTES], offset: usize, word: u64, len: usize) {
+    let bytes = ((word | 0x80) << (64 - 8 * len)).to_be_bytes();
+    if let Some(room) = room[offset & OFFSET_MASK..].first_chunk_mut::<8>() {
+        *room = bytes;
+    }
+}
+
+/// Writes the presence map of slots up to 49 and returns its length.
+#[inline(always)]
+fn write_presence_map(room: &mut [u8; ROOM_BYTES], slots: u64) -> usize {
+    let len = (1..8).fold(1, |len, bytes| len + usize::from(slots >> (7 * bytes) != 0));
+    // Slot 0 becomes the highest of 7 * len bits.
+    let bits = slots.reverse_bits() >> (64 - 7 * len);
+    write_item(room, 0, crate::writer::spread(bits), len);
+    len
+}
+
+/// Spreads 28 bits over the low seven bits of four bytes.
+#[inline(always)]
+fn spread(number: u32) -> u32 {
+    // Adding a part to itself shifts it.
+    let number = number.wrapping_add((number & 0x0FFF_C000).wrapping_mul(3));
+    number.wrapping_add(number & 0x3F80_3F80)
+}
+
+/// The lanes in which two rows of values differ, as a mask. Slots from 48 on hold no numbers.
+#[inline]
+fn differing(left: &[u32; 64], right: &[u32; 64]) -> u64 {
+    let mut flags = [0u8; 48];
+    for (flag, (left, right)) in flags.iter_mut().zip(left.iter().zip(right)) {
+        *flag = u8::from(left != right);
+    }
+    let (words, _) = flags.as_chunks::<8>();
+    words.iter().rev().fold(0, |mask, word| {
+        // The product gathers the lowest bits of eight bytes in its top byte.
+        mask << 8 | u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreading_puts_seven_bits_into_each_byte() {
+        for number in [0, 1, 0x7F, 0x80, 0x3FFF, 0x4000, 0x0012_3456, 0x0FFF_FFFF] {
+            let expected = (0..4).fold(0, |word, i| word | (number >> (7 * i) & 0x7F) << (8 * i));
+            assert_eq!(spread(number), expected, "{number:x}");
+        }
+    }
+
+    #[test]
+    fn lanes_that_differ_are_found() {
+        let (left, mut right) = ([7; 64], [7; 64]);
+        for lane in [0, 9, 31, 47] {
+            right[lane] = 8;
+        }
+        assert_eq!(differing(&left, &right), 1 | 1 << 9 | 1 << 31 | 1 << 47);
+    }
+}

@@ -1,0 +1,128 @@
+//! Encoding by every engine: equal bytes, which decode to the messages that went in.
+
+use proptest::prelude::*;
+use tickwire_opra::bottom_up::Engine;
+use tickwire_opra::{
+    Category, Chars, Decode, Draft, EncodeErrorKind, Encoder, Field, Kind, Version, json, reference,
+};
+
+/// Values whose lengths on the wire are all about as likely.
+fn number() -> impl Strategy<Value = u32> {
+    (any::<u32>(), 0..=32_u32).prop_map(|(bits, len)| bits.checked_shr(32 - len).unwrap_or(0))
+}
+
+/// Categories of numbers and a symbol only, and codes that announce appendages.
+fn message() -> impl Strategy<Value = (u8, u8, Vec<Option<u32>>, Option<u64>, Option<String>)> {
+    (
+        prop::sample::select(&b"kkkkkadfOUF"[..]),
+        prop::sample::select(&b"AACGMNO "[..]),
+        prop::collection::vec(prop::option::weighted(0.4, number()), 50),
+        prop::option::weighted(0.3, 0..1_u64 << 35),
+        prop::option::weighted(0.7, "[\0-\x7f]{1,5}"),
+    )
+}
+
+fn apply(
+    draft: &mut Draft,
+    (category, bbo, numbers, seq_num, symbol): &(
+        u8,
+        u8,
+        Vec<Option<u32>>,
+        Option<u64>,
+        Option<String>,
+    ),
+) {
+    for (field, number) in Field::ALL.into_iter().zip(numbers) {
+        if let (Some(number), Kind::Character | Kind::Number(_)) = (number, field.kind(Version::V2))
+        {
+            draft.set_number(field, *number);
+        }
+    }
+    draft.set_number(Field::Category, (*category).into());
+    draft.set_number(Field::Bbo, (*bbo).into());
+    seq_num.iter().for_each(|seq_num| draft.set_seq_num(*seq_num));
+    if let Some(symbol) = symbol {
+        draft.set_symbol(Chars::new(symbol.as_bytes()).expect("five characters"));
+    }
+}
+
+/// A draft in which every number has a value.
+fn full_draft() -> Draft {
+    let mut draft = Draft::new(Version::V2);
+    Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
+    draft.set_seq_num(1);
+    draft
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn engines_give_the_same_bytes_and_those_decode_to_the_messages(
+        messages in prop::collection::vec(message(), 1..12),
+    ) {
+        let mut packets = Vec::new();
+        for engine in Engine::available() {
+            let mut draft = full_draft();
+            let mut encoder = Encoder::with_engine(Version::V2, engine).expect("available");
+            encoder.begin(1);
+            let mut expected = Vec::new();
+            for message in &messages {
+                apply(&mut draft, message);
+                let message = draft.message().expect("complete");
+                expected.push(json::to_string(&message));
+                encoder.push(&message).expect("encodes");
+            }
+            let packet = encoder.finish().expect("finishes").to_vec();
+            let mut decoded = Vec::new();
+            let result = reference::Decoder::new()
+                .decode_packet(&packet, |message| decoded.push(json::to_string(&message)));
+            prop_assert!(result.is_ok(), "{engine:?}: {result:?} on {packet:02x?}");
+            prop_assert_eq!(decoded, expected);
+            packets.push(packet);
+        }
+        prop_assert!(packets.windows(2).all(|pair| pair[0] == pair[1]), "{:02x?}", packets);
+    }
+}
+
+/// A message of `category` with every other value 32, and no symbol or text.
+fn empty_of(category: u8) -> Draft {
+    let mut draft = full_draft();
+    draft.set_number(Field::Category, category.into());
+    draft
+}
+
+#[test]
+fn an_empty_string_is_left_out_and_decodes_as_empty() {
+    // The wire has no form for an empty string; one that a packet has not sent yet is empty.
+    for category in *b"kCH?" {
+        for engine in Engine::available() {
+            let mut encoder = Encoder::with_engine(Version::V2, engine).expect("available");
+            encoder.begin(1);
+            encoder.push(&empty_of(category).message().expect("complete")).expect("encodes");
+            let packet = encoder.finish().expect("finishes").to_vec();
+            let decoded = reference::Decoder::new().decode_packet(&packet, |message| {
+                assert_eq!(message.category(), Category::from_code(category.into()));
+                assert!(message.symbol().unwrap_or_default().is_empty());
+                assert!(message.text().unwrap_or_default().is_empty());
+            });
+            assert_eq!(decoded.expect("decodes").messages, 1);
+        }
+    }
+}
+
+#[test]
+fn a_string_cannot_become_empty_within_a_packet() {
+    for category in *b"kC" {
+        let mut encoder = Encoder::new(Version::V2);
+        encoder.begin(1);
+        let mut draft = empty_of(category);
+        draft.set_symbol(Chars::new(b"IBM  ").expect("short"));
+        draft.set_text(Field::Text, "HALT").expect("short");
+        encoder.push(&draft.message().expect("complete")).expect("encodes");
+        let before = encoder.len_bytes();
+        let refused = encoder.push(&empty_of(category).message().expect("complete"));
+        assert_eq!(refused.map_err(|error| error.kind), Err(EncodeErrorKind::EmptyString));
+        assert_eq!(encoder.len_bytes(), before);
+    }
+}
