@@ -72,7 +72,7 @@ impl sealed::Kind for UInt {
         matches!(field.field_type, Some(UInt(_) | Boolean | Enum(_) | Set(_)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> u64 {
         record.word(at)
     }
@@ -85,7 +85,7 @@ impl sealed::Kind for Int {
         matches!(field.field_type, Some(FieldType::Int(_) | FieldType::Timestamp(_)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> i64 {
         record.word(at) as i64
     }
@@ -98,7 +98,7 @@ impl sealed::Kind for Scaled {
         matches!(field.field_type, Some(FieldType::Decimal))
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> Decimal {
         Decimal { exponent: record.word(at) as i32, mantissa: record.word(at + 1) as i64 }
     }
@@ -112,7 +112,7 @@ impl sealed::Kind for Text {
         matches!(field.field_type, Some(Ascii | Unicode | ByteVector))
     }
 
-    #[inline]
+    #[inline(always)]
     fn load<'m>(record: &Record<'m>, at: usize, _entries: SegmentRef) -> &'m [u8] {
         record.bytes(at)
     }
@@ -125,7 +125,7 @@ impl sealed::Kind for Repeated {
         matches!(field.storage, Storage::Sequence { .. })
     }
 
-    #[inline]
+    #[inline(always)]
     fn load<'m>(record: &Record<'m>, at: usize, entries: SegmentRef) -> Entries<'m> {
         record.entries(at, entries)
     }
@@ -167,7 +167,7 @@ impl<'m> Record<'m> {
     ///
     /// # Panics
     /// If the slot belongs to another segment.
-    #[inline]
+    #[inline(always)]
     pub fn read<K: SlotKind>(&self, slot: &Slot<K>) -> Option<K::Value<'m>> {
         assert_eq!(self.segment(), slot.segment, "the slot belongs to another segment");
         if self.word(slot.presence_at as usize) & slot.presence == 0 {

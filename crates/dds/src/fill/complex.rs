@@ -63,8 +63,10 @@ fn group(
     security: &Number,
 ) -> Result<(), FillError> {
     grouping.clear();
-    for entry in entries.iter().flat_map(Entries::iter) {
-        grouping.push(security.read(&entry)?);
+    if let Some(entries) = entries {
+        for entry in entries.iter() {
+            grouping.push(security.read(&entry)?);
+        }
     }
     Ok(())
 }
@@ -126,8 +128,10 @@ impl MarketDataPlan {
             sample.trade_date = self.trade_date.read(root)?;
         }
         let of_entry = self.grouping.of_entry();
-        for (entry, &sample) in entries.iter().flat_map(Entries::iter).zip(of_entry) {
-            self.entry.fill(&entry, self.samples.next_entry(sample))?;
+        if let Some(entries) = entries {
+            for (entry, &sample) in entries.iter().zip(of_entry) {
+                self.entry.fill(&entry, self.samples.next_entry(sample))?;
+            }
         }
         Ok(self.samples.first(groups.len()))
     }
@@ -227,8 +231,10 @@ impl QuoteRequestPlan {
             self.quote_req_id.read_into(root, &mut sample.quote_req_id)?;
         }
         let of_entry = self.grouping.of_entry();
-        for (symbol, &sample) in symbols.iter().flat_map(Entries::iter).zip(of_entry) {
-            self.symbol.fill(&symbol, self.samples.next_entry(sample))?;
+        if let Some(symbols) = symbols {
+            for (symbol, &sample) in symbols.iter().zip(of_entry) {
+                self.symbol.fill(&symbol, self.samples.next_entry(sample))?;
+            }
         }
         Ok(self.samples.first(groups.len()))
     }

@@ -35,7 +35,7 @@ mod source;
 
 pub use error::{FillError, Misfit, Misfits};
 
-use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove};
+use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove, Sample};
 use bind::Binder;
 use complex::{MarketDataPlan, QuoteRequestPlan};
 use simple::OrderPlan;
@@ -105,7 +105,12 @@ impl Filler {
 
     /// Whether the templates have a message that ends the feed.
     pub fn has_done(&self) -> bool {
-        has_done(&self.plans)
+        self.plans.iter().any(|plan| matches!(plan, Plan::Done))
+    }
+
+    /// Whether any template becomes samples of this type.
+    pub fn makes<S: Sample>(&self) -> bool {
+        self.plans.iter().any(|plan| plan.topic() == Some(S::TOPIC))
     }
 
     /// The samples of a message.
@@ -134,8 +139,19 @@ impl Filler {
     }
 }
 
-fn has_done(plans: &[Plan]) -> bool {
-    plans.iter().any(|plan| matches!(plan, Plan::Done))
+impl Plan {
+    /// The topic of the samples that messages become.
+    fn topic(&self) -> Option<&'static str> {
+        match self {
+            Self::Change(_) => Some(Change::TOPIC),
+            Self::MarketData(_) => Some(MarketData::TOPIC),
+            Self::New(_) => Some(New::TOPIC),
+            Self::Quote(_) => Some(Quote::TOPIC),
+            Self::QuoteRequest(_) => Some(QuoteRequest::TOPIC),
+            Self::Remove(_) => Some(Remove::TOPIC),
+            Self::Done | Self::Other => None,
+        }
+    }
 }
 
 fn plan(binder: &mut Binder<'_>, template: usize) -> Plan {

@@ -23,7 +23,7 @@ pub(super) enum NumberFrom {
 
 impl Number {
     /// The number; 0 where the field is absent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read<T>(&self, record: &Record<'_>) -> Result<T, FillError>
     where
         T: TryFrom<u64> + TryFrom<i64> + TryFrom<i128>,
@@ -32,11 +32,7 @@ impl Number {
             NumberFrom::Unsigned(slot) => T::try_from(record.read(slot).unwrap_or(0)).ok(),
             NumberFrom::Signed(slot) => T::try_from(record.read(slot).unwrap_or(0)).ok(),
             NumberFrom::Fixed(value) => T::try_from(*value).ok(),
-            NumberFrom::View(index) => match record.value(*index) {
-                FieldValue::UInt(value) => T::try_from(value).ok(),
-                FieldValue::Int(value) => T::try_from(value).ok(),
-                _ => T::try_from(0_u64).ok(),
-            },
+            NumberFrom::View(index) => T::try_from(number_in(record, *index)).ok(),
         };
         value.ok_or(FillError::Range { member: self.member })
     }
@@ -52,15 +48,12 @@ pub(super) enum Price {
 
 impl Price {
     /// The nearest floating-point number; 0 where the field is absent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(&self, record: &Record<'_>) -> f64 {
         let decimal = match self {
             Self::Scaled(slot) => record.read(slot),
             Self::Fixed(decimal) => Some(*decimal),
-            Self::View(index) => match record.value(*index) {
-                FieldValue::Decimal(decimal) => Some(decimal),
-                _ => None,
-            },
+            Self::View(index) => decimal_in(record, *index),
         };
         decimal.map_or(0.0, number::nearest)
     }
@@ -83,7 +76,7 @@ pub(super) enum WordsFrom {
 impl Words {
     /// Makes `text` the string, empty where the field is absent. What it is already is left alone,
     /// because most strings of a feed are those of the message before.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_into(
         &self,
         record: &Record<'_>,
@@ -92,10 +85,7 @@ impl Words {
         let bytes: &[u8] = match &self.from {
             WordsFrom::Slot(slot) => record.read(slot).unwrap_or_default(),
             WordsFrom::Fixed(fixed) => fixed.as_bytes(),
-            WordsFrom::View(index) => match record.value(*index) {
-                FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => bytes,
-                _ => &[],
-            },
+            WordsFrom::View(index) => bytes_in(record, *index),
         };
         if is_same(text.as_bytes(), bytes) {
             return Ok(());
@@ -105,14 +95,44 @@ impl Words {
 
     #[inline(never)]
     fn replace(&self, text: &mut String, bytes: &[u8]) -> Result<(), FillError> {
+        text.clear();
+        // Strings of one character are most of what changes from message to message.
+        if let [byte @ 1..0x80] = bytes {
+            text.push(char::from(*byte));
+            return Ok(());
+        }
         let refused = FillError::Text { member: self.member };
         let valid = std::str::from_utf8(bytes).map_err(|_| refused)?;
         if bytes.contains(&0) {
             return Err(refused);
         }
-        text.clear();
         text.push_str(valid);
         Ok(())
+    }
+}
+
+#[cold]
+fn number_in(record: &Record<'_>, index: usize) -> i128 {
+    match record.value(index) {
+        FieldValue::UInt(value) => value.into(),
+        FieldValue::Int(value) => value.into(),
+        _ => 0,
+    }
+}
+
+#[cold]
+fn decimal_in(record: &Record<'_>, index: usize) -> Option<Decimal> {
+    match record.value(index) {
+        FieldValue::Decimal(decimal) => Some(decimal),
+        _ => None,
+    }
+}
+
+#[cold]
+fn bytes_in<'m>(record: &Record<'m>, index: usize) -> &'m [u8] {
+    match record.value(index) {
+        FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => bytes,
+        _ => &[],
     }
 }
 

@@ -1,0 +1,47 @@
+//! Time from FAST bytes to filled samples: `cargo bench -p tickwire-dds`. Decoding alone stands beside
+//! it. Elements are messages for the simple feed, entries for the complex one.
+
+#[path = "../tests/support/feed.rs"]
+mod feed;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use feed::Feed;
+use std::hint::black_box;
+use tickwire_dds::fill::Filled;
+use tickwire_exchange::Options;
+
+fn fill(c: &mut Criterion) {
+    let mut group = c.benchmark_group("dds/fill");
+    let count = 10_000;
+    let feeds = [
+        ("simple", Options { messages: count, ..Options::simple() }),
+        ("complex", Options { messages: count, ..Options::complex() }),
+    ];
+    for (name, options) in feeds {
+        let feed = Feed::new(&options);
+        let (mut decoder, mut filler) = feed.codecs();
+        let mut elements = 0;
+        feed.fill_all(&mut decoder, &mut filler, |filled| {
+            elements += match filled {
+                Filled::MarketData(samples) => samples.iter().map(|s| s.md_entries.len()).sum(),
+                Filled::QuoteRequest(samples) => samples.iter().map(|s| s.related_sym.len()).sum(),
+                _ => 1,
+            };
+        });
+        group.throughput(Throughput::Elements(elements as u64));
+        group.bench_function(format!("{name}/decode"), |b| {
+            b.iter(|| feed.decode_all(&mut decoder));
+        });
+        group.bench_function(format!("{name}/decode-and-fill"), |b| {
+            b.iter(|| {
+                feed.fill_all(&mut decoder, &mut filler, |filled| {
+                    black_box(filled);
+                });
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, fill);
+criterion_main!(benches);

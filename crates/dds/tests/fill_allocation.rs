@@ -1,0 +1,34 @@
+//! Making samples of a feed allocates nothing once all its strings and entries have been seen.
+
+#[allow(dead_code)]
+#[path = "support/feed.rs"]
+mod feed;
+
+use feed::Feed;
+use tickwire_dds::fill::Filled;
+use tickwire_exchange::Options;
+
+#[test]
+fn a_warm_filler_allocates_nothing() {
+    for options in [Options::simple(), Options::complex()] {
+        let feed = Feed::new(&Options { messages: 2_000, ..options });
+        let (mut decoder, mut filler) = feed.codecs();
+        let mut samples = 0;
+        let mut count = |filled: Filled<'_>| {
+            samples += match filled {
+                Filled::MarketData(samples) => samples.len(),
+                Filled::QuoteRequest(samples) => samples.len(),
+                _ => 1,
+            };
+        };
+        // Entries change places among the samples, so that a string meets each place a few passes later.
+        for _ in 0..5 {
+            feed.fill_all(&mut decoder, &mut filler, &mut count);
+        }
+        let counted = allocation_counter::measure(|| {
+            feed.fill_all(&mut decoder, &mut filler, &mut count);
+        });
+        assert_eq!(counted.count_total, 0, "{:?}", options.feed);
+        assert!(samples > 10_000);
+    }
+}
