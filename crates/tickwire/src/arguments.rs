@@ -10,6 +10,10 @@ use crate::generate::GenerateArgs;
 use crate::grammar::GrammarArgs;
 use crate::multicast::MulticastArgs;
 use crate::opra::OpraArgs;
+#[cfg(feature = "dds")]
+use crate::publish::PublishArgs;
+#[cfg(feature = "dds")]
+use crate::subscribe::SubscribeArgs;
 use crate::templates::TemplatesArgs;
 use crate::vectors::VectorsArgs;
 use clap::{Parser, Subcommand};
@@ -40,6 +44,10 @@ pub enum Command {
     Grammar(GrammarArgs),
     Multicast(Box<MulticastArgs>),
     Opra(OpraArgs),
+    #[cfg(feature = "dds")]
+    Publish(Box<PublishArgs>),
+    #[cfg(feature = "dds")]
+    Subscribe(Box<SubscribeArgs>),
     Templates(TemplatesArgs),
     Vectors(VectorsArgs),
 }

@@ -10,6 +10,8 @@ mod bench;
 mod channels;
 mod decode;
 mod demo;
+#[cfg(feature = "dds")]
+mod distribution;
 mod encode;
 mod explain;
 mod failure;
@@ -26,7 +28,11 @@ mod opra;
 mod options;
 mod outline;
 mod progress;
+#[cfg(feature = "dds")]
+mod publish;
 mod recent;
+#[cfg(feature = "dds")]
+mod subscribe;
 mod table;
 mod templates;
 mod vectors;
@@ -63,6 +69,10 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Grammar(args) => grammar::run(&args),
         Command::Multicast(args) => multicast::run(&args),
         Command::Opra(args) => opra::run(&args),
+        #[cfg(feature = "dds")]
+        Command::Publish(args) => publish::run(&args),
+        #[cfg(feature = "dds")]
+        Command::Subscribe(args) => subscribe::run(&args),
         Command::Templates(args) => templates::run(&args),
         Command::Vectors(args) => vectors::run(&args),
     }

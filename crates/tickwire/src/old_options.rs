@@ -3,8 +3,18 @@
 use std::ffi::OsString;
 
 /// Long options that those tools write with a single dash.
-const SINGLE_DASH: [&str; 8] =
-    ["-pfix", "-hfix", "-hprefix", "-hsuffix", "-hbig", "-head", "-seq", "-nosplit"];
+const SINGLE_DASH: [&str; 10] = [
+    "-pfix",
+    "-hfix",
+    "-hprefix",
+    "-hsuffix",
+    "-hbig",
+    "-head",
+    "-seq",
+    "-nosplit",
+    "-noecho",
+    "-emptyBuilder",
+];
 
 /// Rewrites them: `-pfix 4` becomes `--pfix 4`, `-?` becomes `--help`. Nothing after `--` changes.
 pub fn rewrite(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {

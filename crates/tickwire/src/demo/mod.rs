@@ -1,5 +1,7 @@
-//! `tickwire demo`: a feed made up, encoded, decoded, checked and timed.
+//! `tickwire demo`: a feed made up, encoded, decoded, checked and timed; then the whole chain, live.
 
+#[cfg(feature = "dds")]
+mod live;
 mod measure;
 
 use crate::failure::{Failure, Outcome};
@@ -10,11 +12,14 @@ use std::io::Write;
 use std::path::PathBuf;
 use tickwire_exchange::Options;
 
-/// Generate a feed, encode it, decode it, check every value and show the speed.
+/// Show it all: codecs, and the chain from a simulated exchange to a subscriber.
 ///
-/// Two feeds: Simple, order messages with 1024-byte packets whose dictionaries start empty, and
-/// Complex, market data with several entries a message and one message a packet. The same seed
-/// gives the same feed.
+/// First two feeds are generated, encoded and decoded, every value checked, and the speed shown:
+/// Simple, order messages with 1024-byte packets whose dictionaries start empty, and Complex, market
+/// data with several entries a message and one message a packet. Then each feed runs live on
+/// loopback: a multicaster sends it on lines A and B, which both lose packets; a publisher makes one
+/// feed of them, decodes it and publishes it over DDS; a subscriber takes the samples and echoes
+/// them. The same seed gives the same feed and the same losses.
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {
     /// Messages of each feed.
@@ -27,10 +32,67 @@ pub struct DemoArgs {
     /// Directory to write the feeds and their template files to, to try other commands on.
     #[arg(long, value_name = "DIRECTORY")]
     save: Option<PathBuf>,
+    /// Messages of each feed that run live; 0 for none.
+    #[cfg(feature = "dds")]
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000, help_heading = "Live")]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    live_messages: u64,
+    /// Messages a second.
+    #[cfg(feature = "dds")]
+    #[arg(long, value_name = "COUNT", default_value_t = 2_000, help_heading = "Live")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    rate: u64,
+    /// Percent of packets that each line loses.
+    #[cfg(feature = "dds")]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "Live")]
+    loss: f64,
+    /// Instead of all else, run the simple feed at --rate for so long; tell losses and memory.
+    #[cfg(feature = "dds")]
+    #[arg(long, value_name = "SECONDS", help_heading = "Live")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    soak: Option<u64>,
+    /// Write the live table and counters to this file as JSON.
+    #[cfg(feature = "dds")]
+    #[arg(long, value_name = "FILE", help_heading = "Live")]
+    json: Option<PathBuf>,
 }
 
 /// Runs the command.
+#[cfg(not(feature = "dds"))]
 pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
+    codecs(args)?;
+    println!("Built without DDS, so nothing runs live.");
+    Ok(Outcome::Clean)
+}
+
+/// Runs the command.
+#[cfg(feature = "dds")]
+pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
+    if !(0.0..=100.0).contains(&args.loss) {
+        return Err(Failure::Usage("--loss: a percentage is from 0 to 100".to_owned()));
+    }
+    let stop = tickwire_net::Stop::on_signals()
+        .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    if let Some(seconds) = args.soak {
+        return live::soak(args, seconds, &stop);
+    }
+    codecs(args)?;
+    if args.live_messages == 0 || stop.is_set() {
+        return Ok(Outcome::flawed_if(stop.is_set()));
+    }
+    let live = live::run(args, &stop)?;
+    crate::distribution::write_json(&live.to_json(), args.json.as_deref())?;
+    let mut out = files::create(None)?;
+    write!(out, "\n{live}")?;
+    if stop.is_set() {
+        writeln!(out, "Stopped before the end.")?;
+    }
+    out.flush()?;
+    Ok(Outcome::flawed_if(stop.is_set() || live.is_flawed()))
+}
+
+/// The first part: no process, no socket.
+fn codecs(args: &DemoArgs) -> Result<(), Failure> {
     // Done is the last of them.
     let messages = u64::from(args.messages) - 1;
     let seed = args.seed;
@@ -70,7 +132,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     writeln!(out)?;
     write_next(&mut out, args)?;
     out.flush()?;
-    Ok(Outcome::Clean)
+    Ok(())
 }
 
 fn table() -> Table {

@@ -1,0 +1,148 @@
+//! One feed from the exchange to the subscriber.
+
+use super::place::Place;
+use super::process::Process;
+use super::report::Run;
+use crate::failure::Failure;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::process::ChildStdin;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tickwire_exchange::{Error, Generator, Options};
+use tickwire_feed::Endian;
+use tickwire_feed::capture::PrefixedWriter;
+use tickwire_net::Stop;
+
+/// How long a process may take to be ready or to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the last packets may be on their way.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What goes through a chain.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Name of the feed.
+    pub name: &'static str,
+    /// What the exchange makes.
+    pub options: Options,
+    /// Packets a second.
+    pub packets_per_second: u64,
+    /// Percent of packets that each line loses.
+    pub loss: f64,
+    /// Seed of the faults.
+    pub seed: u64,
+    /// Whether the subscriber echoes.
+    pub echo: bool,
+}
+
+/// The processes of one feed.
+pub struct Chain {
+    name: &'static str,
+    // Dropped in this order: who sends goes first.
+    multicaster: Process,
+    publisher: Process,
+    subscriber: Process,
+    exchange: JoinHandle<Result<u64, Error>>,
+    reports: [PathBuf; 3],
+    place: Place,
+}
+
+impl Chain {
+    /// Starts the subscriber, the publisher when that is there, and the multicaster last.
+    pub fn start(plan: &Plan, stop: &Stop) -> Result<Self, Failure> {
+        let place = Place::find()?;
+        let templates = place.write("templates.xml", plan.options.feed.templates())?;
+        let reports =
+            ["multicaster", "publisher", "subscriber"].map(|n| place.file(&format!("{n}.json")));
+        let [sent, published, received] = reports.clone().map(|path| path.display().to_string());
+        let bus = format!("--domain {} --end-with-input", place.domain);
+        let bus = if plan.echo { bus } else { format!("{bus} --no-echo") };
+        let lines = format!("-a {} -p {} --line-b", place.group, place.port);
+
+        let words = format!("subscribe {bus} --json");
+        let subscriber = Process::start("subscriber", arguments(&words, &[&received]))?;
+        subscriber.wait_line("Subscribed", PATIENCE, stop)?;
+
+        let words = format!("publish {bus} {lines} --reset packet --subscribers 1 --json");
+        let rest = [&published, "-t", &templates.display().to_string()];
+        let publisher = Process::start("publisher", arguments(&words, &rest))?;
+        // Line A, then B.
+        publisher.wait_line("Listening", PATIENCE, stop)?;
+        publisher.wait_line("Listening", PATIENCE, stop)?;
+
+        let faults = format!(
+            "--loss {} --duplicate 1 --reorder 1 --seed {} --rate {}",
+            plan.loss, plan.seed, plan.packets_per_second
+        );
+        let words = format!("multicast -f - --input-format u32be {lines} {faults} --json");
+        let mut multicaster = Process::start("multicaster", arguments(&words, &[&sent]))?;
+        let input = multicaster.take_input();
+        let options = plan.options.clone();
+        let exchange = std::thread::spawn(move || make(&options, input));
+        Ok(Self { name: plan.name, multicaster, publisher, subscriber, exchange, reports, place })
+    }
+
+    /// Process ids of the publisher and the subscriber.
+    pub fn ids(&self) -> [u32; 2] {
+        [self.publisher.id(), self.subscriber.id()]
+    }
+
+    /// Whether all packets are sent, or the publisher is gone.
+    pub fn is_sent(&mut self) -> Result<bool, Failure> {
+        Ok(self.multicaster.status()?.is_some() || self.publisher.status()?.is_some())
+    }
+
+    /// Waits for the end of the feed and collects what the processes counted. When the user stops this
+    /// process, the others are stopped in order and what they have so far is collected.
+    pub fn finish(mut self, stop: &Stop) -> Result<Run, Failure> {
+        while !self.is_sent()? && !stop.is_set() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // The publisher ends at Done; where both lines lost that, it is told.
+        let never = Stop::new();
+        if !self.publisher.wait(GRACE, stop)? {
+            self.publisher.stop();
+            self.publisher.wait(PATIENCE, &never)?;
+        }
+        if !self.subscriber.wait(GRACE, stop)? {
+            self.subscriber.stop();
+            self.subscriber.wait(PATIENCE, &never)?;
+        }
+        if stop.is_set() {
+            self.multicaster.interrupt();
+        }
+        // Its end is that of the exchange too, which then writes to a pipe that nobody reads.
+        if !self.multicaster.wait(GRACE, &never)? {
+            return Err(Failure::Usage("the multicaster did not end".to_owned()));
+        }
+        let generated = match self.exchange.join() {
+            Ok(Ok(messages)) => messages,
+            Ok(Err(error)) => return Err(Failure::Data(format!("the exchange: {error}"))),
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        let [sent, published, received] =
+            self.reports.each_ref().map(|path| self.place.read_json(path).unwrap_or_default());
+        Ok(Run { name: self.name, generated, sent, published, received })
+    }
+}
+
+fn arguments<'a>(words: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
+    words.split(' ').chain(rest.iter().copied()).collect()
+}
+
+/// Makes the packets of the feed and writes them to the multicaster; returns the messages made.
+fn make(options: &Options, input: Option<ChildStdin>) -> Result<u64, Error> {
+    let Some(input) = input else { return Ok(0) };
+    let mut out = PrefixedWriter::new(BufWriter::new(input), Endian::Big);
+    let mut generator = Generator::new(options)?;
+    let mut messages = 0;
+    while let Some(packet) = generator.next_packet()? {
+        if out.write_packet(&packet.bytes).is_err() {
+            // The multicaster was stopped.
+            break;
+        }
+        messages += packet.messages.len() as u64;
+    }
+    Ok(messages)
+}

@@ -1,0 +1,125 @@
+//! Processes of this same program, which end when this one does.
+
+use crate::failure::Failure;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use tickwire_net::Stop;
+
+/// Longest sleep, so that a request to stop is seen.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A process of this program. Its standard input is a pipe: when that closes, because it is told to or
+/// because this process is gone, the other ends. Dropped, it is killed.
+pub struct Process {
+    name: &'static str,
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Process {
+    /// Starts `tickwire` with these arguments.
+    pub fn start<A: AsRef<OsStr>>(
+        name: &'static str,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Self, Failure> {
+        let failed = |error| Failure::Usage(format!("cannot start the {name}: {error}"));
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let input = child.stdin.take();
+        let (send, lines) = channel();
+        if let Some(output) = child.stdout.take() {
+            // Reads on when nobody listens any more, so that the process never waits for room.
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    let _ = send.send(line);
+                }
+            });
+        }
+        Ok(Self { name, child, input, lines })
+    }
+
+    /// Waits for a line that begins with `start`.
+    ///
+    /// # Errors
+    /// The process ended without it, `timeout` passed, or the user stopped this one.
+    pub fn wait_line(&self, start: &str, timeout: Duration, stop: &Stop) -> Result<(), Failure> {
+        let started = Instant::now();
+        loop {
+            match self.lines.recv_timeout(TICK) {
+                Ok(line) if line.starts_with(start) => return Ok(()),
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) if stop.is_set() => {
+                    return Err(Failure::Usage("stopped".to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) if started.elapsed() < timeout => {}
+                Err(RecvTimeoutError::Timeout) => return Err(self.failed("was not ready in time")),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.failed("ended before it was ready"));
+                }
+            }
+        }
+    }
+
+    /// The pipe to its standard input; whoever takes it ends the process by dropping it.
+    pub fn take_input(&mut self) -> Option<ChildStdin> {
+        self.input.take()
+    }
+
+    /// Asks it to end in order.
+    pub fn stop(&mut self) {
+        drop(self.input.take());
+    }
+
+    /// Interrupts it as Ctrl-C does, where it does not look at its standard input for that.
+    pub fn interrupt(&self) {
+        // Fails where the process has ended already, which is what is wanted.
+        let _ = i32::try_from(self.id()).map(|id| kill(Pid::from_raw(id), Signal::SIGINT));
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its status, if it has ended.
+    pub fn status(&mut self) -> Result<Option<ExitStatus>, Failure> {
+        self.child
+            .try_wait()
+            .map_err(|error| Failure::Usage(format!("cannot wait for the {}: {error}", self.name)))
+    }
+
+    /// Waits until it has ended, `timeout` at most; false where it has not, or the user stopped this one.
+    pub fn wait(&mut self, timeout: Duration, stop: &Stop) -> Result<bool, Failure> {
+        let started = Instant::now();
+        while self.status()?.is_none() {
+            if started.elapsed() >= timeout || stop.is_set() {
+                return Ok(false);
+            }
+            std::thread::sleep(TICK);
+        }
+        Ok(true)
+    }
+
+    fn failed(&self, how: &str) -> Failure {
+        Failure::Usage(format!("the {} {how}: what it said stands above", self.name))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Fails where the process has ended already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,138 @@
+//! What came of the live part.
+
+use crate::distribution::{Row, table_of};
+use serde_json::{Value, json};
+use std::fmt;
+
+/// One feed through the chain, as its processes reported it; what a process did not report is null.
+#[derive(Debug)]
+pub struct Run {
+    /// Name of the feed.
+    pub name: &'static str,
+    /// Messages that the exchange made, Done included.
+    pub generated: u64,
+    /// Report of the multicaster.
+    pub sent: Value,
+    /// Report of the publisher.
+    pub published: Value,
+    /// Report of the subscriber.
+    pub received: Value,
+}
+
+/// The counters of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages that the publisher decoded.
+    pub messages: u64,
+    /// Samples that it wrote.
+    pub published: u64,
+    /// Samples that the subscriber took, each once.
+    pub received: u64,
+    /// Samples written and not taken.
+    pub lost: u64,
+    /// Samples that came again.
+    pub duplicates: u64,
+    /// Packets that neither line brought.
+    pub gaps: u64,
+    /// Packets that each line lost, of those sent.
+    pub lines_lost: [u64; 2],
+}
+
+impl Run {
+    /// The counters.
+    pub fn counters(&self) -> Counters {
+        let number = |value: &Value| value.as_u64().unwrap_or(0);
+        let published = number(&self.published["published"]);
+        let duplicates = number(&self.received["duplicates"]);
+        let received = number(&self.received["received"]).saturating_sub(duplicates);
+        Counters {
+            messages: number(&self.published["messages"]),
+            published,
+            received,
+            lost: published.saturating_sub(received),
+            duplicates,
+            gaps: number(&self.published["gaps"]),
+            lines_lost: [0, 1].map(|line| number(&self.sent["lines"][line]["lost"])),
+        }
+    }
+
+    /// The rows of the table, named after the feed.
+    fn rows(&self) -> Vec<Row> {
+        let of = |report: &Value| -> Vec<Row> {
+            let rows = report["latencies"].as_array();
+            rows.into_iter().flatten().filter_map(Row::from_json).collect()
+        };
+        let named = |row: Row| Row { name: format!("{} {}", self.name, row.name), ..row };
+        of(&self.published).into_iter().chain(of(&self.received)).map(named).collect()
+    }
+
+    fn to_json(&self) -> Value {
+        let Counters { messages, published, received, lost, duplicates, gaps, .. } =
+            self.counters();
+        json!({
+            "feed": self.name,
+            "counters": {
+                "generated": self.generated,
+                "messages": messages,
+                "published": published,
+                "received": received,
+                "lost": lost,
+                "duplicates": duplicates,
+                "gaps": gaps,
+            },
+            "multicaster": self.sent,
+            "publisher": self.published,
+            "subscriber": self.received,
+        })
+    }
+}
+
+/// What came of all feeds.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Feeds, in order.
+    pub runs: Vec<Run>,
+    /// Plain datagrams beside them.
+    pub plain_udp: Option<Row>,
+}
+
+impl Live {
+    /// Whether samples were lost between publisher and subscriber.
+    pub fn is_flawed(&self) -> bool {
+        self.runs.iter().any(|run| {
+            let counters = run.counters();
+            counters.lost > 0 || counters.duplicates > 0
+        })
+    }
+
+    /// Counters and times as JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "feeds": self.runs.iter().map(Run::to_json).collect::<Vec<_>>(),
+            "plain_udp": self.plain_udp.as_ref().map(Row::to_json),
+        })
+    }
+}
+
+impl fmt::Display for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.runs.iter().flat_map(Run::rows).chain(self.plain_udp.clone());
+        write!(f, "{}", table_of(&rows.collect::<Vec<_>>()))?;
+        writeln!(f)?;
+        for run in &self.runs {
+            let Counters { messages, published, received, lost, duplicates, gaps, lines_lost } =
+                run.counters();
+            let [a, b] = lines_lost;
+            writeln!(
+                f,
+                "{}: line A lost {a} packets, B {b}, both {gaps}; {messages} messages decoded,",
+                run.name
+            )?;
+            writeln!(
+                f,
+                "  {published} samples published, {received} received, {lost} lost, {duplicates} twice"
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! Distributions of times by name, as a table and as JSON.
+
+use crate::table::{Align, Table};
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use tickwire_net::histogram::{Summary, latency, record};
+
+/// Distributions of times, in the order in which they were named.
+#[derive(Debug, Default)]
+pub struct Latencies {
+    rows: Vec<(String, Histogram<u64>)>,
+}
+
+impl Latencies {
+    /// Adds an empty distribution and returns its index.
+    pub fn add(&mut self, name: impl Into<String>) -> usize {
+        self.rows.push((name.into(), latency()));
+        self.rows.len() - 1
+    }
+
+    /// Counts a time in nanoseconds.
+    ///
+    /// # Panics
+    /// If `index` is not one that [`add`](Self::add) returned.
+    #[inline]
+    pub fn record(&mut self, index: usize, time_ns: u64) {
+        record(&mut self.rows[index].1, time_ns);
+    }
+
+    /// The rows that have times.
+    pub fn rows(&self) -> Vec<Row> {
+        let filled = self.rows.iter().filter(|(_, histogram)| !histogram.is_empty());
+        filled
+            .map(|(name, histogram)| Row { name: name.clone(), summary: histogram.into() })
+            .collect()
+    }
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What was measured.
+    pub name: String,
+    /// Its distribution.
+    pub summary: Summary,
+}
+
+impl Row {
+    /// The row as JSON, in microseconds.
+    pub fn to_json(&self) -> Value {
+        let Summary { count, mean_ns, stdev_ns, p50_ns, p99_ns, p999_ns, max_ns } = self.summary;
+        let us = |ns: u64| ns as f64 / 1e3;
+        json!({
+            "name": self.name,
+            "count": count,
+            "mean_us": mean_ns / 1e3,
+            "stdev_us": stdev_ns / 1e3,
+            "p50_us": us(p50_ns),
+            "p99_us": us(p99_ns),
+            "p999_us": us(p999_ns),
+            "max_us": us(max_ns),
+        })
+    }
+
+    /// Reads what [`to_json`](Self::to_json) made; `None` if it is something else.
+    pub fn from_json(json: &Value) -> Option<Self> {
+        let ns = |name: &str| json[name].as_f64().map(|us| us * 1e3);
+        let whole = |name: &str| ns(name).map(|ns| ns.round() as u64);
+        Some(Self {
+            name: json["name"].as_str()?.to_owned(),
+            summary: Summary {
+                count: json["count"].as_u64()?,
+                mean_ns: ns("mean_us")?,
+                stdev_ns: ns("stdev_us")?,
+                p50_ns: whole("p50_us")?,
+                p99_ns: whole("p99_us")?,
+                p999_ns: whole("p999_us")?,
+                max_ns: whole("max_us")?,
+            },
+        })
+    }
+}
+
+/// Rows as JSON.
+pub fn rows_json(rows: &[Row]) -> Value {
+    rows.iter().map(Row::to_json).collect()
+}
+
+/// Rows as a table, in microseconds.
+pub fn table_of(rows: &[Row]) -> Table {
+    let right = ["count", "mean", "std dev", "p50", "p99", "p99.9", "max"];
+    let columns = right.map(|name| (name, Align::Right));
+    let mut table = Table::new(&[&[("microseconds", Align::Left)][..], &columns].concat());
+    for Row { name, summary } in rows {
+        let us = |ns: f64| match ns {
+            ns if ns < 99_950.0 => format!("{:.2}", ns / 1e3),
+            ns => format!("{:.1}", ns / 1e3),
+        };
+        table.row(vec![
+            name.clone(),
+            summary.count.to_string(),
+            us(summary.mean_ns),
+            us(summary.stdev_ns),
+            us(summary.p50_ns as f64),
+            us(summary.p99_ns as f64),
+            us(summary.p999_ns as f64),
+            us(summary.max_ns as f64),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_survive_json() {
+        let mut latencies = Latencies::default();
+        let index = latencies.add("decode");
+        latencies.add("nothing came of it");
+        (1..=1000).for_each(|n| latencies.record(index, n * 100));
+        let rows = latencies.rows();
+        assert_eq!(rows.len(), 1);
+        let read = Row::from_json(&rows[0].to_json()).unwrap();
+        assert_eq!(read.name, "decode");
+        assert_eq!((read.summary.count, read.summary.max_ns), (1000, rows[0].summary.max_ns));
+        assert_eq!(read.summary.p50_ns, rows[0].summary.p50_ns);
+        assert_eq!(Row::from_json(&Value::Null), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! Ending in order: on signals, and when the process that started this one is gone.
+
+use crate::failure::Failure;
+use std::io::{Read, stdin};
+use tickwire_net::Stop;
+
+/// What a process that starts this one may ask for.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ParentArgs {
+    /// End in order when standard input ends, as it does when the process at its other end goes.
+    #[arg(long, hide = true)]
+    end_with_input: bool,
+}
+
+/// A flag that Ctrl-C and SIGTERM set, and the end of standard input if that is wanted.
+pub fn stop_on_signals(args: &ParentArgs) -> Result<Stop, Failure> {
+    let stop = Stop::on_signals()
+        .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    if args.end_with_input {
+        let stop = stop.clone();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 64];
+            while stdin().lock().read(&mut bytes).is_ok_and(|count| count > 0) {}
+            stop.set();
+        });
+    }
+    Ok(stop)
+}

@@ -1,0 +1,241 @@
+//! Readers of all kinds of samples, waited for together.
+
+use super::args::DdsArgs;
+use super::numbered::{Kind, Numbered};
+use super::topics::{echo_of, topic_names};
+use std::time::{Duration, Instant};
+use tickwire_dds::{
+    Change, CycloneParticipant, CycloneReader, CycloneWriter, Error, MarketData, New, Participant,
+    ParticipantId, Quote, QuoteRequest, Reader, ReaderWaitSet, Received, Remove, Writer,
+};
+use tickwire_net::clock::unix_ns;
+
+/// Longest sleep of a loop that waits for something besides samples.
+const TICK: Duration = Duration::from_millis(20);
+/// Samples taken from one reader before the next has its turn.
+const DRAINED_MAX: usize = 256;
+
+/// What is told of a sample that came.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its sequence number.
+    pub seq_num: u32,
+    /// Its key; `None` for a kind without.
+    pub security: Option<u32>,
+    /// When it was written, by the writer's clock, in nanoseconds since the Unix epoch.
+    pub written_ns: i64,
+    /// When it was taken, by this machine's.
+    pub taken_ns: u64,
+    /// Names the writer among those that match.
+    pub writer: u64,
+}
+
+/// A reader of one topic, and the writer of its echo if there is one.
+struct Station<S: Numbered> {
+    reader: CycloneReader<S>,
+    echo: Option<CycloneWriter<S>>,
+    received: Received<S>,
+    echoes_refused: u64,
+}
+
+/// Takes an arrival, and a way to ask whose it is.
+type Take<'t> = &'t mut dyn FnMut(&Arrival, &dyn Fn() -> Option<ParticipantId>);
+
+trait AnyStation: Send {
+    fn drain(&mut self, take: Take<'_>) -> Result<usize, Error>;
+    fn is_matched(&self) -> Result<bool, Error>;
+    fn lost(&self) -> Result<u64, Error>;
+    fn not_utf8(&self) -> u64;
+    fn echoes_refused(&self) -> u64;
+}
+
+impl<S: Numbered> AnyStation for Station<S> {
+    fn drain(&mut self, take: Take<'_>) -> Result<usize, Error> {
+        let Self { reader, echo, received, echoes_refused } = self;
+        let mut count = 0;
+        while count < DRAINED_MAX && reader.take(received)? {
+            if !received.has_data {
+                continue;
+            }
+            let taken_ns = unix_ns();
+            if let Some(echo) = echo {
+                match echo.write_at(&received.sample, received.source_timestamp_ns) {
+                    Ok(()) => {}
+                    Err(Error::TimedOut { .. }) => *echoes_refused += 1,
+                    Err(error) => return Err(error),
+                }
+            }
+            count += 1;
+            let arrival = Arrival {
+                kind: S::KIND,
+                seq_num: received.sample.seq_num(),
+                security: received.sample.key(),
+                written_ns: received.source_timestamp_ns,
+                taken_ns,
+                writer: received.writer,
+            };
+            take(&arrival, &|| reader.participant_of(arrival.writer));
+        }
+        Ok(count)
+    }
+
+    fn is_matched(&self) -> Result<bool, Error> {
+        let is_heard = match &self.echo {
+            Some(echo) => echo.matched()? > 0,
+            None => true,
+        };
+        Ok(is_heard && self.reader.matched()? > 0)
+    }
+
+    fn lost(&self) -> Result<u64, Error> {
+        self.reader.lost()
+    }
+
+    fn not_utf8(&self) -> u64 {
+        self.reader.not_utf8()
+    }
+
+    fn echoes_refused(&self) -> u64 {
+        self.echoes_refused
+    }
+}
+
+/// What is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The echoes of what this process publishes.
+    Echoes,
+    /// What publishers write.
+    Samples {
+        /// Whether to write each sample back.
+        echo: bool,
+    },
+}
+
+/// Readers of all topics of some kinds of samples.
+pub struct Stations {
+    stations: Vec<Box<dyn AnyStation>>,
+    set: ReaderWaitSet,
+    ready: Vec<usize>,
+}
+
+impl Stations {
+    /// Makes the readers.
+    ///
+    /// # Errors
+    /// What the middleware refuses.
+    pub fn new(
+        participant: &CycloneParticipant,
+        args: &DdsArgs,
+        kinds: &[Kind],
+        role: Role,
+    ) -> Result<Self, Error> {
+        let set = participant.wait_set()?;
+        let mut stations = Self { stations: Vec::new(), set, ready: Vec::new() };
+        for kind in kinds {
+            match kind {
+                Kind::Change => stations.add::<Change>(participant, args, role)?,
+                Kind::MarketData => stations.add::<MarketData>(participant, args, role)?,
+                Kind::New => stations.add::<New>(participant, args, role)?,
+                Kind::Quote => stations.add::<Quote>(participant, args, role)?,
+                Kind::QuoteRequest => stations.add::<QuoteRequest>(participant, args, role)?,
+                Kind::Remove => stations.add::<Remove>(participant, args, role)?,
+            }
+        }
+        Ok(stations)
+    }
+
+    fn add<S: Numbered>(
+        &mut self,
+        participant: &CycloneParticipant,
+        args: &DdsArgs,
+        role: Role,
+    ) -> Result<(), Error> {
+        for (_, topic) in topic_names::<S>(args.topics, &args.securities) {
+            let (reader, echo) = match role {
+                Role::Echoes => (participant.reader(&echo_of(&topic), &args.echo_qos())?, None),
+                Role::Samples { echo } => {
+                    let echo = echo.then(|| participant.writer(&echo_of(&topic), &args.echo_qos()));
+                    let echo = echo.transpose()?;
+                    (participant.reader(&topic, &args.reader_qos(S::KIND))?, echo)
+                }
+            };
+            self.set.attach(&reader)?;
+            let received = Received::default();
+            let station = Station::<S> { reader, echo, received, echoes_refused: 0 };
+            self.stations.push(Box::new(station));
+        }
+        Ok(())
+    }
+
+    /// Waits for samples, `timeout` at most, and hands those that came to `take`. Returns how many; not
+    /// all that are there, so that a loop around this sees other things too.
+    ///
+    /// # Errors
+    /// What the middleware refuses.
+    pub fn receive(
+        &mut self,
+        timeout: Duration,
+        mut take: impl FnMut(&Arrival, &dyn Fn() -> Option<ParticipantId>),
+    ) -> Result<usize, Error> {
+        self.set.wait(&mut self.ready, timeout)?;
+        let mut count = 0;
+        for &index in &self.ready {
+            count += self.stations[index].drain(&mut take)?;
+        }
+        Ok(count)
+    }
+
+    /// As [`receive`](Self::receive) without waiting.
+    ///
+    /// # Errors
+    /// What the middleware refuses.
+    pub fn poll(
+        &mut self,
+        mut take: impl FnMut(&Arrival, &dyn Fn() -> Option<ParticipantId>),
+    ) -> Result<usize, Error> {
+        self.stations.iter_mut().map(|station| station.drain(&mut take)).sum()
+    }
+
+    /// Waits until every topic has a writer, and every echo a reader; false where `timeout` passed first
+    /// or `is_over` says so.
+    ///
+    /// # Errors
+    /// What the middleware refuses.
+    pub fn wait_matched(
+        &self,
+        timeout: Duration,
+        is_over: impl Fn() -> bool,
+    ) -> Result<bool, Error> {
+        let started = Instant::now();
+        for station in &self.stations {
+            while !station.is_matched()? {
+                if started.elapsed() >= timeout || is_over() {
+                    return Ok(false);
+                }
+                std::thread::sleep(TICK);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Samples lost on the way, as far as the middleware knows.
+    ///
+    /// # Errors
+    /// What the middleware refuses.
+    pub fn lost(&self) -> Result<u64, Error> {
+        self.stations.iter().map(|station| station.lost()).sum()
+    }
+
+    /// Samples dropped because a string in them is not UTF-8.
+    pub fn not_utf8(&self) -> u64 {
+        self.stations.iter().map(|station| station.not_utf8()).sum()
+    }
+
+    /// Echoes given up because the publisher did not take them.
+    pub fn echoes_refused(&self) -> u64 {
+        self.stations.iter().map(|station| station.echoes_refused()).sum()
+    }
+}

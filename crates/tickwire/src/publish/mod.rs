@@ -1,0 +1,163 @@
+//! `tickwire publish`: packets decoded, made into samples, written to the bus.
+
+mod args;
+mod echoes;
+mod engine;
+mod outlet;
+mod report;
+mod sources;
+
+pub use args::PublishArgs;
+
+use crate::distribution::{self, Kind, Latencies, dds_failure};
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::options::{reset_policy, with_reset_template};
+use echoes::{Echoes, Listener};
+use engine::{Publishing, Stamped, Times};
+use outlet::Outlet;
+use report::Report;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tickwire_dds::fill::Filler;
+use tickwire_fast::{CompileOptions, Decoder, Program};
+use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions, NoBooks};
+use tickwire_feed::recovery::RecoveryOptions;
+use tickwire_net::log::Logged;
+use tickwire_net::{Stop, affinity};
+
+/// The feed handler of this command.
+type FeedHandler = Handler<Stamped<Dynamic>, NoBooks>;
+
+/// What the feed handler hands messages to.
+type FeedSink = Logged<Publishing>;
+
+/// How the feed ended, and what the kernel dropped before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ended {
+    end: End,
+    /// Packets that did not fit into the receive buffers.
+    dropped_by_kernel: u64,
+}
+
+/// How the feed ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The exchange said that it is done.
+    Done,
+    /// The file was at its end.
+    File,
+    /// The user stopped it, or the middleware failed.
+    Stopped,
+}
+
+/// Runs the command.
+pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
+    let stop = distribution::stop_on_signals(&args.parent)?;
+    let framing = args.framing.framing()?;
+    let set = with_reset_template(files::read_templates(&args.templates)?, &framing);
+    let (numbering, seq_num_field) = args.numbering(&framing, &set)?;
+    let program = Arc::new(files::compile(set, &CompileOptions::default())?);
+    let filler = bind(args, &program)?;
+    if let Some(cpu) = args.cpu {
+        affinity::pin_current_thread(cpu)
+            .map_err(|error| Failure::Usage(format!("cannot run on CPU {cpu}: {error}")))?;
+    }
+
+    let times = Rc::new(Times::default());
+    let options = args.decoder.options(reset_policy(&framing));
+    let engine = || {
+        let decoder = Decoder::with_options(program.clone(), options);
+        Stamped::new(Dynamic::new(decoder, &seq_num_field), times.clone())
+    };
+    let options = HandlerOptions {
+        framing,
+        numbering,
+        arbiter: args.arbiter(),
+        recovery: RecoveryOptions::default(),
+    };
+    let mut handler = Handler::new(options, engine, NoBooks)
+        .map_err(|error| Failure::Usage(format!("the feed cannot be handled: {error}")))?;
+
+    let (outlet, echoes) = match args.empty_builder {
+        true => (None, None),
+        false => join(args, &Kind::of(&filler), &stop)?,
+    };
+    let mut publishing = Logged::new(Publishing::new(filler, outlet, times));
+    let started = Instant::now();
+    let ended = sources::run(args, &mut handler, &mut publishing, &stop)?;
+    let elapsed = started.elapsed();
+    let mut publishing = publishing.into_inner();
+    if let Some(error) = publishing.failure() {
+        return Err(dds_failure(&error));
+    }
+    let (echoes, is_acknowledged) = finish(args, &mut publishing, echoes, &stop)?;
+    let report = Report {
+        args,
+        handler: &handler,
+        publishing: &publishing,
+        elapsed,
+        ended,
+        echoes,
+        is_acknowledged,
+    };
+    report.write()?;
+    Ok(Outcome::flawed_if(report.is_flawed()))
+}
+
+fn bind(args: &PublishArgs, program: &Program) -> Result<Filler, Failure> {
+    Filler::bind(program).map_err(|misfits| {
+        let name = files::name_of(&args.templates);
+        Failure::Data(format!("the templates of {name} do not fit the samples:\n{misfits}"))
+    })
+}
+
+/// Makes writers and the readers of echoes, and waits for subscribers.
+fn join(
+    args: &PublishArgs,
+    kinds: &[Kind],
+    stop: &Stop,
+) -> Result<(Option<Outlet>, Option<Echoes>), Failure> {
+    let patience = args.patience()?;
+    let participant = args.dds.join()?;
+    let keep_all = args.dds.keeps_all(args.file.is_some());
+    let fail = |error: tickwire_dds::Error| dds_failure(&error);
+    // Before the subscribers come, so that both directions are made at the same time.
+    let listener = match args.no_echo {
+        true => None,
+        false => Some(Listener::new(&participant, &args.dds, kinds).map_err(fail)?),
+    };
+    let outlet = Outlet::new(&participant, &args.dds, kinds, keep_all, patience, stop.clone());
+    let outlet = outlet.map_err(fail)?;
+    let count = args.subscribers();
+    let is_matched = outlet.wait_matched(count, patience).map_err(fail)?;
+    if !is_matched && !stop.is_set() {
+        anstream::eprintln!(
+            "tickwire: not {count} subscribers on all topics after {patience:?}: publishing all the same"
+        );
+    }
+    let timeout = if count > 0 && is_matched { patience } else { Duration::ZERO };
+    let echoes = listener.map(|listener| listener.start(timeout, stop)).transpose();
+    let echoes = echoes.map_err(fail)?;
+    Ok((Some(outlet), echoes))
+}
+
+/// The echoes that came, and the round trips.
+type Heard = Option<(Latencies, u64)>;
+
+/// Tells the subscribers that this was all, and waits for their echoes. Also says whether they have it.
+fn finish(
+    args: &PublishArgs,
+    publishing: &mut Publishing,
+    echoes: Option<Echoes>,
+    stop: &Stop,
+) -> Result<(Heard, bool), Failure> {
+    let fail = |error: tickwire_dds::Error| dds_failure(&error);
+    let Some(outlet) = publishing.outlet_mut() else { return Ok((None, true)) };
+    println!("Writing Done token.");
+    let is_acknowledged = outlet.finish(args.patience()?).map_err(fail)?;
+    let written = outlet.counters().written.sum();
+    let heard = echoes.map(|echoes| echoes.finish(written, stop)).transpose().map_err(fail)?;
+    Ok((heard, is_acknowledged))
+}

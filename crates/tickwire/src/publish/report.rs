@@ -1,0 +1,144 @@
+//! What a publisher did, as a table and as JSON.
+
+use super::args::PublishArgs;
+use super::engine::Publishing;
+use super::outlet::OutletCounters;
+use super::{End, Ended, FeedHandler, Heard};
+use crate::distribution::{rows_json, table_of, write_json};
+use crate::failure::Failure;
+use crate::files;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::time::Duration;
+use tickwire_feed::arbiter::Line;
+
+/// What a publisher did.
+pub struct Report<'r> {
+    pub args: &'r PublishArgs,
+    pub handler: &'r FeedHandler,
+    pub publishing: &'r Publishing,
+    /// From the first look for a packet to the last.
+    pub elapsed: Duration,
+    pub ended: Ended,
+    pub echoes: Heard,
+    /// Whether all subscribers said that they have everything.
+    pub is_acknowledged: bool,
+}
+
+impl Report<'_> {
+    /// Whether there is something to object to.
+    pub fn is_flawed(&self) -> bool {
+        let (feed, outlet) = (self.publishing.counters(), self.outlet());
+        feed.refused + outlet.dropped + outlet.unlisted > 0
+            || feed.faults > 0 && self.args.file.is_some()
+            || !self.is_acknowledged
+    }
+
+    /// Writes the table to standard output, and JSON to the file if one is named; JSON alone if that is
+    /// standard output too.
+    pub fn write(&self) -> Result<(), Failure> {
+        let path = self.args.json.as_deref();
+        write_json(&self.to_json(), path)?;
+        if path.is_none_or(|path| !files::is_standard(path)) {
+            let mut out = files::create(None)?;
+            self.write_table(&mut out)?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn outlet(&self) -> OutletCounters {
+        self.publishing.outlet().map(|outlet| *outlet.counters()).unwrap_or_default()
+    }
+
+    fn rows(&self) -> Vec<crate::distribution::Row> {
+        let own = self.publishing.latencies().rows();
+        let heard = self.echoes.iter().flat_map(|(latencies, _)| latencies.rows());
+        own.into_iter().chain(heard).collect()
+    }
+
+    fn write_table(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let (feed, outlet) = (self.publishing.counters(), self.outlet());
+        write!(out, "{}", table_of(&self.rows()))?;
+        writeln!(out)?;
+        let seconds = self.elapsed.as_secs_f64();
+        let written = outlet.written.sum();
+        writeln!(
+            out,
+            "{} messages, {written} samples in {seconds:.3} s; {} packets lost on all lines",
+            feed.messages, feed.gaps
+        )?;
+        if let Some((_, echoes)) = &self.echoes {
+            writeln!(out, "{echoes} echoes")?;
+        }
+        let remarks = [
+            (self.ended.dropped_by_kernel, "packets dropped by the kernel: no room to receive"),
+            (feed.faults, "packets or parts of packets could not be decoded"),
+            (feed.refused, "messages have values that no sample can hold"),
+            (feed.passed_over, "messages are of templates without sample"),
+            (outlet.dropped, "samples dropped: no subscriber made room in --patience"),
+            (outlet.unlisted, "samples of securities without topic: name them with --securities"),
+            (outlet.stalls, "writes had to wait for a slow subscriber"),
+        ];
+        for (count, text) in remarks {
+            if count > 0 {
+                writeln!(out, "{count} {text}")?;
+            }
+        }
+        if !self.is_acknowledged {
+            writeln!(out, "Not all subscribers said in --patience that they have everything.")?;
+        }
+        if self.ended.end == End::Stopped {
+            writeln!(out, "Stopped before the end.")?;
+        }
+        Ok(())
+    }
+
+    fn to_json(&self) -> Value {
+        let (feed, outlet) = (self.publishing.counters(), self.outlet());
+        let handler = self.handler.counters();
+        let arbiter = self.handler.arbiter();
+        let lines: Vec<Value> = Line::ALL
+            .into_iter()
+            .map(|line| {
+                let input = handler.lines[line.index()];
+                let counters = arbiter.line_counters(line);
+                json!({
+                    "line": format!("{line:?}"),
+                    "packets": input.packets,
+                    "bytes": input.bytes,
+                    "malformed": input.malformed,
+                    "no_seq_num": input.no_seq_num,
+                    "won": counters.won,
+                    "duplicate": counters.duplicate,
+                    "late": counters.late,
+                    "lost": counters.lost,
+                })
+            })
+            .collect();
+        json!({
+            "ended": match self.ended.end {
+                End::Done => "done",
+                End::File => "end of file",
+                End::Stopped => "stopped",
+            },
+            "seconds": self.elapsed.as_secs_f64(),
+            "messages": feed.messages,
+            "published": outlet.written.sum(),
+            "samples": outlet.written.to_json(),
+            "gaps": feed.gaps,
+            "dropped_by_kernel": self.ended.dropped_by_kernel,
+            "faults": feed.faults,
+            "refused": feed.refused,
+            "passed_over": feed.passed_over,
+            "dropped": outlet.dropped,
+            "unlisted": outlet.unlisted,
+            "stalls": outlet.stalls,
+            "stalled_ms": outlet.stalled_ns as f64 / 1e6,
+            "echoes": self.echoes.as_ref().map(|(_, count)| count),
+            "acknowledged": self.is_acknowledged,
+            "lines": lines,
+            "latencies": rows_json(&self.rows()),
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! Where packets come from: a file, or the lines of a group.
+
+use super::args::PublishArgs;
+use super::{End, Ended, FeedHandler, FeedSink};
+use crate::failure::Failure;
+use std::path::Path;
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::handler::Source;
+use tickwire_net::Stop;
+use tickwire_net::clock::monotonic_ns;
+use tickwire_net::multicast::{Receiver, ReceiverOptions};
+use tickwire_net::reception::{Reception, Wait};
+
+/// Handles packets until the feed is done, the file ends, or the user stops it.
+pub fn run(
+    args: &PublishArgs,
+    handler: &mut FeedHandler,
+    sink: &mut FeedSink,
+    stop: &Stop,
+) -> Result<Ended, Failure> {
+    match &args.file {
+        Some(path) => {
+            let end = file(args, path, handler, sink, stop)?;
+            Ok(Ended { end, dropped_by_kernel: 0 })
+        }
+        None => lines(args, handler, sink, stop),
+    }
+}
+
+fn file(
+    args: &PublishArgs,
+    path: &Path,
+    handler: &mut FeedHandler,
+    sink: &mut FeedSink,
+    stop: &Stop,
+) -> Result<End, Failure> {
+    let mut reader = args.open(path)?;
+    while !stop.is_set() && !sink.inner().over().is_set() {
+        let packet = reader.next_packet();
+        let packet =
+            packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
+        let Some(packet) = packet else { return Ok(End::File) };
+        let source = Source::Incremental(Line::A);
+        handler.handle_packet(monotonic_ns(), source, packet.bytes, sink);
+    }
+    Ok(end_of(sink))
+}
+
+fn lines(
+    args: &PublishArgs,
+    handler: &mut FeedHandler,
+    sink: &mut FeedSink,
+    stop: &Stop,
+) -> Result<Ended, Failure> {
+    let options =
+        ReceiverOptions { receive_buffer_bytes: args.receive_buffer, ..ReceiverOptions::default() };
+    let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
+    let mut inputs = Vec::new();
+    for (endpoint, line) in args.endpoints()?.into_iter().zip(Line::ALL) {
+        let receiver = Receiver::open(endpoint, options).map_err(fail)?;
+        inputs.push((Source::Incremental(line), receiver));
+        println!("Listening to {endpoint}.");
+    }
+    let wait = if args.poll { Wait::Spin } else { Wait::Block };
+    let mut reception = Reception::new(inputs, wait);
+    let over = sink.inner().over().clone();
+    let observed = over.clone();
+    let run = reception.run(handler, sink, &over, |_, _| {
+        if stop.is_set() {
+            observed.set();
+        }
+    });
+    run.map_err(fail)?;
+    let dropped = reception.inputs().map(|(_, receiver)| receiver.counters().dropped_by_kernel);
+    Ok(Ended { end: end_of(sink), dropped_by_kernel: dropped.sum() })
+}
+
+fn end_of(sink: &FeedSink) -> End {
+    if sink.inner().is_done() { End::Done } else { End::Stopped }
+}

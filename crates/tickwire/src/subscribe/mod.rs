@@ -1,0 +1,139 @@
+//! `tickwire subscribe`: samples from the bus, counted, timed and echoed.
+
+mod ledger;
+mod report;
+
+use crate::distribution::{DdsArgs, Kind, Latencies, Role, Stations, dds_failure};
+use crate::failure::{Failure, Outcome};
+use ledger::Ledger;
+use report::Report;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tickwire_dds::{CycloneParticipant, Done, Participant, Reader, Sample};
+use tickwire_net::{Stop, affinity};
+
+/// Longest sleep of the loop.
+const TICK: Duration = Duration::from_millis(20);
+/// How long to wait for samples behind the publisher's word that it has ended.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Take samples from DDS, echo them to the publisher and tell how long they took.
+///
+/// Takes orders (Quote, New, Change, Remove) and market data (MarketData, QuoteRequest) until a publisher
+/// says that its feed is done. Publishers may come and go meanwhile, also killed ones.
+#[derive(Debug, clap::Args)]
+pub struct SubscribeArgs {
+    /// Do not echo samples; name it on both sides.
+    #[arg(long, alias = "noecho")]
+    no_echo: bool,
+    /// Ask for samples again and again instead of waiting: quicker, and a CPU busy.
+    #[arg(long)]
+    poll: bool,
+    /// Go on when a publisher says that its feed is done.
+    #[arg(long)]
+    stay: bool,
+    #[command(flatten)]
+    dds: DdsArgs,
+    /// Run on this CPU alone, counted from 0.
+    #[arg(long, value_name = "NUMBER")]
+    cpu: Option<usize>,
+    /// Write counters and times to this file as JSON; - is standard output, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    parent: crate::distribution::ParentArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
+    let stop = crate::distribution::stop_on_signals(&args.parent)?;
+    if let Some(cpu) = args.cpu {
+        affinity::pin_current_thread(cpu)
+            .map_err(|error| Failure::Usage(format!("cannot run on CPU {cpu}: {error}")))?;
+    }
+    let participant = args.dds.join()?;
+    let subscription = Subscription::new(&participant, args, stop);
+    let report = subscription.and_then(|mut subscription| subscription.run());
+    let report = report.map_err(|error| dds_failure(&error))?;
+    report.write(args.json.as_deref())?;
+    Ok(Outcome::flawed_if(report.is_flawed()))
+}
+
+struct Subscription<'a> {
+    args: &'a SubscribeArgs,
+    stop: Stop,
+    stations: Stations,
+    done: <CycloneParticipant as Participant>::Reader<Done>,
+    ledger: Ledger,
+    latencies: Latencies,
+}
+
+impl<'a> Subscription<'a> {
+    fn new(
+        participant: &CycloneParticipant,
+        args: &'a SubscribeArgs,
+        stop: Stop,
+    ) -> Result<Self, tickwire_dds::Error> {
+        let role = Role::Samples { echo: !args.no_echo };
+        Ok(Self {
+            stop,
+            stations: Stations::new(participant, &args.dds, &Kind::ALL, role)?,
+            done: participant.reader(Done::TOPIC, &args.dds.done_qos())?,
+            ledger: Ledger::default(),
+            latencies: Latencies::default(),
+            args,
+        })
+    }
+
+    fn run(&mut self) -> Result<Report, tickwire_dds::Error> {
+        let row = self.latencies.add("one way, shared clock");
+        println!("Subscribed; waiting for samples.");
+        let (mut first, mut last) = (None, Instant::now());
+        loop {
+            let Self { stations, ledger, latencies, .. } = self;
+            let take = |arrival: &_, owner: &dyn Fn() -> _| {
+                take(arrival, owner, ledger, latencies, row);
+            };
+            let count = match self.args.poll {
+                true => stations.poll(take)?,
+                false => stations.receive(TICK, take)?,
+            };
+            if count > 0 {
+                last = Instant::now();
+                first.get_or_insert(last);
+            } else {
+                self.take_ends()?;
+            }
+            let is_over =
+                self.ledger.is_complete() || (self.ledger.has_end() && last.elapsed() > QUIET);
+            if self.stop.is_set() || (is_over && !self.args.stay && count == 0) {
+                break;
+            }
+        }
+        let elapsed = first.map_or(Duration::ZERO, |first| last - first);
+        Report::of(&self.ledger, &self.stations, &self.latencies, elapsed, self.stop.is_set())
+    }
+
+    fn take_ends(&mut self) -> Result<(), tickwire_dds::Error> {
+        let mut received = tickwire_dds::Received::default();
+        while self.done.take(&mut received)? {
+            if received.has_data {
+                let owner = self.done.participant_of(received.writer);
+                self.ledger.end(owner, received.sample.samples);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn take(
+    arrival: &crate::distribution::Arrival,
+    owner: &dyn Fn() -> Option<tickwire_dds::ParticipantId>,
+    ledger: &mut Ledger,
+    latencies: &mut Latencies,
+    row: usize,
+) {
+    let written_ns = u64::try_from(arrival.written_ns).unwrap_or(0);
+    latencies.record(row, arrival.taken_ns.saturating_sub(written_ns));
+    ledger.count(arrival, owner);
+}

@@ -1,0 +1,121 @@
+//! `tickwire demo`: the live chain, stopped and killed.
+#![cfg(feature = "dds")]
+
+mod support;
+
+use serde_json::Value;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::tickwire;
+
+/// Longest wait for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Processes that work for the demo of this process id: they name its directory.
+fn workers(demo: u32) -> Vec<u32> {
+    let mark = format!("tickwire-demo-{demo}-");
+    let processes = std::fs::read_dir("/proc").expect("a /proc").flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let works = |id: &u32| {
+        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(&mark)
+    };
+    ids.filter(works).collect()
+}
+
+fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A demo that would run for long, with all its processes at work.
+fn started() -> Child {
+    let child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["demo", "--messages", "200", "--live-messages", "1000000", "--rate", "1000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the demo starts");
+    let id = child.id();
+    wait("three processes", || workers(id).len() == 3);
+    child
+}
+
+#[test]
+fn nothing_is_lost_between_the_lines_and_the_subscriber() {
+    let path = std::env::temp_dir().join(format!("tickwire-demo-test-{}.json", std::process::id()));
+    let run =
+        tickwire(&format!("demo --messages 500 --live-messages 1500 --json {}", path.display()));
+    let text = std::fs::read_to_string(&path).expect("a report");
+    let _ = std::fs::remove_file(&path);
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    for feed in [0, 1] {
+        let feed = &json["feeds"][feed];
+        let counters = &feed["counters"];
+        let count = |name: &str| counters[name].as_u64().expect("a number");
+        assert_eq!(count("generated"), 1501);
+        assert!(count("published") >= 1490, "{counters}");
+        assert_eq!(count("received"), count("published"));
+        assert_eq!((count("lost"), count("duplicates")), (0, 0));
+        let lost = |line: usize| feed["multicaster"]["lines"][line]["lost"].as_u64();
+        assert!(lost(0) > Some(0) && lost(1) > Some(0), "both lines lose packets");
+    }
+    for row in [
+        "Simple decode ",
+        "Simple decode to published",
+        "Simple one way, round trip halved",
+        "Complex one way, shared clock",
+        "plain UDP, round trip halved",
+    ] {
+        assert!(run.out.lines().any(|line| line.starts_with(row)), "{row}: {}", run.out);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_all_processes_and_prints_the_table_so_far() {
+    let mut demo = started();
+    let id = demo.id();
+    let mut out = demo.stdout.take().expect("piped");
+    let status = Command::new("kill").args(["-INT", &id.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+    let mut text = String::new();
+    out.read_to_string(&mut text).expect("UTF-8");
+    assert_eq!(demo.wait().expect("a status").code(), Some(1));
+    assert!(text.contains("Simple: line A lost"), "{text}");
+    assert!(text.contains("Stopped before the end."), "{text}");
+    assert_eq!(workers(id), [0_u32; 0]);
+}
+
+#[test]
+fn a_killed_demo_leaves_no_process_behind() {
+    let mut demo = started();
+    let id = demo.id();
+    demo.kill().expect("killed");
+    demo.wait().expect("gone");
+    wait("no process is left", || workers(id).is_empty());
+}
+
+#[test]
+fn a_question_mark_prints_the_usage_of_every_command() {
+    let help = tickwire("-?");
+    assert_eq!(help.status, 0);
+    let commands = help.out.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands: Vec<_> = commands
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    for wanted in ["demo", "generate", "multicast", "publish", "subscribe"] {
+        assert!(commands.contains(&wanted), "{commands:?}");
+    }
+    for command in commands.into_iter().filter(|command| *command != "help") {
+        let help = tickwire(&format!("{command} -?"));
+        assert_eq!(help.status, 0, "{command}: {}", help.err);
+        assert!(help.out.contains(&format!("Usage: tickwire {command}")), "{}", help.out);
+    }
+}

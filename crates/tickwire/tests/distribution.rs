@@ -1,0 +1,359 @@
+//! `tickwire publish` and `tickwire subscribe` as processes, some of them killed.
+#![cfg(feature = "dds")]
+
+mod support;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use support::tickwire;
+use tickwire_exchange::{Generator, Options};
+use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
+
+/// Longest wait for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A directory, a domain and lines of one test alone.
+struct Place {
+    directory: PathBuf,
+    domain: u32,
+    a: Endpoint,
+    b: Endpoint,
+}
+
+impl Place {
+    fn new(test: u32) -> Self {
+        let process = std::process::id();
+        let directory = std::env::temp_dir().join(format!("tickwire-test-{process}-{test}"));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let [high, low] = (process as u16).to_be_bytes();
+        let port = 22_000 + 2 * test as u16;
+        let line = |port| Endpoint::loopback(Ipv4Addr::new(239, 253, high, low), port);
+        Self {
+            directory,
+            domain: 110 + process.wrapping_mul(13).wrapping_add(test) % 120,
+            a: line(port),
+            b: line(port + 1),
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The feed as a file, and its templates.
+    fn feed(&self, feed: &str, options: &str) -> (PathBuf, PathBuf) {
+        let (packets, templates) = (self.file("feed.bin"), self.file("feed.xml"));
+        let run = tickwire(&format!(
+            "generate {feed} {options} -o {} --write-templates {}",
+            packets.display(),
+            templates.display()
+        ));
+        assert_eq!(run.status, 0, "{}", run.err);
+        (packets, templates)
+    }
+
+    fn subscribe(&self, options: &str) -> Process {
+        let domain = self.domain;
+        let process = Process::start(&format!("subscribe --domain {domain} {options}"));
+        process.wait_line("Subscribed");
+        process
+    }
+
+    fn publish_lines(&self, templates: &Path, options: &str) -> Process {
+        let (a, b) = (self.a, self.b);
+        let process = Process::start(&format!(
+            "publish -t {} --domain {} --reset packet -a {} -p {} --group-b {} --port-b {} {options}",
+            templates.display(),
+            self.domain,
+            a.group,
+            a.port,
+            b.group,
+            b.port
+        ));
+        process.wait_line("Listening");
+        process.wait_line("Listening");
+        process
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// A process that is killed when the test ends before it.
+struct Process {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Process {
+    fn start(arguments: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+            .args(arguments.split_whitespace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let (send, lines) = channel();
+        let output = child.stdout.take().expect("piped");
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let _ = send.send(line);
+            }
+        });
+        Self { child, lines }
+    }
+
+    fn wait_line(&self, start: &str) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left).expect("the line comes");
+            if line.starts_with(start) {
+                return;
+            }
+        }
+    }
+
+    fn kill(mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("gone");
+    }
+
+    /// Asks it to end, as Ctrl-C does.
+    fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-INT", &id]).status().expect("kill runs");
+        assert!(status.success());
+    }
+
+    /// Its exit status, after it has ended.
+    fn finish(mut self) -> i32 {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                return status.code().expect("not killed");
+            }
+            assert!(Instant::now() < until, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn json(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).expect("a report");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Waits for a publisher or subscriber to have counted something, as its report says after a stop: tests
+/// that must know earlier look at what the other side has.
+fn sum(report: &Value, name: &str) -> u64 {
+    report[name].as_u64().unwrap_or_else(|| panic!("{name} in {report:#}"))
+}
+
+fn sent(generator: &mut Generator, count: usize, lines: &[&Sender]) -> u64 {
+    let mut messages = 0;
+    for _ in 0..count {
+        let Some(packet) = generator.next_packet().expect("a packet") else { break };
+        messages += packet.messages.len() as u64;
+        for line in lines {
+            line.send(&packet.bytes).expect("sent");
+        }
+    }
+    messages
+}
+
+#[test]
+fn every_sample_of_a_file_arrives_once_and_is_echoed() {
+    for (test, feed, topics) in
+        [(0, "simple", "keyed"), (1, "complex", "keyed"), (2, "complex", "security")]
+    {
+        let place = Place::new(test);
+        let (packets, templates) = place.feed(feed, "-n 3000");
+        let (published, received) = (place.file("published.json"), place.file("received.json"));
+        let subscriber =
+            place.subscribe(&format!("--topics {topics} --json {}", received.display()));
+        let publisher = Process::start(&format!(
+            "publish -t {} -f {} --reset packet --domain {} --topics {topics} --json {}",
+            templates.display(),
+            packets.display(),
+            place.domain,
+            published.display()
+        ));
+        assert_eq!(publisher.finish(), 0);
+        assert_eq!(subscriber.finish(), 0);
+        let (published, received) = (json(&published), json(&received));
+        assert_eq!(sum(&published, "messages"), 3001);
+        assert!(sum(&published, "published") >= 3000);
+        assert_eq!(sum(&published, "published"), sum(&received, "received"));
+        assert_eq!(published["samples"], received["publishers"][0]["samples"]);
+        assert_eq!(sum(&received, "lost"), 0);
+        assert_eq!(sum(&received, "duplicates"), 0);
+        assert_eq!(sum(&published, "echoes"), sum(&published, "published"));
+        assert_eq!(published["ended"], "done");
+    }
+}
+
+#[test]
+fn a_subscriber_outlives_its_publisher_and_hears_the_next_one() {
+    let place = Place::new(3);
+    let (_, templates) = place.feed("simple", "-n 1");
+    let received = place.file("received.json");
+    let subscriber = place.subscribe(&format!("--no-echo --json {}", received.display()));
+    let a = Sender::open(place.a, SenderOptions::default()).expect("a sender");
+    let b = Sender::open(place.b, SenderOptions::default()).expect("a sender");
+
+    let first = place.publish_lines(&templates, "--no-echo --subscribers 1");
+    let options = Options { messages: 50_000, messages_per_packet_max: 1, ..Options::simple() };
+    let mut generator = Generator::new(&options).expect("a generator");
+    sent(&mut generator, 500, &[&a, &b]);
+    first.kill();
+
+    let published = place.file("published.json");
+    let second = place.publish_lines(
+        &templates,
+        &format!("--no-echo --subscribers 1 --json {}", published.display()),
+    );
+    let rest = Options { messages: 700, messages_per_packet_max: 1, ..Options::simple() };
+    let messages = sent(&mut Generator::new(&rest).expect("a generator"), 701, &[&a, &b]);
+    let status = second.finish();
+    assert_eq!(status, 0, "{:#}", json(&published));
+    assert_eq!(subscriber.finish(), 0);
+    let (published, received) = (json(&published), json(&received));
+    assert_eq!(sum(&published, "messages"), messages);
+    assert_eq!(sum(&published, "gaps"), 0);
+    let publishers = received["publishers"].as_array().expect("publishers");
+    let last = publishers.last().expect("the second one");
+    assert_eq!(sum(last, "received"), 700);
+    assert_eq!(sum(last, "lost"), 0);
+    assert_eq!(sum(last, "duplicates"), 0);
+}
+
+#[test]
+fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
+    let place = Place::new(4);
+    let (_, templates) = place.feed("complex", "-n 1");
+    let published = place.file("published.json");
+    let early = place.subscribe("--no-echo --lease 1");
+    let publisher = place.publish_lines(
+        &templates,
+        &format!("--no-echo --subscribers 1 --json {}", published.display()),
+    );
+    let a = Sender::open(place.a, SenderOptions::default()).expect("a sender");
+    let options = Options { messages: 2_000, securities: 20, ..Options::complex() };
+    let mut generator = Generator::new(&options).expect("a generator");
+    sent(&mut generator, 1_000, &[&a]);
+    early.kill();
+    sent(&mut generator, 500, &[&a]);
+
+    // Every security has had market data by now, so that many last values are there.
+    let received = place.file("received.json");
+    let late = place.subscribe(&format!("--no-echo --json {}", received.display()));
+    sent(&mut generator, 600, &[&a]);
+    assert_eq!(publisher.finish(), 0);
+    // 1 if it missed something, which is so unless the killed one had not yet taken anything.
+    assert!(late.finish() <= 1);
+    let (published, received) = (json(&published), json(&received));
+    assert_eq!(sum(&published, "messages"), 2_001);
+    assert_eq!(sum(&published, "dropped"), 0);
+    let samples = &received["publishers"][0]["samples"];
+    assert!(sum(samples, "MarketData") >= 20, "{received:#}");
+    assert_eq!(sum(&received, "duplicates"), 0);
+}
+
+#[test]
+fn foreign_datagrams_and_wrong_packets_are_counted_and_harm_nothing() {
+    let place = Place::new(5);
+    let (_, templates) = place.feed("simple", "-n 1");
+    let (published, received) = (place.file("published.json"), place.file("received.json"));
+    let subscriber = place.subscribe(&format!("--no-echo --json {}", received.display()));
+    let publisher = place.publish_lines(
+        &templates,
+        &format!("--no-echo --subscribers 1 --json {}", published.display()),
+    );
+    let a = Sender::open(place.a, SenderOptions::default()).expect("a sender");
+    let b = Sender::open(place.b, SenderOptions::default()).expect("a sender");
+    let options = Options { messages: 1_000, messages_per_packet_max: 4, ..Options::simple() };
+    let mut generator = Generator::new(&options).expect("a generator");
+    let (mut number, mut cut) = (0_u32, 0);
+    while let Some(packet) = generator.next_packet().expect("a packet") {
+        // Bytes that follow no rule, and a message of an unknown template.
+        let noise: Vec<u8> =
+            (0..number % 60).map(|n| (n * 73 + number * 31) as u8 & 0x7f).collect();
+        b.send(&noise).expect("sent");
+        b.send(&[0xc0, 0xc8, 0x81]).expect("sent");
+        // Some packets come cut short, in the middle of their last message.
+        let is_cut = number % 10 == 5;
+        cut += u64::from(is_cut);
+        a.send(&packet.bytes[..packet.bytes.len() - usize::from(is_cut)]).expect("sent");
+        number += 1;
+    }
+    assert_eq!(publisher.finish(), 0);
+    assert_eq!(subscriber.finish(), 0);
+    let (published, received) = (json(&published), json(&received));
+    assert_eq!(sum(&received, "lost"), 0);
+    assert_eq!(sum(&received, "duplicates"), 0);
+    assert_eq!(sum(&published, "published"), 1_000 - cut);
+    assert!(sum(&published["lines"][1], "no_seq_num") > u64::from(number), "{published:#}");
+    assert!(sum(&published, "faults") >= cut, "{published:#}");
+}
+
+#[test]
+fn an_interrupted_publisher_and_subscriber_report_what_they_have() {
+    let place = Place::new(6);
+    let (_, templates) = place.feed("simple", "-n 1");
+    let (published, received) = (place.file("published.json"), place.file("received.json"));
+    let subscriber = place.subscribe(&format!("--json {}", received.display()));
+    let publisher =
+        place.publish_lines(&templates, &format!("--subscribers 1 --json {}", published.display()));
+    publisher.interrupt();
+    publisher.finish();
+    assert_eq!(json(&published)["ended"], "stopped");
+    assert_eq!(subscriber.finish(), 0, "it was told that this was all");
+    assert_eq!(sum(&json(&received), "received"), 0);
+}
+
+#[test]
+fn templates_that_do_not_fit_are_told_with_all_their_faults() {
+    let place = Place::new(7);
+    let (packets, templates) = place.feed("simple", "-n 1");
+    let xml = std::fs::read_to_string(&templates).expect("templates");
+    let wrong = place.file("wrong.xml");
+    std::fs::write(&wrong, xml.replace("\"Volume\"", "\"Size\"")).expect("written");
+    let run = tickwire(&format!("publish -t {} -f {}", wrong.display(), packets.display()));
+    assert_eq!(run.status, 1);
+    for template in ["Quote", "New", "Change"] {
+        let told = format!("template {template}: no field Volume; its sample needs one");
+        assert!(run.err.contains(&told), "{}", run.err);
+    }
+    assert!(run.err.contains("wrong.xml"), "{}", run.err);
+}
+
+#[test]
+fn the_empty_builder_decodes_and_publishes_nothing() {
+    let place = Place::new(8);
+    let (packets, templates) = place.feed("complex", "-n 500");
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet -emptyBuilder",
+        templates.display(),
+        packets.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.out.contains("501 messages, 0 samples"), "{}", run.out);
+    assert!(run.out.lines().any(|line| line.starts_with("decode ")), "{}", run.out);
+    assert!(!run.out.contains("Done token"), "{}", run.out);
+}
