@@ -79,9 +79,11 @@ impl<'p> Module<'p> {
                 format!("{pattern} => Message::{}(&self.{ident}),\n", shape.name)
             })
             .collect();
+        // One template needs no choice, and clippy would say so to whoever compiles this.
+        let single = if last == 0 { "#[allow(clippy::match_single_binding)]\n" } else { "" };
         text.push_str(&format!(
             "impl Messages {{
-                {}#[inline]
+                {}{single}#[inline]
                 pub fn message(&self) -> Message<'_> {{ match self.current {{ {arms} }} }}
             }}\n",
             doc("The message that was decoded last.")

@@ -1,7 +1,7 @@
 //! Generated decoders and encoders of the feeds that Tickwire measures itself by.
 //!
 //! Each module is what `tickwire templates generate` writes for a template file in this project; its
-//! head names the command. [`simple`] and [`exchange_complex`] are the simulated exchange's,
+//! head names the command. [`simple`], [`exchange_cme`], [`exchange_complex`] and [`random_cme`] are the simulated exchange's,
 //! [`complex`] and [`cme_like`] lie in `templates`.
 #![forbid(unsafe_code)]
 
@@ -11,9 +11,15 @@ pub mod cme_like;
 /// Market data and quote requests, many securities, several entries a message.
 #[rustfmt::skip]
 pub mod complex;
+/// The cme feed of the simulated exchange.
+#[rustfmt::skip]
+pub mod exchange_cme;
 /// The complex feed of the simulated exchange.
 #[rustfmt::skip]
 pub mod exchange_complex;
+/// Market data of unpredictable lengths of the simulated exchange.
+#[rustfmt::skip]
+pub mod random_cme;
 /// The simple feed of the simulated exchange.
 #[rustfmt::skip]
 pub mod simple;

@@ -10,6 +10,8 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 
 use crate::decode::output::entries_of;
 
+/// Messages of the feed whose lengths are unpredictable: too many for a branch predictor to learn.
+const RANDOM_MESSAGES: u64 = 300_000;
 /// Longest capture read.
 const CAPTURE_BYTES_MAX: u64 = 1 << 30;
 
@@ -96,6 +98,7 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
         ("made/simple", Options::simple()),
         ("made/complex", Options::complex()),
         ("made/cme", Options::cme(CmeShape::Average)),
+        ("made/random", Options { messages: RANDOM_MESSAGES, ..Options::random_cme() }),
     ];
     for (name, options) in made {
         if wanted(name) {
@@ -176,8 +179,12 @@ impl Corpus {
 
     /// A decoder for `program`, compiled of the same templates.
     pub fn decoder(&self, program: &Arc<Program>) -> Decoder {
-        let options = DecoderOptions { reset: self.reset, ..DecoderOptions::default() };
-        Decoder::with_options(program.clone(), options)
+        Decoder::with_options(program.clone(), self.decoder_options())
+    }
+
+    /// The options of decoders.
+    pub fn decoder_options(&self) -> DecoderOptions {
+        DecoderOptions { reset: self.reset, ..DecoderOptions::default() }
     }
 
     /// Decodes all packets from the start and hands out each message.

@@ -5,7 +5,11 @@ use crate::failure::Failure;
 use crate::files;
 use std::hint::black_box;
 use std::sync::Arc;
+use tickwire_fast::rt::{self, Templates};
 use tickwire_fast::{CompileOptions, FieldLayout, FieldValue, Program, Visitor};
+use tickwire_fast_generated::{
+    cme_like, complex, exchange_cme, exchange_complex, random_cme, simple,
+};
 use tickwire_feed::parallel::Parallel;
 
 /// One decoding of a whole corpus.
@@ -14,6 +18,8 @@ pub type Pass<'c> = Box<dyn FnMut() + 'c>;
 /// A way to decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
+    /// Generated code, where it was generated for these templates.
+    Generated,
     /// The dynamic engine, portable.
     DynamicScalar,
     /// The dynamic engine, which calls for each field and stores nothing.
@@ -28,11 +34,13 @@ const PROJECTIONS: [[&str; 3]; 2] =
 
 impl Engine {
     /// All, in the order of tables.
-    pub const ALL: [Self; 3] = [Self::DynamicScalar, Self::Visitor, Self::Projection];
+    pub const ALL: [Self; 4] =
+        [Self::Generated, Self::DynamicScalar, Self::Visitor, Self::Projection];
 
     /// Name in tables and in JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Generated => "generated",
             Self::DynamicScalar => "dynamic-scalar",
             Self::Visitor => "visitor",
             Self::Projection => "projection",
@@ -47,6 +55,7 @@ impl Engine {
     /// Decodes a whole corpus each time it is called; `None` where this engine cannot.
     pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<Pass<'c>>, Failure> {
         Ok(match self {
+            Self::Generated => generated(corpus),
             Self::DynamicScalar => Some(stored(corpus, &corpus.program)),
             Self::Projection => projected(corpus)?.map(|program| stored(corpus, &program)),
             Self::Visitor => Some(visited(corpus)),
@@ -62,6 +71,33 @@ fn stored<'c>(corpus: &'c Corpus, program: &Arc<Program>) -> Pass<'c> {
     Box::new(move || {
         corpus.each_message(&mut decoder, |message| _ = black_box(message)).expect(DECODED_BEFORE);
     })
+}
+
+/// Decodes by the first of the generated modules that is for these templates.
+fn generated(corpus: &Corpus) -> Option<Pass<'_>> {
+    generated_by::<simple::Templates>(corpus)
+        .or_else(|| generated_by::<complex::Templates>(corpus))
+        .or_else(|| generated_by::<exchange_complex::Templates>(corpus))
+        .or_else(|| generated_by::<exchange_cme::Templates>(corpus))
+        .or_else(|| generated_by::<random_cme::Templates>(corpus))
+        .or_else(|| generated_by::<cme_like::Templates>(corpus))
+}
+
+fn generated_by<T: Templates + 'static>(corpus: &Corpus) -> Option<Pass<'_>> {
+    let options = corpus.decoder_options();
+    let mut decoder = rt::Decoder::<T>::with_options(corpus.program.clone(), options).ok()?;
+    Some(Box::new(move || {
+        decoder.reset();
+        for packet in &corpus.packets {
+            decoder.begin_packet();
+            let mut rest = &packet[..];
+            while !rest.is_empty() {
+                let decoded = decoder.decode(rest).expect(DECODED_BEFORE);
+                black_box(&decoded.message);
+                rest = &rest[decoded.len..];
+            }
+        }
+    }))
 }
 
 /// Decodes a corpus whose packets stand alone on so many threads.
