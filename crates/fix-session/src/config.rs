@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tickwire_fix::{Checks, Dictionary, Precision};
 
 use crate::id::{ApplVersion, BeginString, SessionId};
+use crate::schedule::Schedule;
 
 /// Who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +99,9 @@ pub struct Config {
     /// Whether a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX does though the
     /// message has no such field. Default no.
     pub business_reject_version: bool,
+    /// When the session may be logged on; `None` for always. Numbers begin at 1 with each of its
+    /// sessions.
+    pub schedule: Option<Schedule>,
     /// Seconds to wait for the answer to a Logon. Default 10.
     pub logon_timeout_s: u32,
     /// Seconds to wait for the answer to a Logout. Default 2.
@@ -141,6 +145,7 @@ impl Config {
             resend_request_max: 0,
             persist_messages: true,
             business_reject_version: false,
+            schedule: None,
             logon_timeout_s: 10,
             logout_timeout_s: 2,
             precision,

@@ -59,6 +59,8 @@ pub(crate) struct Core<S> {
     /// When decoding of the message at hand began, on the codec clock.
     pub(super) decoding_from: Option<u64>,
     pub(super) connected_ns: Option<u64>,
+    /// When the session of the schedule ends, on the steady clock.
+    pub(super) session_end_ns: Option<u64>,
     pub(super) closing: bool,
     pub(super) sent_logon: bool,
     pub(super) received_logon: bool,
@@ -90,6 +92,7 @@ impl<S: Store> Core<S> {
             appl_ver_id: None,
             decoding_from: None,
             connected_ns: None,
+            session_end_ns: None,
             closing: false,
             sent_logon: false,
             received_logon: false,
@@ -157,6 +160,9 @@ impl<S: Store> Core<S> {
         self.connected_ns = Some(now.steady_ns);
         self.last_sent_ns = now.steady_ns;
         self.last_received_ns = now.steady_ns;
+        if !self.keep_schedule(now) {
+            return;
+        }
         if self.is_initiator() {
             self.send_first_logon(now);
         }
@@ -177,6 +183,7 @@ impl<S: Store> Core<S> {
         self.asked = None;
         self.pending_logon = None;
         self.connected_ns = None;
+        self.session_end_ns = None;
         self.closing = false;
         self.sent_logon = false;
         self.received_logon = false;

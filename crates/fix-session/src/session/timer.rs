@@ -34,8 +34,50 @@ impl<S: Store> Core<S> {
         self.sent_logout_ns.map(|sent| sent.saturating_add(wait))
     }
 
+    /// Begins the numbers at 1 if they are of another session of the schedule, and closes outside of
+    /// sessions; returns whether the session may go on.
+    pub(super) fn keep_schedule(&mut self, now: Now) -> bool {
+        let Some(schedule) = &self.config.schedule else { return true };
+        let Some((start_ns, end_ns)) = schedule.session_at(now.wall_ns) else {
+            self.session_end_ns = None;
+            self.close(Why::Schedule);
+            return false;
+        };
+        let left_ns = end_ns.saturating_sub(now.wall_ns);
+        self.session_end_ns = Some(now.steady_ns.saturating_add(left_ns));
+        if self.store.created_ns() < start_ns {
+            self.reset(now);
+        }
+        true
+    }
+
+    /// Says Logout when the schedule's session has ended. Returns whether it has.
+    fn end_of_schedule(&mut self, now: Now) -> bool {
+        if self.session_end_ns.is_none_or(|end_ns| now.steady_ns < end_ns) {
+            return false;
+        }
+        // The time of day may have been corrected since.
+        let schedule = self.config.schedule.as_ref();
+        let session = schedule.and_then(|schedule| schedule.session_at(now.wall_ns));
+        if session.is_some_and(|(start_ns, _)| self.store.created_ns() >= start_ns) {
+            self.keep_schedule(now);
+            return false;
+        }
+        if self.is_logged_on() {
+            if self.sent_logout_ns.is_none() {
+                self.send_logout(now, b"end of session");
+            }
+        } else {
+            self.close(Why::Schedule);
+        }
+        true
+    }
+
     pub(super) fn handle_timeout(&mut self, now: Now) {
         if !self.is_open() {
+            return;
+        }
+        if self.sent_logout_ns.is_none() && self.end_of_schedule(now) {
             return;
         }
         let steady_ns = now.steady_ns;
@@ -70,6 +112,7 @@ impl<S: Store> Core<S> {
             self.heartbeat_due_ns().map_or(next, |due| due.min(next))
         });
         let logon = if self.received_logon { None } else { self.logon_deadline_ns() };
-        [alive, logon, self.logout_deadline_ns()].into_iter().flatten().min()
+        let end = if self.sent_logout_ns.is_none() { self.session_end_ns } else { None };
+        [alive, logon, self.logout_deadline_ns(), end].into_iter().flatten().min()
     }
 }
