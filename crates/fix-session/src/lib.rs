@@ -13,6 +13,7 @@ mod id;
 mod now;
 mod schedule;
 mod session;
+pub mod settings;
 pub mod store;
 mod tags;
 

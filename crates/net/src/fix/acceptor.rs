@@ -6,6 +6,7 @@ use tickwire_fix_session::{Config, SessionId};
 
 use super::rate::Rate;
 use super::sessions::BoxStore;
+use super::tls::ServerTls;
 
 /// Addresses that begin with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub struct AcceptorOptions {
     pub address: SocketAddr,
     /// Who may connect; empty for everyone.
     pub allowed: Vec<AddressRange>,
+    /// Encryption; `None` for plain connections.
+    pub tls: Option<ServerTls>,
     /// Most connections at a time. Default 1,024.
     pub connections_max: usize,
     /// Most of them that have not sent a Logon. Default 128.
@@ -71,6 +74,7 @@ impl AcceptorOptions {
         Self {
             address,
             allowed: Vec::new(),
+            tls: None,
             connections_max: 1024,
             strangers_max: 128,
             connection_rate: Rate { per_second: 200 },

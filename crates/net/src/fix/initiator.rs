@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::tls::ClientTls;
+
 /// How long to wait between attempts: at first `first`, then twice as long each time up to `longest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
@@ -30,6 +32,8 @@ impl Backoff {
 pub struct InitiatorOptions {
     /// Tried in turn.
     pub addresses: Vec<SocketAddr>,
+    /// Encryption; `None` for plain connections.
+    pub tls: Option<ClientTls>,
     /// Between attempts. Default 1 s up to 30 s.
     pub backoff: Backoff,
     /// How long an attempt may take. Default 10 s.
@@ -41,6 +45,7 @@ impl InitiatorOptions {
     pub fn new(address: SocketAddr) -> Self {
         Self {
             addresses: vec![address],
+            tls: None,
             backoff: Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(30) },
             connect_timeout: Duration::from_secs(10),
         }

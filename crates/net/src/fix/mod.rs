@@ -12,6 +12,7 @@ mod engine;
 mod initiator;
 mod rate;
 mod sessions;
+mod tls;
 mod transport;
 
 pub use acceptor::{AcceptorOptions, AddressRange, Template};
@@ -20,3 +21,4 @@ pub use engine::{Engine, EngineOptions};
 pub use initiator::{Backoff, InitiatorOptions};
 pub use rate::Rate;
 pub use sessions::{BoxStore, SessionKey, Sessions};
+pub use tls::{ClientTls, ServerTls, TlsError};

@@ -5,33 +5,55 @@ use std::net::Shutdown;
 
 use mio::net::TcpStream;
 
+use super::tls::TlsStream;
+
 /// A connection that does not block.
 #[derive(Debug)]
 pub(super) enum Transport {
     Plain(TcpStream),
+    Tls(Box<TlsStream>),
 }
 
 impl Transport {
     pub fn stream(&mut self) -> &mut TcpStream {
         match self {
             Self::Plain(stream) => stream,
+            Self::Tls(tls) => &mut tls.stream,
         }
     }
 
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.read(buffer),
+            Self::Tls(tls) => tls.read(buffer),
         }
+    }
+
+    /// Whether a read that does not fill the buffer means that there is nothing more for now.
+    pub const fn drains_short(&self) -> bool {
+        matches!(self, Self::Plain(_))
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.write(bytes),
+            Self::Tls(tls) => tls.write(bytes),
+        }
+    }
+
+    /// Writes what was taken by [`Transport::write`] but is not with the operating system yet.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Tls(tls) => tls.flush(),
         }
     }
 
     /// Tells the peer that nothing more comes.
     pub fn shutdown(&mut self) {
+        if let Self::Tls(tls) = self {
+            tls.close();
+        }
         // A peer that is gone already needs not be told.
         let _ = self.stream().shutdown(Shutdown::Write);
     }

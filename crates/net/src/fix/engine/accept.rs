@@ -75,12 +75,18 @@ impl<A: Application> Engine<A> {
                 && listener.open < listener.options.connections_max
                 && listener.strangers < listener.options.strangers_max
                 && listener.connections.take(now.steady_ns);
-            if welcome {
+            let transport = match (&listener.options.tls, welcome) {
+                (_, false) => None,
+                (None, true) => Some(Transport::Plain(stream)),
+                (Some(tls), true) => {
+                    tls.accept(stream).ok().map(|tls| Transport::Tls(Box::new(tls)))
+                }
+            };
+            if let Some(transport) = transport {
                 listener.open += 1;
                 listener.strangers += 1;
                 let wait = u64::from(listener.options.first_message_timeout_s) * SECOND_NS;
                 let until_ns = now.steady_ns.saturating_add(wait);
-                let transport = Transport::Plain(stream);
                 let state = State::Stranger { until_ns };
                 let mut connection = Connection::new(transport, state);
                 connection.listener = Some(index);

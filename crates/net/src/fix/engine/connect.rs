@@ -48,6 +48,17 @@ impl<A: Application> Engine<A> {
             if dialer.due_ns().is_none_or(|at| at > now.steady_ns) {
                 continue;
             }
+            let session = self.sessions.session(dialer.key);
+            let schedule = session.and_then(|session| session.config().schedule.as_ref());
+            if let Some(schedule) = schedule
+                && schedule.session_at(now.wall_ns).is_none()
+            {
+                // Outside of the schedule nobody is called.
+                let next_ns = schedule.next_start(now.wall_ns).unwrap_or(u64::MAX);
+                let wait_ns = next_ns.saturating_sub(now.wall_ns);
+                dialer.due_ns = Some(now.steady_ns.saturating_add(wait_ns));
+                continue;
+            }
             dialer.due_ns = None;
             let count = dialer.options.addresses.len().max(1);
             let address = dialer.options.addresses.get(dialer.next_address % count).copied();
@@ -55,13 +66,20 @@ impl<A: Application> Engine<A> {
             let key = dialer.key;
             let timeout = u64::try_from(dialer.options.connect_timeout.as_nanos());
             let until_ns = now.steady_ns.saturating_add(timeout.unwrap_or(u64::MAX));
-            let connected = address.map(TcpStream::connect);
-            let Some(Ok(stream)) = connected else {
+            let stream = address.and_then(|address| TcpStream::connect(address).ok());
+            let transport = match (stream, &dialer.options.tls) {
+                (Some(stream), None) => Some(Transport::Plain(stream)),
+                (Some(stream), Some(tls)) => {
+                    tls.connect(stream).ok().map(|tls| Transport::Tls(Box::new(tls)))
+                }
+                (None, _) => None,
+            };
+            let Some(transport) = transport else {
                 self.dial_later(key, now);
                 continue;
             };
             let state = State::Connecting { until_ns };
-            let mut connection = Connection::new(Transport::Plain(stream), state);
+            let mut connection = Connection::new(transport, state);
             connection.session = Some(key);
             match self.add_connection(connection, now) {
                 Some(index) => self.sessions.set_connection(key, Some(index)),

@@ -90,11 +90,12 @@ impl<A: Application> Engine<A> {
                 }
                 _ => {}
             }
-            if len < READ_LEN {
-                // Most likely there is no more; another event tells if there is.
-                if let Some(connection) = self.connection_mut(index) {
-                    connection.readable = false;
-                }
+            // After a short read there is most likely no more; another event tells if there is.
+            if len < READ_LEN
+                && let Some(connection) = self.connection_mut(index)
+                && connection.transport.drains_short()
+            {
+                connection.readable = false;
                 return Read::Drained;
             }
         }
@@ -150,11 +151,16 @@ impl<A: Application> Engine<A> {
                 gone = true;
                 break;
             };
-            if bytes.is_empty() {
-                connection.blocked_ns = None;
-                break;
-            }
-            match connection.transport.write(bytes) {
+            let is_done = bytes.is_empty();
+            let written = match is_done {
+                true => connection.transport.flush().map(|()| 0),
+                false => connection.transport.write(bytes),
+            };
+            match written {
+                Ok(_) if is_done => {
+                    connection.blocked_ns = None;
+                    break;
+                }
                 Ok(len) => {
                     session.handle_transmitted(len);
                     if connection.blocked_ns.is_some() {

@@ -1,0 +1,367 @@
+//! Keys to the settings of a session.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use tickwire_fix::Precision;
+
+use super::section::{Section, Value};
+use super::{ConnectionSettings, DictionarySettings, Finding, SessionSettings, TlsSettings};
+use crate::config::{Config, Role};
+use crate::id::{ApplVersion, BeginString, SessionId};
+use crate::schedule::{Schedule, ScheduleError};
+
+/// Keys that are understood and have nothing to do here.
+const WITHOUT_EFFECT: [&str; 16] = [
+    "description",
+    "filelogbackuppath",
+    "persistentstore",
+    "preservemessagefieldsorder",
+    "screenlogshowevents",
+    "screenlogshowheartbeats",
+    "screenlogshowincoming",
+    "screenlogshowoutgoing",
+    "socketconnectprotocol",
+    "socketkeepalive",
+    "socketnodelay",
+    "socketreceivebuffersize",
+    "socketreuseaddress",
+    "socketsendbuffersize",
+    "socketsynchronouswrites",
+    "threadmodel",
+];
+
+/// The keys of one session while they are read.
+struct Keys {
+    line: u32,
+    values: BTreeMap<String, (String, Value)>,
+    errors: Vec<Finding>,
+}
+
+impl Keys {
+    fn take(&mut self, key: &str) -> Option<Value> {
+        let (_, value) = self.values.remove(&key.to_ascii_lowercase())?;
+        (!value.text.is_empty()).then_some(value)
+    }
+
+    fn text(&mut self, key: &str) -> Option<String> {
+        self.take(key).map(|value| value.text)
+    }
+
+    fn path(&mut self, keys: &[&str]) -> Option<PathBuf> {
+        let found: Vec<PathBuf> =
+            keys.iter().filter_map(|key| self.text(key)).map(PathBuf::from).collect();
+        found.into_iter().next()
+    }
+
+    fn fail(&mut self, line: u32, text: String) {
+        self.errors.push(Finding { line, text });
+    }
+
+    fn required(&mut self, key: &str) -> String {
+        let text = self.text(key);
+        if text.is_none() {
+            self.fail(self.line, format!("the session has no {key}; add {key}=..."));
+        }
+        text.unwrap_or_default()
+    }
+
+    fn flag(&mut self, key: &str) -> Option<bool> {
+        let value = self.take(key)?;
+        match value.text.as_str() {
+            "Y" | "y" | "yes" | "true" | "1" => Some(true),
+            "N" | "n" | "no" | "false" | "0" => Some(false),
+            other => {
+                self.fail(value.line, format!("{key}: '{other}' is not Y or N"));
+                None
+            }
+        }
+    }
+
+    fn number<T: FromStr>(&mut self, key: &str, what: &str) -> Option<T> {
+        let value = self.take(key)?;
+        let number = value.text.parse().ok();
+        if number.is_none() {
+            self.fail(value.line, format!("{key}: '{}' is not {what}", value.text));
+        }
+        number
+    }
+
+    fn set_flag(&mut self, key: &str, target: &mut bool) {
+        if let Some(flag) = self.flag(key) {
+            *target = flag;
+        }
+    }
+}
+
+/// Reads one session.
+pub(super) fn read(
+    default: &Section,
+    section: &Section,
+    warnings: &mut Vec<Finding>,
+) -> Result<SessionSettings, Vec<Finding>> {
+    let mut values = default.values.clone();
+    values.extend(section.values.clone());
+    let mut keys = Keys { line: section.line, values, errors: Vec::new() };
+    let id = read_id(&mut keys);
+    let role = read_role(&mut keys);
+    let mut config = Config::new(role, id);
+    read_session(&mut keys, &mut config);
+    config.schedule = read_schedule(&mut keys);
+    let dictionaries = read_dictionaries(&mut keys, &mut config);
+    let connection = read_connection(&mut keys, role);
+    let tls = read_tls(&mut keys);
+    let store_folder = keys.path(&["FileStorePath"]);
+    let log_folder = keys.path(&["FileLogPath"]);
+    for key in WITHOUT_EFFECT {
+        keys.take(key);
+    }
+    for (key, value) in keys.values.values() {
+        let text = format!("'{key}' is not known and has no effect");
+        warnings.push(Finding { line: value.line, text });
+    }
+    if !keys.errors.is_empty() {
+        return Err(keys.errors);
+    }
+    let line = section.line;
+    Ok(SessionSettings { line, config, connection, store_folder, log_folder, dictionaries, tls })
+}
+
+fn read_id(keys: &mut Keys) -> SessionId {
+    let line = keys.values.get("beginstring").map_or(keys.line, |(_, value)| value.line);
+    let begin_string = keys.required("BeginString");
+    let version = BeginString::parse(begin_string.as_bytes());
+    if version.is_none() && !begin_string.is_empty() {
+        let text = "expected FIX.4.0 to FIX.4.4 or FIXT.1.1";
+        keys.fail(line, format!("BeginString: '{begin_string}' is no version; {text}"));
+    }
+    let mut id = SessionId::new(
+        version.unwrap_or(BeginString::Fix42),
+        keys.required("SenderCompID"),
+        keys.required("TargetCompID"),
+    );
+    id.qualifier = keys.text("SessionQualifier").unwrap_or_default();
+    id
+}
+
+fn read_role(keys: &mut Keys) -> Role {
+    let Some(value) = keys.take("ConnectionType") else {
+        keys.fail(keys.line, "the session has no ConnectionType; add acceptor or initiator".into());
+        return Role::Acceptor;
+    };
+    match value.text.to_ascii_lowercase().as_str() {
+        "acceptor" => Role::Acceptor,
+        "initiator" => Role::Initiator,
+        other => {
+            keys.fail(
+                value.line,
+                format!("ConnectionType: '{other}' is not acceptor or initiator"),
+            );
+            Role::Acceptor
+        }
+    }
+}
+
+fn read_session(keys: &mut Keys, config: &mut Config) {
+    let seconds = "a number of seconds";
+    config.sender_sub_id = keys.text("SenderSubID");
+    config.target_sub_id = keys.text("TargetSubID");
+    config.username = keys.text("Username");
+    config.password = keys.text("Password");
+    config.heartbeat_s = keys.number("HeartBtInt", seconds).unwrap_or(config.heartbeat_s);
+    config.logon_timeout_s = keys.number("LogonTimeout", seconds).unwrap_or(10);
+    config.logout_timeout_s = keys.number("LogoutTimeout", seconds).unwrap_or(2);
+    keys.set_flag("ResetOnLogon", &mut config.reset_on_logon);
+    keys.set_flag("ResetOnLogout", &mut config.reset_on_logout);
+    keys.set_flag("ResetOnDisconnect", &mut config.reset_on_disconnect);
+    keys.set_flag("CheckCompID", &mut config.check_comp_id);
+    keys.set_flag("PersistMessages", &mut config.persist_messages);
+    keys.set_flag("SendRedundantResendRequests", &mut config.redundant_resend_requests);
+    keys.set_flag("EnableNextExpectedMsgSeqNum", &mut config.next_expected_seq_num);
+    keys.set_flag("SendNextExpectedMsgSeqNum", &mut config.next_expected_seq_num);
+    let chunk = keys.number("ResendRequestChunkSize", "a number of messages");
+    config.resend_request_max = chunk.unwrap_or(0);
+    let latency_s = keys.number("MaxLatency", seconds).unwrap_or(120);
+    let checks_latency = keys.flag("CheckLatency").unwrap_or(true);
+    config.latency_max_s = checks_latency.then_some(latency_s);
+    read_precision(keys, config);
+    read_default_version(keys, config);
+}
+
+fn read_precision(keys: &mut Keys, config: &mut Config) {
+    let has_fractions = config.id.begin_string >= BeginString::Fix42;
+    if keys.flag("MillisecondsInTimeStamp") == Some(false) {
+        config.precision = Precision::Seconds;
+    }
+    for key in ["TimestampPrecision", "TimeStampPrecision"] {
+        let Some(value) = keys.take(key) else { continue };
+        let precision = match value.text.to_ascii_lowercase().as_str() {
+            "0" | "seconds" => Precision::Seconds,
+            "3" | "millis" | "milliseconds" => Precision::Millis,
+            "6" | "micros" | "microseconds" => Precision::Micros,
+            "9" | "nanos" | "nanoseconds" => Precision::Nanos,
+            other => {
+                let text = format!("{key}: '{other}' is not 0, 3, 6 or 9 digits");
+                keys.fail(value.line, text);
+                continue;
+            }
+        };
+        if has_fractions {
+            config.precision = precision;
+        }
+    }
+}
+
+fn read_default_version(keys: &mut Keys, config: &mut Config) {
+    let is_fixt = config.id.begin_string == BeginString::Fixt11;
+    match keys.take("DefaultApplVerID") {
+        Some(value) => match ApplVersion::parse(value.text.as_bytes()) {
+            Some(version) => config.default_appl_ver_id = Some(version.code().to_owned()),
+            None => {
+                let text = "is no version; expected 2 to 9 or FIX.4.0 to FIX.5.0SP2";
+                keys.fail(value.line, format!("DefaultApplVerID: '{}' {text}", value.text));
+            }
+        },
+        None if is_fixt => {
+            keys.fail(keys.line, "a FIXT.1.1 session needs DefaultApplVerID, as FIX.5.0SP2".into());
+        }
+        None => {}
+    }
+}
+
+fn read_schedule(keys: &mut Keys) -> Option<Schedule> {
+    let always = keys.flag("NonStopSession").unwrap_or(false);
+    let local = keys.flag("UseLocalTime").unwrap_or(false);
+    let line = keys.values.get("starttime").map_or(keys.line, |(_, value)| value.line);
+    let [start, end, zone, start_day, end_day, days] =
+        ["StartTime", "EndTime", "TimeZone", "StartDay", "EndDay", "Weekdays"]
+            .map(|key| keys.text(key));
+    if local && zone.is_none() {
+        let text = "UseLocalTime: name the zone instead, as TimeZone=Europe/London";
+        keys.fail(line, text.to_owned());
+    }
+    if always {
+        return None;
+    }
+    let (start, end) = match (start, end) {
+        (None, None) => return None,
+        (Some(start), Some(end)) => (start, end),
+        _ => {
+            keys.fail(line, "StartTime and EndTime belong together; one is missing".to_owned());
+            return None;
+        }
+    };
+    // Times may carry the zone themselves, as `08:00:00 Europe/London`.
+    let (start, own_zone) = split_zone(&start);
+    let (end, _) = split_zone(&end);
+    let zone = own_zone.map(str::to_owned).or(zone).unwrap_or_default();
+    let made = Schedule::daily(&zone, start, end).and_then(|schedule| {
+        match (&start_day, &end_day, &days) {
+            (Some(first), Some(last), None) => schedule.weekly(first, last),
+            (None, None, Some(days)) => {
+                schedule.on_days(days.split([',', ' ']).filter(|d| !d.is_empty()))
+            }
+            (None, None, None) => Ok(schedule),
+            _ => Err(ScheduleError::Day("StartDay without EndDay, or both with Weekdays".into())),
+        }
+    });
+    made.map_err(|error| keys.fail(line, format!("schedule: {error}"))).ok()
+}
+
+fn split_zone(text: &str) -> (&str, Option<&str>) {
+    text.split_once(' ').map_or((text, None), |(time, zone)| (time, Some(zone.trim())))
+}
+
+fn read_dictionaries(keys: &mut Keys, config: &mut Config) -> DictionarySettings {
+    let checks = &mut config.checks;
+    keys.set_flag("ValidateFieldsOutOfOrder", &mut checks.fields_in_order);
+    keys.set_flag("ValidateFieldsHaveValues", &mut checks.fields_have_values);
+    keys.set_flag("ValidateUnorderedGroupFields", &mut checks.group_fields_in_order);
+    checks.user_defined_fields = keys.flag("ValidateUserDefinedFields").unwrap_or(true);
+    if keys.flag("AllowUnknownMsgFields") == Some(true) {
+        checks.message_fields = false;
+    }
+    let is_used = keys.flag("UseDataDictionary").unwrap_or(true);
+    let mut application = Vec::new();
+    if let Some(path) = keys.path(&["AppDataDictionary"]) {
+        application.push((None, path));
+    }
+    let prefix = "appdatadictionary.";
+    let names: Vec<String> =
+        keys.values.keys().filter(|key| key.starts_with(prefix)).cloned().collect();
+    for name in names {
+        let Some(value) = keys.take(&name) else { continue };
+        let text = name.get(prefix.len()..).unwrap_or_default().to_ascii_uppercase();
+        match ApplVersion::parse(text.as_bytes()) {
+            Some(version) => application.push((Some(version), PathBuf::from(value.text))),
+            None => keys.fail(value.line, format!("AppDataDictionary.{text}: no such version")),
+        }
+    }
+    let session = keys.path(&["TransportDataDictionary", "DataDictionary"]);
+    DictionarySettings { is_used, session, application }
+}
+
+fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
+    let allowed: Vec<String> = keys
+        .text("AllowedRemoteAddresses")
+        .map(|text| text.split(',').map(|part| part.trim().to_owned()).collect())
+        .unwrap_or_default();
+    let is_template = [keys.flag("AcceptorTemplate"), keys.flag("DynamicSession")];
+    let is_template = is_template.contains(&Some(true));
+    let accept_address = keys.text("SocketAcceptAddress");
+    let accept_port = keys.number("SocketAcceptPort", "a port from 0 to 65535");
+    let reconnect_s = keys.number("ReconnectInterval", "a number of seconds").unwrap_or(30);
+    let hosts = read_hosts(keys);
+    match role {
+        Role::Acceptor => {
+            if accept_port.is_none() {
+                keys.fail(keys.line, "an acceptor needs SocketAcceptPort".to_owned());
+            }
+            let port = accept_port.unwrap_or(0);
+            ConnectionSettings::Acceptor { address: accept_address, port, allowed, is_template }
+        }
+        Role::Initiator => {
+            if hosts.is_empty() {
+                let text = "an initiator needs SocketConnectHost and SocketConnectPort";
+                keys.fail(keys.line, text.to_owned());
+            }
+            ConnectionSettings::Initiator { hosts, reconnect_s }
+        }
+    }
+}
+
+/// Reads `SocketConnectHost`, `SocketConnectHost1` and so on, each with its port.
+fn read_hosts(keys: &mut Keys) -> Vec<(String, u16)> {
+    let mut hosts = Vec::new();
+    for number in 0..=99 {
+        let suffix = if number == 0 { String::new() } else { number.to_string() };
+        let host = keys.text(&format!("SocketConnectHost{suffix}"));
+        let port_key = format!("SocketConnectPort{suffix}");
+        let port = keys.number(&port_key, "a port from 0 to 65535");
+        match (host, port) {
+            (Some(host), Some(port)) => hosts.push((host, port)),
+            (None, None) => {}
+            _ => {
+                let text = format!("SocketConnectHost{suffix} and {port_key} belong together");
+                keys.fail(keys.line, text);
+            }
+        }
+    }
+    hosts
+}
+
+fn read_tls(keys: &mut Keys) -> Option<TlsSettings> {
+    let wanted = keys.flag("SocketUseSSL").unwrap_or(false);
+    let certificates =
+        ["SERVER_CERTIFICATE_FILE", "CLIENT_CERTIFICATE_FILE", "SocketCertificateFile"];
+    let private =
+        ["SERVER_CERTIFICATE_KEY_FILE", "CLIENT_CERTIFICATE_KEY_FILE", "SocketPrivateKeyFile"];
+    let tls = TlsSettings {
+        certificates: keys.path(&certificates),
+        key: keys.path(&private),
+        authorities: keys.path(&["CERTIFICATION_AUTHORITIES_FILE", "SocketCAFile"]),
+        server_name: keys.text("SocketServerName"),
+    };
+    (wanted || tls != TlsSettings::default()).then_some(tls)
+}

@@ -1,0 +1,163 @@
+//! Settings files in QuickFIX's form: sections `[DEFAULT]` and `[SESSION]` of lines `Key=value`.
+//!
+//! Keys of the default section hold for all sessions. A key that is not known is a warning, because
+//! every engine has keys of its own; a value that cannot be used is an error. All are told at once.
+
+mod keys;
+mod section;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::config::Config;
+use crate::id::ApplVersion;
+use section::sections;
+
+/// Most bytes of a settings file.
+const LEN_MAX: usize = 16 << 20;
+/// Most sections of a settings file.
+const SECTIONS_MAX: usize = 100_000;
+
+/// Something to tell about a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// From 1; 0 for the file as a whole.
+    pub line: u32,
+    /// What, and what to do.
+    pub text: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {}: {}", self.line, self.text)
+    }
+}
+
+/// Everything wrong with a settings file, in the order of its lines; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsError(pub Vec<Finding>);
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, finding) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(out, "{separator}{finding}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+/// How a session gets its connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectionSettings {
+    /// It is connected to.
+    Acceptor {
+        /// `SocketAcceptAddress`.
+        address: Option<String>,
+        /// `SocketAcceptPort`.
+        port: u16,
+        /// `AllowedRemoteAddresses`: addresses or ranges; empty for everyone.
+        allowed: Vec<String>,
+        /// `AcceptorTemplate` or `DynamicSession`: it stands for counterparties that are not known.
+        is_template: bool,
+    },
+    /// It connects.
+    Initiator {
+        /// `SocketConnectHost` and `SocketConnectPort`, with numbers for more: tried in turn.
+        hosts: Vec<(String, u16)>,
+        /// `ReconnectInterval` in seconds.
+        reconnect_s: u32,
+    },
+}
+
+/// Files for an encrypted connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// Own certificates, PEM.
+    pub certificates: Option<PathBuf>,
+    /// Own key, PEM.
+    pub key: Option<PathBuf>,
+    /// Certificates that the peer's must come from, PEM.
+    pub authorities: Option<PathBuf>,
+    /// The name that the server's certificate must have; the host if not given.
+    pub server_name: Option<String>,
+}
+
+/// The dictionaries that a file names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DictionarySettings {
+    /// Whether to validate at all.
+    pub is_used: bool,
+    /// `DataDictionary` or `TransportDataDictionary`; the one that comes with the library if not given.
+    pub session: Option<PathBuf>,
+    /// `AppDataDictionary`, by version; `None` for the session's default version.
+    pub application: Vec<(Option<ApplVersion>, PathBuf)>,
+}
+
+/// One session of a settings file.
+#[derive(Clone, Debug)]
+pub struct SessionSettings {
+    /// Line of its section.
+    pub line: u32,
+    /// What the session itself is told, without dictionaries.
+    pub config: Config,
+    /// How it gets its connection.
+    pub connection: ConnectionSettings,
+    /// `FileStorePath`; messages are kept in memory if not given.
+    pub store_folder: Option<PathBuf>,
+    /// `FileLogPath`.
+    pub log_folder: Option<PathBuf>,
+    /// Dictionaries.
+    pub dictionaries: DictionarySettings,
+    /// Encryption, if the file asks for it.
+    pub tls: Option<TlsSettings>,
+}
+
+/// The sessions of a settings file.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// In the order of the file.
+    pub sessions: Vec<SessionSettings>,
+    /// Keys that are not known.
+    pub warnings: Vec<Finding>,
+}
+
+impl Settings {
+    /// Parses a settings file.
+    ///
+    /// # Errors
+    /// Everything wrong with it.
+    pub fn parse(text: &str) -> Result<Self, SettingsError> {
+        if text.len() > LEN_MAX {
+            let text = format!("the file is longer than {LEN_MAX} bytes");
+            return Err(SettingsError(vec![Finding { line: 0, text }]));
+        }
+        let mut errors = Vec::new();
+        let (default, sections) = sections(text, &mut errors);
+        let (mut found, mut warnings) = (Vec::new(), Vec::new());
+        for section in &sections {
+            match keys::read(&default, section, &mut warnings) {
+                Ok(session) => found.push(session),
+                Err(mut more) => errors.append(&mut more),
+            }
+        }
+        if sections.is_empty() && errors.is_empty() {
+            let text = "there is no [SESSION] section".to_owned();
+            errors.push(Finding { line: 0, text });
+        }
+        for findings in [&mut errors, &mut warnings] {
+            findings.sort_by(|a, b| (a.line, &a.text).cmp(&(b.line, &b.text)));
+            findings.dedup();
+        }
+        if errors.is_empty() {
+            Ok(Self { sessions: found, warnings })
+        } else {
+            Err(SettingsError(errors))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

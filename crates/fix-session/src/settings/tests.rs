@@ -1,0 +1,105 @@
+//! Tests of settings files.
+
+use super::*;
+use crate::config::Role;
+use proptest::prelude::*;
+
+const GOOD: &str = "\
+# comment
+[DEFAULT]
+ConnectionType=initiator
+ReconnectInterval=5
+FileStorePath=store
+SenderCompID=US
+StartTime=08:00:00
+EndTime=16:30:00
+TimeZone=America/New_York
+HeartBtInt=20
+MyOwnKey=1
+
+[SESSION]
+BeginString=FIX.4.4
+TargetCompID=THEM
+SocketConnectHost=192.0.2.1
+SocketConnectPort=5001
+SocketConnectHost1=192.0.2.2
+SocketConnectPort1=5002
+ResetOnLogon=Y
+CheckLatency=N
+TimestampPrecision=6
+DataDictionary=FIX44.xml
+
+[session]
+ConnectionType=acceptor
+beginstring=FIXT.1.1
+DefaultApplVerID=FIX.5.0SP2
+TargetCompID=*
+SocketAcceptPort=5003
+AllowedRemoteAddresses=192.0.2.0/24, 203.0.113.7
+AcceptorTemplate=Y
+NonStopSession=Y
+SERVER_CERTIFICATE_FILE=server.pem
+SERVER_CERTIFICATE_KEY_FILE=server.key
+";
+
+#[test]
+fn sessions_have_their_keys_and_those_of_the_default() {
+    let settings = Settings::parse(GOOD).expect("well written");
+    let [first, second] = settings.sessions.as_slice() else { panic!("two sessions") };
+    assert_eq!(first.config.id.to_string(), "FIX.4.4:US->THEM");
+    assert_eq!((first.config.role, first.config.heartbeat_s), (Role::Initiator, 20));
+    assert_eq!((first.config.reset_on_logon, first.config.latency_max_s), (true, None));
+    assert_eq!(first.config.precision, tickwire_fix::Precision::Micros);
+    assert!(first.config.schedule.is_some());
+    assert_eq!(first.dictionaries.session, Some(PathBuf::from("FIX44.xml")));
+    let hosts = vec![("192.0.2.1".to_owned(), 5001), ("192.0.2.2".to_owned(), 5002)];
+    assert_eq!(first.connection, ConnectionSettings::Initiator { hosts, reconnect_s: 5 });
+    assert_eq!(second.config.default_appl_ver_id.as_deref(), Some("9"));
+    assert!(second.config.schedule.is_none() && second.tls.is_some() && first.tls.is_none());
+    let ConnectionSettings::Acceptor { port, allowed, is_template, .. } = &second.connection else {
+        panic!("an acceptor")
+    };
+    assert_eq!((*port, allowed.len(), *is_template), (5003, 2, true));
+    let [warning] = settings.warnings.as_slice() else { panic!("{:?}", settings.warnings) };
+    assert_eq!(warning.to_string(), "line 11: 'MyOwnKey' is not known and has no effect");
+}
+
+#[test]
+fn every_wrong_value_is_told_with_its_line() {
+    let text = "\
+Before=1
+[DEFAULT]
+HeartBtInt=often
+[OTHER]
+[SESSION]
+BeginString=FIX.9
+SenderCompID=US
+ConnectionType=both
+ResetOnLogon=maybe
+StartTime=8
+EndTime=09:00:00
+no equals sign
+SocketAcceptPort=70000
+";
+    let SettingsError(errors) = Settings::parse(text).expect_err("wrong");
+    let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
+    assert_eq!(lines, [1, 3, 4, 5, 5, 6, 8, 9, 10, 12, 13], "{errors:?}");
+    assert!(errors[3..5].iter().any(|error| error.text.contains("TargetCompID")));
+    assert!(Settings::parse("").is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused_without_panic(
+        lines in proptest::collection::vec(
+            "(\\[DEFAULT\\]|\\[SESSION\\]|(BeginString|SenderCompID|TargetCompID|StartTime|EndTime|\
+             StartDay|TimeZone|HeartBtInt|ConnectionType|SocketAcceptPort)=[A-Za-z0-9:./ -]{0,12}|.{0,20})",
+            0..30,
+        ),
+    ) {
+        let text = lines.join("\n");
+        if let Err(SettingsError(errors)) = Settings::parse(&text) {
+            prop_assert!(!errors.is_empty());
+        }
+    }
+}

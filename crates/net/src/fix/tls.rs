@@ -1,0 +1,201 @@
+//! TLS for FIX connections: certificates and keys from PEM files.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mio::net::TcpStream;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
+
+/// Why TLS cannot be set up: which file, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsError {
+    /// The file, where there is one.
+    pub path: Option<PathBuf>,
+    /// What is wrong.
+    pub text: String,
+}
+
+impl TlsError {
+    fn file(path: &Path, text: impl fmt::Display) -> Self {
+        Self { path: Some(path.to_owned()), text: text.to_string() }
+    }
+
+    fn of(text: impl fmt::Display) -> Self {
+        Self { path: None, text: text.to_string() }
+    }
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(out, "TLS: {}: {}", path.display(), self.text),
+            None => write!(out, "TLS: {}", self.text),
+        }
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let found = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| TlsError::file(path, error))?;
+    if found.is_empty() {
+        return Err(TlsError::file(path, "holds no certificate in PEM form"));
+    }
+    Ok(found)
+}
+
+fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_file(path).map_err(|error| TlsError::file(path, error))
+}
+
+fn roots(path: &Path) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(|error| TlsError::file(path, error))?;
+    }
+    Ok(roots)
+}
+
+/// TLS of a listener.
+#[derive(Clone, Debug)]
+pub struct ServerTls(Arc<ServerConfig>);
+
+impl ServerTls {
+    /// Reads certificates and key. With `authorities`, clients must show a certificate from them.
+    ///
+    /// # Errors
+    /// [`TlsError`] with the file that cannot be used.
+    pub fn from_files(
+        own: &Path,
+        private: &Path,
+        authorities: Option<&Path>,
+    ) -> Result<Self, TlsError> {
+        let builder = ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::of)?;
+        let builder = match authorities {
+            None => builder.with_no_client_auth(),
+            Some(path) => {
+                let roots = Arc::new(roots(path)?);
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
+                    .build()
+                    .map_err(|error| TlsError::file(path, error))?;
+                builder.with_client_cert_verifier(verifier)
+            }
+        };
+        let config = builder
+            .with_single_cert(certificates(own)?, key(private)?)
+            .map_err(|error| TlsError::file(private, error))?;
+        Ok(Self(Arc::new(config)))
+    }
+
+    pub(super) fn accept(&self, stream: TcpStream) -> Result<TlsStream, TlsError> {
+        let session = ServerConnection::new(self.0.clone()).map_err(TlsError::of)?;
+        Ok(TlsStream { stream, session: session.into() })
+    }
+}
+
+/// TLS of an initiator.
+#[derive(Clone, Debug)]
+pub struct ClientTls {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl ClientTls {
+    /// Reads the certificates that the server's must come from, and own certificates and key where the
+    /// server wants them. `name` is what the server's certificate must be for.
+    ///
+    /// # Errors
+    /// [`TlsError`] with the file that cannot be used.
+    pub fn from_files(
+        authorities: &Path,
+        own: Option<(&Path, &Path)>,
+        name: &str,
+    ) -> Result<Self, TlsError> {
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::of)?
+            .with_root_certificates(roots(authorities)?);
+        let config = match own {
+            None => builder.with_no_client_auth(),
+            Some((own, private)) => builder
+                .with_client_auth_cert(certificates(own)?, key(private)?)
+                .map_err(|error| TlsError::file(private, error))?,
+        };
+        let name = ServerName::try_from(name.to_owned())
+            .map_err(|_| TlsError::of(format!("'{name}' is no name of a server")))?;
+        Ok(Self { config: Arc::new(config), name })
+    }
+
+    pub(super) fn connect(&self, stream: TcpStream) -> Result<TlsStream, TlsError> {
+        let session = ClientConnection::new(self.config.clone(), self.name.clone());
+        Ok(TlsStream { stream, session: session.map_err(TlsError::of)?.into() })
+    }
+}
+
+/// An encrypted connection that does not block.
+#[derive(Debug)]
+pub(super) struct TlsStream {
+    pub stream: TcpStream,
+    session: rustls::Connection,
+}
+
+impl TlsStream {
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.session.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                outcome => return outcome,
+            }
+            if self.session.read_tls(&mut self.stream)? == 0 {
+                return Ok(0);
+            }
+            let processed = self.session.process_new_packets();
+            // Answers of the handshake, and what went wrong, are for the peer to know.
+            let flushed = self.flush();
+            processed.map_err(io::Error::other)?;
+            match flushed {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ => {}
+            }
+        }
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.flush()?;
+        let written = self.session.writer().write(bytes)?;
+        match self.flush() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ if written == 0 => Err(io::ErrorKind::WouldBlock.into()),
+            _ => Ok(written),
+        }
+    }
+
+    /// Writes what is encrypted already.
+    pub fn flush(&mut self) -> io::Result<()> {
+        while self.session.wants_write() {
+            self.session.write_tls(&mut self.stream)?;
+        }
+        self.stream.flush()
+    }
+
+    /// Tells the peer that nothing more comes.
+    pub fn close(&mut self) {
+        self.session.send_close_notify();
+        // A peer that is gone already needs not be told.
+        let _ = self.flush();
+    }
+}
