@@ -1,0 +1,168 @@
+//! Sessions over TCP on loopback: plain, with TLS and client certificates, with unknown counterparties.
+
+mod peers;
+
+use peers::{Collector, Folder, acceptor_config, initiator_config, run_until};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use tickwire_fix_session::{MemoryStore, SessionId};
+use tickwire_net::fix::{
+    AcceptorOptions, Backoff, ClientTls, Engine, EngineOptions, InitiatorOptions, ServerTls,
+};
+
+fn engine() -> Engine<Collector> {
+    Engine::new(EngineOptions::default(), Collector::default()).expect("an engine")
+}
+
+fn loopback() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
+}
+
+fn quick(address: SocketAddr) -> InitiatorOptions {
+    let mut options = InitiatorOptions::new(address);
+    options.backoff = Backoff::fixed(std::time::Duration::from_millis(10));
+    options
+}
+
+#[test]
+fn messages_pass_both_ways_and_a_logout_ends_it() {
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let accepting = acceptor.add_session(acceptor_config("I"), Box::new(MemoryStore::new()));
+    let address = acceptor.listen(AcceptorOptions::new(loopback()), None).expect("listens");
+    let calling = initiator.add_initiator(
+        initiator_config("I"),
+        Box::new(MemoryStore::new()),
+        quick(address),
+    );
+    initiator.application_mut().to_send.insert(calling, 100);
+    acceptor.application_mut().to_send.insert(accepting, 50);
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines[0].application().received == 100 && engines[1].application().received == 50
+    });
+    initiator.set_connecting(calling, false);
+    let now = peers::now();
+    initiator.sessions_mut().session_mut(calling).expect("there").logout(now, "done");
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines.iter().all(|engine| {
+            engine
+                .sessions()
+                .keys()
+                .all(|key| !engine.sessions().session(key).expect("there").is_connected())
+        })
+    });
+}
+
+#[test]
+fn unknown_counterparties_get_a_session_of_the_template() {
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let template = |id: &SessionId| {
+        let known = id.target_comp_id.starts_with("OK");
+        known.then(|| {
+            let config = acceptor_config(&id.target_comp_id);
+            (config, Box::new(MemoryStore::new()) as tickwire_net::fix::BoxStore)
+        })
+    };
+    let options = AcceptorOptions::new(loopback());
+    let address = acceptor.listen(options, Some(Box::new(template))).expect("listens");
+    for name in ["OK1", "OK2", "NO"] {
+        let key = initiator.add_initiator(
+            initiator_config(name),
+            Box::new(MemoryStore::new()),
+            quick(address),
+        );
+        initiator.application_mut().to_send.insert(key, 10);
+    }
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines[0].application().received == 20
+    });
+    assert_eq!(acceptor.sessions().len(), 2);
+}
+
+/// Files of an authority, a server and a client, and of a stranger.
+struct Certificates {
+    folder: Folder,
+}
+
+impl Certificates {
+    fn new() -> Self {
+        use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+        let folder = Folder::new("tls");
+        for authority in ["authority", "stranger-authority"] {
+            let authority_key = KeyPair::generate().expect("a key");
+            let mut params = CertificateParams::new(Vec::new()).expect("params");
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let certificate = params.self_signed(&authority_key).expect("signed");
+            folder.write(authority, &certificate.pem());
+            let names = match authority {
+                "authority" => ["server", "client"],
+                _ => ["stranger", "other-stranger"],
+            };
+            for name in names {
+                let key = KeyPair::generate().expect("a key");
+                let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("params");
+                let signed = params.signed_by(&key, &certificate, &authority_key).expect("signed");
+                folder.write(name, &signed.pem());
+                folder.write(&format!("{name}.key"), &key.serialize_pem());
+            }
+        }
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path(name)
+    }
+
+    fn server(&self) -> ServerTls {
+        let authorities = self.path("authority");
+        ServerTls::from_files(&self.path("server"), &self.path("server.key"), Some(&authorities))
+            .expect("files of a server")
+    }
+
+    fn client(&self, name: &str) -> ClientTls {
+        let (own, key) = (self.path(name), self.path(&format!("{name}.key")));
+        ClientTls::from_files(&self.path("authority"), Some((&own, &key)), "localhost")
+            .expect("files of a client")
+    }
+}
+
+#[test]
+fn with_tls_only_clients_with_the_right_certificate_get_in() {
+    let certificates = Certificates::new();
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let mut options = AcceptorOptions::new(loopback());
+    options.tls = Some(certificates.server());
+    for name in ["GOOD", "STRANGER"] {
+        acceptor.add_session(acceptor_config(name), Box::new(MemoryStore::new()));
+    }
+    let address = acceptor.listen(options, None).expect("listens");
+    let mut keys = Vec::new();
+    for (name, identity) in [("GOOD", "client"), ("STRANGER", "stranger")] {
+        let mut options = quick(address);
+        options.tls = Some(certificates.client(identity));
+        let store = Box::new(MemoryStore::new());
+        let key = initiator.add_initiator(initiator_config(name), store, options);
+        initiator.application_mut().to_send.insert(key, 3000);
+        keys.push(key);
+    }
+    let accepting = acceptor.sessions().keys().next().expect("there");
+    acceptor.application_mut().to_send.insert(accepting, 3000);
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines[0].application().received == 3000 && engines[1].application().received == 3000
+    });
+    let logons = |engine: &Engine<Collector>, index: usize| {
+        let key = engine.sessions().keys().nth(index).expect("there");
+        engine.sessions().session(key).expect("there").counters().logons
+    };
+    assert_eq!((logons(&acceptor, 0), logons(&acceptor, 1)), (1, 0));
+    assert_eq!((logons(&initiator, 0), logons(&initiator, 1)), (1, 0));
+}
+
+#[test]
+fn files_that_cannot_be_used_are_named() {
+    let folder = Folder::new("no-tls");
+    folder.write("empty", "");
+    let error = ServerTls::from_files(&folder.path("empty"), &folder.path("none"), None);
+    let text = error.expect_err("no certificate").to_string();
+    assert!(text.contains("empty") && text.contains("PEM"), "{text}");
+    assert!(ClientTls::from_files(&folder.path("none"), None, "localhost").is_err());
+}
