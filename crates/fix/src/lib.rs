@@ -15,6 +15,7 @@ mod raw;
 pub mod reader;
 mod reason;
 mod tag;
+pub mod typed;
 pub mod validate;
 pub mod value;
 mod writer;

@@ -23,8 +23,12 @@ pub(crate) struct Place(u64);
 pub(crate) struct Step(u64);
 
 impl Place {
-    /// The place of what does not fit. Nothing fits there.
-    const BEYOND: u32 = u32::MAX;
+    /// The offset of what does not fit. Nothing fits there, nor at the two below.
+    pub(crate) const BEYOND: u32 = u32::MAX;
+    /// The place after text that holds a delimiter.
+    pub(crate) const DELIMITER: Self = Self(Self::BEYOND as u64 - 1);
+    /// The place after text that is empty.
+    pub(crate) const EMPTY: Self = Self(Self::BEYOND as u64 - 2);
 
     /// A place before which nothing counts.
     pub(crate) const fn new(at: u32) -> Self {
@@ -35,6 +39,12 @@ impl Place {
     #[inline(always)]
     pub(crate) const fn at(self) -> u32 {
         self.0 as u32
+    }
+
+    /// The place where nothing fits: this one if it is such, with its reason.
+    #[cold]
+    fn beyond(self) -> Self {
+        if self.at() >= Self::EMPTY.at() { self } else { Self::new(Self::BEYOND) }
     }
 
     /// Returns the sum, of which the last byte is right.
@@ -78,7 +88,7 @@ impl<'b> Buffer<'b> {
         let at = place.at();
         debug_assert!(step.0 as u32 <= 8);
         if u64::from(at) + 8 > u64::from(self.len) {
-            return Place(place.0 | u64::from(Place::BEYOND));
+            return place.beyond();
         }
         // SAFETY: the eight bytes from `at` on are in the buffer, which is borrowed mutably for `'b`; nobody
         // has a reference to its bytes before `finish`. The write has no alignment.

@@ -70,17 +70,19 @@ impl<'b> Message<'b> {
     /// Returns the field at `index`, 0-based.
     #[inline]
     pub fn field_at(&self, index: usize) -> Option<Field<'b>> {
-        let tag = Tag(*self.index.tags().get(index)?);
-        let offset = *self.index.equals.get(index)? + 1;
-        let end = *self.index.ends.get(index + 1)? as usize;
-        let (before, _) = self.bytes.split_at_checked(end)?;
-        let value = before.get(offset as usize..)?;
-        // Before every value stands BeginString, so there are eight bytes unless it is the culprit itself.
-        let tail = match before.last_chunk() {
-            Some(tail) => u64::from_le_bytes(*tail),
-            None => Field::new(tag, value).tail,
-        };
-        Some(Field { tag, offset, value, tail })
+        self.columns().field(index)
+    }
+
+    /// Returns the columns of the index, cut to the fields of this message: for loops over them.
+    #[inline(always)]
+    pub fn columns(&self) -> Columns<'b> {
+        let tags = self.index.tags();
+        let equals = self.index.equals.get(..tags.len());
+        let ends = self.index.ends.get(1..=tags.len());
+        match (equals, ends) {
+            (Some(equals), Some(ends)) => Columns { tags, equals, ends, bytes: self.bytes },
+            _ => Columns { tags: &[], equals: &[], ends: &[], bytes: self.bytes },
+        }
     }
 
     /// Returns the offset of the field at `index`: of the first digit of its tag.
@@ -131,6 +133,38 @@ impl<'b> Message<'b> {
     pub const fn cursor(&self) -> Cursor<'b> {
         Cursor { message: *self, next: 0 }
     }
+}
+
+/// The columns of a message: tags, places of `=` and of delimiters, all of one length.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<'b> {
+    tags: &'b [u32],
+    equals: &'b [u32],
+    ends: &'b [u32],
+    bytes: &'b [u8],
+}
+
+impl<'b> Columns<'b> {
+    /// Returns the field at `index`, 0-based.
+    #[inline(always)]
+    pub fn field(&self, index: usize) -> Option<Field<'b>> {
+        let tag = Tag(*self.tags.get(index)?);
+        let offset = self.equals.get(index)?.wrapping_add(1);
+        let (before, _) = self.bytes.split_at_checked(*self.ends.get(index)? as usize)?;
+        let value = before.get(offset as usize..)?;
+        // Before every value stands BeginString, so there are eight bytes unless it is the culprit itself.
+        let tail = match before.last_chunk() {
+            Some(tail) => u64::from_le_bytes(*tail),
+            None => short_tail(tag, value),
+        };
+        Some(Field { tag, offset, value, tail })
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn short_tail(tag: Tag, value: &[u8]) -> u64 {
+    Field::new(tag, value).tail
 }
 
 /// Looks fields up, each first just after the one before: one comparison where the guess is right.

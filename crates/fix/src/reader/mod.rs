@@ -11,7 +11,7 @@ mod message;
 mod portable;
 
 pub use data::DataFields;
-pub use message::{Cursor, Field, Message};
+pub use message::{Columns, Cursor, Field, Message};
 pub(crate) use {data::Filter, index::Index};
 
 use crate::error::{Error, ErrorKind};

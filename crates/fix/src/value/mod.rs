@@ -57,6 +57,12 @@ impl<'b> Field<'b> {
             let mantissa = if negative { -mantissa } else { mantissa };
             return Ok(Decimal { mantissa, exponent: -places });
         }
+        self.long_decimal()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_decimal(&self) -> Result<Decimal, Error> {
         Decimal::parse(self.value).map_err(|kind| self.error(kind))
     }
 

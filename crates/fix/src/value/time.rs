@@ -94,6 +94,9 @@ const fn days_in_month(year: u16, month: u8) -> u8 {
 }
 
 impl LocalMktDate {
+    /// 1970-01-01.
+    pub const EPOCH: Self = Self { year: 1970, month: 1, day: 1 };
+
     /// Creates a day; `None` if it does not exist.
     pub const fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         if year > 9999 || month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) {
@@ -165,7 +168,11 @@ impl LocalMktDate {
 }
 
 impl UtcTime {
+    /// 00:00:00.
+    pub const MIDNIGHT: Self = Self { hour: 0, minute: 0, second: 0, picos: 0 };
+
     /// Creates a time of day; second 60 is a leap second. `None` if out of range.
+    #[inline(always)]
     pub const fn new(hour: u8, minute: u8, second: u8, picos: u64) -> Option<Self> {
         if hour > 23 || minute > 59 || second > 60 || picos >= PICOS {
             return None;
@@ -229,7 +236,11 @@ fn parse_fraction(text: &[u8]) -> Option<u64> {
 }
 
 impl UtcTimestamp {
-    #[inline]
+    /// 1970-01-01 00:00:00.
+    pub const EPOCH: Self = Self { date: LocalMktDate::EPOCH, time: UtcTime::MIDNIGHT };
+
+    // In a register each: a result behind a pointer is read in other pieces than it was written in.
+    #[inline(always)]
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let (whole, fraction) = text.split_first_chunk::<17>()?;
         let [date @ .., b'-', _, _, _, _, _, _, _, _] = whole else { return None };
@@ -270,6 +281,9 @@ impl UtcTimestamp {
 }
 
 impl MonthYear {
+    /// January 1970.
+    pub const EPOCH: Self = Self { year: 1970, month: 1, detail: MonthYearDetail::Month };
+
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let year = digits::<4>(text, 0)? as u16;
         let month = digits::<2>(text, 4)? as u8;

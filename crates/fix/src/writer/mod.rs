@@ -53,18 +53,22 @@ impl<'b> Writer<'b> {
         text::tag(&self.out, self.place, tag.into())
     }
 
-    /// Writes bytes as they are: text, data, or a value made elsewhere.
-    ///
-    /// Whoever writes text makes sure that it holds no delimiter and is not empty.
+    /// Writes bytes as they are: a value made elsewhere, whoever calls makes sure that it may stand there.
     #[inline(always)]
     pub fn bytes(&mut self, tag: impl Into<TagText>, value: &[u8]) {
         self.place = text::bytes(&self.out, self.tag(tag), value);
     }
 
-    /// Writes text.
+    /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
+    #[inline(always)]
+    pub fn text(&mut self, tag: impl Into<TagText>, value: &[u8]) {
+        self.place = text::text(&self.out, self.tag(tag), value);
+    }
+
+    /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn str(&mut self, tag: impl Into<TagText>, value: &str) {
-        self.bytes(tag, value.as_bytes());
+        self.text(tag, value.as_bytes());
     }
 
     /// Writes a data field after its length field.
@@ -73,7 +77,7 @@ impl<'b> Writer<'b> {
         self.bytes(data, value);
     }
 
-    /// Writes one character.
+    /// Writes one character. A delimiter is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn char(&mut self, tag: impl Into<TagText>, value: u8) {
         self.place = text::char(&self.out, self.place, tag.into(), value);
@@ -153,13 +157,21 @@ impl<'b> Writer<'b> {
     /// Puts BeginString and BodyLength before, and CheckSum after, and returns the message.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferFull`] if a field did not fit or BeginString is too long.
+    /// [`ErrorKind::BufferFull`] if a field did not fit or BeginString is too long;
+    /// [`ErrorKind::EmptyValue`] and [`ErrorKind::FieldDelimiter`] if a text was such.
     #[inline(always)]
     pub fn finish(self) -> Result<&'b [u8], Error> {
         let Self { out, place, begin } = self;
         match frame::finish(out, place, begin) {
             Some(message) => Ok(message),
-            None => Err(Error::new(ErrorKind::BufferFull, 0, place.at() as usize)),
+            None => {
+                let kind = match place {
+                    Place::DELIMITER => ErrorKind::FieldDelimiter,
+                    Place::EMPTY => ErrorKind::EmptyValue,
+                    _ => ErrorKind::BufferFull,
+                };
+                Err(Error::new(kind, 0, place.at() as usize))
+            }
         }
     }
 }
@@ -167,7 +179,7 @@ impl<'b> Writer<'b> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::Reader;
+    use crate::reader::{Reader, SOH};
 
     fn body(write: impl FnOnce(&mut Writer<'_>)) -> String {
         let mut buffer = [0; 2000];
@@ -212,7 +224,7 @@ mod tests {
     #[test]
     fn text_of_every_length() {
         let text = "The quick brown fox jumps over the lazy dog";
-        for len in 0..text.len() {
+        for len in 1..text.len() {
             assert_eq!(body(|w| w.str(Tag(58), &text[..len])), format!("58={}|", &text[..len]));
         }
         assert_eq!(body(|w| w.data(Tag(95), Tag(96), b"a|b")), "95=3|96=a|b|");
@@ -220,6 +232,30 @@ mod tests {
             assert_eq!(body(|w| w.boolean(Tag(tag), true)), format!("{tag}=Y|"));
             assert_eq!(body(|w| w.uint(Tag(tag), 7)), format!("{tag}=7|"));
         }
+    }
+
+    #[test]
+    fn text_that_would_break_the_message_is_an_error() {
+        let outcome = |text: &str| {
+            let mut buffer = [0; 200];
+            let mut writer = Writer::new(&mut buffer, "FIX.4.2", "D");
+            writer.str(Tag(58), text);
+            writer.uint(Tag(38), 5);
+            writer.finish().map(<[u8]>::len).map_err(|error| error.kind)
+        };
+        assert_eq!(outcome(""), Err(ErrorKind::EmptyValue));
+        for len in 1..20 {
+            assert!(outcome(&"x".repeat(len)).is_ok());
+            for at in 0..len {
+                let mut text = "x".repeat(len);
+                text.replace_range(at..=at, "\u{1}");
+                assert_eq!(outcome(&text), Err(ErrorKind::FieldDelimiter), "{text:?}");
+            }
+        }
+        let mut buffer = [0; 200];
+        let mut writer = Writer::new(&mut buffer, "FIX.4.2", "D");
+        writer.char(Tag(54), SOH);
+        assert_eq!(writer.finish().map_err(|error| error.kind), Err(ErrorKind::FieldDelimiter));
     }
 
     #[test]

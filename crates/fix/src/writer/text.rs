@@ -35,6 +35,9 @@ fn long_tag(out: &Buffer<'_>, place: Place, tag: u32) -> Place {
 /// Writes a delimiter, a tag, `=` and one byte.
 #[inline(always)]
 pub(super) fn char(out: &Buffer<'_>, place: Place, tag: TagText, value: u8) -> Place {
+    if value == SOH {
+        return Place::DELIMITER;
+    }
     if tag.long != 0 || tag.len > 7 {
         let place = self::tag(out, place, tag);
         return byte(out, place, value);
@@ -56,6 +59,34 @@ pub(super) fn bytes(out: &Buffer<'_>, mut place: Place, value: &[u8]) -> Place {
     }
     let word = short_word(rest);
     out.put(place, word, Step::new(rest.len() as u32 & 7, sum_of(word)))
+}
+
+/// Writes text; none that is empty or holds a delimiter.
+#[inline]
+pub(super) fn text(out: &Buffer<'_>, mut place: Place, value: &[u8]) -> Place {
+    let (words, rest) = value.as_chunks::<8>();
+    let mut delimiters = 0;
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        delimiters |= delimiter_in(word);
+        place = out.put(place, word, Step::new(8, sum_of(word)));
+    }
+    if !rest.is_empty() {
+        let word = short_word(rest);
+        delimiters |= delimiter_in(word);
+        place = out.put(place, word, Step::new(rest.len() as u32 & 7, sum_of(word)));
+    } else if words.is_empty() {
+        return Place::EMPTY;
+    }
+    if delimiters == 0 { place } else { Place::DELIMITER }
+}
+
+/// Not 0 if one of the bytes is a delimiter.
+#[inline(always)]
+const fn delimiter_in(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let other = word ^ (ONES * SOH as u64);
+    other.wrapping_sub(ONES) & !other & (ONES << 7)
 }
 
 /// Writes a number below 1000 without leading zeros.

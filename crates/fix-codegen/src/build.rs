@@ -1,0 +1,50 @@
+//! For build scripts: dictionary files in, a source file out.
+//!
+//! ```no_run
+//! // In build.rs:
+//! let out = std::path::Path::new(&std::env::var("OUT_DIR").expect("set by cargo")).join("messages.rs");
+//! tickwire_fix_codegen::build::write("FIX44.xml".as_ref(), None, &["NewOrderSingle"], &out).expect("generated");
+//! // In the crate: mod messages { include!(concat!(env!("OUT_DIR"), "/messages.rs")); }
+//! ```
+
+use std::fs;
+use std::path::Path;
+
+use tickwire_fix::Dictionary;
+
+use crate::{Error, Generator};
+
+/// Generates `out` from a QuickFIX or Orchestra dictionary, and a session dictionary for FIX 5.0 and later.
+/// Without `messages`, all are generated. Tells cargo to run again when a dictionary changes.
+///
+/// # Errors
+/// [`Error::File`] with all problems of a dictionary; and as for [`Generator::generate`].
+pub fn write(
+    dictionary: &Path,
+    session: Option<&Path>,
+    messages: &[&str],
+    out: &Path,
+) -> Result<(), Error> {
+    for path in [Some(dictionary), session].into_iter().flatten() {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    let application = read(dictionary)?;
+    let session = session.map(read).transpose()?;
+    let mut generator =
+        Generator::new(&application).session(session.as_ref().unwrap_or(&application));
+    if !messages.is_empty() {
+        generator = generator.messages(messages.iter().copied());
+    }
+    let source = generator.generate()?;
+    fs::write(out, source).map_err(|error| file("write", out, &error))
+}
+
+fn read(path: &Path) -> Result<Dictionary, Error> {
+    let text = fs::read_to_string(path).map_err(|error| file("read", path, &error))?;
+    let parsed = Dictionary::parse_quickfix(&text);
+    parsed.map_err(|problems| Error::File(format!("{}: {problems}", path.display())))
+}
+
+fn file(action: &str, path: &Path, error: &std::io::Error) -> Error {
+    Error::File(format!("cannot {action} {}: {error}", path.display()))
+}

@@ -1,0 +1,155 @@
+//! A plan as source.
+
+mod decode;
+mod encode;
+mod enums;
+mod structs;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::plan::{Kind, Plan, Repr, Role, StructPlan};
+
+/// Adds formatted text to a `String`, which cannot fail.
+macro_rules! put {
+    ($out:expr, $($format:tt)*) => { _ = writeln!($out, $($format)*) };
+}
+use put;
+
+/// Returns the source of a module.
+pub(crate) fn module(plan: &Plan, begin_string: &str) -> String {
+    let mut body = String::new();
+    put!(body, "/// BeginString of every message.");
+    put!(body, "pub const BEGIN_STRING: &str = {begin_string:?};");
+    body.push('\n');
+    tag_constants(&mut body, plan);
+    for found in &plan.enums {
+        enums::enumeration(&mut body, found);
+    }
+    for found in &plan.structs {
+        structs::structure(&mut body, plan, found);
+    }
+    format!("{}\n{body}", imports(&body))
+}
+
+/// Returns the imports that `body` needs.
+fn imports(body: &str) -> String {
+    let is_used = |name: &&&str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        body.match_indices(**name).any(|(at, _)| {
+            let before = body[..at].chars().next_back().is_some_and(is_part);
+            let after = body[at + name.len()..].chars().next().is_some_and(is_part);
+            !before && !after
+        })
+    };
+    let used = |names: &[&str]| {
+        let used: Vec<&str> = names.iter().filter(is_used).copied().collect();
+        used.join(", ")
+    };
+    let typed = used(&["GroupEntry", "Item", "Met", "Multiple", "Stamped", "Text"]);
+    let value = used(&["LocalMktDate", "MonthYear", "UtcTime"]);
+    let root = used(&[
+        "Decimal",
+        "Error",
+        "ErrorKind",
+        "Message",
+        "Precision",
+        "Tag",
+        "TagText",
+        "UtcTimestamp",
+        "Writer",
+        "typed",
+    ]);
+    let lines =
+        [("tickwire_fix::typed", typed), ("tickwire_fix::value", value), ("tickwire_fix", root)];
+    let mut imports = String::new();
+    for (path, names) in lines.iter().filter(|(_, names)| !names.is_empty()) {
+        put!(imports, "use {path}::{{{names}}};");
+    }
+    imports
+}
+
+/// Constants with the text of every tag.
+fn tag_constants(out: &mut String, plan: &Plan) {
+    let members = plan.structs.iter().flat_map(|found| &found.members);
+    let tags: BTreeMap<u32, &str> =
+        members.map(|member| (member.tag, member.constant.as_str())).collect();
+    for (tag, constant) in tags {
+        put!(out, "const {constant}: TagText = TagText::new(Tag({tag}));");
+    }
+    out.push('\n');
+}
+
+/// Returns the type of a member that is there.
+fn type_of(plan: &Plan, kind: &Kind) -> String {
+    match kind {
+        Kind::Boolean => "bool".into(),
+        Kind::Char => "u8".into(),
+        Kind::Data(_) => "&'m [u8]".into(),
+        Kind::Date => "LocalMktDate".into(),
+        Kind::Decimal => "Decimal".into(),
+        Kind::Enum(index) => enums::type_of(&plan.enums[*index]),
+        Kind::Group(index) => format!("Vec<{}>", struct_type(&plan.structs[*index])),
+        Kind::Int => "i64".into(),
+        Kind::Length => "()".into(),
+        Kind::MonthYear => "MonthYear".into(),
+        Kind::Multiple(None) => "Multiple<'m, Text<'m>>".into(),
+        Kind::Multiple(Some(index)) => {
+            format!("Multiple<'m, {}>", enums::type_of(&plan.enums[*index]))
+        }
+        Kind::Text => "Text<'m>".into(),
+        Kind::Uint => "u64".into(),
+        Kind::UtcTime => "Stamped<UtcTime>".into(),
+        Kind::UtcTimestamp => "Stamped<UtcTimestamp>".into(),
+    }
+}
+
+/// Returns what stands for a required member before it is decoded.
+fn blank(plan: &Plan, kind: &Kind) -> String {
+    match kind {
+        Kind::Boolean => "false".into(),
+        Kind::Char | Kind::Int | Kind::Uint => "0".into(),
+        Kind::Data(_) => "&[]".into(),
+        Kind::Date => "LocalMktDate::EPOCH".into(),
+        Kind::Decimal => "Decimal::new(0, 0)".into(),
+        Kind::Enum(index) => {
+            let found = &plan.enums[*index];
+            let value = if found.repr == Repr::Text { "Text(&[])" } else { "0" };
+            format!("{}::Unlisted({value})", found.ident)
+        }
+        Kind::Group(_) => "Vec::new()".into(),
+        Kind::Length => "()".into(),
+        Kind::MonthYear => "MonthYear::EPOCH".into(),
+        Kind::Multiple(_) => "Multiple::new(Text(&[]))".into(),
+        Kind::Text => "Text(&[])".into(),
+        Kind::UtcTime => "Stamped::new(UtcTime::MIDNIGHT, Precision::Seconds)".into(),
+        Kind::UtcTimestamp => "Stamped::new(UtcTimestamp::EPOCH, Precision::Seconds)".into(),
+    }
+}
+
+fn struct_type(found: &StructPlan) -> String {
+    format!("{}{}", found.ident, if found.borrows { "<'m>" } else { "" })
+}
+
+/// What the code of a struct begins with.
+fn impl_of(found: &StructPlan) -> String {
+    let lifetime = if found.borrows { "<'m>" } else { "" };
+    format!("impl{lifetime} {}", struct_type(found))
+}
+
+/// The message that a struct is decoded from.
+fn message_type(found: &StructPlan) -> &'static str {
+    if found.borrows { "&Message<'m>" } else { "&Message<'_>" }
+}
+
+/// What a struct is, in words.
+fn role(found: &StructPlan) -> String {
+    match &found.role {
+        Role::Entry(_) => format!("An entry of {}.", crate::names::doc(&found.name)),
+        Role::Header => "The header, without BeginString, BodyLength and MsgType.".to_owned(),
+        Role::Message(msg_type) => {
+            format!("{} (`{}`).", crate::names::doc(&found.name), crate::names::doc(msg_type))
+        }
+        Role::Trailer => "The trailer, without CheckSum.".to_owned(),
+    }
+}

@@ -1,0 +1,32 @@
+//! Why nothing could be generated.
+
+use std::fmt;
+
+/// Why nothing could be generated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The dictionary has no message of that name or type.
+    UnknownMessage(String),
+    /// The dictionary has no header: FIX 5.0 takes it from the dictionary of FIXT 1.1.
+    NoHeader,
+    /// A file could not be read or written, or is no dictionary; the text names it.
+    File(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownMessage(name) => {
+                write!(out, "no message '{name}' in the dictionary: give a name or a MsgType")
+            }
+            Self::NoHeader => write!(
+                out,
+                "the dictionary has no header: give the session's dictionary (FIXT11.xml) too"
+            ),
+            Self::File(text) => out.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,305 @@
+//! What is to be generated: structs, their members and enums, with the names they will have.
+
+use std::collections::HashMap;
+
+use tickwire_fix::dictionary::{FieldDef, FieldType, GroupDef, Member, MessageDef};
+use tickwire_fix::{Dictionary, Tag};
+
+use crate::names::{self, Scope};
+
+/// Deepest nesting of groups generated; dictionaries in use have five.
+const DEPTH_MAX: usize = 16;
+
+/// How a field is represented.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Boolean,
+    Char,
+    /// Bytes with their length in the field before, whose tag this is.
+    Data(u32),
+    Date,
+    Decimal,
+    /// Index of the enum.
+    Enum(usize),
+    /// Index of the struct of an entry.
+    Group(usize),
+    Int,
+    /// The length of the data field that follows: not a member, it comes of the data.
+    Length,
+    MonthYear,
+    /// Several values: index of their enum.
+    Multiple(Option<usize>),
+    Text,
+    Uint,
+    UtcTime,
+    UtcTimestamp,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberPlan {
+    pub(crate) tag: u32,
+    /// In the dictionary.
+    pub(crate) name: String,
+    /// In Rust.
+    pub(crate) ident: String,
+    /// Name of the constant that holds the tag as text.
+    pub(crate) constant: String,
+    pub(crate) required: bool,
+    pub(crate) kind: Kind,
+}
+
+/// What a struct is of.
+#[derive(Clone, Debug)]
+pub(crate) enum Role {
+    /// Entries begin with this tag.
+    Entry(u32),
+    Header,
+    /// MsgType.
+    Message(String),
+    Trailer,
+}
+
+/// A message, header, trailer, or entry of a group.
+#[derive(Clone, Debug)]
+pub(crate) struct StructPlan {
+    pub(crate) ident: String,
+    /// In the dictionary.
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) members: Vec<MemberPlan>,
+    /// Whether it borrows from the message.
+    pub(crate) borrows: bool,
+}
+
+/// How the values of an enum are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repr {
+    Char,
+    Int,
+    Text,
+}
+
+/// A list of values.
+#[derive(Clone, Debug)]
+pub(crate) struct EnumPlan {
+    pub(crate) ident: String,
+    /// In the dictionary.
+    pub(crate) name: String,
+    pub(crate) tag: u32,
+    pub(crate) repr: Repr,
+    /// Name in Rust, value, and name in the dictionary.
+    pub(crate) variants: Vec<(String, String, String)>,
+}
+
+/// All of a module.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) enums: Vec<EnumPlan>,
+    pub(crate) structs: Vec<StructPlan>,
+}
+
+/// Makes a plan.
+pub(crate) struct Planner<'d> {
+    dictionary: &'d Dictionary,
+    plan: Plan,
+    types: Scope,
+    constants: Scope,
+    /// By tag and whether it is one of several values.
+    enums: HashMap<u32, usize>,
+    tag_constants: HashMap<u32, String>,
+    /// Groups by what they hold: those of equal members share a struct.
+    groups: Vec<(u32, Vec<Shape>, usize)>,
+}
+
+/// A member of a group and, for a group in it, which.
+type Shape = (u32, bool, Option<usize>);
+
+impl<'d> Planner<'d> {
+    /// Starts with the names that the module uses for itself.
+    pub(crate) fn new(dictionary: &'d Dictionary) -> Self {
+        let mut types = Scope::default();
+        let own = "Decimal Error ErrorKind Field GroupEntry Item LocalMktDate Message Met MonthYear Multiple \
+            Option Ok Err Result Some None Self Stamped String Tag TagText Text UtcTime UtcTimestamp Vec \
+            Writer Default Clone Copy Debug PartialEq Eq Header Trailer";
+        for name in own.split_whitespace() {
+            types.take(name.to_owned(), "");
+        }
+        let constants = Scope::default();
+        let (plan, enums, tag_constants, groups) = Default::default();
+        Self { dictionary, plan, types, constants, enums, tag_constants, groups }
+    }
+
+    /// Takes names for messages before anything else can have them.
+    pub(crate) fn message_names(&mut self, messages: &[&MessageDef]) -> Vec<String> {
+        let name = |message: &&MessageDef| self.types.take(names::camel(message.name()), "Message");
+        messages.iter().map(name).collect()
+    }
+
+    /// Adds a header or trailer; `skip` are tags that the library handles itself.
+    pub(crate) fn add_frame(
+        &mut self,
+        dictionary: &'d Dictionary,
+        role: Role,
+        members: &[Member],
+        skip: &[u32],
+    ) {
+        let own = std::mem::replace(&mut self.dictionary, dictionary);
+        let members: Vec<Member> =
+            members.iter().filter(|member| !skip.contains(&member.tag.0)).copied().collect();
+        let (ident, name) = match role {
+            Role::Trailer => ("Trailer", "trailer"),
+            _ => ("Header", "header"),
+        };
+        let plans = self.members(ident, &members, 0);
+        self.push(ident.to_owned(), name.to_owned(), role, plans);
+        self.dictionary = own;
+    }
+
+    /// Adds a message under a name taken before.
+    pub(crate) fn add_message(&mut self, ident: String, message: &MessageDef) {
+        let members = self.members(&ident, message.members(), 0);
+        let role = Role::Message(message.msg_type().to_owned());
+        self.push(ident, message.name().to_owned(), role, members);
+    }
+
+    pub(crate) fn finish(self) -> Plan {
+        self.plan
+    }
+
+    fn push(&mut self, ident: String, name: String, role: Role, members: Vec<MemberPlan>) -> usize {
+        let borrows = members.iter().any(|member| match member.kind {
+            Kind::Data(_) | Kind::Multiple(_) | Kind::Text => true,
+            Kind::Enum(index) => self.plan.enums[index].repr == Repr::Text,
+            Kind::Group(index) => self.plan.structs[index].borrows,
+            _ => false,
+        });
+        self.plan.structs.push(StructPlan { ident, name, role, members, borrows });
+        self.plan.structs.len() - 1
+    }
+
+    fn members(&mut self, parent: &str, members: &[Member], depth: usize) -> Vec<MemberPlan> {
+        let mut scope = Scope::default();
+        let mut plans: Vec<MemberPlan> = Vec::new();
+        for (at, member) in members.iter().enumerate() {
+            let Some(field) = self.dictionary.field(member.tag) else { continue };
+            let next = members.get(at + 1).and_then(|next| self.dictionary.field(next.tag));
+            let before = plans.last().filter(|before| before.kind == Kind::Length);
+            let kind = match (member.group, before) {
+                (Some(group), _) => match self.dictionary.group(group) {
+                    Some(group) if depth < DEPTH_MAX => {
+                        Kind::Group(self.group(parent, field, &group.clone(), depth))
+                    }
+                    _ => Kind::Uint,
+                },
+                (None, Some(before)) if field.field_type().is_data() => Kind::Data(before.tag),
+                (None, _) => self.kind(field, next),
+            };
+            let ident = match kind {
+                Kind::Group(_) => {
+                    names::field(field.name().strip_prefix("No").unwrap_or(field.name()))
+                }
+                _ => names::field(field.name()),
+            };
+            let ident = scope.take(ident, &format!("_{}", member.tag));
+            let constant = self.tag_constant(field);
+            let (name, required) = (field.name().to_owned(), member.required);
+            plans.push(MemberPlan { tag: member.tag.0, name, ident, constant, required, kind });
+        }
+        plans
+    }
+
+    /// Returns the name of the constant for a tag.
+    fn tag_constant(&mut self, field: &FieldDef) -> String {
+        let tag = field.tag().0;
+        if let Some(known) = self.tag_constants.get(&tag) {
+            return known.clone();
+        }
+        let name = self.constants.take(names::constant(field.name()), &format!("_{tag}"));
+        self.tag_constants.insert(tag, name.clone());
+        name
+    }
+
+    fn kind(&mut self, field: &FieldDef, next: Option<&FieldDef>) -> Kind {
+        use FieldType as T;
+        match field.field_type() {
+            T::Length if next.is_some_and(|next| next.field_type().is_data()) => Kind::Length,
+            T::Length | T::NumInGroup | T::SeqNum | T::TagNum => Kind::Uint,
+            T::Int | T::DayOfMonth => self.listed(field, Repr::Int).map_or(Kind::Int, Kind::Enum),
+            T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => Kind::Decimal,
+            T::Boolean => Kind::Boolean,
+            // Dictionaries in use list longer values for characters.
+            T::Char => {
+                let listed = self.listed(field, Repr::Char);
+                listed.or_else(|| self.listed(field, Repr::Text)).map_or(Kind::Char, Kind::Enum)
+            }
+            T::UtcTimestamp => Kind::UtcTimestamp,
+            T::UtcTimeOnly => Kind::UtcTime,
+            T::UtcDateOnly | T::LocalMktDate => Kind::Date,
+            T::MonthYear => Kind::MonthYear,
+            T::MultipleCharValue | T::MultipleStringValue => {
+                Kind::Multiple(self.listed(field, Repr::Text))
+            }
+            _ => self.listed(field, Repr::Text).map_or(Kind::Text, Kind::Enum),
+        }
+    }
+
+    /// Returns the enum of a field with listed values that can be written so.
+    fn listed(&mut self, field: &FieldDef, repr: Repr) -> Option<usize> {
+        let fits = |value: &str| match repr {
+            Repr::Char => value.len() == 1,
+            // As it would be written: another form of the same number would not come back.
+            Repr::Int => value.parse::<i64>().is_ok_and(|number| number.to_string() == value),
+            Repr::Text => !value.is_empty(),
+        };
+        let values = field.values();
+        if values.is_empty() || !values.iter().all(|known| fits(&known.value)) {
+            return None;
+        }
+        if let Some(known) = self.enums.get(&field.tag().0) {
+            return Some(*known);
+        }
+        let mut scope = Scope::default();
+        scope.take("Unlisted".to_owned(), "");
+        let variants = values.iter().map(|known| {
+            let ident = match known.description.as_str() {
+                "" => names::camel(&format!("value {}", known.value)),
+                description => names::camel(description),
+            };
+            let ident = scope.take(ident, &names::camel(&format!("v{}", known.value)));
+            (ident, known.value.clone(), known.description.clone())
+        });
+        let variants = variants.collect();
+        let (tag, name) = (field.tag().0, field.name().to_owned());
+        let ident = self.types.take(names::camel(field.name()), "Value");
+        self.plan.enums.push(EnumPlan { ident, name, tag, repr, variants });
+        self.enums.insert(tag, self.plan.enums.len() - 1);
+        Some(self.plan.enums.len() - 1)
+    }
+
+    /// Returns the struct for the entries of a group.
+    fn group(&mut self, parent: &str, count: &FieldDef, group: &GroupDef, depth: usize) -> usize {
+        let name = count.name().strip_prefix("No").unwrap_or(count.name());
+        let base = format!("{}Entry", names::camel(name));
+        let members = self.members(&base, group.members(), depth + 1);
+        let shape: Vec<Shape> = members
+            .iter()
+            .map(|member| match member.kind {
+                Kind::Group(index) => (member.tag, member.required, Some(index)),
+                _ => (member.tag, member.required, None),
+            })
+            .collect();
+        let Tag(tag) = group.count();
+        let known = self.groups.iter().find(|(count, known, _)| *count == tag && *known == shape);
+        if let Some((.., index)) = known {
+            return *index;
+        }
+        let is_first = self.groups.iter().all(|(count, ..)| *count != tag);
+        let ident = if is_first { base } else { format!("{parent}{base}") };
+        let ident = self.types.take(ident, "");
+        let index =
+            self.push(ident, count.name().to_owned(), Role::Entry(group.delimiter().0), members);
+        self.groups.push((tag, shape, index));
+        index
+    }
+}

@@ -1,0 +1,57 @@
+//! Fields that hold several values.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::Text;
+
+/// What a [`Multiple`] holds.
+pub trait Item<'m>: Sized {
+    /// Makes a value of its text.
+    fn from_text(text: Text<'m>) -> Self;
+}
+
+impl<'m> Item<'m> for Text<'m> {
+    fn from_text(text: Text<'m>) -> Self {
+        text
+    }
+}
+
+/// The values of a MultipleCharValue, MultipleStringValue or MultipleValueString, as they stand in a message:
+/// text with spaces between.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Multiple<'m, T> {
+    text: Text<'m>,
+    item: PhantomData<T>,
+}
+
+impl<T> Default for Multiple<'_, T> {
+    fn default() -> Self {
+        Self { text: Text::default(), item: PhantomData }
+    }
+}
+
+impl<'m, T> Multiple<'m, T> {
+    /// Values as text, with spaces between.
+    pub const fn new(text: Text<'m>) -> Self {
+        Self { text, item: PhantomData }
+    }
+
+    /// Returns the text.
+    pub const fn text(&self) -> Text<'m> {
+        self.text
+    }
+}
+
+impl<'m, T: Item<'m>> Multiple<'m, T> {
+    /// Returns the values in order.
+    pub fn iter(&self) -> impl Iterator<Item = T> + use<'m, T> {
+        self.text.0.split(|byte| *byte == b' ').map(|text| T::from_text(Text(text)))
+    }
+}
+
+impl<T> fmt::Debug for Multiple<'_, T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(out)
+    }
+}

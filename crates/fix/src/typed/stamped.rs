@@ -1,0 +1,83 @@
+//! Times with the number of digits they are written with.
+
+use crate::error::{Error, ErrorKind};
+use crate::reader::Field;
+use crate::value::{Precision, UtcTime, UtcTimestamp};
+
+/// A time or moment and how finely it is written, so that it is encoded as it was decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamped<T> {
+    /// The time.
+    pub value: T,
+    /// How many digits it has after the point. Counts between those of the standard are rounded up.
+    pub precision: Precision,
+}
+
+impl<T> Stamped<T> {
+    /// A time that is written with that many digits.
+    pub const fn new(value: T, precision: Precision) -> Self {
+        Self { value, precision }
+    }
+}
+
+/// Returns the precision of a text that is `len` bytes with a point, `whole` without.
+#[inline(always)]
+fn precision(len: usize, whole: usize) -> Precision {
+    match len.saturating_sub(whole + 1) {
+        0 => Precision::Seconds,
+        1..=3 => Precision::Millis,
+        4..=6 => Precision::Micros,
+        7..=9 => Precision::Nanos,
+        _ => Precision::Picos,
+    }
+}
+
+impl Stamped<UtcTimestamp> {
+    /// Reads a UTCTimestamp.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`].
+    #[inline(always)]
+    pub fn decode(field: &Field<'_>) -> Result<Self, Error> {
+        match UtcTimestamp::parse(field.value) {
+            Some(value) => Ok(Self::new(value, precision(field.value.len(), 17))),
+            None => Err(field.refused(ErrorKind::ValueFormat)),
+        }
+    }
+}
+
+impl Stamped<UtcTime> {
+    /// Reads a UTCTimeOnly.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`].
+    #[inline(always)]
+    pub fn decode(field: &Field<'_>) -> Result<Self, Error> {
+        match UtcTime::parse(field.value) {
+            Some(value) => Ok(Self::new(value, precision(field.value.len(), 8))),
+            None => Err(field.refused(ErrorKind::ValueFormat)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tag::Tag;
+
+    #[test]
+    fn digits_after_the_point_are_kept() {
+        let found = |text: &'static str| {
+            let field = Field::new(Tag(52), text.as_bytes());
+            Stamped::<UtcTimestamp>::decode(&field).map(|found| found.precision)
+        };
+        assert_eq!(found("20260105-11:20:43"), Ok(Precision::Seconds));
+        assert_eq!(found("20260105-11:20:43.5"), Ok(Precision::Millis));
+        assert_eq!(found("20260105-11:20:43.123"), Ok(Precision::Millis));
+        assert_eq!(found("20260105-11:20:43.123456"), Ok(Precision::Micros));
+        assert_eq!(found("20260105-11:20:43.123456789"), Ok(Precision::Nanos));
+        assert_eq!(found("20260105-11:20:43.123456789012"), Ok(Precision::Picos));
+        let error = found("20260105 11:20:43").expect_err("no dash");
+        assert_eq!(error.kind, ErrorKind::ValueFormat);
+    }
+}

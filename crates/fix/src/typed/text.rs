@@ -1,0 +1,75 @@
+//! Text as it stands in a message.
+
+use std::fmt;
+
+/// Bytes that are text most of the time: FIX does not say in which encoding.
+///
+/// Prints and compares as the bytes it has.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text<'m>(pub &'m [u8]);
+
+impl<'m> Text<'m> {
+    /// Returns the bytes.
+    #[inline]
+    pub const fn as_bytes(self) -> &'m [u8] {
+        self.0
+    }
+
+    /// Returns the text where it is UTF-8.
+    pub const fn as_str(self) -> Option<&'m str> {
+        match std::str::from_utf8(self.0) {
+            Ok(text) => Some(text),
+            Err(_) => None,
+        }
+    }
+}
+
+impl<'m> From<&'m str> for Text<'m> {
+    fn from(text: &'m str) -> Self {
+        Self(text.as_bytes())
+    }
+}
+
+impl<'m> From<&'m [u8]> for Text<'m> {
+    fn from(text: &'m [u8]) -> Self {
+        Self(text)
+    }
+}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other.as_bytes()
+    }
+}
+
+impl PartialEq<&str> for Text<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == other.as_bytes()
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(&String::from_utf8_lossy(self.0))
+    }
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        String::from_utf8_lossy(self.0).fmt(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_prints_what_it_can() {
+        let text = Text::from("BHP");
+        assert_eq!((format!("{text:>5}"), format!("{text:?}")), ("  BHP".into(), "\"BHP\"".into()));
+        assert_eq!((text.as_str(), text == "BHP"), (Some("BHP"), true));
+        let text = Text(&[0xE9, b'x']);
+        assert_eq!((text.as_str(), text.to_string()), (None, "\u{FFFD}x".to_owned()));
+    }
+}
