@@ -9,6 +9,7 @@ mod plot;
 mod report;
 mod seed_000;
 mod seed_001;
+mod seed_003;
 mod seed_004;
 mod timing;
 
@@ -33,6 +34,8 @@ enum Subject {
     Seed000(seed_000::Seed000Args),
     #[command(name = "seed-001")]
     Seed001(seed_001::Seed001Args),
+    #[command(name = "seed-003")]
+    Seed003(seed_003::Seed003Args),
     #[command(name = "seed-004")]
     Seed004(seed_004::Seed004Args),
 }
@@ -44,6 +47,7 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         Subject::Instructions(args) => instructions::run(args),
         Subject::Seed000(args) => seed_000::run(args),
         Subject::Seed001(args) => seed_001::run(args),
+        Subject::Seed003(args) => seed_003::run(args),
         Subject::Seed004(args) => seed_004::run(args),
     }
 }

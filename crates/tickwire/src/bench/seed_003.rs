@@ -1,0 +1,137 @@
+//! `tickwire bench seed-003`: decoding of the Simple and the Complex feed, alone and into DDS samples.
+//!
+//! The article's latencies need the whole chain: `tickwire demo` measures them.
+
+use super::fast::corpus::Corpus;
+use super::fast::engine::{Engine, Pass};
+use super::report::{ReportArgs, rounded};
+use super::timing::{self, Case};
+use crate::failure::{Failure, Outcome};
+use crate::table::{Align, Table};
+use clap::Args;
+use serde_json::json;
+use tickwire_exchange::Options;
+
+/// Simple and Complex messages: mean time to decode, and to decode into DDS samples
+#[derive(Debug, Args)]
+pub struct Seed003Args {
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// What is timed, and what the article prints for it: microseconds a message or a sample.
+struct Line {
+    what: &'static str,
+    per: &'static str,
+    count: u64,
+    published_us: Option<f64>,
+}
+
+/// Runs `tickwire bench seed-003`.
+pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
+    let simple = Corpus::make_up("Simple", &Options::simple())?;
+    let complex = Corpus::make_up("Complex", &Options::complex())?;
+    let mut work: Vec<(Line, Pass<'_>)> = Vec::new();
+    for (corpus, what, published_us) in
+        [(&simple, "Simple, decode", Some(0.448)), (&complex, "Complex, decode", None)]
+    {
+        let count = corpus.messages;
+        if let Some(pass) = Engine::DynamicScalar.pass(corpus)? {
+            work.push((Line { what, per: "message", count, published_us }, pass));
+        }
+    }
+    #[cfg(feature = "dds")]
+    {
+        // The means of the four topics, 2.079 to 2.190, and of 41,700 and 300 samples together.
+        let what = "Simple, decode into samples";
+        let count = samples::count(&simple)?;
+        let line = Line { what, per: "sample", count, published_us: Some(2.156) };
+        work.push((line, samples::filled(&simple)?));
+        let what = "Complex, decode into samples";
+        let count = samples::count(&complex)?;
+        let line = Line { what, per: "sample", count, published_us: Some(23.434) };
+        work.push((line, samples::filled(&complex)?));
+    }
+    let (lines, passes): (Vec<Line>, Vec<Pass<'_>>) = work.into_iter().unzip();
+    let counts = lines.iter().map(|line| line.count);
+    let mut cases: Vec<Case<'_>> =
+        counts.zip(passes).map(|(count, pass)| Case::of_many(count, pass)).collect();
+    let times = timing::minima(&mut cases, args.report.time);
+
+    let mut table = Table::new(&[
+        ("name", Align::Left),
+        ("count", Align::Right),
+        ("mean, us", Align::Right),
+        ("seed 003, us", Align::Right),
+        ("times faster", Align::Right),
+    ]);
+    let mut rows = Vec::new();
+    for (line, nanos) in lines.iter().zip(times) {
+        let us = nanos / 1e3;
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        table.row(vec![
+            format!("{}, a {}", line.what, line.per),
+            line.count.to_string(),
+            format!("{us:.4}"),
+            or_dash(line.published_us.map(|published| format!("{published:.3}"))),
+            or_dash(line.published_us.map(|published| format!("{:.1}", published / us))),
+        ]);
+        rows.push(json!({
+            "name": line.what,
+            "per": line.per,
+            "count": line.count,
+            "mean_us": rounded(nanos) / 1e3,
+            "published_us": line.published_us,
+        }));
+    }
+    args.report.write(&table.to_string(), &rows)?;
+    Ok(Outcome::Clean)
+}
+
+/// Messages that become DDS samples.
+#[cfg(feature = "dds")]
+mod samples {
+    use super::{Corpus, Failure, Pass};
+    use std::hint::black_box;
+    use tickwire_dds::fill::{Filled, Filler};
+
+    fn filler(corpus: &Corpus) -> Result<Filler, Failure> {
+        Filler::bind(&corpus.program).map_err(|error| Failure::Data(error.to_string()))
+    }
+
+    /// Samples of a filled message.
+    fn len(filled: &Filled<'_>) -> u64 {
+        match filled {
+            Filled::Done | Filled::Other => 0,
+            Filled::MarketData(samples) => samples.len() as u64,
+            Filled::QuoteRequest(samples) => samples.len() as u64,
+            _ => 1,
+        }
+    }
+
+    /// Samples that a corpus becomes.
+    pub fn count(corpus: &Corpus) -> Result<u64, Failure> {
+        let mut filler = filler(corpus)?;
+        let (mut samples, mut failed) = (0, None);
+        let mut decoder = corpus.decoder(&corpus.program);
+        let decoded = corpus.each_message(&mut decoder, |message| match filler.fill(message) {
+            Ok(filled) => samples += len(&filled),
+            Err(error) => failed = Some(error.to_string()),
+        });
+        let failed =
+            failed.or(decoded.err().map(|error| error.describe(&corpus.program).to_string()));
+        failed.map_or(Ok(samples), |why| Err(Failure::Data(format!("{}: {why}", corpus.name))))
+    }
+
+    /// Decodes a corpus and fills the samples of every message.
+    pub fn filled(corpus: &Corpus) -> Result<Pass<'_>, Failure> {
+        let mut filler = filler(corpus)?;
+        let mut decoder = corpus.decoder(&corpus.program);
+        Ok(Box::new(move || {
+            let decoded = corpus.each_message(&mut decoder, |message| {
+                _ = black_box(filler.fill(message));
+            });
+            black_box(decoded.is_ok());
+        }))
+    }
+}
