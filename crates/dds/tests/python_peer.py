@@ -1,20 +1,37 @@
-"""Echoes MarketData for a test: takes samples from topic There and writes each to topic Back.
+"""Echoes Quote and MarketData for a test: takes samples from the topics Quote/There and MarketData/There
+and writes each to Quote/Back and MarketData/Back.
 
 Usage: python_peer.py WIRE_ID COUNT
 """
 
 import sys
+import time
 from dataclasses import dataclass
 
 from cyclonedds.core import Policy, Qos
 from cyclonedds.domain import Domain, DomainParticipant
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final, keylist
-from cyclonedds.idl.types import float64, int32, sequence, uint32
+from cyclonedds.idl.types import char, float64, int32, sequence, uint16, uint32
 from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
+
+
+@dataclass
+@final
+class Quote(IdlStruct, typename="MiddlewareNewsBrief.Quote"):
+    MessageType: uint16
+    SequenceNumber: uint32
+    Timestamp: uint32
+    OrderId: uint32
+    Volume: uint32
+    Price: uint32
+    SecurityId: uint16
+    ExchangeId: char
+    SecurityType: char
+    SessionId: char
 
 
 @dataclass
@@ -71,14 +88,20 @@ def main(wire_id: int, count: int) -> None:
         Policy.Durability.TransientLocal,
         Policy.History.KeepLast(8),
     )
-    writer = DataWriter(participant, Topic(participant, "Back", MarketData, qos=qos), qos=qos)
-    reader = DataReader(participant, Topic(participant, "There", MarketData, qos=qos), qos=qos)
+
+    def made(name, kind):
+        there = Topic(participant, f"{name}/There", kind, qos=qos)
+        back = Topic(participant, f"{name}/Back", kind, qos=qos)
+        return DataReader(participant, there, qos=qos), DataWriter(participant, back, qos=qos)
+
+    ways = [made("Quote", Quote), made("MarketData", MarketData)]
     echoed = 0
-    for sample in reader.take_iter(timeout=duration(seconds=20)):
-        writer.write(sample)
-        echoed += 1
-        if echoed == count:
-            break
+    until = time.monotonic() + 30
+    while echoed < count and time.monotonic() < until:
+        for reader, writer in ways:
+            for sample in reader.take_iter(timeout=duration(milliseconds=10)):
+                writer.write(sample)
+                echoed += 1
     # The test closes the standard input when it has all samples.
     sys.stdin.read()
     del domain

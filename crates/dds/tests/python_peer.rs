@@ -6,8 +6,8 @@ use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{PATIENCE, joined, market_data, next, wire_id};
-use tickwire_dds::{MarketData, Participant, Qos, Writer};
+use support::{PATIENCE, joined, market_data, next, quote, wire_id};
+use tickwire_dds::{CycloneParticipant, MarketData, Participant, Qos, Quote, Sample, Writer};
 
 /// Python to run where it is not the one on the path.
 const PYTHON: &str = "TICKWIRE_PYTHON";
@@ -22,6 +22,18 @@ fn python() -> Option<String> {
     has_package.then_some(python)
 }
 
+/// Writes samples and compares what comes back.
+fn crosses<S: Sample>(participant: &CycloneParticipant, samples: &[S]) {
+    let qos = Qos::reliable().keep_last(8).transient_local(8);
+    let mut there = participant.writer::<S>(&format!("{}/There", S::TOPIC), &qos).unwrap();
+    let mut back = participant.reader::<S>(&format!("{}/Back", S::TOPIC), &qos).unwrap();
+    assert!(there.wait_matched(1, PATIENCE).unwrap());
+    for sample in samples {
+        there.write(sample).unwrap();
+        assert_eq!(next(&mut back), *sample);
+    }
+}
+
 #[test]
 fn what_python_echoes_equals_what_was_written() {
     let Some(python) = python() else {
@@ -29,23 +41,20 @@ fn what_python_echoes_equals_what_was_written() {
         return;
     };
     let wire = wire_id(0);
-    let samples = [market_data(1, 3), market_data(2, 0), MarketData::default(), market_data(3, 40)];
+    // Characters of a byte each: Python has them as text.
+    let ascii = Quote { security_type: b'E', ..quote(u32::MAX) };
+    let quotes = [Quote { exchange_id: 0, ..ascii }, ascii];
+    let market_data =
+        [market_data(1, 3), market_data(2, 0), MarketData::default(), market_data(3, 40)];
     let mut echo = Command::new(python)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python_peer.py"))
-        .args([wire.to_string(), samples.len().to_string()])
+        .args([wire.to_string(), (quotes.len() + market_data.len()).to_string()])
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-
     let participant = joined(0, wire);
-    let qos = Qos::reliable().keep_last(8).transient_local(8);
-    let mut there = participant.writer::<MarketData>("There", &qos).unwrap();
-    let mut back = participant.reader::<MarketData>("Back", &qos).unwrap();
-    assert!(there.wait_matched(1, PATIENCE).unwrap());
-    for sample in &samples {
-        there.write(sample).unwrap();
-        assert_eq!(next(&mut back), *sample);
-    }
+    crosses(&participant, &quotes);
+    crosses(&participant, &market_data);
     drop(echo.stdin.take());
     assert!(echo.wait().unwrap().success());
 }

@@ -1,0 +1,93 @@
+//! Samples to and from Fast DDS, where its headers and a C++ compiler are installed (Debian:
+//! libfastrtps-dev).
+
+mod support;
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use support::{PATIENCE, joined, market_data, next, quote, wire_id};
+use tickwire_dds::{CycloneParticipant, MarketData, Participant, Qos, Quote, Sample, Writer};
+
+/// Whether the compiler finds the headers.
+fn is_installed() -> bool {
+    let check = Command::new("c++")
+        .args(["-fsyntax-only", "-x", "c++", "-include", "fastdds/dds/topic/TopicDataType.hpp"])
+        .arg("/dev/null")
+        .stderr(Stdio::null())
+        .status();
+    check.is_ok_and(|status| status.success())
+}
+
+/// The peer's program, compiled, gone when dropped.
+struct Program(PathBuf);
+
+impl Program {
+    fn compile() -> Self {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fast_dds_peer.cpp");
+        let name = format!("tickwire-fast-dds-peer-{}", std::process::id());
+        let program = Self(std::env::temp_dir().join(name));
+        let status = Command::new("c++")
+            .args(["-std=c++17", "-O1", "-o"])
+            .args([&program.0, &source])
+            .args(["-lfastrtps", "-lfastcdr"])
+            .status()
+            .unwrap();
+        assert!(status.success(), "the peer does not compile");
+        program
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The peer at work, killed when the test ends before it.
+struct Peer(Child);
+
+impl Peer {
+    fn finish(mut self) {
+        drop(self.0.stdin.take());
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Writes samples and compares what comes back.
+fn crosses<S: Sample + Debug>(participant: &CycloneParticipant, samples: &[S]) {
+    let qos = Qos::reliable().keep_last(8).transient_local(8);
+    let mut there = participant.writer::<S>(&format!("{}/There", S::TOPIC), &qos).unwrap();
+    let mut back = participant.reader::<S>(&format!("{}/Back", S::TOPIC), &qos).unwrap();
+    assert!(there.wait_matched(1, PATIENCE).unwrap(), "Fast DDS does not match");
+    for sample in samples {
+        there.write(sample).unwrap();
+        assert_eq!(next(&mut back), *sample);
+    }
+}
+
+#[test]
+fn what_fast_dds_echoes_equals_what_was_written() {
+    if !is_installed() {
+        println!("SKIPPED: no Fast DDS headers (Debian: libfastrtps-dev) or no C++ compiler");
+        return;
+    }
+    let program = Program::compile();
+    let wire = wire_id(0);
+    let peer = Command::new(&program.0).arg(wire.to_string()).stdin(Stdio::piped()).spawn();
+    let peer = Peer(peer.unwrap());
+    let participant = joined(0, wire);
+    crosses(&participant, &[quote(0), quote(u32::MAX), Quote::default()]);
+    let market_data =
+        [market_data(1, 3), market_data(2, 0), MarketData::default(), market_data(3, 40)];
+    crosses(&participant, &market_data);
+    peer.finish();
+}
