@@ -8,6 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use support::tickwire;
@@ -273,6 +275,66 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     let samples = &received["publishers"][0]["samples"];
     assert!(sum(samples, "MarketData") >= 20, "{received:#}");
     assert_eq!(sum(&received, "duplicates"), 0);
+}
+
+/// Sends a feed on both lines, a packet every half millisecond, until told to end it with Done.
+fn endless(place: &Place, is_over: Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
+    let lines = [place.a, place.b]
+        .map(|line| Sender::open(line, SenderOptions::default()).expect("a sender"));
+    std::thread::spawn(move || {
+        let options =
+            Options { messages: 10_000_000, messages_per_packet_max: 1, ..Options::simple() };
+        let mut generator = Generator::new(&options).expect("a generator");
+        while !is_over.load(Ordering::Relaxed) {
+            sent(&mut generator, 1, &[&lines[0], &lines[1]]);
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        let last = Options { messages: 0, ..Options::simple() };
+        sent(&mut Generator::new(&last).expect("a generator"), 1, &[&lines[0], &lines[1]]);
+    })
+}
+
+#[test]
+fn killed_at_any_moment_and_started_again_both_sides_find_each_other() {
+    let place = Place::new(9);
+    let (_, templates) = place.feed("simple", "-n 1");
+    let (published, received) = (place.file("published.json"), place.file("received.json"));
+    let subscribe =
+        || place.subscribe(&format!("--no-echo --lease 1 --json {}", received.display()));
+    let publish = || {
+        let json = published.display();
+        place.publish_lines(
+            &templates,
+            &format!("--no-echo --subscribers 1 --lease 1 --json {json}"),
+        )
+    };
+    let is_over = Arc::new(AtomicBool::new(false));
+    let exchange = endless(&place, is_over.clone());
+    let (mut subscriber, mut publisher) = (subscribe(), publish());
+    let mut moment = u64::from(std::process::id());
+    for round in 0..6 {
+        // Not to wait for something, but to strike at any moment.
+        moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(Duration::from_millis(moment >> 33 & 0xff));
+        if round % 2 == 0 {
+            publisher.kill();
+            publisher = publish();
+        } else {
+            subscriber.kill();
+            subscriber = subscribe();
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    exchange.join().expect("sent");
+    let status = publisher.finish();
+    assert_eq!(status, 0, "{:#}", json(&published));
+    assert!(subscriber.finish() <= 1, "1 because it came late");
+    let (published, received) = (json(&published), json(&received));
+    assert_eq!(published["ended"], "done");
+    assert_eq!(sum(&published, "dropped"), 0);
+    assert_eq!(sum(&received, "duplicates"), 0);
+    assert!(sum(&received, "received") > 0, "{received:#}");
+    assert_eq!(received["publishers"].as_array().map(Vec::len), Some(1), "{received:#}");
 }
 
 #[test]
