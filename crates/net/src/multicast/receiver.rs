@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use hdrhistogram::Histogram;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -11,6 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::Endpoint;
 use super::batch::{BATCH_MAX, Batch};
 use crate::clock::{KernelTimes, monotonic_ns};
+use crate::histogram;
 use crate::{Action, Error};
 
 /// Longest packet received unless set otherwise, in bytes: a jumbo frame.
@@ -80,6 +82,7 @@ pub struct Receiver {
     front_ns: Option<u64>,
     /// When the batch was taken.
     now_ns: u64,
+    delays: Histogram<u64>,
 }
 
 impl Receiver {
@@ -111,6 +114,7 @@ impl Receiver {
             next: 0,
             front_ns: None,
             now_ns: 0,
+            delays: histogram::latency(),
         })
     }
 
@@ -128,6 +132,12 @@ impl Receiver {
     /// What was received so far.
     pub const fn counters(&self) -> ReceiverCounters {
         self.counters
+    }
+
+    /// How long packets lay in the kernel: from its stamp to the call that took their batch, in
+    /// nanoseconds.
+    pub const fn delays(&self) -> &Histogram<u64> {
+        &self.delays
     }
 
     /// Takes the packets that have arrived, without waiting, up to one batch, and returns how many
@@ -172,6 +182,7 @@ impl Receiver {
         let (_, bytes) = self.batch.datagram(index)?;
         self.counters.packets += 1;
         self.counters.bytes += bytes.len() as u64;
+        histogram::record(&mut self.delays, self.now_ns.saturating_sub(received_ns));
         Some(Datagram { bytes, received_ns })
     }
 
