@@ -1,6 +1,6 @@
 //! Captures sent to multicast groups, on time, with faults of the lines if wanted.
 //!
-//! A [`Track`] is a capture with its [`Schedule`]; its packets go to one or several
+//! A [`Track`] is a capture with its [`Schedule`], or one that follows another so many packets; its packets go to one or several
 //! [`PlaybackLine`]s, each an endpoint with an [`Injector`] of its own. [`Playback::run`] plays all
 //! tracks together: at each moment whatever is due first is sent.
 
@@ -78,15 +78,27 @@ fn is_no_room(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
+/// What decides when packets of a track are sent.
+#[derive(Clone, Copy, Debug)]
+enum Timing {
+    /// One after so many packets of the first track, and those left behind its last.
+    Follows {
+        every: u64,
+    },
+    Scheduled(Schedule),
+}
+
 /// A capture that is played back, and to which lines.
 pub struct Track {
     reader: CaptureReader<Box<dyn Read>>,
-    schedule: Schedule,
+    timing: Timing,
     /// Indexes of lines.
     lines: Vec<usize>,
     counters: TrackCounters,
     /// The packet to be sent next.
     packet: Vec<u8>,
+    /// When it is to be sent, since the start; `None` behind the last. Of a track that follows,
+    /// whether it has one is all that counts.
     due_ns: Option<u64>,
 }
 
@@ -106,10 +118,28 @@ impl Track {
         schedule: Schedule,
         lines: impl Into<Vec<usize>>,
     ) -> Self {
+        Self::with_timing(reader, Timing::Scheduled(schedule), lines.into())
+    }
+
+    /// A track of which one packet is sent after every `every` packets of the first track, as
+    /// snapshots are between updates; what is left is sent behind the first track's last.
+    pub fn following(
+        reader: CaptureReader<Box<dyn Read>>,
+        every: u32,
+        lines: impl Into<Vec<usize>>,
+    ) -> Self {
+        Self::with_timing(reader, Timing::Follows { every: every.max(1).into() }, lines.into())
+    }
+
+    fn with_timing(
+        reader: CaptureReader<Box<dyn Read>>,
+        timing: Timing,
+        lines: Vec<usize>,
+    ) -> Self {
         Self {
             reader,
-            schedule,
-            lines: lines.into(),
+            timing,
+            lines,
             counters: TrackCounters::default(),
             packet: Vec::new(),
             due_ns: None,
@@ -129,7 +159,10 @@ impl Track {
                 self.counters.passed_over += 1;
                 continue;
             }
-            self.due_ns = Some(self.schedule.next_due_ns(packet.timestamp_ns));
+            self.due_ns = Some(match &mut self.timing {
+                Timing::Follows { .. } => 0,
+                Timing::Scheduled(schedule) => schedule.next_due_ns(packet.timestamp_ns),
+            });
             self.packet.clear();
             self.packet.extend_from_slice(packet.bytes);
             self.counters.packets += 1;
@@ -248,7 +281,7 @@ impl Playback {
             if stop.is_set() {
                 break;
             }
-            let played = self.play_due(now_ns);
+            let played = self.play_first(now_ns);
             for line in &mut self.lines {
                 line.send_due(now_ns)?;
             }
@@ -266,26 +299,39 @@ impl Playback {
 
     /// When something is to be done next, on the monotonic clock.
     fn next_due_ns(&self) -> Option<u64> {
-        let packets = self.tracks.iter().filter_map(|track| track.due_ns);
-        let packets = packets.map(|due_ns| self.start_ns.saturating_add(due_ns));
+        let packets = self.tracks.iter().filter_map(|track| self.due_ns_of(track));
         let held = self.lines.iter().filter_map(|line| line.injector.poll_timeout());
         packets.chain(held).min()
     }
 
-    /// Gives the lines the packet of each track that is due.
-    fn play_due(&mut self, now_ns: u64) -> Result<(), PlaybackError> {
-        for index in 0..self.tracks.len() {
-            let Some(track) = self.tracks.get(index) else { break };
-            let due_ns = track.due_ns.map(|due_ns| self.start_ns.saturating_add(due_ns));
-            let Some(due_ns) = due_ns.filter(|&due_ns| due_ns <= now_ns) else { continue };
+    /// When the packet of a track is due, on the monotonic clock.
+    fn due_ns_of(&self, track: &Track) -> Option<u64> {
+        let due_ns = self.start_ns.saturating_add(track.due_ns?);
+        let Timing::Follows { every } = track.timing else { return Some(due_ns) };
+        let Some(first) = self.tracks.first() else { return Some(due_ns) };
+        // Its counter is one ahead: it counts what was read, the one to be sent included.
+        let sent = first.counters.packets - u64::from(first.due_ns.is_some());
+        let is_due = first.due_ns.is_none() || sent / every >= track.counters.packets;
+        // Before whatever else is due.
+        is_due.then_some(0)
+    }
+
+    /// Gives the lines the packet that is due first, if it is by now.
+    fn play_first(&mut self, now_ns: u64) -> Result<(), PlaybackError> {
+        let dues = self.tracks.iter().enumerate();
+        let dues = dues.filter_map(|(index, track)| Some((self.due_ns_of(track)?, index)));
+        let Some((due_ns, index)) = dues.min().filter(|(due_ns, _)| *due_ns <= now_ns) else {
+            return Ok(());
+        };
+        let Some(track) = self.tracks.get(index) else { return Ok(()) };
+        if matches!(track.timing, Timing::Scheduled(_)) {
             histogram::record(&mut self.lateness, now_ns - due_ns);
-            for &line in &track.lines {
-                if let Some(line) = self.lines.get_mut(line) {
-                    line.injector.handle_packet(now_ns, &track.packet);
-                }
-            }
-            self.advance(index)?;
         }
-        Ok(())
+        for &line in &track.lines {
+            if let Some(line) = self.lines.get_mut(line) {
+                line.injector.handle_packet(now_ns, &track.packet);
+            }
+        }
+        self.advance(index)
     }
 }

@@ -103,6 +103,20 @@ fn two_tracks_keep_the_times_between_their_packets() {
 }
 
 #[test]
+fn a_track_follows_the_packets_of_the_first() {
+    let (line, mut receiver) = line(Faults::default(), 1);
+    let mut follower = PrefixedWriter::new(Vec::new(), Endian::Big);
+    (100..104_u32).for_each(|number| follower.write_packet(&number.to_be_bytes()).unwrap());
+    let tracks = vec![
+        Track::new(reader(numbered(5), Format::U32Be), Schedule::new(Pace::Maximum, None), [0]),
+        Track::following(reader(follower.into_inner(), Format::U32Be), 2, [0]),
+    ];
+    let mut playback = Playback::new(vec![line], tracks).unwrap();
+    play(&mut playback).unwrap();
+    assert_eq!(receive_all(&mut receiver, 9), [0, 1, 100, 2, 3, 101, 4, 102, 103]);
+}
+
+#[test]
 fn a_stop_ends_it_at_once() {
     let (line, _) = line(Faults::default(), 1);
     let schedule = Schedule::new(Pace::Gap { gap_ns: u64::MAX / 4 }, None);
