@@ -12,6 +12,7 @@ use crate::multicast::MulticastArgs;
 use crate::opra::OpraArgs;
 #[cfg(feature = "dds")]
 use crate::publish::PublishArgs;
+use crate::receive::ReceiveArgs;
 #[cfg(feature = "dds")]
 use crate::subscribe::SubscribeArgs;
 use crate::templates::TemplatesArgs;
@@ -26,6 +27,10 @@ use clap::{Parser, Subcommand};
 #[command(name = "tickwire", version, arg_required_else_help = true)]
 #[command(after_help = "-? asks for help like --help. Start with: tickwire demo")]
 pub struct CommandLine {
+    /// What to log to standard error: off, error, warn, info, debug or trace, also for one part
+    /// alone, as in warn,tickwire_net=debug. Without it TICKWIRE_LOG says so, else warn.
+    #[arg(long, global = true, value_name = "LEVEL", help_heading = "Logs")]
+    pub log: Option<String>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -46,6 +51,7 @@ pub enum Command {
     Opra(OpraArgs),
     #[cfg(feature = "dds")]
     Publish(Box<PublishArgs>),
+    Receive(Box<ReceiveArgs>),
     #[cfg(feature = "dds")]
     Subscribe(Box<SubscribeArgs>),
     Templates(TemplatesArgs),

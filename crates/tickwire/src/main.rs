@@ -22,6 +22,7 @@ mod generate;
 mod grammar;
 mod hex;
 mod json;
+mod logs;
 mod multicast;
 mod old_options;
 mod opra;
@@ -30,6 +31,7 @@ mod outline;
 mod progress;
 #[cfg(feature = "dds")]
 mod publish;
+mod receive;
 mod recent;
 #[cfg(feature = "dds")]
 mod subscribe;
@@ -46,7 +48,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = old_options::rewrite(std::env::args_os());
     let command_line = CommandLine::parse_from(arguments);
-    match run(command_line.command) {
+    let begun = logs::begin(command_line.log.as_deref());
+    match begun.and_then(|()| run(command_line.command)) {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
             if let Failure::Data(text) | Failure::Usage(text) = &failure {
@@ -71,6 +74,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Opra(args) => opra::run(&args),
         #[cfg(feature = "dds")]
         Command::Publish(args) => publish::run(&args),
+        Command::Receive(args) => receive::run(&args),
         #[cfg(feature = "dds")]
         Command::Subscribe(args) => subscribe::run(&args),
         Command::Templates(args) => templates::run(&args),

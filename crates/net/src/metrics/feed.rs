@@ -1,7 +1,7 @@
 //! What a feed handler and its sockets count.
 
 use tickwire_feed::arbiter::{ArbiterCounters, Line, LineCounters};
-use tickwire_feed::handler::{Adapt, Engine, HandlerCounters, InputCounters, Source};
+use tickwire_feed::handler::{Adapt, Engine, Handler, HandlerCounters, InputCounters, Source};
 use tickwire_feed::recovery::RecoveryCounters;
 
 use super::{Counter, Distribution, Gauge, Metrics};
@@ -136,10 +136,16 @@ impl FeedMetrics {
         }
     }
 
-    /// Publishes the counters, unless that was done a moment ago.
-    pub fn publish<E: Engine, A: Adapt<E::Message>>(&mut self, view: &View<'_, E, A>) {
+    /// Publishes the counters, unless that was done a moment ago; `also` publishes what else there
+    /// is at the same pace.
+    pub fn publish<E: Engine, A: Adapt<E::Message>>(
+        &mut self,
+        view: &View<'_, E, A>,
+        also: impl FnOnce(&Handler<E, A>),
+    ) {
         if view.now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS {
             self.publish_now(view);
+            also(view.handler);
         }
     }
 

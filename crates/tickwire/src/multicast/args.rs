@@ -1,13 +1,12 @@
 //! The command line of `tickwire multicast`.
 
 use crate::failure::Failure;
-use std::net::Ipv4Addr;
+use crate::options::{EndpointArgs, Endpoints, MetricsArgs};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 use tickwire_feed::capture::Format;
 use tickwire_net::inject::Faults;
-use tickwire_net::multicast::{DEFAULT_GROUP, DEFAULT_PORT, Endpoint, interface_address};
 use tickwire_net::replay::Pace;
 
 /// Send the packets of a capture to a multicast group, on loopback unless an interface is named.
@@ -20,40 +19,28 @@ pub struct MulticastArgs {
     /// Capture file: lengths in front of packets, pcap or pcapng, also .gz or .zst.
     #[arg(short, long, value_name = "FILE")]
     pub file: PathBuf,
-    /// Group of line A; the address of one host sends unicast.
-    #[arg(short = 'a', long, value_name = "GROUP", default_value_t = DEFAULT_GROUP)]
-    group: Ipv4Addr,
-    /// Port of line A.
-    #[arg(short, long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
-    port: u16,
-    /// Name or address of the interface to send through.
-    #[arg(long, value_name = "INTERFACE", default_value = "127.0.0.1")]
-    interface: String,
+    #[command(flatten)]
+    endpoints: EndpointArgs,
     /// Routers that packets may pass.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub hops: u32,
 
-    /// Send line B too.
-    #[arg(long, help_heading = "Line B and snapshots")]
-    line_b: bool,
-    /// Group of line B; the last number of A's and 1 more unless given.
-    #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
-    group_b: Option<Ipv4Addr>,
-    /// Port of line B; A's and 1 more unless given.
-    #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
-    port_b: Option<u16>,
     /// Capture of line B, if it differs from A's.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub file_b: Option<PathBuf>,
     /// Capture of the snapshot feed, sent beside the lines, without faults.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub snapshots: Option<PathBuf>,
-    /// Group of the snapshot feed; the last number of A's and 2 more unless given.
-    #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
-    snapshot_group: Option<Ipv4Addr>,
-    /// Port of the snapshot feed; A's and 2 more unless given.
-    #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
-    snapshot_port: Option<u16>,
+    /// Send one packet of the snapshots after so many of the first capture; with --original they keep
+    /// their own times.
+    #[arg(
+        long,
+        value_name = "PACKETS",
+        help_heading = "Line B and snapshots",
+        default_value_t = 20
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub snapshot_every: u32,
 
     /// Microseconds between packets; 1000 unless another pace is given.
     #[arg(short, long, value_name = "MICROS", help_heading = "Pace")]
@@ -112,6 +99,8 @@ pub struct MulticastArgs {
     #[arg(long, value_name = "IP", help_heading = "Input")]
     pub capture_address: Option<std::net::IpAddr>,
 
+    #[command(flatten)]
+    metrics: MetricsArgs,
     /// Write the counters to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -166,35 +155,12 @@ where
 impl MulticastArgs {
     /// Where line A goes, and B and the snapshots if they are wanted.
     pub fn endpoints(&self) -> Result<Endpoints, Failure> {
-        let interface = interface_address(&self.interface)
-            .map_err(|error| Failure::Usage(format!("--interface: {error}")))?;
-        let beside = |group: Option<Ipv4Addr>, port: Option<u16>, more: u16| Endpoint {
-            group: group
-                .unwrap_or_else(|| Ipv4Addr::from(u32::from(self.group).wrapping_add(more.into()))),
-            port: port.unwrap_or(self.port.wrapping_add(more)),
-            interface,
-        };
-        let has_b =
-            self.line_b || self.group_b.is_some() || self.port_b.is_some() || self.file_b.is_some();
-        let endpoints = Endpoints {
-            a: Endpoint { group: self.group, port: self.port, interface },
-            b: has_b.then(|| beside(self.group_b, self.port_b, 1)),
-            snapshots: self
-                .snapshots
-                .is_some()
-                .then(|| beside(self.snapshot_group, self.snapshot_port, 2)),
-        };
-        let all = [Some(endpoints.a), endpoints.b, endpoints.snapshots];
-        for (index, endpoint) in all.iter().enumerate() {
-            if endpoint.is_some() && all[..index].contains(endpoint) {
-                return Err(Failure::Usage(
-                    "two feeds go to the same group and port: choose others with --group-b, \
-                     --port-b, --snapshot-group, --snapshot-port"
-                        .to_owned(),
-                ));
-            }
-        }
-        Ok(endpoints)
+        self.endpoints.endpoints(self.file_b.is_some(), self.snapshots.is_some())
+    }
+
+    /// Options that serve metrics.
+    pub const fn metrics(&self) -> &MetricsArgs {
+        &self.metrics
     }
 
     /// When packets are sent.
@@ -228,21 +194,11 @@ impl MulticastArgs {
     }
 }
 
-/// Where the feeds go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Endpoints {
-    /// Line A.
-    pub a: Endpoint,
-    /// Line B.
-    pub b: Option<Endpoint>,
-    /// The snapshot feed.
-    pub snapshots: Option<Endpoint>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
+    use tickwire_net::multicast::Endpoint;
 
     #[derive(Debug, Parser)]
     struct Line {

@@ -1,6 +1,7 @@
 //! `tickwire multicast`: a capture sent to multicast groups.
 
 mod args;
+mod published;
 mod report;
 
 pub use args::MulticastArgs;
@@ -8,15 +9,20 @@ pub use args::MulticastArgs;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::progress::Progress;
+use published::Published;
 use report::Report;
 use std::io::Read;
 use std::path::Path;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_net::inject::{Faults, Injector};
+use tickwire_net::metrics::Metrics;
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
 use tickwire_net::playback::{Playback, PlaybackError, PlaybackLine, Track};
 use tickwire_net::replay::{Pace, Schedule, Waiter};
 use tickwire_net::{Stop, affinity};
+
+/// Name of the snapshot feed.
+const SNAPSHOTS: &str = "snapshots";
 
 /// Runs the command.
 pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
@@ -32,7 +38,11 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     let lines = feeds.iter().map(|feed| feed.open(args)).collect::<Result<Vec<_>, _>>()?;
     let mut playback = Playback::new(lines, tracks).map_err(|error| failure(&feeds, &error))?;
     let waiter = Waiter::new(stop.clone()).spin(args.spin());
-    let played = playback.run(&waiter, &stop, |_| {});
+    let metrics = Metrics::new();
+    let mut published = Published::new(&metrics, &feeds);
+    let exporter = args.metrics().serve(&metrics)?;
+    let played = playback.run(&waiter, &stop, |playback| published.publish(playback));
+    drop(exporter);
     drop(progress);
     Report::of(&feeds, &playback, stop.is_set()).write(args.json.as_deref())?;
     played.map(|()| Outcome::Clean).map_err(|error| failure(&feeds, &error))
@@ -72,7 +82,7 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
         file: args.file_b.as_deref(),
     });
     let snapshots = endpoints.snapshots.map(|endpoint| Feed {
-        name: "snapshots",
+        name: SNAPSHOTS,
         endpoint,
         faults: Faults::default(),
         seed: args.seed,
@@ -99,7 +109,11 @@ fn tracks(
         let lines: Vec<usize> = std::iter::once(index).chain(without).collect();
         let quiet = Progress::none();
         let reader = open(args, file, if index == 0 { progress } else { &quiet })?;
-        tracks.push(Track::new(reader, schedule, lines));
+        tracks.push(match (feed.name, args.pace()) {
+            (_, Pace::Original { .. }) => Track::new(reader, schedule, lines),
+            (SNAPSHOTS, _) => Track::following(reader, args.snapshot_every, lines),
+            _ => Track::new(reader, schedule, lines),
+        });
     }
     Ok(tracks)
 }

@@ -1,0 +1,24 @@
+//! Serving metrics.
+
+use crate::failure::Failure;
+use tickwire_net::metrics::{Exporter, Metrics, MetricsAddress};
+
+/// Whether and where metrics are served.
+#[derive(Clone, Debug, clap::Args)]
+pub struct MetricsArgs {
+    /// Serve counters and times as Prometheus text at this port of the loopback interface, or at
+    /// ADDRESS:PORT, path /metrics.
+    #[arg(long, value_name = "PORT")]
+    metrics: Option<MetricsAddress>,
+}
+
+impl MetricsArgs {
+    /// Begins to serve `metrics`, if that is wanted, until what is returned is dropped.
+    pub fn serve(&self, metrics: &Metrics) -> Result<Option<Exporter>, Failure> {
+        let Some(address) = self.metrics else { return Ok(None) };
+        let exporter = Exporter::serve(address, metrics.clone())
+            .map_err(|error| Failure::Usage(format!("--metrics: {error}")))?;
+        tracing::info!("metrics at http://{}/metrics", exporter.address());
+        Ok(Some(exporter))
+    }
+}

@@ -1,0 +1,170 @@
+//! `tickwire receive` of what `tickwire multicast` sends, on loopback.
+
+#[path = "support/receiving.rs"]
+mod receiving;
+mod support;
+
+use receiving::Receiving;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use support::{directory, shared, tickwire};
+
+/// Long enough to wait for what a busy machine is late with.
+const HOLD: &str = "--hold 300000";
+
+/// A group of this process alone.
+fn group(port: u16) -> String {
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    format!("-a {} -p {port}", Ipv4Addr::new(239, 253, high, low))
+}
+
+fn run(arguments: &str) -> Value {
+    let run = tickwire(arguments);
+    assert_eq!(run.status, 0, "{arguments}: {}", run.err);
+    serde_json::from_str(&run.out).unwrap_or(Value::Null)
+}
+
+fn generate(directory: &Path, what: &str) {
+    let d = directory.display();
+    run(&format!("generate {what} -o {d}/f.bin --write-templates {d}/f.xml"));
+}
+
+fn count(value: &Value, path: &str) -> u64 {
+    value.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} of {value}"))
+}
+
+#[test]
+fn lossy_lines_and_snapshots_give_true_books() {
+    let d = directory("receive-cme");
+    let snapshots = d.join("s.bin");
+    let generated = format!("cme -n 3000 --framing cme --snapshots {}", snapshots.display());
+    generate(&d, &generated);
+    let (d, snapshots, group) = (d.display(), snapshots.display(), group(22_000));
+    let receiving = Receiving::start(
+        &[],
+        &format!(
+            "-t {d}/f.xml --framing cme {group} --line-b --snapshots --first 1 {HOLD} --idle 800"
+        ),
+        3,
+    );
+    let sent = run(&format!(
+        "multicast -f {d}/f.bin {group} --line-b --snapshots {snapshots} -s 100 --loss 3 \
+         --duplicate 5 --reorder 5 --json -"
+    ));
+    let received = receiving.finish();
+    assert_eq!(count(&sent, "/lines/0/taken"), 3000);
+    let (messages, missing) = (count(&received, "/messages"), count(&received, "/missing"));
+    assert_eq!(messages + missing, 3000, "{received}");
+    assert!(missing < 30 && count(&sent, "/lines/0/lost") > 30, "{received}");
+    assert_eq!(count(&received, "/undecodable"), 0);
+    assert_eq!(count(&received, "/books/mismatches"), 0);
+    assert!(count(&received, "/books/verified") > 100, "{received}");
+    assert_eq!(count(&received, "/books/fresh"), count(&received, "/books/known"));
+    for line in 0..2 {
+        let sent = count(&sent, &format!("/lines/{line}/sent"));
+        assert_eq!(count(&received, &format!("/lines/{line}/received")), sent);
+        assert_eq!(count(&received, &format!("/lines/{line}/late")), 0);
+    }
+    assert_eq!(received["end"], "idle");
+}
+
+#[test]
+fn numbers_inside_messages_are_found_and_done_ends_it() {
+    for (feed, port, messages) in [("simple", 22_010, 3_001), ("complex", 22_012, 3_001)] {
+        let d = directory(&format!("receive-{feed}"));
+        generate(&d, &format!("{feed} -n 3000"));
+        let (d, group) = (d.display(), group(port));
+        let arguments = format!("-t {d}/f.xml --reset packet {group} --line-b --first 1 {HOLD}");
+        let books = if feed == "simple" { "--books none" } else { "--depth 5" };
+        let receiving = Receiving::start(&[], &format!("{arguments} {books}"), 2);
+        run(&format!(
+            "multicast -f {d}/f.bin {group} --line-b -s 100 --reorder 5 --duplicate 5 --delay 0,300 \
+             --json -"
+        ));
+        let received = receiving.finish();
+        assert_eq!(count(&received, "/messages"), messages, "{received}");
+        assert_eq!((count(&received, "/missing"), &received["end"]), (0, &"done".into()));
+    }
+}
+
+#[test]
+fn real_lines_a_and_b_with_their_snapshots() {
+    let Some(a) = shared("corpus/moex_forts/moex_forts_2013.increment_a.bin") else { return };
+    let templates = a.with_file_name("templates.xml");
+    let b = a.with_file_name("moex_forts_2013.increment_b.bin");
+    let snapshots = a.with_file_name("moex_forts_2013.snapshot.bin");
+    let group = group(22_020);
+    let receiving = Receiving::start(
+        &[],
+        &format!(
+            "-t {} --framing moex-forts {group} --line-b --snapshots --depth 5 {HOLD} --idle 800",
+            templates.display()
+        ),
+        3,
+    );
+    run(&format!(
+        "multicast -f {} --file-b {} --snapshots {} --snapshot-every 1 {group} -s 100 --loss 1 --json -",
+        a.display(),
+        b.display(),
+        snapshots.display()
+    ));
+    let received = receiving.finish();
+    let (packets, missing) = (count(&received, "/packets"), count(&received, "/missing"));
+    let all = 490_838 - 482_727 + 1;
+    assert!(
+        (all - 60..=all).contains(&(packets + missing)),
+        "ends lost on A or B alone: {received}"
+    );
+    assert!(missing < 80 && count(&received, "/books/mismatches") == 0, "{received}");
+    assert_eq!((count(&received, "/undecodable"), count(&received, "/books/known")), (0, 11));
+}
+
+#[test]
+fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
+    let d = directory("receive-metrics");
+    generate(&d, "cme -n 200 --framing cme");
+    let (d, group) = (d.display(), group(22_030));
+    let arguments = format!("-t {d}/f.xml --framing cme {group} --metrics 0");
+    let mut receiving = Receiving::start(&[], &arguments, 1);
+    let line = receiving.wait_for("metrics at http://", 1);
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
+    let address = address.expect("an address").to_owned();
+    run(&format!("multicast -f {d}/f.bin {group} -s 50 --json -"));
+    let text = loop {
+        let mut stream = TcpStream::connect(&address).expect("served");
+        write!(stream, "GET /metrics HTTP/1.0\r\n\r\n").expect("asked");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("answered");
+        if text.contains("tickwire_decode_messages_total{} 200\n") {
+            break text;
+        }
+    };
+    let labels = "{feed=\"incremental\",line=\"a\"}";
+    for name in ["net_received_packets", "feed_won_packets"] {
+        assert!(text.contains(&format!("tickwire_{name}_total{labels} 200\n")), "{text}");
+    }
+    assert!(text.contains("tickwire_decode_time_seconds_count{} 200\n"), "{text}");
+    receiving.interrupt();
+    assert_eq!(receiving.finish()["end"], "signal");
+}
+
+#[test]
+fn mistakes_are_told_with_what_to_do() {
+    let d = directory("receive-mistakes");
+    generate(&d, "complex -n 10");
+    let d = d.display();
+    for (arguments, expected) in [
+        (format!("-t {d}/f.xml --seq-num 9999"), "--seq-num 9999: no template"),
+        (format!("-t {d}/f.xml --framing szse-step"), "come by TCP"),
+        (format!("-t {d}/none.xml"), "cannot open"),
+        (format!("-t {d}/f.xml --log nonsense=what"), "--log:"),
+        (format!("-t {d}/f.xml --metrics nowhere"), "a port, such as 9100"),
+    ] {
+        let run = tickwire(&format!("receive {arguments}"));
+        assert_eq!(run.status, 2, "{arguments}: {}", run.err);
+        assert!(run.err.contains(expected), "{arguments}: {}", run.err);
+    }
+    assert_eq!(tickwire("receive -?").status, 0);
+}
