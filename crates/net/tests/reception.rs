@@ -28,7 +28,7 @@ use tickwire_net::timed::Timed;
 use tickwire_net::{Stop, clock};
 
 /// Long enough for packets that a busy machine reads late.
-const HOLD_NS: u64 = 200_000_000;
+const HOLD_NS: u64 = 3_000_000_000;
 
 /// The packets of a feed as a length-prefixed file.
 fn file(packets: &[Vec<u8>]) -> CaptureReader<Box<dyn Read>> {
@@ -102,11 +102,11 @@ impl Sink<Message> for Counted {
 
 type Tested = Handler<Timed<Dynamic>, NoBooks>;
 
-/// Receives until the feed is done, or for ten seconds.
+/// Receives until the feed is done, or for half a minute.
 fn receive(reception: &mut Reception, handler: &mut Tested) -> Counted {
     let mut sink = Logged::new(Counted::default());
     let stop = Stop::new();
-    let end_ns = clock::monotonic_ns() + 10 * clock::SECOND_NS;
+    let end_ns = clock::monotonic_ns() + 30 * clock::SECOND_NS;
     let stopper = stop.clone();
     reception
         .run(handler, &mut sink, &stop, |sink, view| {

@@ -12,7 +12,7 @@ use std::path::Path;
 use support::{directory, shared, tickwire};
 
 /// Long enough to wait for what a busy machine is late with.
-const HOLD: &str = "--hold 300000";
+const HOLD: &str = "--hold 2000000";
 
 /// A group of this process alone.
 fn group(port: u16) -> String {
@@ -45,7 +45,7 @@ fn lossy_lines_and_snapshots_give_true_books() {
     let receiving = Receiving::start(
         &[],
         &format!(
-            "-t {d}/f.xml --framing cme {group} --line-b --snapshots --first 1 {HOLD} --idle 800"
+            "-t {d}/f.xml --framing cme {group} --line-b --snapshots --first 1 {HOLD} --idle 3000"
         ),
         3,
     );
@@ -99,7 +99,7 @@ fn real_lines_a_and_b_with_their_snapshots() {
     let receiving = Receiving::start(
         &[],
         &format!(
-            "-t {} --framing moex-forts {group} --line-b --snapshots --depth 5 {HOLD} --idle 800",
+            "-t {} --framing moex-forts {group} --line-b --snapshots --depth 5 {HOLD} --idle 3000",
             templates.display()
         ),
         3,
