@@ -41,7 +41,7 @@ pub fn write(
 
 fn read(path: &Path) -> Result<Dictionary, Error> {
     let text = fs::read_to_string(path).map_err(|error| file("read", path, &error))?;
-    let parsed = Dictionary::parse_quickfix(&text);
+    let parsed = Dictionary::parse(&text);
     parsed.map_err(|problems| Error::File(format!("{}: {problems}", path.display())))
 }
 

@@ -3,6 +3,8 @@
 //! A [`Dictionary`] is complete by construction: every tag that a message, group or component names is
 //! defined, components are resolved, and groups know the field that begins an entry.
 
+mod assemble;
+mod orchestra;
 mod problem;
 mod quickfix;
 mod types;
@@ -235,8 +237,26 @@ impl Dictionary {
         quickfix::parse(text)
     }
 
+    /// Parses a repository of FIX Orchestra, version 1.0: fields, code sets, components, groups, messages and
+    /// datatypes; what it says of workflow and actors is passed over. Of scenarios the base is read.
+    ///
+    /// # Errors
+    /// All problems of the file, in the order of their lines.
+    pub fn parse_orchestra(text: &str) -> Result<Self, Problems> {
+        orchestra::parse(text)
+    }
+
+    /// Parses either format, by the name of the top element.
+    ///
+    /// # Errors
+    /// All problems of the file, in the order of their lines.
+    pub fn parse(text: &str) -> Result<Self, Problems> {
+        if orchestra::is_repository(text) { orchestra::parse(text) } else { quickfix::parse(text) }
+    }
+
     /// Returns the BeginString of the version, `FIX.4.2` or `FIXT.1.1`; for FIX 5.0 and its service
-    /// packs the name of the version, `FIX.5.0SP2`.
+    /// packs the name of the version, `FIX.5.0SP2`. An Orchestra of a later version has the session's
+    /// messages too, and their BeginString.
     pub fn begin_string(&self) -> &str {
         &self.begin_string
     }

@@ -46,7 +46,7 @@ pub enum What {
         /// The attribute.
         attribute: &'static str,
     },
-    /// The top element is not `fix`.
+    /// The top element is not `fix`, or not `repository`.
     Root(String),
     /// More members, groups or nested levels than this library follows.
     TooLarge,
@@ -56,6 +56,10 @@ pub enum What {
     UnknownComponent(String),
     /// A field that is used but not defined.
     UnknownField(String),
+    /// A group that is used but not defined.
+    UnknownGroup(String),
+    /// The type of a field is neither a datatype nor a list of values.
+    UnknownType(String),
     /// Not well-formed XML.
     Xml(String),
 }
@@ -79,7 +83,11 @@ impl fmt::Display for Problem {
             What::MissingAttribute { element, attribute } => {
                 write!(out, "<{element}> lacks the attribute '{attribute}'")
             }
-            What::Root(name) => write!(out, "the top element is <{name}>: expected <fix>"),
+            What::Root(name) => write!(
+                out,
+                "the top element is <{name}>: expected <fix> of a QuickFIX dictionary or <repository> of \
+                 FIX Orchestra"
+            ),
             What::TooLarge => write!(out, "too many members, groups or nested levels"),
             What::UnexpectedElement(name) => write!(out, "<{name}> has no meaning here"),
             What::UnknownComponent(name) => {
@@ -87,6 +95,12 @@ impl fmt::Display for Problem {
             }
             What::UnknownField(name) => {
                 write!(out, "field '{name}' is not defined: add it to <fields>")
+            }
+            What::UnknownGroup(name) => {
+                write!(out, "group '{name}' is not defined: add it to <groups>")
+            }
+            What::UnknownType(name) => {
+                write!(out, "type '{name}' is not defined: add it to <datatypes> or <codeSets>")
             }
             What::Xml(text) => write!(out, "not well-formed XML: {text}"),
         }

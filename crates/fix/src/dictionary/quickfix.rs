@@ -4,17 +4,11 @@ use std::collections::HashMap;
 
 use roxmltree::{Document, Node, NodeId};
 
+use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, Members};
 use super::problem::{Problem, Problems, What};
 use super::types::FieldType;
 use super::{Block, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef};
 use crate::tag::Tag;
-
-/// Deepest nesting of components and groups followed.
-const DEPTH_MAX: usize = 32;
-/// Most members of one message or group, components resolved.
-const MEMBERS_MAX: usize = 20_000;
-/// Most fields, and most messages; both must be below 65,535.
-const DEFINITIONS_MAX: usize = 60_000;
 
 /// Parses a file.
 pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
@@ -42,14 +36,6 @@ struct Loader<'x> {
     groups: Vec<GroupDef>,
     /// Groups read already, by element: components share theirs.
     known_groups: HashMap<NodeId, GroupId>,
-}
-
-/// Members being collected for one message or group.
-#[derive(Default)]
-struct Members {
-    list: Vec<Member>,
-    /// Members met, those met before included.
-    met: usize,
 }
 
 impl<'x> Loader<'x> {
@@ -109,7 +95,7 @@ impl<'x> Loader<'x> {
         let root = self.document.root_element();
         if root.tag_name().name() != "fix" {
             self.report(root, What::Root(root.tag_name().name().to_owned()));
-            return empty();
+            return assemble::empty();
         }
         let (begin_string, before_42) = self.version(root);
         for section in elements(root) {
@@ -120,7 +106,7 @@ impl<'x> Loader<'x> {
                 other => self.report(section, What::UnexpectedElement(other.to_owned())),
             }
         }
-        let mut dictionary = empty();
+        let mut dictionary = assemble::empty();
         dictionary.begin_string = begin_string;
         self.sort_fields();
         for section in elements(root) {
@@ -132,7 +118,8 @@ impl<'x> Loader<'x> {
             }
         }
         self.check_components();
-        self.complete(&mut dictionary);
+        dictionary.groups = std::mem::take(&mut self.groups);
+        assemble::complete(&mut dictionary, std::mem::take(&mut self.fields));
         dictionary
     }
 
@@ -192,7 +179,10 @@ impl<'x> Loader<'x> {
             }
             let field_type = FieldType::from_quickfix(type_name.trim(), before_42);
             let values = self.read_values(node);
-            self.fields.push(field_def(Tag(number), name, field_type, values, node));
+            let is_yes = |value| matches!(value, Some("Y" | "y" | "true"));
+            let open =
+                is_yes(node.attribute("allowOther")) || is_yes(node.attribute("allow-other"));
+            self.fields.push(assemble::field_def(Tag(number), name, field_type, values, open));
         }
         let mut lines: HashMap<u32, ()> = HashMap::new();
         for node in elements(section) {
@@ -221,8 +211,6 @@ impl<'x> Loader<'x> {
             let description = node.attribute("description").unwrap_or_default();
             values.push(EnumValue { value: value.into(), description: description.into() });
         }
-        values.sort_by(|a, b| a.value.as_bytes().cmp(b.value.as_bytes()));
-        values.dedup_by(|a, b| a.value == b.value);
         values
     }
 
@@ -264,15 +252,7 @@ impl<'x> Loader<'x> {
     fn block(&mut self, node: Node<'x, 'x>) -> Block {
         let mut members = Members::default();
         self.collect(node, true, &mut Vec::new(), &mut members);
-        let required = members.list.iter().filter(|member| member.required).count();
-        let mut places = vec![0; self.fields.len()];
-        for (place, member) in members.list.iter().enumerate() {
-            let index = self.fields.binary_search_by_key(&member.tag, |field| field.tag);
-            if let Ok(index) = index {
-                places[index] = u16::try_from(place + 1).unwrap_or(0);
-            }
-        }
-        Block { members: members.list, places, required }
+        assemble::block(members.list, &self.fields)
     }
 
     /// Collects the members of an element. `path` holds the components and groups around it.
@@ -326,11 +306,7 @@ impl<'x> Loader<'x> {
             return;
         };
         let tag = field.tag;
-        // Dictionaries in use name fields twice, directly and in a component: the first counts.
-        match members.list.iter_mut().find(|member| member.tag == tag) {
-            Some(member) => member.required |= required,
-            None => members.list.push(Member { tag, required, group }),
-        }
+        members.add(Member { tag, required, group });
     }
 
     fn read_group(
@@ -351,11 +327,8 @@ impl<'x> Loader<'x> {
             return None;
         }
         let count = self.names.get(name).and_then(|index| self.fields.get(*index))?.tag;
-        let members = members.list;
-        let mut places: Vec<_> = (0_u32..).zip(&members).map(|(at, m)| (m.tag.0, at)).collect();
-        places.sort_unstable();
         let id = GroupId(u32::try_from(self.groups.len()).ok()?);
-        self.groups.push(GroupDef { count, members, places });
+        self.groups.push(assemble::group(count, members.list));
         self.known_groups.insert(node.id(), id);
         Some(id)
     }
@@ -368,62 +341,10 @@ impl<'x> Loader<'x> {
             self.collect(component, true, &mut path, &mut Members::default());
         }
     }
-
-    /// Makes the ways from tag and name to field.
-    fn complete(&mut self, dictionary: &mut Dictionary) {
-        dictionary.groups = std::mem::take(&mut self.groups);
-        dictionary.fields = std::mem::take(&mut self.fields);
-        let largest = dictionary.fields.last().map_or(0, |field| field.tag.0);
-        let dense = largest.saturating_add(1).min(Dictionary::DENSE_TAGS);
-        dictionary.dense = vec![0; dense as usize];
-        for (index, field) in dictionary.fields.iter_mut().enumerate() {
-            let place = index as u16 + 1;
-            match dictionary.dense.get_mut(field.tag.0 as usize) {
-                Some(slot) => *slot = place,
-                None => drop(dictionary.sparse.insert(field.tag.0, place)),
-            }
-            dictionary.names.insert(field.name.clone(), index as u16);
-            field.in_header = dictionary.header.member(index).is_some();
-            field.in_trailer = dictionary.trailer.member(index).is_some();
-        }
-    }
 }
 
-fn elements<'x>(node: Node<'x, 'x>) -> impl Iterator<Item = Node<'x, 'x>> {
+pub(super) fn elements<'x>(node: Node<'x, 'x>) -> impl Iterator<Item = Node<'x, 'x>> {
     node.children().filter(Node::is_element)
-}
-
-fn field_def(
-    tag: Tag,
-    name: &str,
-    field_type: FieldType,
-    values: Vec<EnumValue>,
-    node: Node<'_, '_>,
-) -> FieldDef {
-    let single = values.iter().fold(0, |single, known| match known.value.as_bytes() {
-        [byte] if byte.is_ascii() => single | 1_u128 << byte,
-        _ => single,
-    });
-    let open = ["allowOther", "allow-other"]
-        .iter()
-        .any(|name| matches!(node.attribute(*name), Some("Y" | "y" | "true")));
-    let name = name.to_owned();
-    FieldDef { tag, name, field_type, values, single, open, in_header: false, in_trailer: false }
-}
-
-fn empty() -> Dictionary {
-    Dictionary {
-        begin_string: String::new(),
-        fields: Vec::new(),
-        dense: Vec::new(),
-        sparse: HashMap::new(),
-        names: HashMap::new(),
-        groups: Vec::new(),
-        messages: Vec::new(),
-        types: HashMap::new(),
-        header: Block::default(),
-        trailer: Block::default(),
-    }
 }
 
 #[cfg(test)]
