@@ -84,6 +84,17 @@ struct Overtaken {
     packet: Vec<u8>,
 }
 
+/// The seed of a line among those that share `seed`, counted from 0. Lines with seeds that only lie
+/// near each other, or mirror each other, would have more or fewer losses in common than chance.
+pub fn line_seed(seed: u64, line: usize) -> u64 {
+    let mut random = Rng::with_seed(seed);
+    let mut line_seed = random.u64(..);
+    for _ in 0..line {
+        line_seed = random.u64(..);
+    }
+    line_seed
+}
+
 /// Makes the faults of one line. See the [module](self).
 #[derive(Debug)]
 pub struct Injector {
@@ -131,11 +142,11 @@ impl Draw {
 }
 
 impl Injector {
-    /// An injector of a line; lines with different seeds have different faults.
+    /// An injector of a line. Lines that belong together take their seeds from [`line_seed`].
     pub fn new(faults: Faults, seed: u64) -> Self {
         Self {
             faults,
-            random: Rng::with_seed(seed),
+            random: Rng::with_seed(seed).fork(),
             delayed: BTreeMap::new(),
             overtaken: Vec::new(),
             arrivals: 0,

@@ -15,7 +15,7 @@ use tickwire_feed::recovery::{
     Incremental, InstrumentId, LevelNaming, MarketDataAdapter, Recovery, RecoveryOptions, Snapshot,
     SnapshotLevel, SnapshotOutcome,
 };
-use tickwire_net::inject::{Faults, Injector};
+use tickwire_net::inject::{Faults, Injector, line_seed};
 
 /// Between packets: the reordering of the lines stays within the hold time.
 const GAP_NS: u64 = 20_000;
@@ -152,7 +152,7 @@ fn run(seed: u64, faults: Faults, messages: u64) -> (u64, u64) {
     for book in feed.before.values() {
         tell_snapshot(handler.recovery_mut(), book, 0);
     }
-    let mut lines = [Injector::new(faults, seed), Injector::new(faults, !seed)];
+    let mut lines = [0, 1].map(|line| Injector::new(faults, line_seed(seed, line)));
     let mut sink =
         Checked { feed: &feed, next: 1, delivered: BTreeSet::new(), gaps: 0, books_checked: 0 };
     let mut arrived = BTreeSet::new();

@@ -63,6 +63,22 @@ fn one_chance_leaves_the_other_faults_where_they_were() {
 }
 
 #[test]
+fn lines_lose_the_same_packet_as_often_as_chance_has_it() {
+    let lost = |seed, line| {
+        let faults = Faults { loss: 0.05, ..Default::default() };
+        let (out, _) = run(faults, line_seed(seed, line), 40_000, 10);
+        let sent: std::collections::BTreeSet<u32> = numbers(&out).into_iter().collect();
+        (0..40_000).filter(move |number| !sent.contains(number)).collect::<Vec<_>>()
+    };
+    for seed in 0..8 {
+        let (a, b) = (lost(seed, 0), lost(seed, 1));
+        let on_both = a.iter().filter(|number| b.contains(number)).count();
+        // 100 expected; four deviations are 40.
+        assert!((60..140).contains(&on_both), "seed {seed}: {on_both}");
+    }
+}
+
+#[test]
 fn overtaken_packets_are_at_most_so_many_places_late() {
     let faults = Faults { reorder: 0.3, reorder_max: 8, ..Default::default() };
     let (out, counters) = run(faults, 11, 20_000, 10);

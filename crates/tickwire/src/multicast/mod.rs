@@ -14,7 +14,7 @@ use report::Report;
 use std::io::Read;
 use std::path::Path;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
-use tickwire_net::inject::{Faults, Injector};
+use tickwire_net::inject::{Faults, Injector, line_seed};
 use tickwire_net::metrics::Metrics;
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
 use tickwire_net::playback::{Playback, PlaybackError, PlaybackLine, Track};
@@ -71,14 +71,13 @@ impl Feed<'_> {
 fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     let endpoints = args.endpoints()?;
     let file = Some(args.file.as_path());
-    let a =
-        Feed { name: "A", endpoint: endpoints.a, faults: args.faults(0), seed: args.seed, file };
+    let (endpoint, seed) = (endpoints.a, line_seed(args.seed, 0));
+    let a = Feed { name: "A", endpoint, faults: args.faults(0), seed, file };
     let b = endpoints.b.map(|endpoint| Feed {
         name: "B",
         endpoint,
         faults: args.faults(1),
-        // Far from A's, whatever A's is, so that no two seeds near each other share a line's faults.
-        seed: !args.seed,
+        seed: line_seed(args.seed, 1),
         file: args.file_b.as_deref(),
     });
     let snapshots = endpoints.snapshots.map(|endpoint| Feed {
