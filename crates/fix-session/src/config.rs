@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tickwire_fix::dictionary::{Problems, shipped};
 use tickwire_fix::{Checks, Dictionary, Precision};
 
 use crate::id::{ApplVersion, BeginString, SessionId};
@@ -56,6 +57,31 @@ pub struct Dictionaries {
     pub application: Vec<(ApplVersion, Arc<Dictionary>)>,
 }
 
+impl Dictionaries {
+    /// Returns those that come with the library; for FIXT the application versions from FIX 5.0.
+    ///
+    /// # Errors
+    /// Problems of a dictionary; those that come with the library have none.
+    pub fn shipped(version: BeginString) -> Result<Self, Problems> {
+        let parse = |text| Dictionary::parse_quickfix(text).map(Arc::new);
+        let session = match version {
+            BeginString::Fix40 => shipped::FIX40,
+            BeginString::Fix41 => shipped::FIX41,
+            BeginString::Fix42 => shipped::FIX42,
+            BeginString::Fix43 => shipped::FIX43,
+            BeginString::Fix44 => shipped::FIX44,
+            BeginString::Fixt11 => shipped::FIXT11,
+        };
+        let mut application = Vec::new();
+        if version == BeginString::Fixt11 {
+            application.push((ApplVersion::Fix50, parse(shipped::FIX50)?));
+            application.push((ApplVersion::Fix50Sp1, parse(shipped::FIX50SP1)?));
+            application.push((ApplVersion::Fix50Sp2, parse(shipped::FIX50SP2)?));
+        }
+        Ok(Self { session: parse(session)?, application })
+    }
+}
+
 /// What a session is told once. The switches are QuickFIX's, under the standard's words.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -108,6 +134,8 @@ pub struct Config {
     pub logout_timeout_s: u32,
     /// Digits of SendingTime after the point. Default: none before FIX 4.2, then three.
     pub precision: Precision,
+    /// Whether every message is written down for [`crate::Session::take_log`]. Default no.
+    pub log_messages: bool,
     /// A clock in nanoseconds to time encoding and decoding with; `None` times nothing. Default none.
     pub codec_clock: Option<fn() -> u64>,
     /// Dictionaries to validate against; `None` validates only what the session itself needs.
@@ -149,6 +177,7 @@ impl Config {
             logon_timeout_s: 10,
             logout_timeout_s: 2,
             precision,
+            log_messages: false,
             codec_clock: None,
             dictionaries: None,
             checks: Checks::default(),

@@ -10,6 +10,7 @@
 mod config;
 mod error;
 mod id;
+mod log;
 mod now;
 mod schedule;
 mod session;
@@ -20,6 +21,7 @@ mod tags;
 pub use config::{Config, Dictionaries, Limits, Role};
 pub use error::{SendError, StoreError};
 pub use id::{ApplVersion, BeginString, Identity, SessionId};
+pub use log::{Direction, LogLine};
 pub use now::Now;
 pub use schedule::{Schedule, ScheduleError};
 pub use session::{Counters, Delivery, Event, Head, LogonRequest, Notice, Session, Why, is_admin};

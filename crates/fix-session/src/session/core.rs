@@ -83,7 +83,7 @@ impl<S: Store> Core<S> {
             store,
             notices: VecDeque::new(),
             counters: Counters::default(),
-            transmit: Transmit::default(),
+            transmit: Transmit::new(config.log_messages),
             replay_reader: Reader::new().limits(limits),
             held: Held::default(),
             asked: None,

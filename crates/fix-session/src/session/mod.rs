@@ -17,6 +17,7 @@ use self::core::Core;
 use self::receive::Outcome;
 use crate::config::Config;
 use crate::error::{SendError, StoreError};
+use crate::log::{Direction, push_line};
 use crate::now::Now;
 use crate::store::Store;
 use tickwire_fix::{Framer, Reader, Step, Writer};
@@ -166,6 +167,9 @@ impl<S: Store> Session<S> {
                 }
             }
         };
+        if let Some(log) = &mut core.transmit.log {
+            push_line(log, now, Direction::In, bytes);
+        }
         let started = core.config.codec_clock.map(|clock| clock());
         let Ok(message) = inbox.reader.decode(bytes) else {
             core.handle_garbage();
@@ -243,6 +247,15 @@ impl<S: Store> Session<S> {
     /// Tells that the first `len` bytes of what [`Session::poll_transmit`] gave were written.
     pub fn handle_transmitted(&mut self, len: usize) {
         self.core.transmit.written(len);
+    }
+
+    /// Hands out lines of the message log since the last call; empty if it is not kept. Call it after
+    /// [`Session::poll_transmit`], so that lines do not pile up.
+    pub fn take_log(&mut self, write: impl FnOnce(&[u8])) {
+        if let Some(log) = self.core.transmit.log.as_mut().filter(|log| !log.is_empty()) {
+            write(log);
+            log.clear();
+        }
     }
 
     /// Hands what was committed to the disk itself, for stores that wait for it.

@@ -4,6 +4,7 @@ use tickwire_fix::{ErrorKind, Tag, UtcTimestamp, Writer};
 
 use super::core::Core;
 use super::event::{Head, Why};
+use super::transmit::Transmit;
 use crate::config::Config;
 use crate::error::SendError;
 use crate::now::Now;
@@ -138,7 +139,7 @@ impl<S: Store> Core<S> {
         }
         self.counters.sent += 1;
         if logged_on && !lags {
-            transmit.out.extend_from_slice(message);
+            Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
         } else if self.sent_logon {
             transmit.lag_from(seq_num);
         }
@@ -180,7 +181,7 @@ impl<S: Store> Core<S> {
             let message = message.into();
             transmit.lag_with(seq_num, message);
         } else {
-            transmit.out.extend_from_slice(message);
+            Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
         }
         self.counters.sent += 1;
         self.last_sent_ns = now.steady_ns;

@@ -14,6 +14,7 @@ use super::head::is_header;
 use super::send::{encode, encode_new, finish};
 use crate::config::Config;
 use crate::error::SendError;
+use crate::log::{Direction, push_line};
 use crate::now::Now;
 use crate::store::Store;
 use crate::tags;
@@ -41,6 +42,8 @@ struct Replay {
 pub(super) struct Transmit {
     pub scratch: Vec<u8>,
     pub out: Vec<u8>,
+    /// Lines of the message log, if it is kept.
+    pub log: Option<Vec<u8>>,
     written: usize,
     replays: VecDeque<Replay>,
     /// Messages not sent yet, up to the newest.
@@ -51,8 +54,20 @@ pub(super) struct Transmit {
 }
 
 impl Transmit {
+    pub fn new(with_log: bool) -> Self {
+        Self { log: with_log.then(Vec::new), ..Self::default() }
+    }
+
     pub fn pending(&self) -> &[u8] {
         self.out.get(self.written..).unwrap_or_default()
+    }
+
+    /// Makes the message in the scratch, or another, ready to be written.
+    pub fn push(out: &mut Vec<u8>, log: &mut Option<Vec<u8>>, now: Now, message: &[u8]) {
+        out.extend_from_slice(message);
+        if let Some(log) = log {
+            push_line(log, now, Direction::Out, message);
+        }
     }
 
     pub fn written(&mut self, len: usize) {
@@ -180,17 +195,17 @@ impl<S: Store> Core<S> {
         }
         let Self { transmit, config, replay_reader, counters, .. } = self;
         if let Some(message) = late {
-            transmit.out.extend_from_slice(&message);
+            Transmit::push(&mut transmit.out, &mut transmit.log, now, &message);
         } else if replay.again {
             let Ok(message) = replay_reader.decode(&transmit.stored) else {
                 replay.gap_from = Some(seq_num);
                 return Ok(());
             };
             let message = encode_again(&mut transmit.scratch, config, now, &message)?;
-            transmit.out.extend_from_slice(message);
+            Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
             counters.resent += 1;
         } else {
-            transmit.out.extend_from_slice(&transmit.stored);
+            Transmit::push(&mut transmit.out, &mut transmit.log, now, &transmit.stored);
         }
         Ok(())
     }
@@ -205,7 +220,7 @@ impl<S: Store> Core<S> {
                 writer.uint(tags::NEW_SEQ_NO, end);
                 writer.boolean(tags::GAP_FILL_FLAG, true);
             })?;
-        transmit.out.extend_from_slice(message);
+        Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! What the application does with what happens.
 
+use std::io;
+
 use tickwire_fix_session::{Delivery, LogonRequest, Notice, Now};
 
 use super::sessions::{BoxStore, SessionKey, Sessions};
@@ -24,6 +26,11 @@ pub trait Application {
     /// The connection of a session is gone.
     fn handle_disconnected(&mut self, session: SessionKey) {
         let _ = session;
+    }
+
+    /// The message log of a session cannot be written any more; the session goes on.
+    fn handle_log_failure(&mut self, session: SessionKey, error: &io::Error) {
+        let _ = (session, error);
     }
 
     /// Called in every turn of the loop, after what arrived was handled: the place to send from.

@@ -7,9 +7,11 @@
 
 mod acceptor;
 mod application;
+mod configure;
 mod connection;
 mod engine;
 mod initiator;
+mod metrics;
 mod rate;
 mod sessions;
 mod tls;
@@ -17,8 +19,10 @@ mod transport;
 
 pub use acceptor::{AcceptorOptions, AddressRange, Template};
 pub use application::Application;
+pub use configure::{ConfigureError, Configured};
 pub use engine::{Engine, EngineOptions};
 pub use initiator::{Backoff, InitiatorOptions};
+pub use metrics::FixMetrics;
 pub use rate::Rate;
 pub use sessions::{BoxStore, SessionKey, Sessions};
 pub use tls::{ClientTls, ServerTls, TlsError};

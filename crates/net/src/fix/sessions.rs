@@ -1,6 +1,8 @@
 //! The sessions of an engine.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 
 use tickwire_fix::Writer;
 use tickwire_fix_session::{Config, Head, Now, SendError, Session, SessionId, Store};
@@ -18,6 +20,8 @@ struct Slot {
     connection: Option<usize>,
     /// Whether it is among the dirty.
     dirty: bool,
+    /// Where the message log goes; gone after it could not be written.
+    log: Option<BufWriter<File>>,
 }
 
 /// The sessions of an engine.
@@ -44,7 +48,7 @@ impl Sessions {
         let key = SessionKey(self.slots.len());
         self.by_id.insert(config.id.clone(), key);
         let session = Session::new(config, store);
-        self.slots.push(Slot { session, connection: None, dirty: false });
+        self.slots.push(Slot { session, connection: None, dirty: false, log: None });
         key
     }
 
@@ -113,10 +117,35 @@ impl Sessions {
         self.slots.get_mut(key.0).map(|slot| &mut slot.session)
     }
 
+    /// Keeps a session's message log in a file, if the session is configured to make one.
+    pub fn keep_log(&mut self, key: SessionKey, file: File) {
+        if let Some(slot) = self.slots.get_mut(key.0) {
+            slot.log = Some(BufWriter::with_capacity(1 << 16, file));
+        }
+    }
+
+    /// Moves lines of the message log to its file; an error ends the log.
+    pub(super) fn write_log(&mut self, key: SessionKey) -> io::Result<()> {
+        let Some(Slot { session, log, .. }) = self.slots.get_mut(key.0) else { return Ok(()) };
+        let mut written = Ok(());
+        session.take_log(|lines| {
+            if let Some(log) = log {
+                written = log.write_all(lines);
+            }
+        });
+        if written.is_err() {
+            *log = None;
+        }
+        written
+    }
+
     /// Hands what a session committed to the disk.
     pub(super) fn sync(&mut self, key: SessionKey) {
         if let Some(slot) = self.slots.get_mut(key.0) {
             slot.session.sync();
+            if slot.log.as_mut().is_some_and(|log| log.flush().is_err()) {
+                slot.log = None;
+            }
         }
     }
 

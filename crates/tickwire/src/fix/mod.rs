@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod dictionaries;
+mod log;
 mod trading;
 mod validate;
 
@@ -19,7 +20,9 @@ pub struct FixArgs {
 enum Action {
     Acceptance(acceptance::AcceptanceArgs),
     Client(Box<trading::client::ClientArgs>),
+    Log(log::LogArgs),
     Server(trading::server::ServerArgs),
+    Soak(trading::soak::SoakArgs),
     Validate(validate::ValidateArgs),
 }
 
@@ -28,7 +31,9 @@ pub fn run(args: &FixArgs) -> Result<Outcome, Failure> {
     match &args.action {
         Action::Acceptance(args) => acceptance::run(args),
         Action::Client(args) => trading::client::run(args),
+        Action::Log(args) => log::run(args),
         Action::Server(args) => trading::server::run(args),
+        Action::Soak(args) => trading::soak::run(args),
         Action::Validate(args) => validate::run(args),
     }
 }

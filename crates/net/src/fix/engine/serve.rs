@@ -179,6 +179,9 @@ impl<A: Application> Engine<A> {
             }
         }
         let blocked = connection.blocked_ns;
+        if let Err(error) = sessions.write_log(key) {
+            self.application.handle_log_failure(key, &error);
+        }
         let finished = connection.closing && blocked.is_none();
         if let Some(index) = index {
             if gone {

@@ -8,4 +8,5 @@ mod order;
 mod report;
 pub mod server;
 mod sessions;
+pub mod soak;
 mod times;

@@ -8,8 +8,11 @@ use crate::failure::{Failure, Outcome};
 use clap::Args;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use tickwire_fix::{BusinessRejectReason, SessionRejectReason};
-use tickwire_fix_session::{BeginString, Delivery, Head, Notice, Role, SessionId, Why};
+use tickwire_fix_session::{
+    BeginString, Delivery, Head, MemoryStore, Notice, Role, SessionId, Why,
+};
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::fix::{AcceptorOptions, Application, BoxStore, Engine, Rate, SessionKey};
 use tickwire_net::{Error, Stop};
@@ -32,6 +35,9 @@ pub struct ServerArgs {
     /// What is drawn at random is the same for the same seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Sessions of a settings file in QuickFIX's form instead of --port, --address and --sender
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// End when the first counterparty has logged out
     #[arg(long)]
     once: bool,
@@ -40,7 +46,7 @@ pub struct ServerArgs {
 }
 
 /// Answers orders.
-struct Server {
+pub struct Server {
     seed: u64,
     ids: Ids,
     /// Spent reading the fields of orders.
@@ -97,41 +103,102 @@ impl Server {
     }
 }
 
+/// What a server is told.
+#[derive(Clone, Debug)]
+pub struct ServerPlan {
+    pub address: SocketAddr,
+    pub sender: String,
+    pub seed: u64,
+    /// Bytes of messages that a session in memory keeps; `None` for the store's default.
+    pub kept_max: Option<usize>,
+}
+
+impl Server {
+    /// Makes an engine that listens and answers; returns it with the address.
+    pub fn listen(
+        plan: &ServerPlan,
+        session: &SessionArgs,
+        once: Option<Stop>,
+    ) -> Result<(Engine<Self>, SocketAddr), Failure> {
+        let failed = |error: Error| Failure::Usage(error.to_string());
+        let mut engine = Self::engine(plan.seed, session, once)?;
+        let mut options = AcceptorOptions::new(plan.address);
+        options.connection_rate = Rate { per_second: 10_000 };
+        options.logon_rate = Rate { per_second: 10_000 };
+        let (plan, session) = (plan.clone(), session.clone());
+        let template = Box::new(move |id: &SessionId| {
+            if id.begin_string != BeginString::Fix42 || id.sender_comp_id != plan.sender {
+                return None;
+            }
+            let config = session.config(Role::Acceptor, id.clone()).ok()?;
+            if let (None, Some(kept_max)) = (&session.store, plan.kept_max) {
+                return Some((config, Box::new(MemoryStore::with_bytes_max(kept_max)) as BoxStore));
+            }
+            let store = session.open_store(id);
+            if let Err(Failure::Usage(text) | Failure::Data(text)) = &store {
+                anstream::eprintln!("tickwire: {text}");
+            }
+            Some((config, store.ok()?))
+        });
+        let address = engine.listen(options, Some(template)).map_err(failed)?;
+        Ok((engine, address))
+    }
+
+    fn engine(
+        seed: u64,
+        session: &SessionArgs,
+        once: Option<Stop>,
+    ) -> Result<Engine<Self>, Failure> {
+        let server = Self {
+            seed,
+            ids: Ids::default(),
+            read_ns: 0,
+            orders: 0,
+            reports: 0,
+            once,
+            failure: None,
+        };
+        Engine::new(session.engine_options(), server)
+            .map_err(|error| Failure::Usage(error.to_string()))
+    }
+
+    pub const fn orders(&self) -> u64 {
+        self.orders
+    }
+
+    pub const fn reports(&self) -> u64 {
+        self.reports
+    }
+}
+
 /// Runs `tickwire fix server`.
 pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
-    let failed = |error: Error| Failure::Usage(error.to_string());
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
-    let server = Server {
+    let plan = ServerPlan {
+        address: SocketAddr::from((args.address, args.port)),
+        sender: args.sender.clone(),
         seed: args.seed,
-        ids: Ids::default(),
-        read_ns: 0,
-        orders: 0,
-        reports: 0,
-        once: args.once.then(|| stop.clone()),
-        failure: None,
+        kept_max: None,
     };
-    let mut engine = Engine::new(args.session.engine_options(), server).map_err(failed)?;
-    let mut options = AcceptorOptions::new(SocketAddr::from((args.address, args.port)));
-    options.connection_rate = Rate { per_second: 10_000 };
-    options.logon_rate = Rate { per_second: 10_000 };
-    let (sender, session) = (args.sender.clone(), args.session.clone());
-    let template = Box::new(move |id: &SessionId| {
-        if id.begin_string != BeginString::Fix42 || id.sender_comp_id != sender {
-            return None;
+    let once = args.once.then(|| stop.clone());
+    let (mut engine, addresses) = match &args.config {
+        None => {
+            let (engine, address) = Server::listen(&plan, &args.session, once)?;
+            (engine, vec![address])
         }
-        let store = session.open_store(id);
-        let config = session.config(Role::Acceptor, id.clone());
-        if let Err(Failure::Usage(text) | Failure::Data(text)) = &store {
-            anstream::eprintln!("tickwire: {text}");
+        Some(path) => {
+            let mut engine = Server::engine(args.seed, &args.session, once)?;
+            let addresses = args.session.configure(&mut engine, path)?.addresses;
+            (engine, addresses)
         }
-        Some((config.ok()?, store.ok()?))
-    });
-    let address = engine.listen(options, Some(template)).map_err(failed)?;
+    };
     let mut out = std::io::stdout().lock();
-    writeln!(out, "listening on {address}")?;
+    for address in addresses {
+        writeln!(out, "listening on {address}")?;
+    }
     out.flush()?;
-    engine.run(&stop).map_err(failed)?;
+    engine.run(&stop).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut codec = Codec::default();
     for session in engine.sessions().keys().filter_map(|key| engine.sessions().session(key)) {
         codec.add(session.counters());

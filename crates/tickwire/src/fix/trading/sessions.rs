@@ -3,12 +3,13 @@
 use super::super::dictionaries;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
     BeginString, Config, FileStore, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
 };
 use tickwire_net::clock::{monotonic_ns, unix_ns};
-use tickwire_net::fix::{BoxStore, EngineOptions};
+use tickwire_net::fix::{Application, BoxStore, Configured, Engine, EngineOptions};
 
 /// What server and client have in common.
 #[derive(Clone, Debug, Args)]
@@ -64,18 +65,38 @@ impl SessionArgs {
         Ok(config)
     }
 
+    fn fsync(&self) -> Fsync {
+        match self.fsync {
+            FsyncArg::Always => Fsync::Always,
+            FsyncArg::Batch => Fsync::Batch,
+            FsyncArg::None => Fsync::None,
+        }
+    }
+
+    /// Gives an engine the sessions of a settings file, and tells of keys that have no effect.
+    pub fn configure<A: Application>(
+        &self,
+        engine: &mut Engine<A>,
+        path: &Path,
+    ) -> Result<Configured, Failure> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::file("read", path.display(), &error))?;
+        let name = path.display();
+        let settings = Settings::parse(&text)
+            .map_err(|errors| Failure::Usage(format!("{name}:\n{errors}")))?;
+        for warning in &settings.warnings {
+            anstream::eprintln!("{name}: {warning}");
+        }
+        engine
+            .configure(&settings, self.fsync())
+            .map_err(|error| Failure::Usage(format!("{name}: {error}")))
+    }
+
     /// Opens the store of a session.
     pub fn open_store(&self, id: &SessionId) -> Result<BoxStore, Failure> {
         let Some(folder) = &self.store else { return Ok(Box::new(MemoryStore::new())) };
-        let options = FileStoreOptions {
-            folder: folder.clone(),
-            name: id.file_name(),
-            fsync: match self.fsync {
-                FsyncArg::Always => Fsync::Always,
-                FsyncArg::Batch => Fsync::Batch,
-                FsyncArg::None => Fsync::None,
-            },
-        };
+        let options =
+            FileStoreOptions { folder: folder.clone(), name: id.file_name(), fsync: self.fsync() };
         let store = FileStore::open(options, unix_ns())
             .map_err(|error| Failure::Usage(error.to_string()))?;
         Ok(Box::new(store))

@@ -32,6 +32,9 @@ pub struct ClientArgs {
     /// TargetCompID
     #[arg(long, value_name = "ID", default_value = "TEX_DLD")]
     target: String,
+    /// The first session of a settings file in QuickFIX's form instead of address, --sender and --target
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Send that many orders, wait for all reports, log out and end, without a menu. With --store,
     /// orders sent by earlier runs count
     #[arg(long, value_name = "N")]
@@ -67,7 +70,7 @@ pub struct ClientArgs {
 /// Runs `tickwire fix client`.
 pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     let failed = |error: Error| Failure::Usage(error.to_string());
-    if args.reliable && args.session.store.is_none() {
+    if args.reliable && args.session.store.is_none() && args.config.is_none() {
         return Err(Failure::Usage("--reliable needs --store FOLDER to lose nothing".to_owned()));
     }
     let stop = Stop::on_signals()
@@ -85,17 +88,18 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     let mut client = Client::new(plan, input, stop.clone())?;
     client.preload(args.preload);
     let mut engine = Engine::new(args.session.engine_options(), client).map_err(failed)?;
-    let id = SessionId::new(BeginString::Fix42, &args.sender, &args.target);
-    let config = args.session.config(Role::Initiator, id.clone())?;
-    let mut store = args.session.open_store(&id)?;
-    let last = last_order(&mut *store)?;
-    let mut options = InitiatorOptions::new(args.address);
-    let first = Duration::from_millis(args.reconnect);
-    options.backoff = Backoff { first, longest: first.saturating_mul(30) };
-    if args.reliable {
-        options.backoff = Backoff::fixed(first);
-    }
-    let key: SessionKey = engine.add_initiator(config, store, options);
+    let key = match &args.config {
+        None => add_session(&mut engine, args)?,
+        Some(path) => {
+            let sessions = args.session.configure(&mut engine, path)?.sessions;
+            let first = sessions.first().copied();
+            first.ok_or_else(|| Failure::Usage(format!("{}: no initiator", path.display())))?
+        }
+    };
+    let last = match engine.sessions_mut().session_mut(key) {
+        Some(session) => last_order(session.store_mut())?,
+        None => 0,
+    };
     engine.application_mut().begin(key, last);
     engine.run(&stop).map_err(failed)?;
     let mut out = std::io::stdout().lock();
@@ -110,6 +114,20 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     codec.print(&mut out, "client")?;
     print_round_trips(&mut out, "client", &Summary::from(client.round_trips()))?;
     client.outcome()
+}
+
+/// Adds the session that the command line describes.
+fn add_session(engine: &mut Engine<Client>, args: &ClientArgs) -> Result<SessionKey, Failure> {
+    let id = SessionId::new(BeginString::Fix42, &args.sender, &args.target);
+    let config = args.session.config(Role::Initiator, id.clone())?;
+    let store = args.session.open_store(&id)?;
+    let mut options = InitiatorOptions::new(args.address);
+    let first = Duration::from_millis(args.reconnect);
+    options.backoff = Backoff { first, longest: first.saturating_mul(30) };
+    if args.reliable {
+        options.backoff = Backoff::fixed(first);
+    }
+    Ok(engine.add_initiator(config, store, options))
 }
 
 /// Returns the number of the last order that a store holds; 0 if there is none.

@@ -1,0 +1,227 @@
+//! `tickwire fix soak`: many sessions for a long time, both sides in one process, nothing lost.
+
+use super::order::Order;
+use super::report::ReceivedReport;
+use super::server::{Server, ServerPlan};
+use super::sessions::SessionArgs;
+use crate::failure::{Failure, Outcome};
+use clap::Args;
+use std::collections::HashMap;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+use tickwire_fix::UtcTimestamp;
+use tickwire_fix_session::{
+    BeginString, Delivery, Head, MemoryStore, Notice, Now, Role, SessionId,
+};
+use tickwire_net::clock::monotonic_ns;
+use tickwire_net::fix::{
+    Application, Backoff, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey, Sessions,
+};
+use tickwire_net::histogram::{self, Summary};
+use tickwire_net::{Error, Stop};
+
+/// Run many sessions for some time and check that nothing is lost and memory does not grow
+///
+/// Server and clients are in one process, each on a thread of its own, and talk over loopback.
+#[derive(Debug, Args)]
+pub struct SoakArgs {
+    /// Sessions
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    sessions: u32,
+    /// Orders a second of each session
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    rate: u32,
+    /// For how long
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    seconds: u64,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Bytes of messages that a session in memory keeps.
+const KEPT_MAX: usize = 256 << 10;
+/// Memory may grow by that much after the first tenth of the time.
+const GROWTH_MAX: u64 = 32 << 20;
+
+/// What one client session has done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    sent: u64,
+    finished: u64,
+    next_ns: u64,
+    /// When the newest order was sent.
+    sent_ns: u64,
+    awaits: bool,
+}
+
+/// All clients.
+struct Clients {
+    progress: HashMap<SessionKey, Progress>,
+    interval_ns: u64,
+    until_ns: u64,
+    reports: u64,
+    round_trips: hdrhistogram::Histogram<u64>,
+    failures: u64,
+    stop: Stop,
+}
+
+impl Application for Clients {
+    fn handle_message(&mut self, session: SessionKey, delivery: Delivery<'_, BoxStore>) {
+        let Some(progress) = self.progress.get_mut(&session) else { return };
+        let Some(report) = ReceivedReport::read(&delivery.message) else {
+            self.failures += 1;
+            return;
+        };
+        self.reports += 1;
+        progress.finished += u64::from(report.is_last());
+        if std::mem::take(&mut progress.awaits) {
+            let taken = monotonic_ns().saturating_sub(progress.sent_ns);
+            histogram::record(&mut self.round_trips, taken);
+        }
+    }
+
+    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+        let is_fine = matches!(
+            notice,
+            Notice::LoggedOn | Notice::Handled | Notice::Reset | Notice::ResendRequested { .. }
+        );
+        self.failures += u64::from(!is_fine);
+    }
+
+    fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
+        let is_over = now.steady_ns >= self.until_ns;
+        let mut next_ns = u64::MAX;
+        for (key, progress) in &mut self.progress {
+            if is_over || !sessions.session(*key).is_some_and(|session| session.is_logged_on()) {
+                continue;
+            }
+            while progress.next_ns <= now.steady_ns {
+                progress.next_ns =
+                    progress.next_ns.max(now.steady_ns.saturating_sub(1_000_000_000));
+                progress.next_ns += self.interval_ns;
+                let order = Order::seeded(1, progress.sent + 1);
+                let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
+                let head = Head::new("D");
+                progress.sent_ns = monotonic_ns();
+                let sent = sessions.send(*key, now, &head, |writer| order.write(writer, time));
+                match sent {
+                    Ok(_) => {
+                        progress.sent += 1;
+                        progress.awaits = progress.sent == progress.finished + 1;
+                    }
+                    Err(_) => self.failures += 1,
+                }
+            }
+            next_ns = next_ns.min(progress.next_ns);
+        }
+        let all_done = self.progress.values().all(|done| done.finished == done.sent);
+        if is_over && all_done {
+            self.stop.set();
+        }
+        Some(next_ns.min(now.steady_ns + 10_000_000))
+    }
+}
+
+/// Returns resident memory in bytes; 0 where it cannot be told.
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
+}
+
+/// Runs `tickwire fix soak`.
+pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
+    let failed = |error: Error| Failure::Usage(error.to_string());
+    let stop = Stop::on_signals()
+        .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
+    let mut session = args.session.clone();
+    let server_folder = session.store.as_ref().map(|folder| folder.join("server"));
+    let client_folder = session.store.as_ref().map(|folder| folder.join("client"));
+    session.store = server_folder;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let plan = ServerPlan { address, sender: "SOAK".to_owned(), seed: 1, kept_max: Some(KEPT_MAX) };
+    let (mut server, address) = Server::listen(&plan, &session, None)?;
+    session.store = client_folder;
+
+    let clients = Clients {
+        progress: HashMap::new(),
+        interval_ns: 1_000_000_000 / u64::from(args.rate.max(1)),
+        until_ns: monotonic_ns() + args.seconds * 1_000_000_000,
+        reports: 0,
+        round_trips: histogram::latency(),
+        failures: 0,
+        stop: stop.clone(),
+    };
+    let mut engine = Engine::new(EngineOptions::default(), clients).map_err(failed)?;
+    for number in 0..args.sessions {
+        let id = SessionId::new(BeginString::Fix42, format!("CLIENT{number}"), "SOAK");
+        let config = session.config(Role::Initiator, id.clone())?;
+        let store: BoxStore = match session.store {
+            Some(_) => session.open_store(&id)?,
+            None => Box::new(MemoryStore::with_bytes_max(KEPT_MAX)),
+        };
+        let mut options = InitiatorOptions::new(address);
+        options.backoff = Backoff::fixed(Duration::from_millis(100));
+        let key = engine.add_initiator(config, store, options);
+        // Sessions send one after the other, not all at once.
+        let offset =
+            u64::from(number) * engine.application().interval_ns / u64::from(args.sessions);
+        let next_ns = monotonic_ns() + offset;
+        engine.application_mut().progress.insert(key, Progress { next_ns, ..Progress::default() });
+    }
+    let mut out = std::io::stdout().lock();
+    let server_stop = Stop::new();
+    let memory = std::thread::scope(|scope| -> Result<Vec<u64>, Failure> {
+        let serving = scope.spawn(|| server.run(&server_stop));
+        let mut samples = Vec::new();
+        let step_ns = args.seconds.max(10) * 100_000_000;
+        let mut next_ns = monotonic_ns() + step_ns;
+        while !stop.is_set() && !serving.is_finished() {
+            engine.turn(Duration::from_millis(10)).map_err(failed)?;
+            if monotonic_ns() >= next_ns {
+                next_ns += step_ns;
+                samples.push(resident());
+                let sent: u64 = engine.application().progress.values().map(|done| done.sent).sum();
+                let memory = samples.last().copied().unwrap_or(0) >> 20;
+                writeln!(out, "{sent} orders sent, {memory} MiB resident")?;
+            }
+        }
+        // The server still has to read the last acknowledgements.
+        server_stop.set();
+        serving
+            .join()
+            .map_err(|_| Failure::Data("the server's thread ended".to_owned()))?
+            .map_err(failed)?;
+        Ok(samples)
+    })?;
+    report(&mut out, engine.application(), server.application(), &memory)
+}
+
+fn report(
+    out: &mut dyn Write,
+    clients: &Clients,
+    server: &Server,
+    memory: &[u64],
+) -> Result<Outcome, Failure> {
+    let sent: u64 = clients.progress.values().map(|done| done.sent).sum();
+    let finished: u64 = clients.progress.values().map(|done| done.finished).sum();
+    let found = Summary::from(&clients.round_trips);
+    let growth = memory.iter().max().zip(memory.first()).map_or(0, |(most, first)| most - first);
+    writeln!(
+        out,
+        "{sent} orders sent, {} received; {} reports sent, {} received; {finished} orders finished",
+        server.orders(),
+        server.reports(),
+        clients.reports
+    )?;
+    super::times::print_round_trips(out, "soak", &found)?;
+    writeln!(out, "memory grew by {} KiB after the first tenth", growth >> 10)?;
+    let is_whole =
+        sent == server.orders() && server.reports() == clients.reports && finished == sent;
+    if !is_whole || clients.failures > 0 {
+        let text = format!("messages were lost, or {} things went wrong", clients.failures);
+        return Err(Failure::Data(text));
+    }
+    Ok(Outcome::flawed_if(growth > GROWTH_MAX))
+}
