@@ -375,6 +375,49 @@ fn foreign_datagrams_and_wrong_packets_are_counted_and_harm_nothing() {
 }
 
 #[test]
+fn metrics_tell_of_samples_written_and_received() {
+    let place = Place::new(10);
+    let (packets, templates) = place.feed("simple", "-n 1000");
+    let free = || {
+        let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        socket.local_addr().expect("an address").port()
+    };
+    let port = free();
+    let _subscriber = place.subscribe(&format!("--stay --metrics {port}"));
+    let publisher = Process::start(&format!(
+        "publish -t {} -f {} --reset packet --domain {}",
+        templates.display(),
+        packets.display(),
+        place.domain
+    ));
+    assert_eq!(publisher.finish(), 0);
+    let until = Instant::now() + PATIENCE;
+    let all = "tickwire_subscribe_received_samples_total{kind=\"Quote\"}";
+    let text = loop {
+        let text = scrape(port);
+        let is_there = text.lines().any(|line| line.starts_with(all) && !line.ends_with(" 0"));
+        if is_there && text.contains("tickwire_subscribe_time_seconds_count") {
+            break text;
+        }
+        assert!(Instant::now() < until, "{text}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(text.contains("tickwire_subscribe_duplicate_samples_total{} 0"), "{text}");
+    assert!(text.contains("tickwire_process_resident_memory_bytes"), "{text}");
+}
+
+/// What a process serves as its metrics.
+fn scrape(port: u16) -> String {
+    use std::io::{Read, Write};
+    let mut socket = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a server");
+    let request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    socket.write_all(request).expect("asked");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).expect("answered");
+    text
+}
+
+#[test]
 fn an_interrupted_publisher_and_subscriber_report_what_they_have() {
     let place = Place::new(6);
     let (_, templates) = place.feed("simple", "-n 1");

@@ -4,6 +4,7 @@ use crate::table::{Align, Table};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use tickwire_net::histogram::{Summary, latency, record};
+use tickwire_net::metrics::Metrics;
 
 /// Distributions of times, in the order in which they were named.
 #[derive(Debug, Default)]
@@ -27,12 +28,38 @@ impl Latencies {
         record(&mut self.rows[index].1, time_ns);
     }
 
+    /// All distributions by name, the empty ones too.
+    fn all(&self) -> impl Iterator<Item = (&str, &Histogram<u64>)> {
+        self.rows.iter().map(|(name, histogram)| (name.as_str(), histogram))
+    }
+
     /// The rows that have times.
     pub fn rows(&self) -> Vec<Row> {
         let filled = self.rows.iter().filter(|(_, histogram)| !histogram.is_empty());
         filled
             .map(|(name, histogram)| Row { name: name.clone(), summary: histogram.into() })
             .collect()
+    }
+}
+
+/// Distributions of times as metrics: one name, a label for each row.
+pub struct DistributionMetrics {
+    metrics: Metrics,
+    name: String,
+}
+
+impl DistributionMetrics {
+    /// Metrics called `tickwire_<part>_time_seconds`.
+    pub fn new(metrics: &Metrics, part: &str) -> Self {
+        Self { metrics: metrics.clone(), name: format!("{part}_time") }
+    }
+
+    /// Publishes all times so far.
+    pub fn publish(&self, latencies: &Latencies) {
+        for (row, histogram) in latencies.all() {
+            let labels = [("what", row)];
+            self.metrics.distribution(&self.name, "Time taken", &labels).publish(histogram);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ mod station;
 mod topics;
 
 pub use args::DdsArgs;
-pub use latency::{Latencies, Row, rows_json, table_of};
+pub use latency::{DistributionMetrics, Latencies, Row, rows_json, table_of};
 pub use numbered::{ByKind, Kind, Numbered};
 pub use parent::{ParentArgs, stop_on_signals};
 pub use station::{Arrival, Role, Stations};

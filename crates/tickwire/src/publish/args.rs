@@ -3,8 +3,7 @@
 use crate::distribution::{DdsArgs, ParentArgs};
 use crate::failure::Failure;
 use crate::files;
-use crate::options::{DecoderArgs, FramingArgs};
-use std::net::Ipv4Addr;
+use crate::options::{DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs};
 use std::path::PathBuf;
 use std::time::Duration;
 use tickwire_fast::TemplateSet;
@@ -12,9 +11,14 @@ use tickwire_feed::arbiter::ArbiterOptions;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{Numbering, SeqNumField, SeqNumPeek};
-use tickwire_net::multicast::{
-    DEFAULT_GROUP, DEFAULT_PORT, Endpoint, RECEIVE_BUFFER_BYTES_DEFAULT, interface_address,
-};
+use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
+
+/// Numbers held while one inside messages is waited for: packets have many.
+const NUMBERS_HELD_MAX: usize = 8192;
+/// Numbers inside messages this far ahead or behind still belong to the feed: a line that the kernel
+/// drops for a moment is not another numbering.
+const NUMBERS_AHEAD_MAX: u64 = 1 << 17;
+const NUMBERS_BEHIND_MAX: usize = 1 << 18;
 
 /// Decode a FAST feed and publish its messages over DDS.
 ///
@@ -35,30 +39,12 @@ pub struct PublishArgs {
     #[arg(long, value_name = "FORMAT", requires = "file")]
     input_format: Option<Format>,
 
-    /// Group of line A.
-    #[arg(short = 'a', long, value_name = "GROUP", default_value_t = DEFAULT_GROUP)]
-    #[arg(help_heading = "Lines")]
-    group: Ipv4Addr,
-    /// Port of line A.
-    #[arg(short, long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
-    #[arg(help_heading = "Lines")]
-    port: u16,
-    /// Receive line B too; of both the first arrival of each packet counts.
-    #[arg(long, help_heading = "Lines")]
-    line_b: bool,
-    /// Group of line B; the last number of A's and 1 more unless given.
-    #[arg(long, value_name = "GROUP", help_heading = "Lines")]
-    group_b: Option<Ipv4Addr>,
-    /// Port of line B; A's and 1 more unless given.
-    #[arg(long, value_name = "PORT", help_heading = "Lines")]
-    port_b: Option<u16>,
-    /// Name or address of the interface to receive on.
-    #[arg(long, value_name = "INTERFACE", default_value = "127.0.0.1", help_heading = "Lines")]
-    interface: String,
+    #[command(flatten)]
+    endpoints: EndpointArgs,
     /// Field that numbers messages, where no preamble numbers packets; MsgSeqNum (34) or
     /// SequenceNumber unless given.
-    #[arg(long, value_name = "NAME|TAG", help_heading = "Lines")]
-    seq_num_field: Option<SeqNumField>,
+    #[arg(long, value_name = "FIELD", help_heading = "Lines")]
+    seq_num: Option<SeqNumField>,
     /// Microseconds to wait for a packet that neither line has brought.
     #[arg(long, value_name = "MICROS", default_value_t = 2_000, help_heading = "Lines")]
     hold: u64,
@@ -66,9 +52,9 @@ pub struct PublishArgs {
     #[arg(long, value_name = "BYTES", default_value_t = RECEIVE_BUFFER_BYTES_DEFAULT)]
     #[arg(help_heading = "Lines")]
     pub receive_buffer: usize,
-    /// Look for packets again and again instead of waiting: quicker, and a CPU busy.
+    /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy.
     #[arg(long, help_heading = "Lines")]
-    pub poll: bool,
+    pub spin: bool,
 
     #[command(flatten)]
     pub framing: FramingArgs,
@@ -91,6 +77,8 @@ pub struct PublishArgs {
     /// Run on this CPU alone, counted from 0.
     #[arg(long, value_name = "NUMBER")]
     pub cpu: Option<usize>,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
     /// Write counters and times to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -100,24 +88,8 @@ pub struct PublishArgs {
 
 impl PublishArgs {
     /// Where lines A and B come from; B only if it is wanted.
-    pub fn endpoints(&self) -> Result<Vec<Endpoint>, Failure> {
-        let interface = interface_address(&self.interface)
-            .map_err(|error| Failure::Usage(format!("--interface: {error}")))?;
-        let a = Endpoint { group: self.group, port: self.port, interface };
-        let next_group = || Ipv4Addr::from(u32::from(self.group).wrapping_add(1));
-        let b = self.has_line_b().then(|| Endpoint {
-            group: self.group_b.unwrap_or_else(next_group),
-            port: self.port_b.unwrap_or(self.port.wrapping_add(1)),
-            interface,
-        });
-        if b == Some(a) {
-            return Err(Failure::Usage(
-                "lines A and B come from the same group and port: choose others with --group-b and \
-                 --port-b"
-                    .to_owned(),
-            ));
-        }
-        Ok([Some(a), b].into_iter().flatten().collect())
+    pub fn endpoints(&self) -> Result<Endpoints, Failure> {
+        self.endpoints.endpoints(false, false)
     }
 
     /// Where the numbers of packets are, and the field of messages that has them.
@@ -135,10 +107,10 @@ impl PublishArgs {
             let peek = SeqNumPeek::new(set, field);
             peek.can_find().then(|| (Numbering::Message(peek), field.clone()))
         };
-        if let Some(field) = &self.seq_num_field {
+        if let Some(field) = &self.seq_num {
             let unknown = || {
                 Failure::Usage(format!(
-                    "--seq-num-field: no template has {field} where it can be found without decoding"
+                    "--seq-num: no template has {field} where it can be found without decoding"
                 ))
             };
             return by(field).ok_or_else(unknown);
@@ -149,9 +121,9 @@ impl PublishArgs {
         let simple = || by(&SeqNumField::Name("SequenceNumber".to_owned()));
         match by(&SeqNumField::default()).or_else(simple) {
             Some(found) => Ok(found),
-            None if self.has_line_b() => Err(Failure::Usage(
+            None if self.endpoints()?.b.is_some() => Err(Failure::Usage(
                 "lines A and B cannot be made one without sequence numbers: name a framing whose \
-                 preamble has one, or the field with --seq-num-field"
+                 preamble has one, or the field with --seq-num"
                     .to_owned(),
             )),
             None => Ok((Numbering::None, unused())),
@@ -159,12 +131,18 @@ impl PublishArgs {
     }
 
     /// How lines A and B become one.
-    pub fn arbiter(&self) -> ArbiterOptions {
-        ArbiterOptions { hold_ns: self.hold.saturating_mul(1000), ..ArbiterOptions::default() }
-    }
-
-    fn has_line_b(&self) -> bool {
-        self.line_b || self.group_b.is_some() || self.port_b.is_some()
+    pub fn arbiter(&self, numbering: &Numbering) -> ArbiterOptions {
+        let hold_ns = self.hold.saturating_mul(1000);
+        let defaults = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
+        match numbering {
+            Numbering::Message(_) => ArbiterOptions {
+                packets_held_max: NUMBERS_HELD_MAX,
+                ahead_max: NUMBERS_AHEAD_MAX,
+                behind_max: NUMBERS_BEHIND_MAX,
+                ..defaults
+            },
+            _ => defaults,
+        }
     }
 
     /// Opens the file.

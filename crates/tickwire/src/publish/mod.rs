@@ -3,6 +3,7 @@
 mod args;
 mod echoes;
 mod engine;
+mod metrics;
 mod outlet;
 mod report;
 mod sources;
@@ -15,6 +16,7 @@ use crate::files;
 use crate::options::{reset_policy, with_reset_template};
 use echoes::{Echoes, Listener};
 use engine::{Publishing, Stamped, Times};
+use metrics::PublishMetrics;
 use outlet::Outlet;
 use report::Report;
 use std::rc::Rc;
@@ -73,8 +75,8 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     };
     let options = HandlerOptions {
         framing,
+        arbiter: args.arbiter(&numbering),
         numbering,
-        arbiter: args.arbiter(),
         recovery: RecoveryOptions::default(),
     };
     let mut handler = Handler::new(options, engine, NoBooks)
@@ -85,8 +87,10 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         false => join(args, &Kind::of(&filler), &stop)?,
     };
     let mut publishing = Logged::new(Publishing::new(filler, outlet, times));
+    let metrics = PublishMetrics::new();
+    let exporter = args.metrics.serve(metrics.all())?;
     let started = Instant::now();
-    let ended = sources::run(args, &mut handler, &mut publishing, &stop)?;
+    let ended = sources::run(args, &mut handler, &mut publishing, &metrics, &stop)?;
     let elapsed = started.elapsed();
     let mut publishing = publishing.into_inner();
     if let Some(error) = publishing.failure() {
@@ -103,6 +107,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         is_acknowledged,
     };
     report.write()?;
+    drop(exporter);
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
 

@@ -65,7 +65,7 @@ impl Report<'_> {
         let written = outlet.written.sum();
         writeln!(
             out,
-            "{} messages, {written} samples in {seconds:.3} s; {} packets lost on all lines",
+            "{} messages, {written} samples in {seconds:.3} s; {} sequence numbers lost on all lines",
             feed.messages, feed.gaps
         )?;
         if let Some((_, echoes)) = &self.echoes {

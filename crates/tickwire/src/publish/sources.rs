@@ -1,6 +1,7 @@
 //! Where packets come from: a file, or the lines of a group.
 
 use super::args::PublishArgs;
+use super::metrics::PublishMetrics;
 use super::{End, Ended, FeedHandler, FeedSink};
 use crate::failure::Failure;
 use std::path::Path;
@@ -8,22 +9,27 @@ use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
+use tickwire_net::metrics::FeedMetrics;
 use tickwire_net::multicast::{Receiver, ReceiverOptions};
-use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::reception::{Reception, View, Wait};
+
+/// Least time between two publications of metrics while a file is read.
+const PUBLISH_NS: u64 = 250_000_000;
 
 /// Handles packets until the feed is done, the file ends, or the user stops it.
 pub fn run(
     args: &PublishArgs,
     handler: &mut FeedHandler,
     sink: &mut FeedSink,
+    metrics: &PublishMetrics,
     stop: &Stop,
 ) -> Result<Ended, Failure> {
     match &args.file {
         Some(path) => {
-            let end = file(args, path, handler, sink, stop)?;
+            let end = file(args, path, handler, sink, metrics, stop)?;
             Ok(Ended { end, dropped_by_kernel: 0 })
         }
-        None => lines(args, handler, sink, stop),
+        None => lines(args, handler, sink, metrics, stop),
     }
 }
 
@@ -32,16 +38,23 @@ fn file(
     path: &Path,
     handler: &mut FeedHandler,
     sink: &mut FeedSink,
+    metrics: &PublishMetrics,
     stop: &Stop,
 ) -> Result<End, Failure> {
     let mut reader = args.open(path)?;
+    let mut published_ns = 0;
     while !stop.is_set() && !sink.inner().over().is_set() {
         let packet = reader.next_packet();
         let packet =
             packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
         let Some(packet) = packet else { return Ok(End::File) };
         let source = Source::Incremental(Line::A);
-        handler.handle_packet(monotonic_ns(), source, packet.bytes, sink);
+        let now_ns = monotonic_ns();
+        handler.handle_packet(now_ns, source, packet.bytes, sink);
+        if now_ns.saturating_sub(published_ns) >= PUBLISH_NS {
+            published_ns = now_ns;
+            metrics.publish(sink.inner());
+        }
     }
     Ok(end_of(sink))
 }
@@ -50,25 +63,31 @@ fn lines(
     args: &PublishArgs,
     handler: &mut FeedHandler,
     sink: &mut FeedSink,
+    metrics: &PublishMetrics,
     stop: &Stop,
 ) -> Result<Ended, Failure> {
     let options =
         ReceiverOptions { receive_buffer_bytes: args.receive_buffer, ..ReceiverOptions::default() };
     let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
     let mut inputs = Vec::new();
-    for (endpoint, line) in args.endpoints()?.into_iter().zip(Line::ALL) {
+    let endpoints = args.endpoints()?;
+    for (line, endpoint) in Line::ALL.into_iter().zip([Some(endpoints.a), endpoints.b]) {
+        let Some(endpoint) = endpoint else { continue };
         let receiver = Receiver::open(endpoint, options).map_err(fail)?;
         inputs.push((Source::Incremental(line), receiver));
         println!("Listening to {endpoint}.");
     }
-    let wait = if args.poll { Wait::Spin } else { Wait::Block };
+    let wait = if args.spin { Wait::Spin } else { Wait::Block };
     let mut reception = Reception::new(inputs, wait);
     let over = sink.inner().over().clone();
     let observed = over.clone();
-    let run = reception.run(handler, sink, &over, |_, _| {
+    let sources = reception.inputs().map(|(source, _)| source);
+    let mut feed = FeedMetrics::new(metrics.all(), sources);
+    let run = reception.run(handler, sink, &over, |sink, view: View<'_, _, _>| {
         if stop.is_set() {
             observed.set();
         }
+        feed.publish(&view, |_| metrics.publish(sink.inner()));
     });
     run.map_err(fail)?;
     let dropped = reception.inputs().map(|(_, receiver)| receiver.counters().dropped_by_kernel);

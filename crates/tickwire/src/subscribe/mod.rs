@@ -1,11 +1,14 @@
 //! `tickwire subscribe`: samples from the bus, counted, timed and echoed.
 
 mod ledger;
+mod metrics;
 mod report;
 
 use crate::distribution::{DdsArgs, Kind, Latencies, Role, Stations, dds_failure};
 use crate::failure::{Failure, Outcome};
+use crate::options::MetricsArgs;
 use ledger::Ledger;
+use metrics::SubscribeMetrics;
 use report::Report;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -28,7 +31,7 @@ pub struct SubscribeArgs {
     no_echo: bool,
     /// Ask for samples again and again instead of waiting: quicker, and a CPU busy.
     #[arg(long)]
-    poll: bool,
+    spin: bool,
     /// Go on when a publisher says that its feed is done.
     #[arg(long)]
     stay: bool,
@@ -37,6 +40,8 @@ pub struct SubscribeArgs {
     /// Run on this CPU alone, counted from 0.
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     /// Write counters and times to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -51,11 +56,14 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
         affinity::pin_current_thread(cpu)
             .map_err(|error| Failure::Usage(format!("cannot run on CPU {cpu}: {error}")))?;
     }
+    let metrics = SubscribeMetrics::new();
+    let exporter = args.metrics.serve(metrics.all())?;
     let participant = args.dds.join()?;
-    let subscription = Subscription::new(&participant, args, stop);
+    let subscription = Subscription::new(&participant, args, metrics, stop);
     let report = subscription.and_then(|mut subscription| subscription.run());
     let report = report.map_err(|error| dds_failure(&error))?;
     report.write(args.json.as_deref())?;
+    drop(exporter);
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
 
@@ -66,12 +74,14 @@ struct Subscription<'a> {
     done: <CycloneParticipant as Participant>::Reader<Done>,
     ledger: Ledger,
     latencies: Latencies,
+    metrics: SubscribeMetrics,
 }
 
 impl<'a> Subscription<'a> {
     fn new(
         participant: &CycloneParticipant,
         args: &'a SubscribeArgs,
+        metrics: SubscribeMetrics,
         stop: Stop,
     ) -> Result<Self, tickwire_dds::Error> {
         let role = Role::Samples { echo: !args.no_echo };
@@ -81,6 +91,7 @@ impl<'a> Subscription<'a> {
             done: participant.reader(Done::TOPIC, &args.dds.done_qos())?,
             ledger: Ledger::default(),
             latencies: Latencies::default(),
+            metrics,
             args,
         })
     }
@@ -94,7 +105,7 @@ impl<'a> Subscription<'a> {
             let take = |arrival: &_, owner: &dyn Fn() -> _| {
                 take(arrival, owner, ledger, latencies, row);
             };
-            let count = match self.args.poll {
+            let count = match self.args.spin {
                 true => stations.poll(take)?,
                 false => stations.receive(TICK, take)?,
             };
@@ -104,6 +115,7 @@ impl<'a> Subscription<'a> {
             } else {
                 self.take_ends()?;
             }
+            self.metrics.publish(&self.ledger, &self.latencies);
             let is_over =
                 self.ledger.is_complete() || (self.ledger.has_end() && last.elapsed() > QUIET);
             if self.stop.is_set() || (is_over && !self.args.stay && count == 0) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tickwire_exchange::{Error, Generator, Options};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
-use tickwire_net::Stop;
+use tickwire_net::{Stop, affinity};
 
 /// How long a process may take to be ready or to end.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -58,13 +58,14 @@ impl Chain {
         let [sent, published, received] = reports.clone().map(|path| path.display().to_string());
         let bus = format!("--domain {} --end-with-input", place.domain);
         let bus = if plan.echo { bus } else { format!("{bus} --no-echo") };
+        let [apart, together] = cpus();
         let lines = format!("-a {} -p {} --line-b", place.group, place.port);
 
-        let words = format!("subscribe {bus} --json");
+        let words = format!("subscribe {bus}{together} --json");
         let subscriber = Process::start("subscriber", arguments(&words, &[&received]))?;
         subscriber.wait_line("Subscribed", PATIENCE, stop)?;
 
-        let words = format!("publish {bus} {lines} --reset packet --subscribers 1 --json");
+        let words = format!("publish {bus} {lines}{apart} --reset packet --subscribers 1 --json");
         let rest = [&published, "-t", &templates.display().to_string()];
         let publisher = Process::start("publisher", arguments(&words, &rest))?;
         // Line A, then B.
@@ -75,7 +76,8 @@ impl Chain {
             "--loss {} --duplicate 1 --reorder 1 --seed {} --rate {}",
             plan.loss, plan.seed, plan.packets_per_second
         );
-        let words = format!("multicast -f - --input-format u32be {lines} {faults} --json");
+        let words =
+            format!("multicast -f - --input-format u32be {lines} {faults}{together} --json");
         let mut multicaster = Process::start("multicaster", arguments(&words, &[&sent]))?;
         let input = multicaster.take_input();
         let options = plan.options.clone();
@@ -124,6 +126,17 @@ impl Chain {
         let [sent, published, received] =
             self.reports.each_ref().map(|path| self.place.read_json(path).unwrap_or_default());
         Ok(Run { name: self.name, generated, sent, published, received })
+    }
+}
+
+/// Options that give the publisher a CPU of its own, beside that of those before and behind it; nothing
+/// where there is only one.
+fn cpus() -> [&'static str; 2] {
+    let is_there =
+        |cpu| std::thread::spawn(move || affinity::pin_current_thread(cpu).is_ok()).join();
+    match [is_there(0), is_there(1)] {
+        [Ok(true), Ok(true)] => [" --cpu 0", " --cpu 1"],
+        _ => ["", ""],
     }
 }
 

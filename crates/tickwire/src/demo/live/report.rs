@@ -32,7 +32,7 @@ pub struct Counters {
     pub lost: u64,
     /// Samples that came again.
     pub duplicates: u64,
-    /// Packets that neither line brought.
+    /// Sequence numbers that neither line brought.
     pub gaps: u64,
     /// Packets that each line lost, of those sent.
     pub lines_lost: [u64; 2],
@@ -125,7 +125,7 @@ impl fmt::Display for Live {
             let [a, b] = lines_lost;
             writeln!(
                 f,
-                "{}: line A lost {a} packets, B {b}, both {gaps}; {messages} messages decoded,",
+                "{}: line A lost {a} packets, B {b}; {gaps} messages lost on both; {messages} decoded,",
                 run.name
             )?;
             writeln!(

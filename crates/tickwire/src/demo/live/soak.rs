@@ -63,7 +63,10 @@ pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failu
         out,
         "{decoded} messages decoded, {published} samples published, {received} received"
     )?;
-    writeln!(out, "{lost} lost, {duplicates} twice, {gaps} packets that neither line brought")?;
+    writeln!(
+        out,
+        "{lost} lost, {duplicates} twice, {gaps} sequence numbers that neither line brought"
+    )?;
     for (name, (warm, last)) in ["publisher", "subscriber"].iter().zip(warm.iter().zip(last)) {
         let kib = |kib: Option<u64>| kib.map_or("?".to_owned(), |kib| kib.to_string());
         writeln!(

@@ -1,0 +1,57 @@
+//! What a publisher counts, for Prometheus.
+
+use super::engine::Publishing;
+use crate::distribution::{DistributionMetrics, Kind};
+use tickwire_net::metrics::{Counter, Metrics};
+
+/// Counters and distributions of a publisher, beside those of its feed.
+pub struct PublishMetrics {
+    all: Metrics,
+    written: Vec<Counter>,
+    dropped: Counter,
+    stalled: Counter,
+    refused: Counter,
+    times: DistributionMetrics,
+}
+
+impl PublishMetrics {
+    /// Names them all.
+    pub fn new() -> Self {
+        let all = Metrics::new();
+        let written = |kind: Kind| {
+            let labels = [("kind", kind.name())];
+            all.counter("publish_written_samples", "Samples written", &labels)
+        };
+        let counter = |name, help| all.counter(name, help, &[]);
+        Self {
+            written: Kind::ALL.into_iter().map(written).collect(),
+            dropped: counter(
+                "publish_dropped_samples",
+                "Samples given up: no subscriber made room",
+            ),
+            stalled: counter("publish_stalled_writes", "Writes that had to wait for a subscriber"),
+            refused: counter("publish_refused_messages", "Messages with values no sample can hold"),
+            times: DistributionMetrics::new(&all, "publish"),
+            all,
+        }
+    }
+
+    /// The set, with what others add.
+    pub fn all(&self) -> &Metrics {
+        &self.all
+    }
+
+    /// Publishes the counts as they are now.
+    pub fn publish(&self, publishing: &Publishing) {
+        self.refused.set(publishing.counters().refused);
+        if let Some(outlet) = publishing.outlet() {
+            let counters = outlet.counters();
+            for (counter, count) in self.written.iter().zip(counters.written.0) {
+                counter.set(count);
+            }
+            self.dropped.set(counters.dropped);
+            self.stalled.set(counters.stalls);
+        }
+        self.times.publish(publishing.latencies());
+    }
+}
