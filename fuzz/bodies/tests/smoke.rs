@@ -1,7 +1,9 @@
 //! Every fuzz target on its seeds and on a bounded number of inputs made of them.
 
 use std::path::PathBuf;
-use tickwire_fuzz_bodies::{capture, decoder, encoder, grammar, opra, template_xml};
+use tickwire_fuzz_bodies::{
+    capture, decoder, encoder, fix_session, fix_settings, fix_store, grammar, opra, template_xml,
+};
 
 /// Numbers from a seed (splitmix64).
 struct Random(u64);
@@ -98,4 +100,19 @@ fn opra_keeps_its_promises() {
 #[test]
 fn grammar_keeps_its_promises() {
     run("grammar", grammar, 400);
+}
+
+#[test]
+fn fix_session_keeps_its_promises() {
+    run("fix_session", fix_session, 2000);
+}
+
+#[test]
+fn fix_settings_keeps_its_promises() {
+    run("fix_settings", fix_settings, 2000);
+}
+
+#[test]
+fn fix_store_keeps_its_promises() {
+    run("fix_store", fix_store, 1000);
 }

@@ -1,0 +1,50 @@
+//! FIX message stores: a journal of any bytes opens with what is whole in it, or is refused.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tickwire_fix_session::{FileStore, FileStoreOptions, Fsync, Store};
+
+/// Removes its folder at the end.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Opens the bytes as a journal; what can be opened can be read, added to and opened again.
+pub fn fix_store(data: &[u8]) {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("tickwire-fuzz-store-{}-{count}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    fs::create_dir_all(&folder.0).expect("a folder");
+    fs::write(folder.0.join("s.journal"), data).expect("written");
+    let options =
+        FileStoreOptions { folder: folder.0.clone(), name: "s".to_owned(), fsync: Fsync::None };
+    let Ok(mut store) = FileStore::open(options.clone(), 1) else { return };
+    let next = store.next_sender();
+    let mut bytes = Vec::new();
+    for seq_num in (0..20).chain(next.saturating_sub(3)..=next.saturating_add(3)) {
+        bytes.clear();
+        let found = store.read(seq_num, &mut bytes).expect("reads");
+        assert_eq!(found, !bytes.is_empty());
+        assert!(bytes.len() <= data.len());
+    }
+    // A damaged number may stand at the very end of all numbers: nothing can be added then.
+    if next > u64::MAX / 64 {
+        return;
+    }
+    store.append(b"more").expect("appends");
+    store.set_next_target(77).expect("sets");
+    store.commit().expect("commits");
+    drop(store);
+    let mut store = FileStore::open(options, 1).expect("opens again");
+    assert_eq!((store.next_sender(), store.next_target()), (next + 1, 77));
+    bytes.clear();
+    assert!(store.read(next, &mut bytes).expect("reads"));
+    assert_eq!(bytes, b"more");
+}
