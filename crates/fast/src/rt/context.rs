@@ -1,6 +1,6 @@
 //! What decoding a message carries along besides bytes and state.
 
-use super::text::Text;
+use super::text::{Charset, Text};
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
 
@@ -10,9 +10,20 @@ const TEXT_MAX: usize = 1 << 24;
 /// Reportable errors that do not leave a value in doubt, of the message being decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Notes {
-    pub(super) overlong_integer: u64,
-    pub(super) overlong_presence_map: u64,
-    pub(super) presence_map_bits: u64,
+    pub(super) overlong_integer: u32,
+    pub(super) overlong_presence_map: u32,
+    pub(super) presence_map_bits: u32,
+}
+
+/// What a message uses up. A message begins with all that the limits allow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    text: usize,
+    words: usize,
+    entries: u32,
+    nesting: u32,
+    depth: u32,
+    has_reset: bool,
 }
 
 /// Limits, counters and buffers of a message on its way.
@@ -21,16 +32,18 @@ pub struct Context {
     pub(super) notes: Notes,
     pub(super) string_max: usize,
     entries_max: u32,
-    entries_left: u32,
-    text_left: usize,
-    words_left: usize,
-    nesting_left: u32,
-    depth: u32,
+    left: Left,
+    /// What a message begins with.
+    full: Left,
+    /// Words of the largest record of the dynamic engine. Every record is counted as that large: a
+    /// message near the limit on memory is the dynamic engine's to judge.
+    record_words: usize,
     obey_reset: bool,
-    has_reset: bool,
     is_canonical: bool,
     /// Strings of the message that do not fit a word.
     pub(super) arena: Vec<u8>,
+    /// Those of the messages around, where references nest.
+    outer_arenas: Vec<Vec<u8>>,
     /// The string being put together.
     pub(super) scratch: Vec<u8>,
     /// By generated template: whether it is the one of the template set in use.
@@ -38,23 +51,38 @@ pub struct Context {
 }
 
 impl Context {
-    pub(super) fn new(enabled: Vec<bool>, conformance: Conformance) -> Self {
-        Self { enabled, is_canonical: conformance >= Conformance::Canonical, ..Self::default() }
+    pub(super) fn new(
+        enabled: Vec<bool>,
+        conformance: Conformance,
+        limits: &Limits,
+        obey_reset: bool,
+        record_words: usize,
+    ) -> Self {
+        let full = Left {
+            text: limits.message_bytes_max,
+            words: limits.message_bytes_max / 8,
+            entries: limits.entries_total_max,
+            nesting: limits.nesting_max,
+            depth: 0,
+            has_reset: false,
+        };
+        Self {
+            string_max: limits.string_max as usize,
+            entries_max: limits.entries_max,
+            full,
+            record_words,
+            obey_reset,
+            enabled,
+            is_canonical: conformance >= Conformance::Canonical,
+            ..Self::default()
+        }
     }
 
-    /// Sets every counter to what the limits say.
-    #[inline]
-    pub(super) fn begin(&mut self, limits: &Limits, obey_reset: bool) {
+    /// Begins a message: nothing is used up.
+    #[inline(always)]
+    pub(super) fn begin(&mut self) {
         self.notes = Notes::default();
-        self.string_max = limits.string_max as usize;
-        self.entries_max = limits.entries_max;
-        self.entries_left = limits.entries_total_max;
-        self.text_left = limits.message_bytes_max;
-        self.words_left = limits.message_bytes_max / 8;
-        self.nesting_left = limits.nesting_max;
-        self.depth = 0;
-        self.obey_reset = obey_reset;
-        self.has_reset = false;
+        self.left = self.full;
     }
 
     /// Whether something was noted that the conformance level may raise.
@@ -66,9 +94,9 @@ impl Context {
     /// Adds the message's notes to the findings.
     #[cold]
     pub(super) fn settle(&self, findings: &mut Findings) {
-        findings.overlong_integer += self.notes.overlong_integer;
-        findings.overlong_presence_map += self.notes.overlong_presence_map;
-        findings.presence_map_bits += self.notes.presence_map_bits;
+        findings.overlong_integer += u64::from(self.notes.overlong_integer);
+        findings.overlong_presence_map += u64::from(self.notes.overlong_presence_map);
+        findings.presence_map_bits += u64::from(self.notes.presence_map_bits);
     }
 
     /// The end of a message: `None` if the conformance level raises what was noted in it.
@@ -80,7 +108,7 @@ impl Context {
     /// Whether the message emptied the dictionaries.
     #[inline(always)]
     pub(super) fn has_reset(&self) -> bool {
-        self.has_reset
+        self.left.has_reset
     }
 
     /// Whether a generated template may run on this stream.
@@ -92,38 +120,41 @@ impl Context {
     /// Whether the reset attribute of a template counts, which is then taken to have been obeyed.
     #[inline(always)]
     pub fn obeys_reset(&mut self) -> bool {
-        self.has_reset |= self.obey_reset;
+        self.left.has_reset |= self.obey_reset;
         self.obey_reset
     }
 
-    /// Begins a message of a template whose record takes `words` and that nests `depth` deep.
+    /// Begins a message of a template that nests `depth` deep.
     #[inline(always)]
-    pub fn begin_message(&mut self, words: usize, depth: u32) -> Option<()> {
-        self.words_left = self.words_left.checked_sub(words)?;
-        (self.depth + depth <= Limits::DEPTH_MAX).then_some(())
+    pub fn begin_message(&mut self, depth: u32) -> Option<()> {
+        self.left.words = self.left.words.checked_sub(self.record_words)?;
+        (self.left.depth + depth <= Limits::DEPTH_MAX).then_some(())
     }
 
     /// Goes into a dynamic reference that stands `depth` groups and sequences deep.
     pub fn begin_nested(&mut self, depth: u32) -> Option<()> {
-        self.nesting_left = self.nesting_left.checked_sub(1)?;
-        self.depth += depth + 1;
+        self.left.nesting = self.left.nesting.checked_sub(1)?;
+        self.left.depth += depth + 1;
+        self.outer_arenas.push(std::mem::take(&mut self.arena));
         Some(())
     }
 
     /// Comes back from it.
     pub fn end_nested(&mut self, depth: u32) {
-        self.nesting_left += 1;
-        self.depth -= depth + 1;
+        self.left.nesting += 1;
+        self.left.depth -= depth + 1;
+        self.arena = self.outer_arenas.pop().unwrap_or_default();
     }
 
     /// Counts the entries of a sequence against the limits. `room` is what the bytes can hold.
     #[inline(always)]
-    pub fn begin_sequence(&mut self, count: u64, words: usize, room: usize) -> Option<usize> {
+    pub fn begin_sequence(&mut self, count: u64, room: usize) -> Option<usize> {
         if count > u64::from(self.entries_max) || count > room as u64 {
             return None;
         }
-        self.entries_left = self.entries_left.checked_sub(count as u32)?;
-        self.words_left = self.words_left.checked_sub(words.checked_mul(count as usize)?)?;
+        self.left.entries = self.left.entries.checked_sub(count as u32)?;
+        self.left.words =
+            self.left.words.checked_sub(self.record_words.checked_mul(count as usize)?)?;
         Some(count as usize)
     }
 
@@ -143,21 +174,34 @@ impl Context {
     /// Counts a string that does not fit a word against what the message may have.
     #[inline]
     pub(super) fn charge(&mut self, len: usize) -> Option<()> {
-        self.text_left = self.text_left.checked_sub(len)?;
+        self.left.text = self.left.text.checked_sub(len)?;
         (len < TEXT_MAX).then_some(())
     }
 
-    /// Takes the arena of a message for the strings to come, and hands out the one in use.
+    /// Begins a message with strings.
     #[inline(always)]
-    pub fn begin_arena(&mut self, arena: &mut Vec<u8>) {
-        std::mem::swap(&mut self.arena, arena);
+    pub fn begin_arena(&mut self) {
         self.arena.clear();
     }
 
-    /// Gives it back.
+    /// Hands the long strings of a message over to it.
     #[inline(always)]
     pub fn end_arena(&mut self, arena: &mut Vec<u8>) {
-        std::mem::swap(&mut self.arena, arena);
+        if self.arena.is_empty() {
+            arena.clear();
+        } else {
+            std::mem::swap(&mut self.arena, arena);
+        }
+    }
+
+    /// Whether a decoder takes a string to be written.
+    pub(super) fn accepts(&self, value: &[u8], charset: Charset) -> Option<()> {
+        let is_right = match charset {
+            Charset::Ascii => value.is_ascii(),
+            Charset::Unicode => std::str::from_utf8(value).is_ok(),
+            Charset::Bytes => true,
+        };
+        (is_right && value.len() <= self.string_max).then_some(())
     }
 
     /// A string of the message.

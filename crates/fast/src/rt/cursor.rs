@@ -79,14 +79,35 @@ impl<'b> Cursor<'b> {
             self.pos += 1;
             return Some(u64::from(first ^ STOP));
         }
+        let value = match first {
+            0 => self.take_long(long_unsigned(self.bytes, self.pos, context))?,
+            first => self.more_unsigned(first, context)?,
+        };
+        (value <= MAX).then_some(value)
+    }
+
+    /// An integer of two bytes or more, the first of which is not 0.
+    #[inline(always)]
+    fn more_unsigned(&mut self, first: u8, context: &mut Context) -> Option<u64> {
         let second = self.byte(1)?;
         let value = u64::from(first) << 7 | u64::from(second & !STOP);
-        if second & STOP != 0 && first != 0 {
+        if second & STOP != 0 {
             self.pos += 2;
-            return (value <= MAX).then_some(value);
+            return Some(value);
         }
-        let value = self.take_long(long_unsigned(self.bytes, self.pos, context))?;
-        (value <= MAX).then_some(value)
+        let third = self.byte(2)?;
+        let value = value << 7 | u64::from(third & !STOP);
+        if third & STOP != 0 {
+            self.pos += 3;
+            return Some(value);
+        }
+        let fourth = self.byte(3)?;
+        let value = value << 7 | u64::from(fourth & !STOP);
+        if fourth & STOP != 0 {
+            self.pos += 4;
+            return Some(value);
+        }
+        self.take_long(long_unsigned(self.bytes, self.pos, context))
     }
 
     /// A nullable unsigned integer of at most `MAX`; the inner `None` is NULL.
@@ -113,12 +134,21 @@ impl<'b> Cursor<'b> {
         }
         let second = self.byte(1)?;
         let value = value << 7 | i64::from(second & !STOP);
-        if second & STOP != 0 && !(-64..64).contains(&value) {
+        if (-64..64).contains(&value) {
+            // Longer than needed.
+            return self.take_long(long_signed(self.bytes, self.pos, context)).map(|v| v as i64);
+        }
+        if second & STOP != 0 {
             self.pos += 2;
             return Some(value);
         }
-        let value = self.take_long(long_signed(self.bytes, self.pos, context))?;
-        Some(value as i64)
+        let third = self.byte(2)?;
+        let value = value << 7 | i64::from(third & !STOP);
+        if third & STOP != 0 {
+            self.pos += 3;
+            return Some(value);
+        }
+        self.take_long(long_signed(self.bytes, self.pos, context)).map(|value| value as i64)
     }
 
     /// A signed integer of at most `BITS` bits, as two's complement in 64.
@@ -248,9 +278,47 @@ pub(super) fn fits_signed<const BITS: u32>(value: i64) -> bool {
     (value << shift) >> shift == value
 }
 
+/// The bytes of a word up to its first stop bit, as a number of that many groups of seven bits;
+/// `None` if there is no stop bit.
+#[inline(always)]
+fn groups_of(word: u64) -> Option<(u64, usize)> {
+    let stops = word & 0x8080_8080_8080_8080;
+    if stops == 0 {
+        return None;
+    }
+    let len = stops.leading_zeros() as usize / 8 + 1;
+    Some((joined(word >> (64 - 8 * len)), len))
+}
+
+/// The low seven bits of each byte as one number.
+#[inline(always)]
+fn joined(bytes: u64) -> u64 {
+    let pairs = bytes & 0x007f_007f_007f_007f | (bytes & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4
+}
+
 #[inline(never)]
 fn long_unsigned(bytes: &[u8], pos: usize, context: &mut Context) -> Long {
     let Some(rest) = bytes.get(pos..) else { return NOT_READ };
+    if let Some((word, _)) = rest.split_first_chunk::<8>()
+        && word[0] != 0
+    {
+        let word = u64::from_be_bytes(*word);
+        if let Some((value, len)) = groups_of(word) {
+            return Long { value, pos: pos + len };
+        }
+        if let Some(&ninth) = rest.get(8)
+            && ninth & STOP != 0
+        {
+            let value = joined(word) << 7 | u64::from(ninth & !STOP);
+            return Long { value, pos: pos + 9 };
+        }
+    }
+    long_unsigned_bytewise(rest, pos, context)
+}
+
+fn long_unsigned_bytewise(rest: &[u8], pos: usize, context: &mut Context) -> Long {
     let mut value = 0u64;
     for (index, &byte) in rest.iter().enumerate() {
         if value >> 57 != 0 {
@@ -295,7 +363,7 @@ fn long_signed_wide(bytes: &[u8], pos: usize, overlong: bool, context: &mut Cont
         };
         let Ok(word) = i64::try_from(value) else { return NOT_READ };
         if byte & STOP != 0 {
-            context.notes.overlong_integer += u64::from(overlong);
+            context.notes.overlong_integer += u32::from(overlong);
             return Long { value: word as u64, pos: index + 1 };
         }
     }

@@ -86,7 +86,13 @@ impl<T: Templates> Decoder<T> {
     pub fn adopting(program: Arc<Program>, options: DecoderOptions) -> Result<Self, LinkError> {
         let links = Links::of::<T>(&program)?;
         Ok(Self {
-            context: Context::new(links.enabled(), options.conformance),
+            context: Context::new(
+                links.enabled(),
+                options.conformance,
+                &options.limits,
+                options.reset != ResetPolicy::Never,
+                links.record_words,
+            ),
             dynamic: Dynamic::with_options(program, options),
             state: T::state(),
             messages: T::Messages::default(),
@@ -176,7 +182,7 @@ impl<T: Templates> Decoder<T> {
             return None;
         }
         self.state.begin();
-        self.context.begin(&self.options.limits, self.options.reset != ResetPolicy::Never);
+        self.context.begin();
         let context = &mut self.context;
         let last = self.state.last();
         let Some(len) = T::decode(input, 0, &mut self.state, &mut self.messages, context) else {

@@ -66,7 +66,13 @@ impl<T: Templates> Encoder<T> {
             return Err(LinkError::ProjectedModule);
         }
         Ok(Self {
-            context: Context::new(links.enabled(), Conformance::Canonical),
+            context: Context::new(
+                links.enabled(),
+                Conformance::Canonical,
+                &options.limits,
+                options.reset != ResetPolicy::Never,
+                links.record_words,
+            ),
             builder: MessageBuilder::with_limits(program.clone(), UNLIMITED),
             dynamic: Dynamic::with_options(program, options),
             state: T::state(),
@@ -114,7 +120,7 @@ impl<T: Templates> Encoder<T> {
         }
         let last = self.state.last();
         self.state.begin();
-        self.context.begin(&self.options.limits, self.options.reset != ResetPolicy::Never);
+        self.context.begin();
         let mut output = Output::new(&mut self.buffer);
         match T::encode(message, &mut self.state, &mut output, &mut self.context) {
             Some(()) => {

@@ -62,6 +62,8 @@ pub(super) struct Links {
     /// By index in the set: which of `shared` a template uses; `None` is all, for dynamic references.
     used: Vec<Option<Vec<(usize, u32)>>>,
     is_whole: bool,
+    /// Words of the program's largest record.
+    pub(super) record_words: usize,
 }
 
 impl Links {
@@ -77,6 +79,12 @@ impl Links {
             numbers: vec![None; set.templates().len()],
             shared: Vec::new(),
             used: Vec::new(),
+            record_words: program
+                .segments
+                .iter()
+                .map(|s| s.record_words as usize)
+                .max()
+                .unwrap_or(0),
             is_whole: *set.signature().as_bytes() == T::SIGNATURE,
         };
         let (mut to_program, mut to_module) = (HashMap::new(), HashMap::new());

@@ -32,8 +32,6 @@ pub struct Body<'p> {
     /// Fields in template order; their indexes are those of
     /// [`Record::value`](crate::Record::value).
     pub fields: Vec<FieldPlan<'p>>,
-    /// 8-byte words that a record of the dynamic engine takes; 0 for a group.
-    pub record_words: usize,
 }
 
 /// A field.
@@ -171,8 +169,7 @@ impl<'p> Planner<'p, '_> {
     fn body(&mut self, instructions: &'p [Instruction], segment: SegmentRef) -> Body<'p> {
         let mut fields = Vec::new();
         self.fields(instructions, segment, &mut fields);
-        let record_words = self.program.segment(segment).record_words as usize;
-        Body { fields, record_words }
+        Body { fields }
     }
 
     fn fields(

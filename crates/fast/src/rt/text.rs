@@ -64,7 +64,7 @@ impl Text {
 
     #[inline(always)]
     pub(super) fn is_short(self) -> bool {
-        self.0[7] != OUTSIDE
+        self.word() >> 56 != u64::from(OUTSIDE)
     }
 
     #[inline(always)]

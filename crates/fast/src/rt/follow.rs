@@ -1,0 +1,205 @@
+//! What an encoder asks previous values: whether the decoder comes to a value by itself.
+//!
+//! Each question also leaves the entry as the decoder will have it.
+//!
+//! Spec: FAST 1.1 §6.3.
+
+use super::state::{Slot, State};
+use super::text::Text;
+use crate::dictionary::EntryState;
+use crate::template::Decimal;
+
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
+    /// Whether a mandatory copied integer has to be sent.
+    #[inline(always)]
+    pub fn sends_copy(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
+        if self.is_assigned::<false>(slot) {
+            let differs = self.word(slot) != value;
+            self.assign::<true>(slot, value);
+            return differs;
+        }
+        let follows = initial == Some(value) && self.entry_state(slot) == EntryState::Undefined;
+        self.assign::<false>(slot, value);
+        !follows
+    }
+
+    /// Whether a copied integer that may be absent has to be sent.
+    #[inline(always)]
+    pub fn sends_copy_optional(
+        &mut self,
+        slot: Slot,
+        value: Option<u64>,
+        initial: Option<u64>,
+    ) -> bool {
+        let follows = match self.entry_state(slot) {
+            EntryState::Assigned => value == Some(self.word(slot)),
+            EntryState::Undefined if initial.is_some() => value == initial,
+            _ => value.is_none(),
+        };
+        self.assign_or_empty::<false>(slot, value);
+        !follows
+    }
+
+    /// Whether a mandatory integer that increments has to be sent.
+    #[inline(always)]
+    pub fn sends_increment(
+        &mut self,
+        slot: Slot,
+        value: u64,
+        initial: Option<u64>,
+        next: impl Fn(u64) -> u64,
+    ) -> bool {
+        if self.is_assigned::<false>(slot) {
+            let differs = next(self.word(slot)) != value;
+            self.assign::<true>(slot, value);
+            return differs;
+        }
+        self.sends_copy(slot, value, initial)
+    }
+
+    /// Whether an integer that increments and may be absent has to be sent.
+    #[inline(always)]
+    pub fn sends_increment_optional(
+        &mut self,
+        slot: Slot,
+        value: Option<u64>,
+        initial: Option<u64>,
+        next: impl Fn(u64) -> u64,
+    ) -> bool {
+        if self.is_assigned::<false>(slot) {
+            let follows = value == Some(next(self.word(slot)));
+            self.assign_or_empty::<false>(slot, value);
+            return !follows;
+        }
+        self.sends_copy_optional(slot, value, initial)
+    }
+
+    /// Whether the entry holds a value of another type (D4); it has the given type afterwards.
+    pub fn is_foreign(&mut self, slot: Slot, tag: u8) -> bool {
+        self.check_type(slot, tag, false).is_none() && {
+            self.check_type(slot, tag, true);
+            true
+        }
+    }
+
+    /// Replaces a value of another type, which always has to be sent.
+    pub fn sends_replaced(&mut self, slot: Slot, value: Option<u64>) -> bool {
+        self.assign_or_empty::<false>(slot, value);
+        true
+    }
+
+    /// As [`sends_replaced`](Self::sends_replaced), of a string.
+    pub fn sends_replaced_text(&mut self, slot: Slot, value: Option<Text>, arena: &[u8]) -> bool {
+        self.keep_encoded(slot, value, arena);
+        true
+    }
+
+    /// As [`sends_replaced`](Self::sends_replaced), of a decimal.
+    pub fn sends_replaced_decimal(&mut self, slot: Slot, value: Option<Decimal>) -> bool {
+        self.assign_decimal_or_empty(slot, value);
+        true
+    }
+
+    /// Makes a string of the message the previous value.
+    #[inline(always)]
+    pub fn keep_encoded(&mut self, slot: Slot, value: Option<Text>, arena: &[u8]) {
+        match value {
+            Some(text) if text.is_short() => {
+                self.assign::<false>(slot, text.word());
+            }
+            Some(text) => self.assign_long(slot, text.bytes(arena)),
+            None => self.set_empty(slot),
+        }
+    }
+
+    /// Whether a copied string has to be sent.
+    #[inline(always)]
+    pub fn sends_copy_text(
+        &mut self,
+        slot: Slot,
+        value: Option<Text>,
+        initial: Option<&[u8]>,
+        arena: &[u8],
+    ) -> bool {
+        if let (true, Some(text)) = (self.is_assigned::<false>(slot), value)
+            && text.is_short()
+        {
+            let differs = self.word(slot) != text.word();
+            self.assign::<true>(slot, text.word());
+            return differs;
+        }
+        let sends = self.sends_tail(slot, value, initial, arena);
+        self.keep_encoded(slot, value, arena);
+        sends
+    }
+
+    /// Whether a string with the tail operator has to be sent. The entry is left for the tail to be
+    /// written against, unless nothing is sent.
+    #[inline(never)]
+    pub fn sends_tail(
+        &mut self,
+        slot: Slot,
+        value: Option<Text>,
+        initial: Option<&[u8]>,
+        arena: &[u8],
+    ) -> bool {
+        let bytes = value.as_ref().map(|text| text.bytes(arena));
+        let follows = match self.entry_state(slot) {
+            EntryState::Assigned => bytes == Some(self.previous_bytes(slot)),
+            EntryState::Undefined if initial.is_some() => bytes == initial,
+            _ => bytes.is_none(),
+        };
+        if follows {
+            self.keep_encoded(slot, value, arena);
+        }
+        !follows
+    }
+
+    /// Whether a copied decimal has to be sent.
+    pub fn sends_copy_decimal(
+        &mut self,
+        slot: Slot,
+        value: Option<Decimal>,
+        initial: Option<Decimal>,
+    ) -> bool {
+        let follows = match self.entry_state(slot) {
+            EntryState::Assigned => {
+                let (mantissa, exponent) = self.scaled(slot);
+                value == Some(Decimal { mantissa, exponent })
+            }
+            EntryState::Undefined if initial.is_some() => value == initial,
+            _ => value.is_none(),
+        };
+        self.assign_decimal_or_empty(slot, value);
+        !follows
+    }
+
+    /// The decimal that a delta is added to; `None` if the previous value is empty.
+    pub fn decimal_base(&self, slot: Slot, initial: Decimal) -> Option<Decimal> {
+        match self.entry_state(slot) {
+            EntryState::Assigned => {
+                let (mantissa, exponent) = self.scaled(slot);
+                Some(Decimal { mantissa, exponent })
+            }
+            EntryState::Undefined => Some(initial),
+            EntryState::Empty => None,
+        }
+    }
+
+    /// The string that a delta is added to; `None` if the previous value is empty.
+    pub fn text_base<'s>(&'s self, slot: Slot, initial: &'s [u8]) -> Option<&'s [u8]> {
+        match self.entry_state(slot) {
+            EntryState::Assigned => Some(self.previous_bytes(slot)),
+            EntryState::Undefined => Some(initial),
+            EntryState::Empty => None,
+        }
+    }
+
+    /// The string that a tail replaces the end of.
+    pub fn tail_base<'s>(&'s self, slot: Slot, initial: &'s [u8]) -> &'s [u8] {
+        match self.entry_state(slot) {
+            EntryState::Assigned => self.previous_bytes(slot),
+            _ => initial,
+        }
+    }
+}
