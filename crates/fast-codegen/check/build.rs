@@ -8,25 +8,41 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tickwire_fast::TemplateSet;
+use tickwire_fast::template::Instruction;
 use tickwire_fast_codegen::{Options, generate_set};
 
 /// Random template sets, unless the environment variable says how many.
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 14;
+/// Fields of a random set that is not too large to be compiled.
+const FIELDS_MAX: usize = 150;
+/// Where this is set, modules of the cases and captures beside the project are generated too: they
+/// take minutes to compile.
+const ALL_VARIABLE: &str = "TICKWIRE_CHECK_ALL";
+/// Random sets of which a projection is generated as well.
+const PROJECTIONS: usize = 4;
 const SEEDS_VARIABLE: &str = "TICKWIRE_CHECK_SEEDS";
 
 fn main() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let mut sets: BTreeMap<String, TemplateSet> = BTreeMap::new();
     own_vectors(&root.join("../../fast/testdata"), &mut sets);
-    let shared = root.join("../../../../shared");
-    shared_vectors(&shared.join("vectors/fast.jsonl"), &mut sets);
-    corpora(&shared.join("corpus"), &mut sets);
+    println!("cargo::rerun-if-env-changed={ALL_VARIABLE}");
+    if std::env::var_os(ALL_VARIABLE).is_some() {
+        let shared = root.join("../../../../shared");
+        shared_vectors(&shared.join("vectors/fast.jsonl"), &mut sets);
+        corpora(&shared.join("corpus"), &mut sets);
+    }
     println!("cargo::rerun-if-env-changed={SEEDS_VARIABLE}");
     let seeds = std::env::var(SEEDS_VARIABLE).ok();
     for seed in 0..seeds.map_or(SEEDS, |seeds| seeds.parse().expect("a number of seeds")) {
-        sets.insert(format!("random {seed}"), random::template_set(&mut random::Choices(seed)));
+        let set = random::template_set(&mut random::Choices(seed));
+        if set.templates().iter().map(|template| count(&template.instructions)).sum::<usize>()
+            <= FIELDS_MAX
+        {
+            sets.insert(format!("random {seed}"), set);
+        }
     }
-    write(&sets);
+    write(&sets, &projections(&sets));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=../../fast/tests/support/random.rs");
 }
@@ -77,8 +93,32 @@ fn corpora(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
     }
 }
 
+include!("tests/support/wanted.rs");
+
+/// Fields of a template, references not expanded.
+fn count(instructions: &[Instruction]) -> usize {
+    let fields = |instruction: &Instruction| match instruction {
+        Instruction::Group(group) => count(&group.instructions),
+        Instruction::Sequence(sequence) => count(&sequence.instructions),
+        _ => 1,
+    };
+    instructions.iter().map(fields).sum()
+}
+
+/// Random sets of which only some fields are stored, under the names `projected SEED`.
+fn projections(sets: &BTreeMap<String, TemplateSet>) -> Vec<(String, TemplateSet, Vec<String>)> {
+    let random = sets.iter().filter_map(|(name, set)| {
+        let seed = name.strip_prefix("random ")?.parse().ok()?;
+        let is_dynamic =
+            set.templates().iter().any(|template| has_reference(&template.instructions));
+        (!is_dynamic).then_some(())?;
+        Some((format!("projected {seed}"), set.clone(), wanted_fields(seed, set)))
+    });
+    random.take(PROJECTIONS).collect()
+}
+
 /// Writes the modules, one for sets of equal signatures, and the table of their engines.
-fn write(sets: &BTreeMap<String, TemplateSet>) {
+fn write(sets: &BTreeMap<String, TemplateSet>, projections: &[(String, TemplateSet, Vec<String>)]) {
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("a build script"));
     let mut modules = BTreeMap::new();
     let (mut mods, mut arms) = (String::new(), String::new());
@@ -97,6 +137,13 @@ fn write(sets: &BTreeMap<String, TemplateSet>) {
             writeln!(mods, "#[allow(missing_docs)] pub mod set_{number} {{ include!(concat!(env!(\"OUT_DIR\"), \"/set_{number}.rs\")); }}").unwrap();
         }
         writeln!(arms, "{name:?} => Some(make::<set_{number}::Templates>),").unwrap();
+    }
+    for (number, (name, set, fields)) in projections.iter().enumerate() {
+        let options = Options { command: Some(name.clone()), fields: Some(fields.clone()) };
+        let source = generate_set(set.clone(), &options).expect("generates");
+        std::fs::write(folder.join(format!("projected_{number}.rs")), source).expect("writable");
+        writeln!(mods, "#[allow(missing_docs)] pub mod projected_{number} {{ include!(concat!(env!(\"OUT_DIR\"), \"/projected_{number}.rs\")); }}").unwrap();
+        writeln!(arms, "{name:?} => Some(make::<projected_{number}::Templates>),").unwrap();
     }
     let table = format!(
         "{mods}\n/// The engine of a set, by its name.\n\

@@ -3,7 +3,7 @@
 use crate::integer::Integer;
 use crate::module::Module;
 use crate::operation::Scene;
-use crate::shape::{MapMode, Member, Shape};
+use crate::shape::{MapMode, Member, Shape, field_bits, is_constant};
 use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
@@ -42,11 +42,11 @@ impl<'p> Module<'p> {
             false => "",
         };
         let (begin_arena, end_arena) = match shape.has_text {
-            true => ("x.begin_arena(&mut out.arena);\n", "x.end_arena(&mut out.arena);\n"),
+            true => ("x.begin_arena();\n", "x.end_arena(&mut out.arena);\n"),
             false => ("", ""),
         };
         format!(
-            "fn {function}(bytes: &[u8], pos: usize, {map}, state: &mut State, out: &mut {name}, \
+            "#[inline(never)]\nfn {function}(bytes: &[u8], pos: usize, {map}, state: &mut State, out: &mut {name}, \
              x: &mut Context) -> Option<usize> {{
                 let saved = state.save::<{from}, {len}>();
                 let end = {fields};
@@ -55,13 +55,12 @@ impl<'p> Module<'p> {
             }}
             {}fn {function}_fields{generics}(bytes: &[u8], pos: usize, {map}, state: &mut {state}, \
              out: &mut {name}, x: &mut Context) -> Option<usize> {{
-                x.begin_message({}, {})?;
+                x.begin_message({})?;
                 {reset}{begin_arena}{}let mut c = Cursor::new(bytes, pos);
                 {body}{end_arena}x.end_message()?;
                 Some(c.position())
             }}\n",
             allow_unused(&format!("{reset}{body}")),
-            shape.record_words,
             root.depth,
             self.root_map(shape),
         )
@@ -70,9 +69,11 @@ impl<'p> Module<'p> {
     /// How a template's function gets its map.
     fn root_map(&self, shape: &Shape<'p>) -> String {
         let read = match (self.has_wide(), shape.mode) {
-            (false, MapMode::Fixed) => "",
+            (false, MapMode::Fixed | MapMode::Narrow) => "",
             (false, _) => "let mut map = Bits::new(map << 1);\n",
-            (true, MapMode::Fixed) => "let map = Cursor::new(bytes, start).map(x)?;\n",
+            (true, MapMode::Fixed | MapMode::Narrow) => {
+                "let map = Cursor::new(bytes, start).map(x)?;\n"
+            }
             (true, MapMode::Taken) => {
                 "let mut map = Bits::new(Cursor::new(bytes, start).map(x)? << 1);\n"
             }
@@ -82,7 +83,7 @@ impl<'p> Module<'p> {
                 );
             }
         };
-        read.to_owned()
+        read.to_owned() + &fixed_map(shape)
     }
 
     fn segment_function(&self, shape: &Shape<'p>, scene: &Scene<'_, 'p>, body: &str) -> String {
@@ -94,7 +95,9 @@ impl<'p> Module<'p> {
         };
         let map = match (shape.has_map(), shape.mode) {
             (false, _) => String::new(),
-            (true, MapMode::Fixed) => "let map = c.map(x)?;\n".to_owned(),
+            (true, MapMode::Fixed | MapMode::Narrow) => {
+                format!("let map = c.map(x)?;\n{}", fixed_map(shape))
+            }
             (true, MapMode::Taken) => "let mut map = Bits::new(c.map(x)?);\n".to_owned(),
             (true, MapMode::Wide(words)) => {
                 format!(
@@ -110,7 +113,7 @@ impl<'p> Module<'p> {
             );
         }
         format!(
-            "{}fn {function}{generics}(bytes: &[u8], pos: usize, state: &mut State, {out}x: &mut Context) \
+            "{}#[inline(never)]\nfn {function}{generics}(bytes: &[u8], pos: usize, state: &mut State, {out}x: &mut Context) \
              -> Option<usize> {{
                 let mut c = Cursor::new(bytes, pos);
                 {map}{body}Some(c.position())
@@ -125,7 +128,7 @@ impl<'p> Module<'p> {
     }
 
     /// The words that a template's messages may change.
-    fn saved_words(&self, template: usize, is_dynamic: bool) -> (usize, usize) {
+    pub(crate) fn saved_words(&self, template: usize, is_dynamic: bool) -> (usize, usize) {
         if is_dynamic {
             return (0, self.words);
         }
@@ -182,7 +185,8 @@ impl<'p> Decoding<'_, '_, 'p> {
             let run = members.iter().take_while(|member| self.is_rare(member)).count();
             if run > 1 {
                 let (together, rest) = members.split_at(run);
-                let mask = together.iter().fold(0u64, |mask, member| mask | 1 << (63 - member.bit));
+                let mask =
+                    together.iter().fold(0, |mask, member| mask | shape.mode.mask(member.bit));
                 text.push_str(&format!("if map & {mask:#x} != 0 {{\n"));
                 together.iter().for_each(|member| text.push_str(&self.member(member)));
                 text.push_str("}\n");
@@ -198,23 +202,14 @@ impl<'p> Decoding<'_, '_, 'p> {
             text.push_str(&format!("out.present = [{}];\n", words.join(", ")));
         }
         if shape.has_map() {
-            text.push_str(&match shape.mode {
-                MapMode::Fixed => {
-                    let unused = match shape.map_bits {
-                        bits @ 0..63 => (u64::MAX >> bits) & !1,
-                        _ => 0,
-                    };
-                    format!("x.unused_map_bits(map & {unused:#x});\n")
-                }
-                _ => "map.finish(x);\n".to_owned(),
-            });
+            text.push_str(if shape.mode.is_fixed() { "" } else { "map.finish(x);\n" });
         }
         text
     }
 
     /// Whether nothing at all happens where the field's bit is 0.
     fn is_rare(&self, member: &Member<'_>) -> bool {
-        if self.scene.shape.mode != MapMode::Fixed || !member.plan.is_optional {
+        if !self.scene.shape.mode.is_fixed() || !member.plan.is_optional {
             return false;
         }
         match &member.plan.kind {
@@ -318,7 +313,7 @@ impl<'p> Decoding<'_, '_, 'p> {
     fn mark_if(&self, condition: &str, member: &Member<'p>) -> String {
         match member.presence {
             Some(_) => format!("if {condition} {{ {} }}\n", self.mark(member)),
-            None if self.scene.shape.mode == MapMode::Fixed => String::new(),
+            None if self.scene.shape.mode.is_fixed() => String::new(),
             None => format!("let _ = {condition};\n"),
         }
     }
@@ -400,11 +395,10 @@ impl<'p> Decoding<'_, '_, 'p> {
             false => ("0..count".to_owned(), "_"),
         };
         let entries = format!(
-            "let count = x.begin_sequence(count, {}, {room})?;
+            "let count = x.begin_sequence(count, {room})?;
             let mut pos = c.position();
             for {each} in {over} {{ pos = {call}; }}
-            c.go_to(pos);\n",
-            child.record_words
+            c.go_to(pos);\n"
         );
         let check = scene.check_type(length, member.bit);
         let clear = match member.is_stored {
@@ -434,6 +428,24 @@ impl<'p> Decoding<'_, '_, 'p> {
             member.ident
         )
     }
+}
+
+/// The bits of a map that no field uses counted, the others where they are tested.
+fn fixed_map(shape: &Shape<'_>) -> String {
+    let unused = match shape.map_bits {
+        bits @ 0..63 => (u64::MAX >> bits) & !1,
+        _ => 0,
+    };
+    let is_tested = shape.members.iter().any(|member| {
+        field_bits(member.plan) > 0 && (member.is_stored || !is_constant(member.plan))
+    });
+    let narrow = match shape.mode {
+        MapMode::Narrow if !is_tested => "",
+        MapMode::Narrow => "let map = (map >> 32) as u32;\n",
+        MapMode::Fixed => "",
+        _ => return String::new(),
+    };
+    format!("x.unused_map_bits(map & {unused:#x});\n{narrow}")
 }
 
 /// For functions that do not need all they are given.

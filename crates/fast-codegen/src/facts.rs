@@ -27,6 +27,10 @@ impl<'p> Module<'p> {
         for index in 0..self.shapes.len() {
             text.push_str(&self.decode_functions(index));
         }
+        for index in 0..self.shapes.len() {
+            text.push_str(&self.encode_functions(index));
+        }
+        text.push_str(&self.encode_dispatcher());
         for shape in self.shapes.iter().filter(|shape| shape.is_stored) {
             text.push_str(&self.walks(shape));
         }
@@ -167,6 +171,25 @@ impl<'p> Module<'p> {
         )
     }
 
+    fn encode_dispatcher(&self) -> String {
+        let head = "fn encode_message(message: Message<'_>, state: &mut State, o: &mut Output<'_>, \
+             x: &mut Context) -> Option<()> {";
+        if !self.is_complete {
+            return format!("{head} let _ = (message, state, o, x); None }}\n");
+        }
+        let calls: String = self
+            .roots()
+            .map(|shape| {
+                format!(
+                    "Message::{}(message) => {}(message, state, o, x),\n",
+                    shape.name,
+                    self.encode_name(shape)
+                )
+            })
+            .collect();
+        format!("{head} match message {{ {calls} }} }}\n")
+    }
+
     fn facts(&self, idents: &[String]) -> String {
         let signatures = self.set.signatures();
         let array = |bytes: &[u8; 32]| format!("{bytes:?}");
@@ -238,7 +261,7 @@ impl<'p> Module<'p> {
                  numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{ fill_message(messages, number, record, numbers) }}
                 fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {{ message.visit(visitor) }}
                 fn encode(message: Message<'_>, state: &mut State, output: &mut Output<'_>, \
-                 context: &mut Context) -> Option<()> {{ let _ = (message, state, output, context); None }}
+                 context: &mut Context) -> Option<()> {{ encode_message(message, state, output, context) }}
             }}\n",
             array(self.set.signature().as_bytes()),
             self.is_complete,

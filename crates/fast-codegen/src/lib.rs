@@ -25,6 +25,7 @@
 
 mod build;
 mod decode;
+mod encode;
 mod error;
 mod facts;
 mod integer;

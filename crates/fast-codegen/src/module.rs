@@ -9,7 +9,7 @@ use crate::{GenerateError, Options};
 use std::collections::HashMap;
 use tickwire_fast::TemplateSet;
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, Plan};
+use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, OperatorKind, Plan};
 use tickwire_fast::template::FieldType;
 
 /// A dictionary entry of the module.
@@ -252,14 +252,20 @@ impl<'p> Module<'p> {
             }
         };
         for member in &shape.members {
+            // A delta that may be absent may stay unassigned for ever.
+            let is_steady = |operation: &Operation<'_>| match operation.kind {
+                OperatorKind::Copy | OperatorKind::Increment => true,
+                OperatorKind::Delta => !member.plan.is_optional,
+                _ => false,
+            };
             match &member.plan.kind {
                 FieldKind::Scalar { field_type, operation } => match field_type {
                     FieldType::Decimal | FieldType::Unicode | FieldType::ByteVector => {}
-                    FieldType::Ascii
-                        if operation.kind != tickwire_fast::rt::plan::OperatorKind::Copy => {}
-                    _ => consider(operation),
+                    FieldType::Ascii if operation.kind != OperatorKind::Copy => {}
+                    _ if is_steady(operation) => consider(operation),
+                    _ => {}
                 },
-                FieldKind::Parts { exponent, mantissa } => {
+                FieldKind::Parts { exponent, mantissa } if !member.plan.is_optional => {
                     consider(exponent);
                     consider(mantissa);
                 }

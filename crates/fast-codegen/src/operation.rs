@@ -23,13 +23,14 @@ impl Scene<'_, '_> {
     pub(crate) fn test(&self, bit: u32) -> String {
         match self.shape.mode {
             MapMode::Fixed => format!("map & (1 << {}) != 0", 63 - bit),
+            MapMode::Narrow => format!("map & (1 << {}) != 0", 31 - bit),
             _ => "map.take()".to_owned(),
         }
     }
 
     fn peek(&self, bit: u32) -> String {
         match self.shape.mode {
-            MapMode::Fixed => self.test(bit),
+            mode if mode.is_fixed() => self.test(bit),
             _ => "map.peek()".to_owned(),
         }
     }

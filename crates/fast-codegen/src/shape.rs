@@ -7,16 +7,35 @@ use tickwire_fast::template::FieldType;
 
 /// Bits of a presence map that fit a word.
 const WORD_BITS: u32 = 63;
+/// Bits that are tested in half a word, with shorter instructions.
+const NARROW_BITS: u32 = 32;
 
 /// How the bits of a segment's presence map are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MapMode {
-    /// Every bit has its place, tested with a constant.
+    /// Every bit has its place, tested with a constant, in a word of 64 bits.
     Fixed,
+    /// As `Fixed`, in a word of 32 bits.
+    Narrow,
     /// A mantissa's bit is there only with its exponent: bits are taken one by one.
     Taken,
     /// As `Taken`, from this many words.
     Wide(u32),
+}
+
+impl MapMode {
+    /// Whether bits have their places.
+    pub(crate) fn is_fixed(self) -> bool {
+        matches!(self, Self::Fixed | Self::Narrow)
+    }
+
+    /// The word with the bit of this number, where bits have their places.
+    pub(crate) fn mask(self, bit: u32) -> u64 {
+        match self {
+            Self::Narrow => 1 << (31 - bit),
+            _ => 1 << (63 - bit),
+        }
+    }
 }
 
 /// The root of a message.
@@ -37,7 +56,6 @@ pub(crate) struct Shape<'p> {
     /// What the doc comment says.
     pub(crate) doc: String,
     pub(crate) members: Vec<Member<'p>>,
-    pub(crate) record_words: usize,
     pub(crate) root: Option<Root>,
     /// Presence-map bits, with that of the template id.
     pub(crate) map_bits: u32,
@@ -131,13 +149,13 @@ pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> Shape<'p> {
     let mode = match body.fields.iter().any(is_conditional) {
         _ if map_bits > WORD_BITS => MapMode::Wide(map_bits.div_ceil(WORD_BITS)),
         true => MapMode::Taken,
+        false if map_bits <= NARROW_BITS => MapMode::Narrow,
         false => MapMode::Fixed,
     };
     Shape {
         name: String::new(),
         doc: String::new(),
         members: Vec::new(),
-        record_words: body.record_words,
         depth: 0,
         takes_bytes: map_bits > 0 || body.fields.iter().any(takes_bytes),
         root,
@@ -158,6 +176,12 @@ pub(crate) fn is_text(field: &FieldPlan<'_>) -> bool {
             ..
         }
     )
+}
+
+/// Whether a field is a constant.
+pub(crate) fn is_constant(field: &FieldPlan<'_>) -> bool {
+    matches!(&field.kind, FieldKind::Scalar { operation, .. }
+        if operation.kind == OperatorKind::Constant)
 }
 
 /// Whether a field is a mandatory constant, which has no place in a message.

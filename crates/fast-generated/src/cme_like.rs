@@ -838,6 +838,7 @@ fn decode_message(
         _ => None,
     }
 }
+#[inline(never)]
 fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
     bytes: &[u8],
     pos: usize,
@@ -847,8 +848,10 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
 ) -> Option<usize> {
     let mut c = Cursor::new(bytes, pos);
     let map = c.map(x)?;
+    x.unused_map_bits(map & 0x3ffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut present0 = 0u64;
-    let value = if map & (1 << 63) != 0 {
+    let value = if map & (1 << 31) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         state.assign_or_empty::<WARM>(SLOT_MD_UPDATE_ACTION, value)
     } else {
@@ -858,7 +861,7 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         out.md_update_action = value as u32;
         present0 |= 1 << 0;
     }
-    let value = if map & (1 << 62) != 0 {
+    let value = if map & (1 << 30) != 0 {
         c.unsigned_nullable::<{ max::U32 }>(x)?
     } else {
         Some(1)
@@ -867,16 +870,16 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         out.md_price_level = value as u32;
         present0 |= 1 << 1;
     }
-    out.md_entry_type = if map & (1 << 61) != 0 {
+    out.md_entry_type = if map & (1 << 29) != 0 {
         let text = c.ascii(x)?;
         state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
     } else {
         state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)?
     };
-    if map & (1 << 60) != 0 {
+    if map & (1 << 28) != 0 {
         present0 |= 1 << 2;
     }
-    let value = if map & (1 << 59) != 0 {
+    let value = if map & (1 << 27) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         state.assign_or_empty::<WARM>(SLOT_SECURITY_ID, value)
     } else {
@@ -886,7 +889,7 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         out.security_id = value as u32;
         present0 |= 1 << 3;
     }
-    let value = if map & (1 << 58) != 0 {
+    let value = if map & (1 << 26) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         state.assign_or_empty::<WARM>(SLOT_RPT_SEQ, value)
     } else {
@@ -899,7 +902,7 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         out.rpt_seq = value as u32;
         present0 |= 1 << 4;
     }
-    let exponent = if map & (1 << 57) != 0 {
+    let exponent = if map & (1 << 25) != 0 {
         c.signed_nullable::<32>(x)?
     } else {
         Some(0)
@@ -908,9 +911,9 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+            let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
             let sum = rt::add_signed::<64>(base, delta)?;
-            state.assign::<WARM>(SLOT_MD_ENTRY_PX_MANTISSA, sum)
+            state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA, sum)
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -918,7 +921,7 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         };
         present0 |= 1 << 5;
     }
-    let value = if map & (1 << 56) != 0 {
+    let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
     } else {
@@ -927,9 +930,9 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_SIZE, 0)?;
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
             let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_MD_ENTRY_SIZE, sum))
+            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE, sum))
         }
         None => None,
     };
@@ -937,7 +940,7 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         out.md_entry_size = value as i32;
         present0 |= 1 << 6;
     }
-    if map & (1 << 55) != 0 {
+    if map & (1 << 23) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
@@ -946,9 +949,9 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
             let sum = rt::add_unsigned::<{ max::U32 }>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_NUMBER_OF_ORDERS, sum))
+            Some(state.assign::<false>(SLOT_NUMBER_OF_ORDERS, sum))
         }
         None => None,
     };
@@ -956,7 +959,7 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         out.number_of_orders = value as u32;
         present0 |= 1 << 8;
     }
-    let value = if map & (1 << 54) != 0 {
+    let value = if map & (1 << 22) != 0 {
         c.ascii_nullable(x)?
     } else {
         Some(const { Text::literal(b"2") })
@@ -966,9 +969,9 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         present0 |= 1 << 9;
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x3ffffffffffffe);
     Some(c.position())
 }
+#[inline(never)]
 fn decode_md_inc_refresh81(
     bytes: &[u8],
     pos: usize,
@@ -992,14 +995,16 @@ fn decode_md_inc_refresh81_fields(
     out: &mut MdIncRefresh81,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(9, 1)?;
-    x.begin_arena(&mut out.arena);
+    x.begin_message(1)?;
+    x.begin_arena();
+    x.unused_map_bits(map & 0x3ffffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned::<{ max::U64 }>(x)?;
-    if map & (1 << 62) != 0 {
+    if map & (1 << 30) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -1008,10 +1013,10 @@ fn decode_md_inc_refresh81_fields(
     }
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 17, c.remaining())?;
+        let count = x.begin_sequence(count, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0xff) {
+            pos = match state.all_assigned(0, 0x2f) {
                 true => {
                     decode_md_inc_refresh81_md_entries::<
                         true,
@@ -1027,11 +1032,11 @@ fn decode_md_inc_refresh81_fields(
         c.go_to(pos);
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x3ffffffffffffffe);
     x.end_arena(&mut out.arena);
     x.end_message()?;
     Some(c.position())
 }
+#[inline(never)]
 fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
     bytes: &[u8],
     pos: usize,
@@ -1041,22 +1046,24 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
 ) -> Option<usize> {
     let mut c = Cursor::new(bytes, pos);
     let map = c.map(x)?;
+    x.unused_map_bits(map & 0x1ffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut present0 = 0u64;
-    let value = if map & (1 << 63) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 0 };
+    let value = if map & (1 << 31) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 0 };
     out.md_update_action = value as u32;
-    out.md_entry_type = if map & (1 << 62) != 0 {
+    out.md_entry_type = if map & (1 << 30) != 0 {
         c.ascii(x)?
     } else {
         const { Text::literal(b"2") }
     };
-    let value = if map & (1 << 61) != 0 {
+    let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_ID_2, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_ID_2, None)?
     };
     out.security_id = value as u32;
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_RPT_SEQ_2, value)
     } else {
@@ -1067,7 +1074,7 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
     };
     out.rpt_seq = value as u32;
     {
-        let exponent = if map & (1 << 59) != 0 { c.signed::<32>(x)? } else { 0 };
+        let exponent = if map & (1 << 27) != 0 { c.signed::<32>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
@@ -1082,9 +1089,9 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_SIZE_2, 0)?;
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_2, 0)?;
             let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_MD_ENTRY_SIZE_2, sum))
+            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE_2, sum))
         }
         None => None,
     };
@@ -1092,7 +1099,7 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
         out.md_entry_size = value as i32;
         present0 |= 1 << 0;
     }
-    let exponent = if map & (1 << 58) != 0 {
+    let exponent = if map & (1 << 26) != 0 {
         c.signed_nullable::<32>(x)?
     } else {
         Some(0)
@@ -1101,9 +1108,9 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            let base = state.base::<WARM>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
             let sum = rt::add_signed::<64>(base, delta)?;
-            state.assign::<WARM>(SLOT_NET_CHG_PREV_DAY_MANTISSA, sum)
+            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, sum)
         };
         out.net_chg_prev_day = Decimal {
             mantissa: mantissa as i64,
@@ -1113,9 +1120,9 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_TRADE_VOLUME, 0)?;
+            let base = state.base::<false>(SLOT_TRADE_VOLUME, 0)?;
             let sum = rt::add_unsigned::<{ max::U32 }>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_TRADE_VOLUME, sum))
+            Some(state.assign::<false>(SLOT_TRADE_VOLUME, sum))
         }
         None => None,
     };
@@ -1123,15 +1130,15 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
         out.trade_volume = value as u32;
         present0 |= 1 << 2;
     }
-    if map & 0x300000000000000 != 0 {
-        if map & (1 << 57) != 0 {
+    if map & 0x3000000 != 0 {
+        if map & (1 << 25) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
                 present0 |= 1 << 3;
             }
         }
-        if map & (1 << 56) != 0 {
+        if map & (1 << 24) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
@@ -1139,21 +1146,21 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
             }
         }
     }
-    let value = if map & (1 << 55) != 0 {
+    let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_MD_ENTRY_TIME_2, value)
     } else {
         state.copied::<WARM>(SLOT_MD_ENTRY_TIME_2, None)?
     };
     out.md_entry_time = value as u32;
-    if map & (1 << 54) != 0 {
+    if map & (1 << 22) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.aggressor_side = value as u32;
             present0 |= 1 << 5;
         }
     }
-    let value = if map & (1 << 53) != 0 {
+    let value = if map & (1 << 21) != 0 {
         c.ascii_nullable(x)?
     } else {
         Some(const { Text::literal(b"1") })
@@ -1163,9 +1170,9 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
         present0 |= 1 << 6;
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x1ffffffffffffe);
     Some(c.position())
 }
+#[inline(never)]
 fn decode_md_inc_refresh84(
     bytes: &[u8],
     pos: usize,
@@ -1189,14 +1196,16 @@ fn decode_md_inc_refresh84_fields(
     out: &mut MdIncRefresh84,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(9, 1)?;
-    x.begin_arena(&mut out.arena);
+    x.begin_message(1)?;
+    x.begin_arena();
+    x.unused_map_bits(map & 0x3ffffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned::<{ max::U64 }>(x)?;
-    if map & (1 << 62) != 0 {
+    if map & (1 << 30) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -1207,10 +1216,10 @@ fn decode_md_inc_refresh84_fields(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 17, c.remaining())?;
+        let count = x.begin_sequence(count, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0x7f00) {
+            pos = match state.all_assigned(0, 0x4700) {
                 true => {
                     decode_md_inc_refresh84_md_entries::<
                         true,
@@ -1226,11 +1235,11 @@ fn decode_md_inc_refresh84_fields(
         c.go_to(pos);
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x3ffffffffffffffe);
     x.end_arena(&mut out.arena);
     x.end_message()?;
     Some(c.position())
 }
+#[inline(never)]
 fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
     bytes: &[u8],
     pos: usize,
@@ -1240,15 +1249,17 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
 ) -> Option<usize> {
     let mut c = Cursor::new(bytes, pos);
     let map = c.map(x)?;
+    x.unused_map_bits(map & 0x7fffffffffffe);
+    let map = (map >> 32) as u32;
     let mut present0 = 0u64;
-    let value = if map & (1 << 63) != 0 {
+    let value = if map & (1 << 31) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_MD_UPDATE_ACTION_2, value)
     } else {
         state.copied::<WARM>(SLOT_MD_UPDATE_ACTION_2, Some(1))?
     };
     out.md_update_action = value as u32;
-    let value = if map & (1 << 62) != 0 {
+    let value = if map & (1 << 30) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         state.assign_or_empty::<WARM>(SLOT_MD_PRICE_LEVEL, value)
     } else {
@@ -1261,20 +1272,20 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
         out.md_price_level = value as u32;
         present0 |= 1 << 0;
     }
-    out.md_entry_type = if map & (1 << 61) != 0 {
+    out.md_entry_type = if map & (1 << 29) != 0 {
         let text = c.ascii(x)?;
         state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, text, x)
     } else {
         state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
     };
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_ID_3, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_ID_3, None)?
     };
     out.security_id = value as u32;
-    let value = if map & (1 << 59) != 0 {
+    let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_RPT_SEQ_3, value)
     } else {
@@ -1284,7 +1295,7 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
             >(SLOT_RPT_SEQ_3, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
-    if map & (1 << 58) != 0 {
+    if map & (1 << 26) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
@@ -1292,7 +1303,7 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
         }
     }
     {
-        let exponent = if map & (1 << 57) != 0 {
+        let exponent = if map & (1 << 25) != 0 {
             c.signed::<32>(x)?
         } else {
             (-2i64) as u64
@@ -1309,14 +1320,14 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
             exponent,
         };
     }
-    if map & (1 << 56) != 0 {
+    if map & (1 << 24) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.number_of_orders = value as u32;
             present0 |= 1 << 2;
         }
     }
-    let value = if map & (1 << 55) != 0 {
+    let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_MD_ENTRY_TIME_3, value)
     } else {
@@ -1325,9 +1336,9 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_SIZE_3, 0)?;
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_3, 0)?;
             let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_MD_ENTRY_SIZE_3, sum))
+            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE_3, sum))
         }
         None => None,
     };
@@ -1335,7 +1346,7 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
         out.md_entry_size = value as i32;
         present0 |= 1 << 3;
     }
-    let value = if map & (1 << 54) != 0 {
+    let value = if map & (1 << 22) != 0 {
         c.ascii_nullable(x)?
     } else {
         Some(const { Text::literal(b"2") })
@@ -1344,8 +1355,8 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
         out.trading_session_id = value;
         present0 |= 1 << 4;
     }
-    if map & 0x30000000000000 != 0 {
-        let exponent = if map & (1 << 53) != 0 {
+    if map & 0x300000 != 0 {
+        let exponent = if map & (1 << 21) != 0 {
             c.signed_nullable::<32>(x)?
         } else {
             None
@@ -1354,9 +1365,9 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
             let exponent = rt::exponent(exponent)?;
             let mantissa = {
                 let delta = c.signed_word(x)?;
-                let base = state.base::<WARM>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
+                let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
                 let sum = rt::add_signed::<64>(base, delta)?;
-                state.assign::<WARM>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, sum)
+                state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, sum)
             };
             out.net_chg_prev_day = Decimal {
                 mantissa: mantissa as i64,
@@ -1364,7 +1375,7 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
             };
             present0 |= 1 << 5;
         }
-        if map & (1 << 52) != 0 {
+        if map & (1 << 20) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
@@ -1377,7 +1388,7 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
         out.open_close_settle_flag = value as u32;
         present0 |= 1 << 7;
     }
-    if map & (1 << 51) != 0 {
+    if map & (1 << 19) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.settl_date = value as u32;
@@ -1385,9 +1396,9 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
         }
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x7fffffffffffe);
     Some(c.position())
 }
+#[inline(never)]
 fn decode_md_inc_refresh109(
     bytes: &[u8],
     pos: usize,
@@ -1411,14 +1422,16 @@ fn decode_md_inc_refresh109_fields(
     out: &mut MdIncRefresh109,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(9, 1)?;
-    x.begin_arena(&mut out.arena);
+    x.begin_message(1)?;
+    x.begin_arena();
+    x.unused_map_bits(map & 0x3ffffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned::<{ max::U64 }>(x)?;
-    if map & (1 << 62) != 0 {
+    if map & (1 << 30) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -1429,10 +1442,10 @@ fn decode_md_inc_refresh109_fields(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 33, c.remaining())?;
+        let count = x.begin_sequence(count, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0xff8000) {
+            pos = match state.all_assigned(0, 0x3f8000) {
                 true => {
                     decode_md_inc_refresh109_md_entries::<
                         true,
@@ -1448,10 +1461,543 @@ fn decode_md_inc_refresh109_fields(
         c.go_to(pos);
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x3ffffffffffffffe);
     x.end_arena(&mut out.arena);
     x.end_message()?;
     Some(c.position())
+}
+#[inline(never)]
+#[allow(unused_variables)]
+fn encode_md_inc_refresh81_md_entries(
+    m: &MdIncRefresh81MdEntries,
+    arena: &[u8],
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let mut map = 0u64;
+    map
+        |= u64::from(
+            state
+                .sends_copy_optional(
+                    SLOT_MD_UPDATE_ACTION,
+                    m.md_update_action().map(u64::from),
+                    Some(0),
+                ),
+        ) << 63;
+    map |= u64::from(m.md_price_level().map(u64::from) != Some(1)) << 62;
+    map
+        |= u64::from(
+            state
+                .sends_copy_text(
+                    SLOT_MD_ENTRY_TYPE,
+                    Some(m.md_entry_type),
+                    Some(&b"J"[..]),
+                    arena,
+                ),
+        ) << 61;
+    map |= u64::from(m.security_id_source()) << 60;
+    map
+        |= u64::from(
+            state
+                .sends_copy_optional(
+                    SLOT_SECURITY_ID,
+                    m.security_id().map(u64::from),
+                    None,
+                ),
+        ) << 59;
+    map
+        |= u64::from(
+            state
+                .sends_increment_optional(
+                    SLOT_RPT_SEQ,
+                    m.rpt_seq().map(u64::from),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 58;
+    if let Some(value) = m.md_entry_px() {
+        rt::exponent(i64::from(value.exponent) as u64)?;
+    }
+    map
+        |= u64::from(
+            m.md_entry_px().map(|value| i64::from(value.exponent) as u64) != Some(0),
+        ) << 57;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
+        ) << 56;
+    map |= u64::from(m.quote_condition().is_some()) << 55;
+    map
+        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
+            << 54;
+    o.map(map)?;
+    if map & (1 << 63) != 0 {
+        o.unsigned_nullable(m.md_update_action().map(u64::from))?;
+    }
+    if map & (1 << 62) != 0 {
+        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+    }
+    if map & (1 << 61) != 0 {
+        o.ascii(m.md_entry_type, false, arena, x)?;
+    }
+    if map & (1 << 59) != 0 {
+        o.unsigned_nullable(m.security_id().map(u64::from))?;
+    }
+    if map & (1 << 58) != 0 {
+        o.unsigned_nullable(m.rpt_seq().map(u64::from))?;
+    }
+    if map & (1 << 57) != 0 {
+        o.signed_nullable(
+            m.md_entry_px().map(|value| i64::from(value.exponent) as u64),
+        )?;
+    }
+    if m.md_entry_px().is_some() {
+        {
+            let value = m.md_entry_px.mantissa as u64;
+            let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+        }
+    }
+    if map & (1 << 56) != 0 {
+        o.unsigned(u64::from(m.md_entry_time))?;
+    }
+    match m.md_entry_size().map(|value| i64::from(value) as u64) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
+            o.signed_difference(value, base, true)?;
+            state.assign::<false>(SLOT_MD_ENTRY_SIZE, value);
+        }
+        None => o.null()?,
+    }
+    if map & (1 << 55) != 0 {
+        o.ascii_nullable(m.quote_condition(), arena, x)?;
+    }
+    match m.number_of_orders().map(u64::from) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            o.unsigned_difference(value, base, true)?;
+            state.assign::<false>(SLOT_NUMBER_OF_ORDERS, value);
+        }
+        None => o.null()?,
+    }
+    if map & (1 << 54) != 0 {
+        o.ascii_nullable(m.trading_session_id(), arena, x)?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_md_inc_refresh81(
+    m: &MdIncRefresh81,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 8>();
+    let end = encode_md_inc_refresh81_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 8>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_md_inc_refresh81_fields(
+    m: &MdIncRefresh81,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(1)?;
+    let arena = &m.arena[..];
+    let is_named = state.last_template() != Some(0);
+    if is_named {
+        state.set_last_template(0);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(81)?;
+    }
+    o.unsigned(u64::from(m.msg_seq_num))?;
+    o.unsigned(m.sending_time)?;
+    if map & (1 << 62) != 0 {
+        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    }
+    o.unsigned(m.md_entries.len() as u64)?;
+    {
+        let entries = &m.md_entries;
+        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        for entry in entries.iter() {
+            encode_md_inc_refresh81_md_entries(entry, arena, state, o, x)?;
+        }
+    }
+    Some(())
+}
+#[inline(never)]
+#[allow(unused_variables)]
+fn encode_md_inc_refresh84_md_entries(
+    m: &MdIncRefresh84MdEntries,
+    arena: &[u8],
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let mut map = 0u64;
+    map |= u64::from(u64::from(m.md_update_action) != 0) << 63;
+    map |= u64::from(m.md_entry_type != const { Text::literal(b"2") }) << 62;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_SECURITY_ID_2, u64::from(m.security_id), None),
+        ) << 61;
+    map
+        |= u64::from(
+            state
+                .sends_increment(
+                    SLOT_RPT_SEQ_2,
+                    u64::from(m.rpt_seq),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 60;
+    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != 0) << 59;
+    if let Some(value) = m.net_chg_prev_day() {
+        rt::exponent(i64::from(value.exponent) as u64)?;
+    }
+    map
+        |= u64::from(
+            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64) != Some(0),
+        ) << 58;
+    map |= u64::from(m.tick_direction().is_some()) << 57;
+    map |= u64::from(m.trade_condition().is_some()) << 56;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_MD_ENTRY_TIME_2, u64::from(m.md_entry_time), None),
+        ) << 55;
+    map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 54;
+    map
+        |= u64::from(m.match_event_indicator() != Some(const { Text::literal(b"1") }))
+            << 53;
+    o.map(map)?;
+    if map & (1 << 63) != 0 {
+        o.unsigned(u64::from(m.md_update_action))?;
+    }
+    if map & (1 << 62) != 0 {
+        o.ascii(m.md_entry_type, false, arena, x)?;
+    }
+    if map & (1 << 61) != 0 {
+        o.unsigned(u64::from(m.security_id))?;
+    }
+    if map & (1 << 60) != 0 {
+        o.unsigned(u64::from(m.rpt_seq))?;
+    }
+    if map & (1 << 59) != 0 {
+        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+    }
+    {
+        let value = m.md_entry_px.mantissa as u64;
+        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
+        o.signed_difference(value, base, false)?;
+        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
+    }
+    match m.md_entry_size().map(|value| i64::from(value) as u64) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_2, 0)?;
+            o.signed_difference(value, base, true)?;
+            state.assign::<false>(SLOT_MD_ENTRY_SIZE_2, value);
+        }
+        None => o.null()?,
+    }
+    if map & (1 << 58) != 0 {
+        o.signed_nullable(
+            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
+        )?;
+    }
+    if m.net_chg_prev_day().is_some() {
+        {
+            let value = m.net_chg_prev_day.mantissa as u64;
+            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+        }
+    }
+    match m.trade_volume().map(u64::from) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_TRADE_VOLUME, 0)?;
+            o.unsigned_difference(value, base, true)?;
+            state.assign::<false>(SLOT_TRADE_VOLUME, value);
+        }
+        None => o.null()?,
+    }
+    if map & (1 << 57) != 0 {
+        o.ascii_nullable(m.tick_direction(), arena, x)?;
+    }
+    if map & (1 << 56) != 0 {
+        o.ascii_nullable(m.trade_condition(), arena, x)?;
+    }
+    if map & (1 << 55) != 0 {
+        o.unsigned(u64::from(m.md_entry_time))?;
+    }
+    if map & (1 << 54) != 0 {
+        o.unsigned_nullable(m.aggressor_side().map(u64::from))?;
+    }
+    if map & (1 << 53) != 0 {
+        o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_md_inc_refresh84(
+    m: &MdIncRefresh84,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<8, 7>();
+    let end = encode_md_inc_refresh84_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<8, 7>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_md_inc_refresh84_fields(
+    m: &MdIncRefresh84,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(1)?;
+    let arena = &m.arena[..];
+    let is_named = state.last_template() != Some(1);
+    if is_named {
+        state.set_last_template(1);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(84)?;
+    }
+    o.unsigned(u64::from(m.msg_seq_num))?;
+    o.unsigned(m.sending_time)?;
+    if map & (1 << 62) != 0 {
+        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    }
+    o.unsigned(u64::from(m.trade_date))?;
+    o.unsigned(m.md_entries.len() as u64)?;
+    {
+        let entries = &m.md_entries;
+        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        for entry in entries.iter() {
+            encode_md_inc_refresh84_md_entries(entry, arena, state, o, x)?;
+        }
+    }
+    Some(())
+}
+#[inline(never)]
+#[allow(unused_variables)]
+fn encode_md_inc_refresh109_md_entries(
+    m: &MdIncRefresh109MdEntries,
+    arena: &[u8],
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let mut map = 0u64;
+    map
+        |= u64::from(
+            state
+                .sends_copy(
+                    SLOT_MD_UPDATE_ACTION_2,
+                    u64::from(m.md_update_action),
+                    Some(1),
+                ),
+        ) << 63;
+    map
+        |= u64::from(
+            state
+                .sends_increment_optional(
+                    SLOT_MD_PRICE_LEVEL,
+                    m.md_price_level().map(u64::from),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 62;
+    map
+        |= u64::from(
+            state
+                .sends_copy_text(
+                    SLOT_MD_ENTRY_TYPE_2,
+                    Some(m.md_entry_type),
+                    Some(&b"0"[..]),
+                    arena,
+                ),
+        ) << 61;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_SECURITY_ID_3, u64::from(m.security_id), None),
+        ) << 60;
+    map
+        |= u64::from(
+            state
+                .sends_increment(
+                    SLOT_RPT_SEQ_3,
+                    u64::from(m.rpt_seq),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 59;
+    map |= u64::from(m.quote_condition().is_some()) << 58;
+    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64) << 57;
+    map |= u64::from(m.number_of_orders().map(u64::from).is_some()) << 56;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_MD_ENTRY_TIME_3, u64::from(m.md_entry_time), None),
+        ) << 55;
+    map
+        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
+            << 54;
+    if let Some(value) = m.net_chg_prev_day() {
+        rt::exponent(i64::from(value.exponent) as u64)?;
+    }
+    map
+        |= u64::from(
+            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64).is_some(),
+        ) << 53;
+    map |= u64::from(m.tick_direction().is_some()) << 52;
+    map |= u64::from(m.settl_date().map(u64::from).is_some()) << 51;
+    o.map(map)?;
+    if map & (1 << 63) != 0 {
+        o.unsigned(u64::from(m.md_update_action))?;
+    }
+    if map & (1 << 62) != 0 {
+        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+    }
+    if map & (1 << 61) != 0 {
+        o.ascii(m.md_entry_type, false, arena, x)?;
+    }
+    if map & (1 << 60) != 0 {
+        o.unsigned(u64::from(m.security_id))?;
+    }
+    if map & (1 << 59) != 0 {
+        o.unsigned(u64::from(m.rpt_seq))?;
+    }
+    if map & (1 << 58) != 0 {
+        o.ascii_nullable(m.quote_condition(), arena, x)?;
+    }
+    if map & (1 << 57) != 0 {
+        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+    }
+    {
+        let value = m.md_entry_px.mantissa as u64;
+        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0)?;
+        o.signed_difference(value, base, false)?;
+        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA_3, value);
+    }
+    if map & (1 << 56) != 0 {
+        o.unsigned_nullable(m.number_of_orders().map(u64::from))?;
+    }
+    if map & (1 << 55) != 0 {
+        o.unsigned(u64::from(m.md_entry_time))?;
+    }
+    match m.md_entry_size().map(|value| i64::from(value) as u64) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_3, 0)?;
+            o.signed_difference(value, base, true)?;
+            state.assign::<false>(SLOT_MD_ENTRY_SIZE_3, value);
+        }
+        None => o.null()?,
+    }
+    if map & (1 << 54) != 0 {
+        o.ascii_nullable(m.trading_session_id(), arena, x)?;
+    }
+    if map & (1 << 53) != 0 {
+        o.signed_nullable(
+            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
+        )?;
+    }
+    if m.net_chg_prev_day().is_some() {
+        {
+            let value = m.net_chg_prev_day.mantissa as u64;
+            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, value);
+        }
+    }
+    if map & (1 << 52) != 0 {
+        o.ascii_nullable(m.tick_direction(), arena, x)?;
+    }
+    o.unsigned_nullable(m.open_close_settle_flag().map(u64::from))?;
+    if map & (1 << 51) != 0 {
+        o.unsigned_nullable(m.settl_date().map(u64::from))?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_md_inc_refresh109(
+    m: &MdIncRefresh109,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<15, 9>();
+    let end = encode_md_inc_refresh109_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<15, 9>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_md_inc_refresh109_fields(
+    m: &MdIncRefresh109,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(1)?;
+    let arena = &m.arena[..];
+    let is_named = state.last_template() != Some(2);
+    if is_named {
+        state.set_last_template(2);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(109)?;
+    }
+    o.unsigned(u64::from(m.msg_seq_num))?;
+    o.unsigned(m.sending_time)?;
+    if map & (1 << 62) != 0 {
+        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    }
+    o.unsigned(u64::from(m.trade_date))?;
+    o.unsigned(m.md_entries.len() as u64)?;
+    {
+        let entries = &m.md_entries;
+        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        for entry in entries.iter() {
+            encode_md_inc_refresh109_md_entries(entry, arena, state, o, x)?;
+        }
+    }
+    Some(())
+}
+fn encode_message(
+    message: Message<'_>,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    match message {
+        Message::MdIncRefresh81(message) => encode_md_inc_refresh81(message, state, o, x),
+        Message::MdIncRefresh84(message) => encode_md_inc_refresh84(message, state, o, x),
+        Message::MdIncRefresh109(message) => {
+            encode_md_inc_refresh109(message, state, o, x)
+        }
+    }
 }
 impl MdIncRefresh81MdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
@@ -2099,7 +2645,6 @@ impl rt::Templates for Templates {
         output: &mut Output<'_>,
         context: &mut Context,
     ) -> Option<()> {
-        let _ = (message, state, output, context);
-        None
+        encode_message(message, state, output, context)
     }
 }

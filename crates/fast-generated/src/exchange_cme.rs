@@ -556,6 +556,7 @@ fn decode_message(
         _ => None,
     }
 }
+#[inline(never)]
 fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
     bytes: &[u8],
     pos: usize,
@@ -565,15 +566,17 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
 ) -> Option<usize> {
     let mut c = Cursor::new(bytes, pos);
     let map = c.map(x)?;
+    x.unused_map_bits(map & 0x3fffffffffffe);
+    let map = (map >> 32) as u32;
     let mut present0 = 0u64;
-    let value = if map & (1 << 63) != 0 {
+    let value = if map & (1 << 31) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_MD_UPDATE_ACTION, value)
     } else {
         state.copied::<WARM>(SLOT_MD_UPDATE_ACTION, Some(1))?
     };
     out.md_update_action = value as u32;
-    let value = if map & (1 << 62) != 0 {
+    let value = if map & (1 << 30) != 0 {
         c.unsigned_nullable::<{ max::U32 }>(x)?
     } else {
         Some(1)
@@ -582,20 +585,20 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
         out.md_price_level = value as u32;
         present0 |= 1 << 0;
     }
-    out.md_entry_type = if map & (1 << 61) != 0 {
+    out.md_entry_type = if map & (1 << 29) != 0 {
         let text = c.ascii(x)?;
         state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
     } else {
         state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
     };
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u32;
-    let value = if map & (1 << 59) != 0 {
+    let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_RPT_SEQ, value)
     } else {
@@ -603,7 +606,7 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
     };
     out.rpt_seq = value as u32;
     {
-        let exponent = if map & (1 << 58) != 0 {
+        let exponent = if map & (1 << 26) != 0 {
             c.signed::<32>(x)?
         } else {
             (-2i64) as u64
@@ -620,7 +623,7 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
             exponent,
         };
     }
-    let value = if map & (1 << 57) != 0 {
+    let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
     } else {
@@ -629,9 +632,9 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_SIZE, 0)?;
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
             let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_MD_ENTRY_SIZE, sum))
+            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE, sum))
         }
         None => None,
     };
@@ -641,9 +644,9 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
             let sum = rt::add_unsigned::<{ max::U32 }>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_NUMBER_OF_ORDERS, sum))
+            Some(state.assign::<false>(SLOT_NUMBER_OF_ORDERS, sum))
         }
         None => None,
     };
@@ -651,7 +654,7 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
         out.number_of_orders = value as u32;
         present0 |= 1 << 2;
     }
-    let value = if map & (1 << 56) != 0 {
+    let value = if map & (1 << 24) != 0 {
         c.ascii_nullable(x)?
     } else {
         Some(const { Text::literal(b"2") })
@@ -660,8 +663,8 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
         out.trading_session_id = value;
         present0 |= 1 << 3;
     }
-    if map & 0xf8000000000000 != 0 {
-        let exponent = if map & (1 << 55) != 0 {
+    if map & 0xf80000 != 0 {
+        let exponent = if map & (1 << 23) != 0 {
             c.signed_nullable::<32>(x)?
         } else {
             None
@@ -670,9 +673,9 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
             let exponent = rt::exponent(exponent)?;
             let mantissa = {
                 let delta = c.signed_word(x)?;
-                let base = state.base::<WARM>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+                let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
                 let sum = rt::add_signed::<64>(base, delta)?;
-                state.assign::<WARM>(SLOT_NET_CHG_PREV_DAY_MANTISSA, sum)
+                state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, sum)
             };
             out.net_chg_prev_day = Decimal {
                 mantissa: mantissa as i64,
@@ -680,28 +683,28 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
             };
             present0 |= 1 << 4;
         }
-        if map & (1 << 54) != 0 {
+        if map & (1 << 22) != 0 {
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.trade_volume = value as u32;
                 present0 |= 1 << 5;
             }
         }
-        if map & (1 << 53) != 0 {
+        if map & (1 << 21) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
                 present0 |= 1 << 6;
             }
         }
-        if map & (1 << 52) != 0 {
+        if map & (1 << 20) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.quote_condition = value;
                 present0 |= 1 << 7;
             }
         }
-        if map & (1 << 51) != 0 {
+        if map & (1 << 19) != 0 {
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.aggressor_side = value as u32;
@@ -709,7 +712,7 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
             }
         }
     }
-    let value = if map & (1 << 50) != 0 {
+    let value = if map & (1 << 18) != 0 {
         c.ascii_nullable(x)?
     } else {
         Some(const { Text::literal(b"1") })
@@ -719,9 +722,9 @@ fn decode_md_incremental_refresh_md_entries<const WARM: bool>(
         present0 |= 1 << 9;
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x3fffffffffffe);
     Some(c.position())
 }
+#[inline(never)]
 fn decode_md_incremental_refresh(
     bytes: &[u8],
     pos: usize,
@@ -745,14 +748,16 @@ fn decode_md_incremental_refresh_fields(
     out: &mut MdIncrementalRefresh,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(9, 1)?;
-    x.begin_arena(&mut out.arena);
+    x.begin_message(1)?;
+    x.begin_arena();
+    x.unused_map_bits(map & 0x3ffffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned::<{ max::U64 }>(x)?;
-    if map & (1 << 62) != 0 {
+    if map & (1 << 30) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -763,10 +768,10 @@ fn decode_md_incremental_refresh_fields(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 33, c.remaining())?;
+        let count = x.begin_sequence(count, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0x1ff) {
+            pos = match state.all_assigned(0, 0x3f) {
                 true => {
                     decode_md_incremental_refresh_md_entries::<
                         true,
@@ -782,11 +787,11 @@ fn decode_md_incremental_refresh_fields(
         c.go_to(pos);
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x3ffffffffffffffe);
     x.end_arena(&mut out.arena);
     x.end_message()?;
     Some(c.position())
 }
+#[inline(never)]
 fn decode_md_snapshot_full_refresh_md_entries<const WARM: bool>(
     bytes: &[u8],
     pos: usize,
@@ -796,15 +801,17 @@ fn decode_md_snapshot_full_refresh_md_entries<const WARM: bool>(
 ) -> Option<usize> {
     let mut c = Cursor::new(bytes, pos);
     let map = c.map(x)?;
+    x.unused_map_bits(map & 0xffffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut present0 = 0u64;
-    out.md_entry_type = if map & (1 << 63) != 0 {
+    out.md_entry_type = if map & (1 << 31) != 0 {
         let text = c.ascii(x)?;
         state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, text, x)
     } else {
         state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
     };
     {
-        let exponent = if map & (1 << 62) != 0 {
+        let exponent = if map & (1 << 30) != 0 {
             c.signed::<32>(x)?
         } else {
             (-2i64) as u64
@@ -823,9 +830,9 @@ fn decode_md_snapshot_full_refresh_md_entries<const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_SIZE_2, 0)?;
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_2, 0)?;
             let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_MD_ENTRY_SIZE_2, sum))
+            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE_2, sum))
         }
         None => None,
     };
@@ -835,9 +842,9 @@ fn decode_md_snapshot_full_refresh_md_entries<const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_NUMBER_OF_ORDERS_2, 0)?;
+            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS_2, 0)?;
             let sum = rt::add_unsigned::<{ max::U32 }>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_NUMBER_OF_ORDERS_2, sum))
+            Some(state.assign::<false>(SLOT_NUMBER_OF_ORDERS_2, sum))
         }
         None => None,
     };
@@ -845,7 +852,7 @@ fn decode_md_snapshot_full_refresh_md_entries<const WARM: bool>(
         out.number_of_orders = value as u32;
         present0 |= 1 << 1;
     }
-    let value = if map & (1 << 61) != 0 {
+    let value = if map & (1 << 29) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         state.assign_or_empty::<WARM>(SLOT_MD_PRICE_LEVEL, value)
     } else {
@@ -858,7 +865,7 @@ fn decode_md_snapshot_full_refresh_md_entries<const WARM: bool>(
         out.md_price_level = value as u32;
         present0 |= 1 << 2;
     }
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         c.ascii_nullable(x)?
     } else {
         Some(const { Text::literal(b"2") })
@@ -868,9 +875,9 @@ fn decode_md_snapshot_full_refresh_md_entries<const WARM: bool>(
         present0 |= 1 << 3;
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0xffffffffffffffe);
     Some(c.position())
 }
+#[inline(never)]
 fn decode_md_snapshot_full_refresh(
     bytes: &[u8],
     pos: usize,
@@ -894,14 +901,16 @@ fn decode_md_snapshot_full_refresh_fields(
     out: &mut MdSnapshotFullRefresh,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(17, 1)?;
-    x.begin_arena(&mut out.arena);
+    x.begin_message(1)?;
+    x.begin_arena();
+    x.unused_map_bits(map & 0x1ffffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned::<{ max::U64 }>(x)?;
-    if map & (1 << 62) != 0 {
+    if map & (1 << 30) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -918,7 +927,7 @@ fn decode_md_snapshot_full_refresh_fields(
     out.security_id = value as u32;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.rpt_seq = value as u32;
-    let value = if map & (1 << 61) != 0 {
+    let value = if map & (1 << 29) != 0 {
         c.unsigned_nullable::<{ max::U32 }>(x)?
     } else {
         Some(2)
@@ -929,10 +938,10 @@ fn decode_md_snapshot_full_refresh_fields(
     }
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 9, c.remaining())?;
+        let count = x.begin_sequence(count, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0x3e00) {
+            pos = match state.all_assigned(0, 0x2600) {
                 true => {
                     decode_md_snapshot_full_refresh_md_entries::<
                         true,
@@ -948,10 +957,345 @@ fn decode_md_snapshot_full_refresh_fields(
         c.go_to(pos);
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x1ffffffffffffffe);
     x.end_arena(&mut out.arena);
     x.end_message()?;
     Some(c.position())
+}
+#[inline(never)]
+#[allow(unused_variables)]
+fn encode_md_incremental_refresh_md_entries(
+    m: &MdIncrementalRefreshMdEntries,
+    arena: &[u8],
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let mut map = 0u64;
+    map
+        |= u64::from(
+            state
+                .sends_copy(
+                    SLOT_MD_UPDATE_ACTION,
+                    u64::from(m.md_update_action),
+                    Some(1),
+                ),
+        ) << 63;
+    map |= u64::from(m.md_price_level().map(u64::from) != Some(1)) << 62;
+    map
+        |= u64::from(
+            state
+                .sends_copy_text(
+                    SLOT_MD_ENTRY_TYPE,
+                    Some(m.md_entry_type),
+                    Some(&b"0"[..]),
+                    arena,
+                ),
+        ) << 61;
+    map
+        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
+            << 60;
+    map
+        |= u64::from(
+            state
+                .sends_increment(
+                    SLOT_RPT_SEQ,
+                    u64::from(m.rpt_seq),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 59;
+    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64) << 58;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
+        ) << 57;
+    map
+        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
+            << 56;
+    if let Some(value) = m.net_chg_prev_day() {
+        rt::exponent(i64::from(value.exponent) as u64)?;
+    }
+    map
+        |= u64::from(
+            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64).is_some(),
+        ) << 55;
+    map |= u64::from(m.trade_volume().map(u64::from).is_some()) << 54;
+    map |= u64::from(m.tick_direction().is_some()) << 53;
+    map |= u64::from(m.quote_condition().is_some()) << 52;
+    map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 51;
+    map
+        |= u64::from(m.match_event_indicator() != Some(const { Text::literal(b"1") }))
+            << 50;
+    o.map(map)?;
+    if map & (1 << 63) != 0 {
+        o.unsigned(u64::from(m.md_update_action))?;
+    }
+    if map & (1 << 62) != 0 {
+        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+    }
+    if map & (1 << 61) != 0 {
+        o.ascii(m.md_entry_type, false, arena, x)?;
+    }
+    if map & (1 << 60) != 0 {
+        o.unsigned(u64::from(m.security_id))?;
+    }
+    if map & (1 << 59) != 0 {
+        o.unsigned(u64::from(m.rpt_seq))?;
+    }
+    if map & (1 << 58) != 0 {
+        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+    }
+    {
+        let value = m.md_entry_px.mantissa as u64;
+        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+        o.signed_difference(value, base, false)?;
+        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+    }
+    if map & (1 << 57) != 0 {
+        o.unsigned(u64::from(m.md_entry_time))?;
+    }
+    match m.md_entry_size().map(|value| i64::from(value) as u64) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
+            o.signed_difference(value, base, true)?;
+            state.assign::<false>(SLOT_MD_ENTRY_SIZE, value);
+        }
+        None => o.null()?,
+    }
+    match m.number_of_orders().map(u64::from) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            o.unsigned_difference(value, base, true)?;
+            state.assign::<false>(SLOT_NUMBER_OF_ORDERS, value);
+        }
+        None => o.null()?,
+    }
+    if map & (1 << 56) != 0 {
+        o.ascii_nullable(m.trading_session_id(), arena, x)?;
+    }
+    if map & (1 << 55) != 0 {
+        o.signed_nullable(
+            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
+        )?;
+    }
+    if m.net_chg_prev_day().is_some() {
+        {
+            let value = m.net_chg_prev_day.mantissa as u64;
+            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+        }
+    }
+    if map & (1 << 54) != 0 {
+        o.unsigned_nullable(m.trade_volume().map(u64::from))?;
+    }
+    if map & (1 << 53) != 0 {
+        o.ascii_nullable(m.tick_direction(), arena, x)?;
+    }
+    if map & (1 << 52) != 0 {
+        o.ascii_nullable(m.quote_condition(), arena, x)?;
+    }
+    if map & (1 << 51) != 0 {
+        o.unsigned_nullable(m.aggressor_side().map(u64::from))?;
+    }
+    if map & (1 << 50) != 0 {
+        o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_md_incremental_refresh(
+    m: &MdIncrementalRefresh,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 9>();
+    let end = encode_md_incremental_refresh_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 9>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_md_incremental_refresh_fields(
+    m: &MdIncrementalRefresh,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(1)?;
+    let arena = &m.arena[..];
+    let is_named = state.last_template() != Some(0);
+    if is_named {
+        state.set_last_template(0);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(81)?;
+    }
+    o.unsigned(u64::from(m.msg_seq_num))?;
+    o.unsigned(m.sending_time)?;
+    if map & (1 << 62) != 0 {
+        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    }
+    o.unsigned(u64::from(m.trade_date))?;
+    o.unsigned(m.md_entries.len() as u64)?;
+    {
+        let entries = &m.md_entries;
+        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        for entry in entries.iter() {
+            encode_md_incremental_refresh_md_entries(entry, arena, state, o, x)?;
+        }
+    }
+    Some(())
+}
+#[inline(never)]
+#[allow(unused_variables)]
+fn encode_md_snapshot_full_refresh_md_entries(
+    m: &MdSnapshotFullRefreshMdEntries,
+    arena: &[u8],
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let mut map = 0u64;
+    map
+        |= u64::from(
+            state
+                .sends_copy_text(
+                    SLOT_MD_ENTRY_TYPE_2,
+                    Some(m.md_entry_type),
+                    Some(&b"0"[..]),
+                    arena,
+                ),
+        ) << 63;
+    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64) << 62;
+    map
+        |= u64::from(
+            state
+                .sends_increment_optional(
+                    SLOT_MD_PRICE_LEVEL,
+                    m.md_price_level().map(u64::from),
+                    Some(1),
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 61;
+    map
+        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
+            << 60;
+    o.map(map)?;
+    if map & (1 << 63) != 0 {
+        o.ascii(m.md_entry_type, false, arena, x)?;
+    }
+    if map & (1 << 62) != 0 {
+        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+    }
+    {
+        let value = m.md_entry_px.mantissa as u64;
+        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
+        o.signed_difference(value, base, false)?;
+        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
+    }
+    match m.md_entry_size().map(|value| i64::from(value) as u64) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_2, 0)?;
+            o.signed_difference(value, base, true)?;
+            state.assign::<false>(SLOT_MD_ENTRY_SIZE_2, value);
+        }
+        None => o.null()?,
+    }
+    match m.number_of_orders().map(u64::from) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS_2, 0)?;
+            o.unsigned_difference(value, base, true)?;
+            state.assign::<false>(SLOT_NUMBER_OF_ORDERS_2, value);
+        }
+        None => o.null()?,
+    }
+    if map & (1 << 61) != 0 {
+        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+    }
+    if map & (1 << 60) != 0 {
+        o.ascii_nullable(m.trading_session_id(), arena, x)?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_md_snapshot_full_refresh(
+    m: &MdSnapshotFullRefresh,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<9, 5>();
+    let end = encode_md_snapshot_full_refresh_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<9, 5>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_md_snapshot_full_refresh_fields(
+    m: &MdSnapshotFullRefresh,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(1)?;
+    let arena = &m.arena[..];
+    let is_named = state.last_template() != Some(1);
+    if is_named {
+        state.set_last_template(1);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
+    map |= u64::from(m.md_book_type().map(u64::from) != Some(2)) << 61;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(83)?;
+    }
+    o.unsigned(u64::from(m.msg_seq_num))?;
+    o.unsigned(m.sending_time)?;
+    if map & (1 << 62) != 0 {
+        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    }
+    o.unsigned(u64::from(m.last_msg_seq_num_processed))?;
+    o.unsigned(u64::from(m.tot_num_reports))?;
+    o.unsigned(u64::from(m.trade_date))?;
+    o.unsigned(u64::from(m.security_id))?;
+    o.unsigned(u64::from(m.rpt_seq))?;
+    if map & (1 << 61) != 0 {
+        o.unsigned_nullable(m.md_book_type().map(u64::from))?;
+    }
+    o.unsigned(m.md_entries.len() as u64)?;
+    {
+        let entries = &m.md_entries;
+        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        for entry in entries.iter() {
+            encode_md_snapshot_full_refresh_md_entries(entry, arena, state, o, x)?;
+        }
+    }
+    Some(())
+}
+fn encode_message(
+    message: Message<'_>,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    match message {
+        Message::MdIncrementalRefresh(message) => {
+            encode_md_incremental_refresh(message, state, o, x)
+        }
+        Message::MdSnapshotFullRefresh(message) => {
+            encode_md_snapshot_full_refresh(message, state, o, x)
+        }
+    }
 }
 impl MdIncrementalRefreshMdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
@@ -1394,7 +1738,6 @@ impl rt::Templates for Templates {
         output: &mut Output<'_>,
         context: &mut Context,
     ) -> Option<()> {
-        let _ = (message, state, output, context);
-        None
+        encode_message(message, state, output, context)
     }
 }

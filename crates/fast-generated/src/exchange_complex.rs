@@ -516,6 +516,7 @@ fn decode_message(
         _ => None,
     }
 }
+#[inline(never)]
 fn decode_market_data_md_entries<const WARM: bool>(
     bytes: &[u8],
     pos: usize,
@@ -525,15 +526,17 @@ fn decode_market_data_md_entries<const WARM: bool>(
 ) -> Option<usize> {
     let mut c = Cursor::new(bytes, pos);
     let map = c.map(x)?;
+    x.unused_map_bits(map & 0x1fffffffffffe);
+    let map = (map >> 32) as u32;
     let mut present0 = 0u64;
-    let value = if map & (1 << 63) != 0 {
+    let value = if map & (1 << 31) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_MD_UPDATE_ACTION, value)
     } else {
         state.copied::<WARM>(SLOT_MD_UPDATE_ACTION, Some(1))?
     };
     out.md_update_action = value as u32;
-    let value = if map & (1 << 62) != 0 {
+    let value = if map & (1 << 30) != 0 {
         c.unsigned_nullable::<{ max::U32 }>(x)?
     } else {
         Some(1)
@@ -542,7 +545,7 @@ fn decode_market_data_md_entries<const WARM: bool>(
         out.md_price_level = value as u32;
         present0 |= 1 << 0;
     }
-    out.md_entry_type = if map & (1 << 61) != 0 {
+    out.md_entry_type = if map & (1 << 29) != 0 {
         let text = c.ascii(x)?;
         state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
     } else {
@@ -553,14 +556,14 @@ fn decode_market_data_md_entries<const WARM: bool>(
         out.open_close_settle_flag = value as u32;
         present0 |= 1 << 1;
     }
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u32;
-    let value = if map & (1 << 59) != 0 {
+    let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_RPT_SEQ, value)
     } else {
@@ -568,7 +571,7 @@ fn decode_market_data_md_entries<const WARM: bool>(
     };
     out.rpt_seq = value as u32;
     {
-        let exponent = if map & (1 << 58) != 0 { c.signed::<32>(x)? } else { 0 };
+        let exponent = if map & (1 << 26) != 0 { c.signed::<32>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
@@ -581,7 +584,7 @@ fn decode_market_data_md_entries<const WARM: bool>(
             exponent,
         };
     }
-    let value = if map & (1 << 57) != 0 {
+    let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
     } else {
@@ -590,9 +593,9 @@ fn decode_market_data_md_entries<const WARM: bool>(
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_SIZE, 0)?;
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
             let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_MD_ENTRY_SIZE, sum))
+            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE, sum))
         }
         None => None,
     };
@@ -602,9 +605,9 @@ fn decode_market_data_md_entries<const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<WARM>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
             let sum = rt::add_unsigned::<{ max::U32 }>(base, delta)?;
-            Some(state.assign::<WARM>(SLOT_NUMBER_OF_ORDERS, sum))
+            Some(state.assign::<false>(SLOT_NUMBER_OF_ORDERS, sum))
         }
         None => None,
     };
@@ -612,7 +615,7 @@ fn decode_market_data_md_entries<const WARM: bool>(
         out.number_of_orders = value as u32;
         present0 |= 1 << 3;
     }
-    let value = if map & (1 << 56) != 0 {
+    let value = if map & (1 << 24) != 0 {
         c.ascii_nullable(x)?
     } else {
         Some(const { Text::literal(b"2") })
@@ -621,8 +624,8 @@ fn decode_market_data_md_entries<const WARM: bool>(
         out.trading_session_id = value;
         present0 |= 1 << 4;
     }
-    if map & 0xfc000000000000 != 0 {
-        let exponent = if map & (1 << 55) != 0 {
+    if map & 0xfc0000 != 0 {
+        let exponent = if map & (1 << 23) != 0 {
             c.signed_nullable::<32>(x)?
         } else {
             None
@@ -631,9 +634,9 @@ fn decode_market_data_md_entries<const WARM: bool>(
             let exponent = rt::exponent(exponent)?;
             let mantissa = {
                 let delta = c.signed_word(x)?;
-                let base = state.base::<WARM>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+                let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
                 let sum = rt::add_signed::<64>(base, delta)?;
-                state.assign::<WARM>(SLOT_NET_CHG_PREV_DAY_MANTISSA, sum)
+                state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, sum)
             };
             out.net_chg_prev_day = Decimal {
                 mantissa: mantissa as i64,
@@ -641,35 +644,35 @@ fn decode_market_data_md_entries<const WARM: bool>(
             };
             present0 |= 1 << 5;
         }
-        if map & (1 << 54) != 0 {
+        if map & (1 << 22) != 0 {
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.trade_volume = value as u32;
                 present0 |= 1 << 6;
             }
         }
-        if map & (1 << 53) != 0 {
+        if map & (1 << 21) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
                 present0 |= 1 << 7;
             }
         }
-        if map & (1 << 52) != 0 {
+        if map & (1 << 20) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
                 present0 |= 1 << 8;
             }
         }
-        if map & (1 << 51) != 0 {
+        if map & (1 << 19) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.quote_condition = value;
                 present0 |= 1 << 9;
             }
         }
-        if map & (1 << 50) != 0 {
+        if map & (1 << 18) != 0 {
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.aggressor_side = value as u32;
@@ -677,7 +680,7 @@ fn decode_market_data_md_entries<const WARM: bool>(
             }
         }
     }
-    let value = if map & (1 << 49) != 0 {
+    let value = if map & (1 << 17) != 0 {
         c.ascii_nullable(x)?
     } else {
         Some(const { Text::literal(b"1") })
@@ -687,9 +690,9 @@ fn decode_market_data_md_entries<const WARM: bool>(
         present0 |= 1 << 11;
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x1fffffffffffe);
     Some(c.position())
 }
+#[inline(never)]
 fn decode_market_data(
     bytes: &[u8],
     pos: usize,
@@ -713,11 +716,12 @@ fn decode_market_data_fields(
     out: &mut MarketData,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(9, 1)?;
+    x.begin_message(1)?;
     if x.obeys_reset() {
         state.reset_values();
     }
-    x.begin_arena(&mut out.arena);
+    x.begin_arena();
+    x.unused_map_bits(map & 0x7ffffffffffffffe);
     let mut c = Cursor::new(bytes, pos);
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
@@ -727,10 +731,10 @@ fn decode_market_data_fields(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 33, c.remaining())?;
+        let count = x.begin_sequence(count, c.remaining())?;
         let mut pos = c.position();
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0x1ff) {
+            pos = match state.all_assigned(0, 0x3f) {
                 true => {
                     decode_market_data_md_entries::<
                         true,
@@ -745,12 +749,12 @@ fn decode_market_data_fields(
         }
         c.go_to(pos);
     }
-    x.unused_map_bits(map & 0x7ffffffffffffffe);
     x.end_arena(&mut out.arena);
     x.end_message()?;
     Some(c.position())
 }
 #[allow(unused_mut, unused_variables)]
+#[inline(never)]
 fn decode_quote_request_related_sym(
     bytes: &[u8],
     pos: usize,
@@ -760,13 +764,15 @@ fn decode_quote_request_related_sym(
 ) -> Option<usize> {
     let mut c = Cursor::new(bytes, pos);
     let map = c.map(x)?;
+    x.unused_map_bits(map & 0x3ffffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut present0 = 0u64;
     let value = c.unsigned_nullable::<{ max::U64 }>(x)?;
     if let Some(value) = value {
         out.order_qty = value;
         present0 |= 1 << 0;
     }
-    let value = if map & (1 << 63) != 0 {
+    let value = if map & (1 << 31) != 0 {
         c.unsigned_nullable::<{ max::U32 }>(x)?
     } else {
         Some(1)
@@ -776,14 +782,14 @@ fn decode_quote_request_related_sym(
         present0 |= 1 << 1;
     }
     out.transact_time = c.unsigned::<{ max::U64 }>(x)?;
-    let value = if map & (1 << 62) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
+    let value = if map & (1 << 30) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
     out.quote_type = value as u32;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.security_id = value as u32;
     out.present = [present0];
-    x.unused_map_bits(map & 0x3ffffffffffffffe);
     Some(c.position())
 }
+#[inline(never)]
 fn decode_quote_request(
     bytes: &[u8],
     pos: usize,
@@ -807,11 +813,12 @@ fn decode_quote_request_fields(
     out: &mut QuoteRequest,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(9, 1)?;
+    x.begin_message(1)?;
     if x.obeys_reset() {
         state.reset_values();
     }
-    x.begin_arena(&mut out.arena);
+    x.begin_arena();
+    x.unused_map_bits(map & 0x7ffffffffffffffe);
     let mut c = Cursor::new(bytes, pos);
     let mut present0 = 0u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
@@ -825,7 +832,7 @@ fn decode_quote_request_fields(
     }
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, 9, c.remaining())?;
+        let count = x.begin_sequence(count, c.remaining())?;
         let mut pos = c.position();
         for entry in out.related_sym.prepare(count) {
             pos = decode_quote_request_related_sym(c.bytes(), pos, state, entry, x)?;
@@ -833,11 +840,11 @@ fn decode_quote_request_fields(
         c.go_to(pos);
     }
     out.present = [present0];
-    x.unused_map_bits(map & 0x7ffffffffffffffe);
     x.end_arena(&mut out.arena);
     x.end_message()?;
     Some(c.position())
 }
+#[inline(never)]
 fn decode_done(
     bytes: &[u8],
     pos: usize,
@@ -862,13 +869,327 @@ fn decode_done_fields(
     out: &mut Done,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(1, 0)?;
-    x.begin_arena(&mut out.arena);
-    let mut c = Cursor::new(bytes, pos);
+    x.begin_message(0)?;
+    x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
+    let mut c = Cursor::new(bytes, pos);
     x.end_arena(&mut out.arena);
     x.end_message()?;
     Some(c.position())
+}
+#[inline(never)]
+#[allow(unused_variables)]
+fn encode_market_data_md_entries(
+    m: &MarketDataMdEntries,
+    arena: &[u8],
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let mut map = 0u64;
+    map
+        |= u64::from(
+            state
+                .sends_copy(
+                    SLOT_MD_UPDATE_ACTION,
+                    u64::from(m.md_update_action),
+                    Some(1),
+                ),
+        ) << 63;
+    map |= u64::from(m.md_price_level().map(u64::from) != Some(1)) << 62;
+    map
+        |= u64::from(
+            state
+                .sends_copy_text(
+                    SLOT_MD_ENTRY_TYPE,
+                    Some(m.md_entry_type),
+                    Some(&b"0"[..]),
+                    arena,
+                ),
+        ) << 61;
+    map
+        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
+            << 60;
+    map
+        |= u64::from(
+            state
+                .sends_increment(
+                    SLOT_RPT_SEQ,
+                    u64::from(m.rpt_seq),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 59;
+    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != 0) << 58;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
+        ) << 57;
+    map
+        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
+            << 56;
+    if let Some(value) = m.net_chg_prev_day() {
+        rt::exponent(i64::from(value.exponent) as u64)?;
+    }
+    map
+        |= u64::from(
+            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64).is_some(),
+        ) << 55;
+    map |= u64::from(m.trade_volume().map(u64::from).is_some()) << 54;
+    map |= u64::from(m.trade_condition().is_some()) << 53;
+    map |= u64::from(m.tick_direction().is_some()) << 52;
+    map |= u64::from(m.quote_condition().is_some()) << 51;
+    map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 50;
+    map
+        |= u64::from(m.match_event_indicator() != Some(const { Text::literal(b"1") }))
+            << 49;
+    o.map(map)?;
+    if map & (1 << 63) != 0 {
+        o.unsigned(u64::from(m.md_update_action))?;
+    }
+    if map & (1 << 62) != 0 {
+        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+    }
+    if map & (1 << 61) != 0 {
+        o.ascii(m.md_entry_type, false, arena, x)?;
+    }
+    o.unsigned_nullable(m.open_close_settle_flag().map(u64::from))?;
+    if map & (1 << 60) != 0 {
+        o.unsigned(u64::from(m.security_id))?;
+    }
+    if map & (1 << 59) != 0 {
+        o.unsigned(u64::from(m.rpt_seq))?;
+    }
+    if map & (1 << 58) != 0 {
+        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+    }
+    {
+        let value = m.md_entry_px.mantissa as u64;
+        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+        o.signed_difference(value, base, false)?;
+        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+    }
+    if map & (1 << 57) != 0 {
+        o.unsigned(u64::from(m.md_entry_time))?;
+    }
+    match m.md_entry_size().map(|value| i64::from(value) as u64) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
+            o.signed_difference(value, base, true)?;
+            state.assign::<false>(SLOT_MD_ENTRY_SIZE, value);
+        }
+        None => o.null()?,
+    }
+    match m.number_of_orders().map(u64::from) {
+        Some(value) => {
+            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            o.unsigned_difference(value, base, true)?;
+            state.assign::<false>(SLOT_NUMBER_OF_ORDERS, value);
+        }
+        None => o.null()?,
+    }
+    if map & (1 << 56) != 0 {
+        o.ascii_nullable(m.trading_session_id(), arena, x)?;
+    }
+    if map & (1 << 55) != 0 {
+        o.signed_nullable(
+            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
+        )?;
+    }
+    if m.net_chg_prev_day().is_some() {
+        {
+            let value = m.net_chg_prev_day.mantissa as u64;
+            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+        }
+    }
+    if map & (1 << 54) != 0 {
+        o.unsigned_nullable(m.trade_volume().map(u64::from))?;
+    }
+    if map & (1 << 53) != 0 {
+        o.ascii_nullable(m.trade_condition(), arena, x)?;
+    }
+    if map & (1 << 52) != 0 {
+        o.ascii_nullable(m.tick_direction(), arena, x)?;
+    }
+    if map & (1 << 51) != 0 {
+        o.ascii_nullable(m.quote_condition(), arena, x)?;
+    }
+    if map & (1 << 50) != 0 {
+        o.unsigned_nullable(m.aggressor_side().map(u64::from))?;
+    }
+    if map & (1 << 49) != 0 {
+        o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_market_data(
+    m: &MarketData,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 9>();
+    let end = encode_market_data_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 9>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_market_data_fields(
+    m: &MarketData,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(1)?;
+    let arena = &m.arena[..];
+    let is_named = state.last_template() != Some(0);
+    if is_named {
+        state.set_last_template(0);
+    }
+    if x.obeys_reset() {
+        state.reset_values();
+    }
+    let map = u64::from(is_named) << 63;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(1)?;
+    }
+    o.unsigned(u64::from(m.msg_seq_num))?;
+    o.unsigned(u64::from(m.sending_time))?;
+    o.unsigned(u64::from(m.trade_date))?;
+    o.unsigned(m.md_entries.len() as u64)?;
+    {
+        let entries = &m.md_entries;
+        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        for entry in entries.iter() {
+            encode_market_data_md_entries(entry, arena, state, o, x)?;
+        }
+    }
+    Some(())
+}
+#[inline(never)]
+#[allow(unused_variables)]
+fn encode_quote_request_related_sym(
+    m: &QuoteRequestRelatedSym,
+    arena: &[u8],
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let mut map = 0u64;
+    map |= u64::from(m.side().map(u64::from) != Some(1)) << 63;
+    map |= u64::from(u64::from(m.quote_type) != 1) << 62;
+    o.map(map)?;
+    o.unsigned_nullable(m.order_qty())?;
+    if map & (1 << 63) != 0 {
+        o.unsigned_nullable(m.side().map(u64::from))?;
+    }
+    o.unsigned(m.transact_time)?;
+    if map & (1 << 62) != 0 {
+        o.unsigned(u64::from(m.quote_type))?;
+    }
+    o.unsigned(u64::from(m.security_id))?;
+    Some(())
+}
+#[inline(never)]
+fn encode_quote_request(
+    m: &QuoteRequest,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 0>();
+    let end = encode_quote_request_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 0>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_quote_request_fields(
+    m: &QuoteRequest,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(1)?;
+    let arena = &m.arena[..];
+    let is_named = state.last_template() != Some(1);
+    if is_named {
+        state.set_last_template(1);
+    }
+    if x.obeys_reset() {
+        state.reset_values();
+    }
+    let map = u64::from(is_named) << 63;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(2)?;
+    }
+    o.unsigned(u64::from(m.msg_seq_num))?;
+    o.unsigned(u64::from(m.sending_time))?;
+    o.ascii_nullable(m.quote_req_id(), arena, x)?;
+    o.unsigned(m.related_sym.len() as u64)?;
+    {
+        let entries = &m.related_sym;
+        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        for entry in entries.iter() {
+            encode_quote_request_related_sym(entry, arena, state, o, x)?;
+        }
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_done(
+    m: &Done,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 0>();
+    let end = encode_done_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 0>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_done_fields(
+    m: &Done,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(0)?;
+    let arena = &m.arena[..];
+    let is_named = state.last_template() != Some(2);
+    if is_named {
+        state.set_last_template(2);
+    }
+    let map = u64::from(is_named) << 63;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(99)?;
+    }
+    Some(())
+}
+fn encode_message(
+    message: Message<'_>,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    match message {
+        Message::MarketData(message) => encode_market_data(message, state, o, x),
+        Message::QuoteRequest(message) => encode_quote_request(message, state, o, x),
+        Message::Done(message) => encode_done(message, state, o, x),
+    }
 }
 impl MarketDataMdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
@@ -1290,7 +1611,6 @@ impl rt::Templates for Templates {
         output: &mut Output<'_>,
         context: &mut Context,
     ) -> Option<()> {
-        let _ = (message, state, output, context);
-        None
+        encode_message(message, state, output, context)
     }
 }

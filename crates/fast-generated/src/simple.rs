@@ -248,6 +248,7 @@ fn decode_message(
         _ => None,
     }
 }
+#[inline(never)]
 fn decode_quote(
     bytes: &[u8],
     pos: usize,
@@ -274,9 +275,11 @@ fn decode_quote_fields<const WARM: bool>(
     out: &mut Quote,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(17, 0)?;
+    x.begin_message(0)?;
+    x.unused_map_bits(map & 0x3ffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
-    let value = if map & (1 << 62) != 0 {
+    let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
     } else {
@@ -286,66 +289,66 @@ fn decode_quote_fields<const WARM: bool>(
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
-    let value = if map & (1 << 61) != 0 {
+    let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_TIMESTAMP, value)
     } else {
         state.copied::<WARM>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_ORDER_ID, value)
     } else {
         state.copied::<WARM>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
-    let value = if map & (1 << 59) != 0 {
+    let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_VOLUME, value)
     } else {
         state.copied::<WARM>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
-    let value = if map & (1 << 58) != 0 {
+    let value = if map & (1 << 26) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_PRICE, value)
     } else {
         state.copied::<WARM>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
-    let value = if map & (1 << 57) != 0 {
+    let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
     } else {
         state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
     };
     out.exchange_id = value as u8;
-    let value = if map & (1 << 56) != 0 {
+    let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U16 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u16;
-    let value = if map & (1 << 55) != 0 {
+    let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
     };
     out.security_type = value as u8;
-    let value = if map & (1 << 54) != 0 {
+    let value = if map & (1 << 22) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SESSION_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SESSION_ID, None)?
     };
     out.session_id = value as u8;
-    x.unused_map_bits(map & 0x3ffffffffffffe);
     x.end_message()?;
     Some(c.position())
 }
+#[inline(never)]
 fn decode_new(
     bytes: &[u8],
     pos: usize,
@@ -372,9 +375,11 @@ fn decode_new_fields<const WARM: bool>(
     out: &mut New,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(17, 0)?;
+    x.begin_message(0)?;
+    x.unused_map_bits(map & 0x1ffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
-    let value = if map & (1 << 62) != 0 {
+    let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
     } else {
@@ -384,73 +389,73 @@ fn decode_new_fields<const WARM: bool>(
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
-    let value = if map & (1 << 61) != 0 {
+    let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_TIMESTAMP, value)
     } else {
         state.copied::<WARM>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_ORDER_ID, value)
     } else {
         state.copied::<WARM>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
-    let value = if map & (1 << 59) != 0 {
+    let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_VOLUME, value)
     } else {
         state.copied::<WARM>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
-    let value = if map & (1 << 58) != 0 {
+    let value = if map & (1 << 26) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_PRICE, value)
     } else {
         state.copied::<WARM>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
-    let value = if map & (1 << 57) != 0 {
+    let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
     } else {
         state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
     };
     out.exchange_id = value as u8;
-    let value = if map & (1 << 56) != 0 {
+    let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U16 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u16;
-    let value = if map & (1 << 55) != 0 {
+    let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
     };
     out.security_type = value as u8;
-    let value = if map & (1 << 54) != 0 {
+    let value = if map & (1 << 22) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SESSION_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SESSION_ID, None)?
     };
     out.session_id = value as u8;
-    let value = if map & (1 << 53) != 0 {
+    let value = if map & (1 << 21) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SIDE, value)
     } else {
         state.copied::<WARM>(SLOT_SIDE, None)?
     };
     out.side = value as u8;
-    x.unused_map_bits(map & 0x1ffffffffffffe);
     x.end_message()?;
     Some(c.position())
 }
+#[inline(never)]
 fn decode_change(
     bytes: &[u8],
     pos: usize,
@@ -477,9 +482,11 @@ fn decode_change_fields<const WARM: bool>(
     out: &mut Change,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(17, 0)?;
+    x.begin_message(0)?;
+    x.unused_map_bits(map & 0x1ffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
-    let value = if map & (1 << 62) != 0 {
+    let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
     } else {
@@ -489,73 +496,73 @@ fn decode_change_fields<const WARM: bool>(
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
-    let value = if map & (1 << 61) != 0 {
+    let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_TIMESTAMP, value)
     } else {
         state.copied::<WARM>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_ORDER_ID, value)
     } else {
         state.copied::<WARM>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
-    let value = if map & (1 << 59) != 0 {
+    let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_VOLUME, value)
     } else {
         state.copied::<WARM>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
-    let value = if map & (1 << 58) != 0 {
+    let value = if map & (1 << 26) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_PRICE, value)
     } else {
         state.copied::<WARM>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
-    let value = if map & (1 << 57) != 0 {
+    let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
     } else {
         state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
     };
     out.exchange_id = value as u8;
-    let value = if map & (1 << 56) != 0 {
+    let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U16 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u16;
-    let value = if map & (1 << 55) != 0 {
+    let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
     };
     out.security_type = value as u8;
-    let value = if map & (1 << 54) != 0 {
+    let value = if map & (1 << 22) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SESSION_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SESSION_ID, None)?
     };
     out.session_id = value as u8;
-    let value = if map & (1 << 53) != 0 {
+    let value = if map & (1 << 21) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SIDE, value)
     } else {
         state.copied::<WARM>(SLOT_SIDE, None)?
     };
     out.side = value as u8;
-    x.unused_map_bits(map & 0x1ffffffffffffe);
     x.end_message()?;
     Some(c.position())
 }
+#[inline(never)]
 fn decode_remove(
     bytes: &[u8],
     pos: usize,
@@ -582,9 +589,11 @@ fn decode_remove_fields<const WARM: bool>(
     out: &mut Remove,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(9, 0)?;
+    x.begin_message(0)?;
+    x.unused_map_bits(map & 0x7ffffffffffffe);
+    let map = (map >> 32) as u32;
     let mut c = Cursor::new(bytes, pos);
-    let value = if map & (1 << 62) != 0 {
+    let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
     } else {
@@ -594,59 +603,59 @@ fn decode_remove_fields<const WARM: bool>(
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
-    let value = if map & (1 << 61) != 0 {
+    let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_TIMESTAMP, value)
     } else {
         state.copied::<WARM>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
-    let value = if map & (1 << 60) != 0 {
+    let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
         state.assign::<WARM>(SLOT_ORDER_ID, value)
     } else {
         state.copied::<WARM>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
-    let value = if map & (1 << 59) != 0 {
+    let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
     } else {
         state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
     };
     out.exchange_id = value as u8;
-    let value = if map & (1 << 58) != 0 {
+    let value = if map & (1 << 26) != 0 {
         let value = c.unsigned::<{ max::U16 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u16;
-    let value = if map & (1 << 57) != 0 {
+    let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
     } else {
         state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
     };
     out.security_type = value as u8;
-    let value = if map & (1 << 56) != 0 {
+    let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SESSION_ID, value)
     } else {
         state.copied::<WARM>(SLOT_SESSION_ID, None)?
     };
     out.session_id = value as u8;
-    let value = if map & (1 << 55) != 0 {
+    let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
         state.assign::<WARM>(SLOT_SIDE, value)
     } else {
         state.copied::<WARM>(SLOT_SIDE, None)?
     };
     out.side = value as u8;
-    x.unused_map_bits(map & 0x7ffffffffffffe);
     x.end_message()?;
     Some(c.position())
 }
+#[inline(never)]
 fn decode_done(
     bytes: &[u8],
     pos: usize,
@@ -671,11 +680,423 @@ fn decode_done_fields(
     out: &mut Done,
     x: &mut Context,
 ) -> Option<usize> {
-    x.begin_message(1, 0)?;
-    let mut c = Cursor::new(bytes, pos);
+    x.begin_message(0)?;
     x.unused_map_bits(map & 0x7ffffffffffffffe);
+    let mut c = Cursor::new(bytes, pos);
     x.end_message()?;
     Some(c.position())
+}
+#[inline(never)]
+fn encode_quote(
+    m: &Quote,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 9>();
+    let end = encode_quote_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 9>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_quote_fields(
+    m: &Quote,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(0)?;
+    let arena: &[u8] = &[];
+    let is_named = state.last_template() != Some(0);
+    if is_named {
+        state.set_last_template(0);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map
+        |= u64::from(
+            state
+                .sends_increment(
+                    SLOT_SEQUENCE_NUMBER,
+                    u64::from(m.sequence_number),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 62;
+    map
+        |= u64::from(state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None))
+            << 61;
+    map |= u64::from(state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None)) << 60;
+    map |= u64::from(state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None)) << 59;
+    map |= u64::from(state.sends_copy(SLOT_PRICE, u64::from(m.price), None)) << 58;
+    map
+        |= u64::from(state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None))
+            << 57;
+    map
+        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
+            << 56;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
+        ) << 55;
+    map
+        |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
+            << 54;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(1)?;
+    }
+    if map & (1 << 62) != 0 {
+        o.unsigned(u64::from(m.sequence_number))?;
+    }
+    if map & (1 << 61) != 0 {
+        o.unsigned(u64::from(m.timestamp))?;
+    }
+    if map & (1 << 60) != 0 {
+        o.unsigned(u64::from(m.order_id))?;
+    }
+    if map & (1 << 59) != 0 {
+        o.unsigned(u64::from(m.volume))?;
+    }
+    if map & (1 << 58) != 0 {
+        o.unsigned(u64::from(m.price))?;
+    }
+    if map & (1 << 57) != 0 {
+        o.unsigned(u64::from(m.exchange_id))?;
+    }
+    if map & (1 << 56) != 0 {
+        o.unsigned(u64::from(m.security_id))?;
+    }
+    if map & (1 << 55) != 0 {
+        o.unsigned(u64::from(m.security_type))?;
+    }
+    if map & (1 << 54) != 0 {
+        o.unsigned(u64::from(m.session_id))?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_new(
+    m: &New,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 10>();
+    let end = encode_new_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 10>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_new_fields(
+    m: &New,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(0)?;
+    let arena: &[u8] = &[];
+    let is_named = state.last_template() != Some(1);
+    if is_named {
+        state.set_last_template(1);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map
+        |= u64::from(
+            state
+                .sends_increment(
+                    SLOT_SEQUENCE_NUMBER,
+                    u64::from(m.sequence_number),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 62;
+    map
+        |= u64::from(state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None))
+            << 61;
+    map |= u64::from(state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None)) << 60;
+    map |= u64::from(state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None)) << 59;
+    map |= u64::from(state.sends_copy(SLOT_PRICE, u64::from(m.price), None)) << 58;
+    map
+        |= u64::from(state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None))
+            << 57;
+    map
+        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
+            << 56;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
+        ) << 55;
+    map
+        |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
+            << 54;
+    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None)) << 53;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(2)?;
+    }
+    if map & (1 << 62) != 0 {
+        o.unsigned(u64::from(m.sequence_number))?;
+    }
+    if map & (1 << 61) != 0 {
+        o.unsigned(u64::from(m.timestamp))?;
+    }
+    if map & (1 << 60) != 0 {
+        o.unsigned(u64::from(m.order_id))?;
+    }
+    if map & (1 << 59) != 0 {
+        o.unsigned(u64::from(m.volume))?;
+    }
+    if map & (1 << 58) != 0 {
+        o.unsigned(u64::from(m.price))?;
+    }
+    if map & (1 << 57) != 0 {
+        o.unsigned(u64::from(m.exchange_id))?;
+    }
+    if map & (1 << 56) != 0 {
+        o.unsigned(u64::from(m.security_id))?;
+    }
+    if map & (1 << 55) != 0 {
+        o.unsigned(u64::from(m.security_type))?;
+    }
+    if map & (1 << 54) != 0 {
+        o.unsigned(u64::from(m.session_id))?;
+    }
+    if map & (1 << 53) != 0 {
+        o.unsigned(u64::from(m.side))?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_change(
+    m: &Change,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 10>();
+    let end = encode_change_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 10>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_change_fields(
+    m: &Change,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(0)?;
+    let arena: &[u8] = &[];
+    let is_named = state.last_template() != Some(2);
+    if is_named {
+        state.set_last_template(2);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map
+        |= u64::from(
+            state
+                .sends_increment(
+                    SLOT_SEQUENCE_NUMBER,
+                    u64::from(m.sequence_number),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 62;
+    map
+        |= u64::from(state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None))
+            << 61;
+    map |= u64::from(state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None)) << 60;
+    map |= u64::from(state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None)) << 59;
+    map |= u64::from(state.sends_copy(SLOT_PRICE, u64::from(m.price), None)) << 58;
+    map
+        |= u64::from(state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None))
+            << 57;
+    map
+        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
+            << 56;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
+        ) << 55;
+    map
+        |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
+            << 54;
+    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None)) << 53;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(3)?;
+    }
+    if map & (1 << 62) != 0 {
+        o.unsigned(u64::from(m.sequence_number))?;
+    }
+    if map & (1 << 61) != 0 {
+        o.unsigned(u64::from(m.timestamp))?;
+    }
+    if map & (1 << 60) != 0 {
+        o.unsigned(u64::from(m.order_id))?;
+    }
+    if map & (1 << 59) != 0 {
+        o.unsigned(u64::from(m.volume))?;
+    }
+    if map & (1 << 58) != 0 {
+        o.unsigned(u64::from(m.price))?;
+    }
+    if map & (1 << 57) != 0 {
+        o.unsigned(u64::from(m.exchange_id))?;
+    }
+    if map & (1 << 56) != 0 {
+        o.unsigned(u64::from(m.security_id))?;
+    }
+    if map & (1 << 55) != 0 {
+        o.unsigned(u64::from(m.security_type))?;
+    }
+    if map & (1 << 54) != 0 {
+        o.unsigned(u64::from(m.session_id))?;
+    }
+    if map & (1 << 53) != 0 {
+        o.unsigned(u64::from(m.side))?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_remove(
+    m: &Remove,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 10>();
+    let end = encode_remove_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 10>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_remove_fields(
+    m: &Remove,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(0)?;
+    let arena: &[u8] = &[];
+    let is_named = state.last_template() != Some(3);
+    if is_named {
+        state.set_last_template(3);
+    }
+    let mut map = u64::from(is_named) << 63;
+    map
+        |= u64::from(
+            state
+                .sends_increment(
+                    SLOT_SEQUENCE_NUMBER,
+                    u64::from(m.sequence_number),
+                    None,
+                    rt::next_unsigned::<{ max::U32 }>,
+                ),
+        ) << 62;
+    map
+        |= u64::from(state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None))
+            << 61;
+    map |= u64::from(state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None)) << 60;
+    map
+        |= u64::from(state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None))
+            << 59;
+    map
+        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
+            << 58;
+    map
+        |= u64::from(
+            state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
+        ) << 57;
+    map
+        |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
+            << 56;
+    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None)) << 55;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(4)?;
+    }
+    if map & (1 << 62) != 0 {
+        o.unsigned(u64::from(m.sequence_number))?;
+    }
+    if map & (1 << 61) != 0 {
+        o.unsigned(u64::from(m.timestamp))?;
+    }
+    if map & (1 << 60) != 0 {
+        o.unsigned(u64::from(m.order_id))?;
+    }
+    if map & (1 << 59) != 0 {
+        o.unsigned(u64::from(m.exchange_id))?;
+    }
+    if map & (1 << 58) != 0 {
+        o.unsigned(u64::from(m.security_id))?;
+    }
+    if map & (1 << 57) != 0 {
+        o.unsigned(u64::from(m.security_type))?;
+    }
+    if map & (1 << 56) != 0 {
+        o.unsigned(u64::from(m.session_id))?;
+    }
+    if map & (1 << 55) != 0 {
+        o.unsigned(u64::from(m.side))?;
+    }
+    Some(())
+}
+#[inline(never)]
+fn encode_done(
+    m: &Done,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    let saved = state.save::<0, 0>();
+    let end = encode_done_fields(m, state, o, x);
+    if end.is_none() {
+        state.restore::<0, 0>(&saved);
+    }
+    end
+}
+#[allow(unused_variables)]
+fn encode_done_fields(
+    m: &Done,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    x.begin_message(0)?;
+    let arena: &[u8] = &[];
+    let is_named = state.last_template() != Some(4);
+    if is_named {
+        state.set_last_template(4);
+    }
+    let map = u64::from(is_named) << 63;
+    o.map(map)?;
+    if is_named {
+        o.unsigned(99)?;
+    }
+    Some(())
+}
+fn encode_message(
+    message: Message<'_>,
+    state: &mut State,
+    o: &mut Output<'_>,
+    x: &mut Context,
+) -> Option<()> {
+    match message {
+        Message::Quote(message) => encode_quote(message, state, o, x),
+        Message::New(message) => encode_new(message, state, o, x),
+        Message::Change(message) => encode_change(message, state, o, x),
+        Message::Remove(message) => encode_remove(message, state, o, x),
+        Message::Done(message) => encode_done(message, state, o, x),
+    }
 }
 impl Quote {
     #[allow(unused_variables, clippy::ptr_arg)]
@@ -1053,7 +1474,6 @@ impl rt::Templates for Templates {
         output: &mut Output<'_>,
         context: &mut Context,
     ) -> Option<()> {
-        let _ = (message, state, output, context);
-        None
+        encode_message(message, state, output, context)
     }
 }

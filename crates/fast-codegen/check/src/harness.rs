@@ -1,6 +1,6 @@
 //! One interface over all generated modules.
 
-use crate::text::Writing;
+use crate::text::{Writing, record_text};
 use std::sync::Arc;
 use tickwire_fast::rt::{Decoded, Decoder, Encoder, Message, Step, Templates};
 use tickwire_fast::{
@@ -50,14 +50,15 @@ pub(crate) fn make<T: Templates>(
     };
     Box::new(Harness::<T> {
         decoder: Decoder::with_options(program.clone(), options).expect("the module's set"),
-        encoder: Encoder::with_options(program, encoding).expect("the module's set"),
+        encoder: Encoder::with_options(program, encoding).ok(),
         messages: T::Messages::default(),
     })
 }
 
 struct Harness<T: Templates> {
     decoder: Decoder<T>,
-    encoder: Encoder<T>,
+    /// None for a projection.
+    encoder: Option<Encoder<T>>,
     messages: T::Messages,
 }
 
@@ -65,12 +66,22 @@ fn name<T: Templates>(number: usize) -> &'static str {
     T::TEMPLATES[number].name
 }
 
-fn text<T: Templates>(decoded: Decoded<'_, T>) -> (String, usize) {
-    let Message::Known(message) = decoded.message else { panic!("a template of the module") };
+/// A decoded message as text: template name and fields.
+pub fn decoded_text<T: Templates>(decoded: &Decoded<'_, T>) -> String {
+    let message = match decoded.message {
+        Message::Known(message) => message,
+        Message::Dynamic(message) => {
+            return format!("{} {}", message.template_name(), record_text(message.root()));
+        }
+    };
     let names = name::<T>;
     let mut writing = Writing::new(&names);
     T::visit(message, &mut writing).expect("never fails");
-    (format!("{} {}", name::<T>(T::number(message)), writing.text), decoded.len)
+    format!("{} {}", name::<T>(T::number(message)), writing.text)
+}
+
+fn text<T: Templates>(decoded: Decoded<'_, T>) -> (String, usize) {
+    (decoded_text(&decoded), decoded.len)
 }
 
 impl<T: Templates> Engine for Harness<T> {
@@ -93,17 +104,18 @@ impl<T: Templates> Engine for Harness<T> {
         };
         let of = number(message.template_index()).expect("a template of the module");
         T::fill(&mut self.messages, of, message.root(), &number).expect("known templates");
-        self.encoder.encode(T::message(&self.messages), out)
+        let encoder = self.encoder.as_mut().expect("a module with all fields");
+        encoder.encode(T::message(&self.messages), out)
     }
 
     fn reset(&mut self) {
         self.decoder.reset();
-        self.encoder.reset();
+        self.encoder.iter_mut().for_each(Encoder::reset);
     }
 
     fn begin_packet(&mut self) {
         self.decoder.begin_packet();
-        self.encoder.begin_packet();
+        self.encoder.iter_mut().for_each(Encoder::begin_packet);
     }
 
     fn findings(&self) -> Findings {
@@ -115,6 +127,6 @@ impl<T: Templates> Engine for Harness<T> {
     }
 
     fn encoded_left_over(&self) -> u64 {
-        self.encoder.left_over()
+        self.encoder.as_ref().map_or(0, Encoder::left_over)
     }
 }

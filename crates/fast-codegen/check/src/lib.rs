@@ -4,7 +4,7 @@
 mod harness;
 mod text;
 
-pub use harness::{Engine, Make};
+pub use harness::{Engine, Make, decoded_text};
 pub use text::record_text;
 
 use harness::make;

@@ -13,7 +13,8 @@ pub fn record_text(record: Record<'_>) -> String {
 
 fn write_record(record: Record<'_>, text: &mut String) {
     for (index, (layout, value)) in record.fields().enumerate() {
-        if matches!(layout.storage, Storage::Constant(_)) || matches!(value, FieldValue::Absent) {
+        let is_left_out = matches!(value, FieldValue::Absent | FieldValue::Discarded);
+        if matches!(layout.storage, Storage::Constant(_)) || is_left_out {
             continue;
         }
         write!(text, "{index}:").unwrap();

@@ -40,6 +40,15 @@ pub fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(pair).collect()
 }
 
+/// Whether the build script has generated a module; says so if not.
+pub fn is_generated(name: &str) -> bool {
+    let is_generated = engine(name).is_some();
+    if !is_generated {
+        eprintln!("SKIPPED: {name}: build with TICKWIRE_CHECK_ALL=1 to have a module of it");
+    }
+    is_generated
+}
+
 /// The packets of a file of u32 big-endian lengths and packets.
 pub fn packets(file: &[u8]) -> Vec<&[u8]> {
     let mut packets = Vec::new();
@@ -98,6 +107,13 @@ impl Pair {
             last: None,
             program,
         }
+    }
+
+    /// A generated projection beside a dynamic one.
+    pub fn projected(name: &str, set: TemplateSet, program: Program) -> Self {
+        let options = DecoderOptions::default();
+        let dynamic = Decoder::with_options(Arc::new(program), options);
+        Self { dynamic, ..Self::new(name, set, options) }
     }
 
     pub fn reset(&mut self) {
@@ -175,6 +191,17 @@ impl Pair {
         };
         let message = random::message(choices, &mut self.builder, template).clone();
         self.encode(&message)
+    }
+
+    /// Encodes a random message with the dynamic engine; nothing if it cannot be encoded.
+    pub fn encode_random_dynamic(&mut self, choices: &mut Choices) -> Vec<u8> {
+        let template = choices.below(self.program.templates().len());
+        let mut out = Vec::new();
+        if self.program.templates()[template].id.is_some() {
+            let message = random::message(choices, &mut self.builder, template);
+            let _ = self.encoder.encode(message, &mut out);
+        }
+        out
     }
 
     /// Encodes the message decoded last with both, and compares the bytes.

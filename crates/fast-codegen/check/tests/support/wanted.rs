@@ -1,0 +1,26 @@
+/// Every third named field of a set, wherever it stands.
+fn wanted_fields(seed: u64, set: &TemplateSet) -> Vec<String> {
+    fn names(instructions: &[Instruction], to: &mut Vec<String>) {
+        for instruction in instructions {
+            match instruction {
+                Instruction::Field(field) => to.push(field.name.local.to_string()),
+                Instruction::Group(group) => names(&group.instructions, to),
+                Instruction::Sequence(sequence) => names(&sequence.instructions, to),
+                Instruction::StaticRef(..) | Instruction::DynamicRef(_) => {}
+            }
+        }
+    }
+    let mut all = Vec::new();
+    set.templates().iter().for_each(|template| names(&template.instructions, &mut all));
+    all.into_iter().skip(seed as usize % 3).step_by(3).collect()
+}
+
+/// Whether there is a dynamic reference, which generated code stores in any case.
+fn has_reference(instructions: &[Instruction]) -> bool {
+    instructions.iter().any(|instruction| match instruction {
+        Instruction::DynamicRef(_) => true,
+        Instruction::Group(group) => has_reference(&group.instructions),
+        Instruction::Sequence(sequence) => has_reference(&sequence.instructions),
+        Instruction::Field(_) | Instruction::StaticRef(..) => false,
+    })
+}

@@ -1,0 +1,565 @@
+//! Functions that encode.
+//!
+//! Where every presence-map bit has its place, a function first asks for each field whether it has to
+//! be sent, writes the map, and then the fields. Where it has not, or where two fields of a segment
+//! share an entry, the map is left open and fields are written one by one.
+
+use crate::integer::Integer;
+use crate::module::Module;
+use crate::names::snake;
+use crate::operation::{
+    charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
+};
+use crate::shape::{Member, Shape, map_bits, uses};
+use std::collections::HashMap;
+use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
+use tickwire_fast::template::{FieldType, Value};
+
+/// Bits of a map that is written in one piece.
+const MAP_BITS_MAX: u32 = 56;
+
+/// One operator on its way: what comes before, whether it is sent, and how.
+struct Step {
+    before: String,
+    /// The condition under which it is sent; nothing if it has no bit.
+    sends: Option<String>,
+    write: String,
+}
+
+impl<'p> Module<'p> {
+    /// The function that encodes a shape; nothing for a module that leaves fields out.
+    pub(crate) fn encode_functions(&self, index: usize) -> String {
+        let shape = &self.shapes[index];
+        if !self.is_complete {
+            return String::new();
+        }
+        let encoding = Encoding { module: self, shape, is_open: self.is_open(shape) };
+        match &shape.root {
+            Some(_) => encoding.root(index),
+            None => encoding.segment(),
+        }
+    }
+
+    /// Whether the map of a shape is written bit by bit.
+    fn is_open(&self, shape: &Shape<'p>) -> bool {
+        let mut counts = HashMap::new();
+        uses(&shape.members, &self.shapes, &mut counts);
+        let is_dynamic = |member: &Member<'_>| {
+            matches!(member.plan.kind, FieldKind::Dynamic)
+                || member.child.is_some_and(|child| self.nests(child))
+        };
+        !shape.mode.is_fixed()
+            || shape.map_bits > MAP_BITS_MAX
+            || shape.members.iter().any(is_dynamic)
+            || counts.values().any(|count| *count > 1)
+    }
+
+    /// Whether a dynamic reference stands anywhere in a shape.
+    fn nests(&self, shape: usize) -> bool {
+        self.shapes[shape].members.iter().any(|member| {
+            matches!(member.plan.kind, FieldKind::Dynamic)
+                || member.child.is_some_and(|child| self.nests(child))
+        })
+    }
+
+    pub(crate) fn encode_name(&self, shape: &Shape<'p>) -> String {
+        format!("encode_{}", snake(&shape.name).trim_end_matches('_'))
+    }
+}
+
+struct Encoding<'m, 'p> {
+    module: &'m Module<'p>,
+    shape: &'m Shape<'p>,
+    is_open: bool,
+}
+
+impl<'p> Encoding<'_, 'p> {
+    fn root(&self, index: usize) -> String {
+        let (module, shape) = (self.module, self.shape);
+        let Some(root) = &shape.root else { return String::new() };
+        let number = module.roots.iter().position(|of| *of == index).unwrap_or_default();
+        let id = module.plan.templates[root.template].template.id.map_or(0, |id| id.0);
+        let function = module.encode_name(shape);
+        let (from, len) = module.saved_words(root.template, root.is_dynamic);
+        let reset = match root.reset {
+            true => "if x.obeys_reset() { state.reset_values(); }\n",
+            false => "",
+        };
+        let arena = match shape.has_text {
+            true => "let arena = &m.arena[..];\n",
+            false => "let arena: &[u8] = &[];\n",
+        };
+        let body = self.body(&format!("if is_named {{ o.unsigned({id})?; }}\n"));
+        format!(
+            "#[inline(never)]
+            fn {function}(m: &{name}, state: &mut State, o: &mut Output<'_>, x: &mut Context) -> Option<()> {{
+                let saved = state.save::<{from}, {len}>();
+                let end = {function}_fields(m, state, o, x);
+                if end.is_none() {{ state.restore::<{from}, {len}>(&saved); }}
+                end
+            }}
+            #[allow(unused_variables)]
+            fn {function}_fields(m: &{name}, state: &mut State, o: &mut Output<'_>, x: &mut Context) -> Option<()> {{
+                x.begin_message({depth})?;
+                {arena}let is_named = state.last_template() != Some({number});
+                if is_named {{ state.set_last_template({number}); }}
+                {reset}{body}Some(())
+            }}\n",
+            name = shape.name,
+            depth = root.depth,
+        )
+    }
+
+    fn segment(&self) -> String {
+        let (module, shape) = (self.module, self.shape);
+        format!(
+            "#[inline(never)]
+            #[allow(unused_variables)]
+            fn {}(m: &{}, arena: &[u8], state: &mut State, o: &mut Output<'_>, x: &mut Context) -> Option<()> {{
+                {}Some(())
+            }}\n",
+            module.encode_name(shape),
+            shape.name,
+            self.body("")
+        )
+    }
+
+    /// The statements of a segment; `named` writes the template id.
+    fn body(&self, named: &str) -> String {
+        if self.is_open || !self.shape.has_map() {
+            self.open_body(named)
+        } else {
+            self.closed_body(named)
+        }
+    }
+
+    fn closed_body(&self, named: &str) -> String {
+        let first = match self.shape.root {
+            Some(_) => "let mut map = u64::from(is_named) << 63;\n",
+            None => "let mut map = 0u64;\n",
+        };
+        let (mut ask, mut write) = (first.to_owned(), String::new());
+        for member in &self.shape.members {
+            let mut bit = member.bit;
+            for step in self.steps(member) {
+                ask.push_str(&step.before);
+                let Some(sends) = step.sends else {
+                    write.push_str(&step.write);
+                    continue;
+                };
+                ask.push_str(&format!("map |= u64::from({sends}) << {};\n", 63 - bit));
+                if !step.write.is_empty() {
+                    write.push_str(&format!(
+                        "if map & (1 << {}) != 0 {{ {} }}\n",
+                        63 - bit,
+                        step.write
+                    ));
+                }
+                bit += 1;
+            }
+        }
+        if !ask.contains("map |=") {
+            ask = ask.replacen("let mut map", "let map", 1);
+        }
+        format!("{ask}o.map(map)?;\n{named}{write}")
+    }
+
+    fn open_body(&self, named: &str) -> String {
+        let shape = self.shape;
+        let mut text = String::new();
+        if shape.has_map() {
+            text.push_str(&format!("let mut map = o.begin_map({})?;\n", shape.map_bits));
+        }
+        if shape.root.is_some() {
+            text.push_str("o.push_bit(&mut map, is_named);\n");
+        }
+        text.push_str(named);
+        for member in &shape.members {
+            let mut close = String::new();
+            for (number, step) in self.steps(member).into_iter().enumerate() {
+                if number == 1 && member.plan.is_optional && is_parts(member) {
+                    // The mantissa has a bit only with its exponent.
+                    text.push_str(&format!("if m.{}().is_some() {{\n", member.ident));
+                    close.push_str("}\n");
+                }
+                text.push_str(&step.before);
+                text.push_str(&match step.sends {
+                    Some(sends) => format!(
+                        "let bit = {sends};\no.push_bit(&mut map, bit);\n{}",
+                        match step.write.is_empty() {
+                            true => String::new(),
+                            false => format!("if bit {{ {} }}\n", step.write),
+                        }
+                    ),
+                    None => step.write,
+                });
+            }
+            text.push_str(&close);
+        }
+        if shape.has_map() {
+            text.push_str("o.end_map(map);\n");
+        }
+        text
+    }
+
+    fn steps(&self, member: &Member<'p>) -> Vec<Step> {
+        match &member.plan.kind {
+            FieldKind::Scalar { field_type, operation } => {
+                vec![self.scalar(member, field_type, operation)]
+            }
+            FieldKind::Parts { exponent, mantissa } => self.parts(member, exponent, mantissa),
+            FieldKind::Group(_) => vec![self.group(member)],
+            FieldKind::Sequence { length, .. } => self.sequence(member, length),
+            FieldKind::Dynamic => vec![self.dynamic(member)],
+        }
+    }
+
+    fn scalar(
+        &self,
+        member: &Member<'p>,
+        field_type: &FieldType,
+        operation: &Operation<'_>,
+    ) -> Step {
+        let ident = &member.ident;
+        let is_optional = member.plan.is_optional;
+        if operation.kind == OperatorKind::Constant {
+            let sends = is_optional.then(|| format!("m.{ident}()"));
+            return Step { before: String::new(), sends, write: String::new() };
+        }
+        match (Integer::of(field_type), field_type) {
+            (Some(kind), _) => {
+                let value = match is_optional {
+                    false => widen(kind, &format!("m.{ident}")),
+                    true => format!("m.{ident}(){}", widen_map(kind)),
+                };
+                self.integer(operation, kind, is_optional, &value)
+            }
+            (None, FieldType::Decimal) => self.decimal(operation, is_optional, ident),
+            (None, _) => self.text(operation, field_type, is_optional, ident),
+        }
+    }
+
+    /// An integer's operator; `value` is a `u64`, or an `Option<u64>` where it may be absent.
+    fn integer(
+        &self,
+        operation: &Operation<'_>,
+        kind: Integer,
+        is_optional: bool,
+        value: &str,
+    ) -> Step {
+        let slot = self.module.slot(operation);
+        let initial = initial_integer(operation, kind);
+        let given = option(initial.clone());
+        let sign = if kind.is_signed { "signed" } else { "unsigned" };
+        let suffix = if is_optional { "_optional" } else { "" };
+        let write = match is_optional {
+            true => format!("o.{sign}_nullable({value})?;"),
+            false => format!("o.{sign}({value})?;"),
+        };
+        let some = if is_optional { value.to_owned() } else { format!("Some({value})") };
+        let checked = |sends: String| match operation.checked_tag {
+            Some(tag) => format!(
+                "if state.is_foreign({slot}, {tag}) {{ state.sends_replaced({slot}, {some}) }} else {{ {sends} }}"
+            ),
+            None => sends,
+        };
+        let sends = match operation.kind {
+            OperatorKind::None | OperatorKind::Constant => None,
+            OperatorKind::Default => Some(match is_optional {
+                true if initial.is_none() => format!("{value}.is_some()"),
+                true => format!("{value} != {given}"),
+                false => format!("{value} != {}", initial.clone().unwrap_or("0".into())),
+            }),
+            OperatorKind::Copy => {
+                Some(checked(format!("state.sends_copy{suffix}({slot}, {value}, {given})")))
+            }
+            OperatorKind::Increment => Some(checked(format!(
+                "state.sends_increment{suffix}({slot}, {value}, {given}, {})",
+                kind.next()
+            ))),
+            OperatorKind::Delta | OperatorKind::Tail => {
+                let base = initial.unwrap_or("0".into());
+                let check = self.foreign(operation);
+                let inner = format!(
+                    "let base = state.base::<false>({slot}, {base})?; \
+                     o.{sign}_difference(value, base, {is_optional})?; \
+                     state.assign::<false>({slot}, value);"
+                );
+                let write = match is_optional {
+                    false => format!("{check}{{ let value = {value}; {inner} }}\n"),
+                    true => format!(
+                        "{check}match {value} {{ Some(value) => {{ {inner} }} None => o.null()?, }}\n"
+                    ),
+                };
+                return Step { before: String::new(), sends: None, write };
+            }
+        };
+        Step { before: String::new(), sends, write: write + "\n" }
+    }
+
+    /// The check of deltas and tails, which cannot get round a value of another type.
+    fn foreign(&self, operation: &Operation<'_>) -> String {
+        operation.checked_tag.map_or(String::new(), |tag| {
+            format!(
+                "if state.is_foreign({}, {tag}) {{ return None; }}\n",
+                self.module.slot(operation)
+            )
+        })
+    }
+
+    fn decimal(&self, operation: &Operation<'_>, is_optional: bool, ident: &str) -> Step {
+        let slot = self.module.slot(operation);
+        let initial = initial_decimal(operation);
+        let given = option(initial.clone());
+        let value = match is_optional {
+            true => format!("m.{ident}()"),
+            false => format!("Some(m.{ident})"),
+        };
+        let before = format!(
+            "if let Some(value) = {value} {{ rt::exponent(i64::from(value.exponent) as u64)?; }}\n"
+        );
+        let function = if is_optional { "signed_nullable" } else { "signed" };
+        let exponent = match is_optional {
+            true => "Some(i64::from(value.exponent) as u64)",
+            false => "i64::from(value.exponent) as u64",
+        };
+        let null = if is_optional { "o.null()?" } else { "return None" };
+        let write = format!(
+            "match {value} {{ Some(value) => {{ o.{function}({exponent})?; \
+             o.signed(value.mantissa as u64)?; }} None => {null}, }}\n"
+        );
+        let sends = match operation.kind {
+            OperatorKind::Default if initial.is_none() => Some(format!("{value}.is_some()")),
+            OperatorKind::Default => Some(format!("{value} != {given}")),
+            OperatorKind::Copy => {
+                let sends = format!("state.sends_copy_decimal({slot}, {value}, {given})");
+                Some(match operation.checked_tag {
+                    Some(tag) => format!(
+                        "if state.is_foreign({slot}, {tag}) {{ state.sends_replaced_decimal({slot}, {value}) }} else {{ {sends} }}"
+                    ),
+                    None => sends,
+                })
+            }
+            OperatorKind::Delta => {
+                let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
+                let write = format!(
+                    "{}match {value} {{ Some(value) => {{ \
+                     let base = state.decimal_base({slot}, {base})?; \
+                     o.signed_difference(i64::from(value.exponent) as u64, i64::from(base.exponent) as u64, {is_optional})?; \
+                     o.signed_difference(value.mantissa as u64, base.mantissa as u64, false)?; \
+                     state.assign_decimal({slot}, value); }} None => {null}, }}\n",
+                    self.foreign(operation)
+                );
+                return Step { before, sends: None, write };
+            }
+            _ => None,
+        };
+        Step { before, sends, write }
+    }
+
+    fn text(
+        &self,
+        operation: &Operation<'_>,
+        field_type: &FieldType,
+        is_optional: bool,
+        ident: &str,
+    ) -> Step {
+        let slot = self.module.slot(operation);
+        let charset = charset(field_type);
+        let given = option(initial_bytes(operation).map(|bytes| format!("&{bytes}[..]")));
+        let base = initial_bytes(operation).unwrap_or("b\"\"".into());
+        let value = match is_optional {
+            true => format!("m.{ident}()"),
+            false => format!("Some(m.{ident})"),
+        };
+        let write = match (field_type, is_optional) {
+            (FieldType::Ascii, true) => format!("o.ascii_nullable({value}, arena, x)?;\n"),
+            (FieldType::Ascii, false) => format!("o.ascii(m.{ident}, false, arena, x)?;\n"),
+            (_, true) => format!("o.vector_nullable({value}, {charset}, arena, x)?;\n"),
+            (_, false) => {
+                format!("o.vector(m.{ident}.bytes(arena), {charset}, false, x)?;\n")
+            }
+        };
+        let checked = |sends: String| match operation.checked_tag {
+            Some(tag) => format!(
+                "if state.is_foreign({slot}, {tag}) {{ state.sends_replaced_text({slot}, {value}, arena) }} else {{ {sends} }}"
+            ),
+            None => sends,
+        };
+        let sends = match operation.kind {
+            OperatorKind::Default => Some(match is_optional {
+                true if operation.initial.is_none() => format!("{value}.is_some()"),
+                // A short string lies in its word, so that words tell.
+                _ if is_short(operation) => match is_optional {
+                    true => format!("{value} != Some({})", initial_text(operation)),
+                    false => format!("m.{ident} != {}", initial_text(operation)),
+                },
+                true => format!("m.{ident}().as_ref().map(|text| text.bytes(arena)) != {given}"),
+                false => format!("m.{ident}.bytes(arena) != {base}"),
+            }),
+            OperatorKind::Copy => {
+                Some(checked(format!("state.sends_copy_text({slot}, {value}, {given}, arena)")))
+            }
+            OperatorKind::Tail => {
+                let write = format!(
+                    "match {value} {{ Some(text) => {{ let base = state.tail_base({slot}, {base}); \
+                     o.text_tail(text.bytes(arena), base, {charset}, {is_optional}, x)?; }} \
+                     None => o.null()?, }} state.keep_encoded({slot}, {value}, arena);\n"
+                );
+                let sends = format!("state.sends_tail({slot}, {value}, {given}, arena)");
+                return Step { before: self.foreign(operation), sends: Some(sends), write };
+            }
+            OperatorKind::Delta => {
+                let null = if is_optional { "o.null()?" } else { "return None" };
+                let write = format!(
+                    "{}match {value} {{ Some(text) => {{ let base = state.text_base({slot}, {base})?; \
+                     o.text_delta(text.bytes(arena), base, {charset}, {is_optional}, x)?; \
+                     state.keep_encoded({slot}, Some(text), arena); }} None => {null}, }}\n",
+                    self.foreign(operation)
+                );
+                return Step { before: String::new(), sends: None, write };
+            }
+            _ => None,
+        };
+        Step { before: String::new(), sends, write }
+    }
+
+    fn parts(
+        &self,
+        member: &Member<'p>,
+        exponent: &Operation<'_>,
+        mantissa: &Operation<'_>,
+    ) -> Vec<Step> {
+        let ident = &member.ident;
+        let is_optional = member.plan.is_optional;
+        let exponent_value = match is_optional {
+            true => format!("m.{ident}().map(|value| i64::from(value.exponent) as u64)"),
+            false => format!("i64::from(m.{ident}.exponent) as u64"),
+        };
+        let check = match is_optional {
+            true => format!(
+                "if let Some(value) = m.{ident}() {{ rt::exponent(i64::from(value.exponent) as u64)?; }}\n"
+            ),
+            false => format!("rt::exponent(i64::from(m.{ident}.exponent) as u64)?;\n"),
+        };
+        let mut first = self.part(exponent, Integer::EXPONENT, is_optional, &exponent_value);
+        first.before.insert_str(0, &check);
+        let mantissa_value = format!("m.{ident}.mantissa as u64");
+        let mut second = self.part(mantissa, Integer::MANTISSA, false, &mantissa_value);
+        // Without a bit of its own the mantissa is written where its exponent was.
+        if is_optional && map_bits(mantissa, false) == 0 {
+            let before = std::mem::take(&mut second.before);
+            second.write = format!("if m.{ident}().is_some() {{ {before}{} }}\n", second.write);
+        }
+        vec![first, second]
+    }
+
+    /// A part of a decimal. A constant that is another cannot be said (D3).
+    fn part(
+        &self,
+        operation: &Operation<'_>,
+        kind: Integer,
+        is_optional: bool,
+        value: &str,
+    ) -> Step {
+        if operation.kind != OperatorKind::Constant {
+            return self.integer(operation, kind, is_optional, value);
+        }
+        self.constant(operation, kind, is_optional, value)
+    }
+
+    /// A constant that stands for a value: an exponent, a mantissa, a length.
+    fn constant(
+        &self,
+        operation: &Operation<'_>,
+        kind: Integer,
+        is_optional: bool,
+        value: &str,
+    ) -> Step {
+        let initial = initial_integer(operation, kind).unwrap_or("0".into());
+        let (before, sends) = match is_optional {
+            true => (
+                format!("if {value}.is_some_and(|value| value != {initial}) {{ return None; }}\n"),
+                Some(format!("{value}.is_some()")),
+            ),
+            false => (format!("if ({value}) != {initial} {{ return None; }}\n"), None),
+        };
+        Step { before, sends, write: String::new() }
+    }
+
+    fn group(&self, member: &Member<'p>) -> Step {
+        let write = self.call(member, &format!("&m.{}", member.ident));
+        let sends = member.plan.is_optional.then(|| format!("m.{}().is_some()", member.ident));
+        Step { before: String::new(), sends, write }
+    }
+
+    fn call(&self, member: &Member<'p>, value: &str) -> String {
+        let Some(child) = member.child else { return String::new() };
+        let child = &self.module.shapes[child];
+        if child.depth > tickwire_fast::Limits::DEPTH_MAX {
+            return "return None;\n".to_owned();
+        }
+        format!("{}({value}, arena, state, o, x)?;\n", self.module.encode_name(child))
+    }
+
+    fn sequence(&self, member: &Member<'p>, length: &Operation<'_>) -> Vec<Step> {
+        let ident = &member.ident;
+        let is_optional = member.plan.is_optional;
+        let value = match is_optional {
+            true => format!("m.{ident}().map(|entries| entries.len() as u64)"),
+            false => format!("m.{ident}.len() as u64"),
+        };
+        let first = match length.kind {
+            OperatorKind::Constant => self.constant(length, Integer::LENGTH, is_optional, &value),
+            _ => self.integer(length, Integer::LENGTH, is_optional, &value),
+        };
+        let entries = format!(
+            "x.begin_sequence(entries.len() as u64, usize::MAX)?; \
+             for entry in entries.iter() {{ {} }}",
+            self.call(member, "entry")
+        );
+        let write = match is_optional {
+            true => format!("if let Some(entries) = m.{ident}() {{ {entries} }}\n"),
+            false => format!("{{ let entries = &m.{ident}; {entries} }}\n"),
+        };
+        vec![first, Step { before: String::new(), sends: None, write }]
+    }
+
+    fn dynamic(&self, member: &Member<'p>) -> Step {
+        let depth = self.shape.depth;
+        let write = format!(
+            "x.begin_nested({depth})?;\nencode_message(m.{}.messages()?.message(), state, o, x)?;\n\
+             x.end_nested({depth});\n",
+            member.ident
+        );
+        Step { before: String::new(), sends: None, write }
+    }
+}
+
+fn is_parts(member: &Member<'_>) -> bool {
+    matches!(&member.plan.kind, FieldKind::Parts { mantissa, .. } if map_bits(mantissa, false) > 0)
+}
+
+/// Whether the initial value of a string lies in a word.
+fn is_short(operation: &Operation<'_>) -> bool {
+    matches!(operation.initial, Some(Value::Bytes(bytes)) if bytes.len() <= 7)
+}
+
+/// A value of an integer's type as a `u64`.
+fn widen(kind: Integer, value: &str) -> String {
+    match (kind.is_signed, kind.bits()) {
+        (false, 64) => value.to_owned(),
+        (true, 64) => format!("{value} as u64"),
+        (false, _) => format!("u64::from({value})"),
+        (true, _) => format!("i64::from({value}) as u64"),
+    }
+}
+
+/// As [`widen`], inside an option.
+fn widen_map(kind: Integer) -> String {
+    match (kind.is_signed, kind.bits()) {
+        (false, 64) => String::new(),
+        (false, _) => ".map(u64::from)".to_owned(),
+        _ => format!(".map(|value| {})", widen(kind, "value")),
+    }
+}
