@@ -1,5 +1,6 @@
-//! `tickwire templates`: check, show, compare and sign template files.
+//! `tickwire templates`: check, show, compare, sign and generate from template files.
 
+mod generate;
 mod show;
 
 use crate::failure::{Failure, Outcome};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tickwire_fast::template::{Instruction, Template, diff};
 use tickwire_fast::{CompileOptions, TemplateId, TemplateSet};
 
-/// Check, show, compare and sign template files.
+/// Check, show, compare, sign and generate from template files.
 #[derive(Debug, clap::Args)]
 pub struct TemplatesArgs {
     #[command(subcommand)]
@@ -33,6 +34,8 @@ enum TemplatesCommand {
         #[arg(value_name = "NEW")]
         new: PathBuf,
     },
+    /// Write a template file as Rust source: structs, a decoder and an encoder.
+    Generate(generate::GenerateArgs),
     /// Print templates as a table: presence-map bit, type, operator and dictionary entry of each
     /// field.
     Show {
@@ -58,6 +61,7 @@ pub fn run(args: &TemplatesArgs) -> Result<Outcome, Failure> {
     let outcome = match &args.command {
         TemplatesCommand::Check { files } => check(files, &mut out)?,
         TemplatesCommand::Diff { old, new } => compare(old, new, &mut out)?,
+        TemplatesCommand::Generate(args) => return generate::run(args),
         TemplatesCommand::Show { file, template } => show(file, template, &mut out)?,
         TemplatesCommand::Signature { file } => sign(file, &mut out)?,
     };
