@@ -43,6 +43,9 @@ use window::{Held, Window};
 /// Numbers above this are foreign whatever the options, so that arithmetic never wraps.
 const SEQ_NUM_MAX: u64 = u64::MAX / 2;
 
+/// Most numbers that one packet carries: a datagram has no more bytes.
+const PACKET_NUMBERS_MAX: u64 = 65_535;
+
 /// One of the two multicast lines of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Line {
@@ -221,11 +224,11 @@ impl Arbiter {
 
     /// Says that the packet delivered last carried every number below `next`, not just its own: for
     /// feeds that number messages and put several into a packet. To be called before the next
-    /// [`poll_output`](Self::poll_output); a number that is not ahead, or further than anything that
-    /// may be held, changes nothing.
+    /// [`poll_output`](Self::poll_output); a number that is not ahead, or further than the bytes of a
+    /// datagram, changes nothing.
     pub fn advance_to(&mut self, next: u64) {
         let Some(expected) = self.next else { return };
-        if next <= expected || next - expected > self.window.span() {
+        if next <= expected || next - expected > PACKET_NUMBERS_MAX {
             return;
         }
         for seq_num in expected..next {

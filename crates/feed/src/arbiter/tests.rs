@@ -276,6 +276,22 @@ fn packets_of_several_numbers_follow_one_another() {
 }
 
 #[test]
+fn a_packet_may_carry_more_numbers_than_are_held() {
+    let mut arbiter = Arbiter::new(options());
+    for (line, first) in [(Line::A, 1), (Line::B, 1), (Line::A, 13), (Line::B, 13), (Line::B, 25)] {
+        arbiter.handle_packet(0, line, first, b"twelve");
+        while let Some(output) = arbiter.poll_output() {
+            assert!(matches!(output, Output::Deliver { .. }), "{output:?}");
+            arbiter.advance_to(first + 12);
+        }
+    }
+    assert_eq!(arbiter.next_seq_num(), Some(37));
+    assert_eq!((arbiter.counters().delivered, arbiter.counters().gaps), (3, 0));
+    let b = arbiter.line_counters(Line::B);
+    assert_eq!((b.won, b.duplicate, b.late, b.foreign), (1, 2, 0, 0));
+}
+
+#[test]
 fn a_packet_that_begins_inside_another_brings_nothing_new() {
     let mut arbiter = Arbiter::new(options());
     for seq_num in [1, 3, 5, 6] {
