@@ -28,6 +28,12 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     pub(super) fn new(options: HandlerOptions, engine: E, adapter: A) -> Self {
         let framing = options.framing;
         let policy = framing.reset_policy();
+        let decoding = Decoding {
+            framing,
+            numbers_messages: matches!(options.numbering, Numbering::Message(_)),
+            adapter,
+            recovery: Recovery::new(options.recovery),
+        };
         Self {
             numbering: options.numbering,
             hold_ns: options.arbiter.hold_ns,
@@ -35,7 +41,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             engine,
             arbiter: Arbiter::new(options.arbiter),
             unnumbered: Unnumbered::default(),
-            decoding: Decoding { framing, adapter, recovery: Recovery::new(options.recovery) },
+            decoding,
             counters: HandlerCounters::default(),
         }
     }

@@ -78,6 +78,8 @@ fn report<E: Engine>(
 #[derive(Debug)]
 pub(super) struct Decoding<A> {
     pub(super) framing: Framing,
+    /// Whether every message of the incremental feed has a number of its own.
+    pub(super) numbers_messages: bool,
     pub(super) adapter: A,
     pub(super) recovery: Recovery,
 }
@@ -95,14 +97,18 @@ impl<A> Decoding<A> {
     where
         A: Adapt<E::Message>,
     {
-        let Self { framing, adapter, recovery } = self;
+        let Self { framing, numbers_messages, adapter, recovery } = self;
         let mut outcome = PacketOutcome { seq_num: delivery.seq_num, ..Default::default() };
         let packet_seq_num = delivery.seq_num.unwrap_or(0);
-        let lost = Gap { first: packet_seq_num, count: 1 };
+        // A packet has no more messages than bytes: a number further off is not believed.
+        let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
+        let mut last_decoded = None;
         let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
             counters.decoded += 1;
             let own = decoded.seq_num;
-            outcome.seq_num = outcome.seq_num.map(|last| last.max(own.unwrap_or(last)));
+            let counted = own.filter(|own| *numbers_messages && numbers.contains(own));
+            last_decoded = last_decoded.max(counted);
+            outcome.seq_num = outcome.seq_num.map(|last| last.max(counted.unwrap_or(last)));
             sink.handle_message(&Delivery { index, ..delivery }, decoded.message);
             match adapter.adapt(decoded.message, own.unwrap_or(packet_seq_num)) {
                 Ok(MarketData::Incremental(updates)) => {
@@ -121,7 +127,7 @@ impl<A> Decoding<A> {
                 Ok(MarketData::Other) => {}
                 Err(error) => {
                     counters.not_understood += 1;
-                    recovery.handle_gap(lost);
+                    recovery.handle_gap(Gap { first: counted.unwrap_or(packet_seq_num), count: 1 });
                     let seq_num = delivery.seq_num;
                     sink.handle_fault(&Fault::MarketData { seq_num, error });
                 }
@@ -129,7 +135,9 @@ impl<A> Decoding<A> {
         });
         if let Err(failure) = decoded {
             outcome.is_lost = true;
-            recovery.handle_gap(lost);
+            // Where messages have numbers, the next one at least is among what is lost.
+            let last = last_decoded.map_or(packet_seq_num, |last| last.saturating_add(1));
+            recovery.handle_gap(Gap { first: last, count: 1 });
             report::<E>(&failure, delivery.seq_num, counters, sink);
         }
         outcome
@@ -146,7 +154,7 @@ impl<A> Decoding<A> {
     ) where
         A: Adapt<E::Message>,
     {
-        let Self { framing, adapter, recovery } = self;
+        let Self { framing, adapter, recovery, .. } = self;
         let decoded = decode_packet(engine, framing, bytes, |_, decoded| {
             counters.decoded += 1;
             match adapter.adapt(decoded.message, seq_num.unwrap_or(0)) {

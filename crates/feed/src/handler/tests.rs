@@ -7,8 +7,8 @@ use super::*;
 use crate::Endian;
 use crate::arbiter::{ArbiterOptions, ForeignPolicy, Gap};
 use crate::framing::{Framing, NumberField, Preset};
+use crate::recovery::{Continuity, LevelNaming, MarketDataAdapter, RecoveryOptions, StaleReason};
 use crate::recovery::{InstrumentId, Snapshot, SnapshotOutcome};
-use crate::recovery::{LevelNaming, MarketDataAdapter, RecoveryOptions, StaleReason};
 
 const TEMPLATES: &str = r#"<templates>
   <template name="Incremental" id="1">
@@ -195,6 +195,28 @@ fn what_cannot_be_decoded_is_a_gap_and_the_next_packet_goes_on() {
 }
 
 #[test]
+fn a_packet_cut_behind_its_first_message_makes_the_book_of_that_message_stale() {
+    for continuity in [Continuity::RptSeq, Continuity::SeqNum] {
+        let mut handler = handler_of(HandlerOptions {
+            framing: Preset::Cme.framing(),
+            arbiter: arbiter_options(),
+            recovery: RecoveryOptions { continuity, ..Default::default() },
+            ..Default::default()
+        });
+        let mut words = Words::default();
+        let from = Source::Snapshot(Line::A);
+        handler.handle_packet(0, from, &framed(1, &snapshot(1, 1, 50)), &mut words);
+        let two = [bid(2, 51), bid(3, 52)].concat();
+        handler.handle_packet(1, A, &framed(2, &two[..two.len() - 1]), &mut words);
+        assert_eq!(handler.counters().messages.decoded, 1);
+        assert_eq!(best_bid(&handler), Err(StaleReason::Gap));
+        words.take();
+        handler.handle_packet(2, from, &framed(2, &snapshot(2, 3, 52)), &mut words);
+        assert_eq!((words.take().as_str(), best_bid(&handler)), ("Recovered", Ok(52)));
+    }
+}
+
+#[test]
 fn foreign_numbers_and_random_bytes_are_counted_and_dropped() {
     let (mut handler, mut words) = (cme(), Words::default());
     handler.handle_packet(0, A, &framed(1, &bid(1, 50)), &mut words);
@@ -238,6 +260,15 @@ fn numbers_inside_messages_count_messages() {
     assert_eq!(words.take(), "G10+3 4:13@13a 4:14@13a 4:15@13a");
     handler.handle_packet(104, A, b"\x80", &mut words);
     assert_eq!(words.take(), "[line A: 1 bytes without a sequence number, dropped]");
+}
+
+#[test]
+fn a_number_further_on_than_a_packet_has_bytes_is_not_believed() {
+    let (mut handler, mut words) = (numbered_inside(), Words::default());
+    // Numbers 1 and 1000 in six bytes.
+    handler.handle_packet(0, A, &[0xE0, 0x84, 0x81, 0xA0, 0x07, 0xE8], &mut words);
+    handler.handle_packet(1, A, &[0xE0, 0x84, 0x82], &mut words);
+    assert_eq!(words.take(), "4:1@1a 4:1000@1a 4:2@2a");
 }
 
 #[test]

@@ -17,6 +17,15 @@ pub(super) enum Place {
     Unreachable(StaleReason),
 }
 
+/// The last gap of the channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LastGap {
+    /// The number after the last one lost.
+    pub(super) end: u64,
+    /// Gaps that moved the end, or told of the number before it once more.
+    pub(super) count: u64,
+}
+
 #[derive(Debug)]
 pub(super) struct Instrument {
     pub(super) book: Book,
@@ -24,6 +33,9 @@ pub(super) struct Instrument {
     pub(super) rpt_seq: u64,
     /// Numbers of the incremental feed below this are accounted for.
     pub(super) known_to: u64,
+    /// The gaps there were when the last update was taken: what came after it in its packet may yet
+    /// be lost. `None` where a snapshot accounts for all of it.
+    gaps_before: Option<u64>,
     /// Numbers below this are in the book by the snapshot it began with.
     base_end: u64,
     /// Why the book is stale, gaps of the channel apart.
@@ -32,8 +44,8 @@ pub(super) struct Instrument {
     /// The last update that was to be held and is gone.
     dropped: Option<Incremental>,
     natural: Option<NaturalRefresh>,
-    /// The last update the natural refresh was shown, and the end of the last gap then.
-    natural_last: Option<(Incremental, u64)>,
+    /// The last update the natural refresh was shown, and the last gap then.
+    natural_last: Option<(Incremental, LastGap)>,
 }
 
 impl Instrument {
@@ -42,6 +54,7 @@ impl Instrument {
             book: Book::new(depth_max),
             rpt_seq: 0,
             known_to: 0,
+            gaps_before: None,
             base_end: 0,
             broken: Some(StaleReason::NoSnapshot),
             held: VecDeque::new(),
@@ -51,9 +64,19 @@ impl Instrument {
         }
     }
 
-    /// Why the book is not to be believed, with the channel's last gap ending before `gap_end`.
-    pub(super) fn stale(&self, gap_end: u64) -> Option<StaleReason> {
-        self.broken.or((self.known_to < gap_end).then_some(StaleReason::Gap))
+    /// Why the book is not to be believed after the channel's last gap.
+    pub(super) fn stale(&self, gap: LastGap) -> Option<StaleReason> {
+        let is_cut = || self.gaps_before.is_some_and(|gaps| gaps < gap.count);
+        let is_lost = self.known_to < gap.end || self.known_to == gap.end && is_cut();
+        self.broken.or(is_lost.then_some(StaleReason::Gap))
+    }
+
+    /// Takes note that a snapshot proved the book, up to and with everything below `end`.
+    pub(super) fn note_proven(&mut self, end: u64) {
+        if end >= self.known_to {
+            self.known_to = end;
+            self.gaps_before = None;
+        }
     }
 
     /// Forgets everything. Returns how many updates were held.
@@ -63,6 +86,7 @@ impl Instrument {
         self.book.clear();
         self.rpt_seq = 0;
         self.known_to = 0;
+        self.gaps_before = None;
         self.base_end = 0;
         self.broken = Some(StaleReason::Reset);
         self.dropped = None;
@@ -75,10 +99,10 @@ impl Instrument {
 
     /// Where an update stands. An instrument's first update of all begins an empty book. A RptSeq
     /// that goes back while packets go on shows that the exchange counts anew: nothing is certain.
-    pub(super) fn place(&self, update: &Incremental, by: Continuity, gap_end: u64) -> Place {
+    pub(super) fn place(&self, update: &Incremental, by: Continuity, gap: LastGap) -> Place {
         match by {
             Continuity::RptSeq => self.place_by_rpt_seq(update),
-            Continuity::SeqNum => self.place_by_seq_num(update, gap_end),
+            Continuity::SeqNum => self.place_by_seq_num(update, gap),
         }
     }
 
@@ -101,16 +125,16 @@ impl Instrument {
         }
     }
 
-    fn place_by_seq_num(&self, update: &Incremental, gap_end: u64) -> Place {
-        match self.stale(gap_end) {
+    fn place_by_seq_num(&self, update: &Incremental, gap: LastGap) -> Place {
+        match self.stale(gap) {
             None if update.seq_num < self.base_end => Place::Old,
             None => Place::Next,
             Some(reason) => Place::Unreachable(reason),
         }
     }
 
-    /// Applies an update that is the next one. A fault breaks the book.
-    pub(super) fn apply(&mut self, update: &Incremental) -> Result<(), StaleReason> {
+    /// Applies an update that is the next one and came after so many gaps. A fault breaks the book.
+    pub(super) fn apply(&mut self, update: &Incremental, gaps: u64) -> Result<(), StaleReason> {
         if let Err(fault) = self.book.apply(&update.update) {
             let reason = StaleReason::Fault(fault);
             self.broken = Some(reason);
@@ -118,7 +142,11 @@ impl Instrument {
         }
         self.broken = None;
         self.rpt_seq = update.rpt_seq.unwrap_or(self.rpt_seq);
-        self.known_to = self.known_to.max(update.seq_num.saturating_add(1));
+        let end = update.seq_num.saturating_add(1);
+        if end >= self.known_to {
+            self.known_to = end;
+            self.gaps_before = Some(gaps);
+        }
         Ok(())
     }
 
@@ -131,7 +159,7 @@ impl Instrument {
     }
 
     /// Whether the book would be no better for this snapshot.
-    pub(super) fn is_too_old(&self, snapshot: &Snapshot<'_>, by: Continuity, gap_end: u64) -> bool {
+    pub(super) fn is_too_old(&self, snapshot: &Snapshot<'_>, by: Continuity, gap: LastGap) -> bool {
         match by {
             Continuity::RptSeq => {
                 let rpt_seq = snapshot.rpt_seq.unwrap_or(0);
@@ -143,7 +171,7 @@ impl Instrument {
             Continuity::SeqNum => {
                 let last = snapshot.last_seq_num;
                 let is_before_dropped = self.dropped.is_some_and(|dropped| dropped.seq_num > last);
-                is_before_dropped || last.saturating_add(1) < gap_end.max(self.known_to)
+                is_before_dropped || last.saturating_add(1) < gap.end.max(self.known_to)
             }
         }
     }
@@ -155,6 +183,7 @@ impl Instrument {
         self.rpt_seq = snapshot.rpt_seq.unwrap_or(0);
         self.base_end = snapshot.last_seq_num.saturating_add(1);
         self.known_to = self.base_end;
+        self.gaps_before = None;
         self.broken = None;
         self.dropped = None;
         self.replay(by)
@@ -163,9 +192,10 @@ impl Instrument {
     fn replay(&mut self, by: Continuity) -> u64 {
         let mut applied = 0;
         while let Some(update) = self.held.front().copied() {
-            match self.place(&update, by, 0) {
+            match self.place(&update, by, LastGap::default()) {
                 Place::Old => {}
-                Place::Next if self.apply(&update).is_ok() => applied += 1,
+                // Every gap may have come after it.
+                Place::Next if self.apply(&update, 0).is_ok() => applied += 1,
                 Place::Next => break,
                 Place::Unreachable(reason) => {
                     self.broken = Some(reason);
@@ -183,16 +213,16 @@ impl Instrument {
         &mut self,
         update: &Incremental,
         by: Continuity,
-        gap_end: u64,
+        gap: LastGap,
         scratch: &mut Book,
     ) -> bool {
         let is_counted = by == Continuity::SeqNum || update.rpt_seq.is_some();
-        let follows = self.natural_last.is_some_and(|(last, last_gap_end)| {
+        let follows = self.natural_last.is_some_and(|(last, last_gap)| {
             let next_rpt_seq = last.rpt_seq.and_then(|rpt_seq| rpt_seq.checked_add(1));
-            last_gap_end == gap_end && next_rpt_seq == update.rpt_seq
+            last_gap == gap && next_rpt_seq == update.rpt_seq
         });
         let Some(natural) = &mut self.natural else { return false };
-        self.natural_last = is_counted.then_some((*update, gap_end));
+        self.natural_last = is_counted.then_some((*update, gap));
         if !follows || !is_counted {
             natural.forget();
         }
@@ -208,6 +238,7 @@ impl Instrument {
         self.base_end = 0;
         self.rpt_seq = update.rpt_seq.unwrap_or(0);
         self.known_to = update.seq_num.saturating_add(1);
+        self.gaps_before = Some(gap.count);
         true
     }
 }

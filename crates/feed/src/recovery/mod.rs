@@ -53,7 +53,7 @@ use std::collections::HashMap;
 
 use crate::arbiter::Gap;
 use crate::book::{Book, BookFault, BookUpdate, LevelAction, PriceAction};
-use instrument::{Instrument, Place};
+use instrument::{Instrument, LastGap, Place};
 
 /// The books of one channel. See the [module](self).
 #[derive(Debug)]
@@ -61,8 +61,7 @@ pub struct Recovery {
     options: RecoveryOptions,
     instruments: Vec<Instrument>,
     indexes: HashMap<InstrumentId, usize>,
-    /// The number after the last one told to be lost.
-    gap_end: u64,
+    gap: LastGap,
     /// The number after the last one an update carried.
     position: u64,
     held_total: usize,
@@ -78,7 +77,7 @@ impl Recovery {
             options,
             instruments: Vec::new(),
             indexes: HashMap::new(),
-            gap_end: 0,
+            gap: LastGap::default(),
             position: 0,
             held_total: 0,
             scratch: Book::new(options.depth_max),
@@ -99,7 +98,7 @@ impl Recovery {
     /// [`StaleReason`] while the book may not be believed.
     pub fn book(&self, instrument: InstrumentId) -> Result<&Book, StaleReason> {
         let known = self.find(instrument).ok_or(StaleReason::NoSnapshot)?;
-        known.stale(self.gap_end).map_or(Ok(&known.book), Err)
+        known.stale(self.gap).map_or(Ok(&known.book), Err)
     }
 
     /// The book as it was last known, fresh or stale.
@@ -127,11 +126,15 @@ impl Recovery {
         self.counters
     }
 
-    /// Takes note that sequence numbers of the incremental feed are lost.
+    /// Takes note that sequence numbers of the incremental feed are lost, or what is left of a packet
+    /// of which updates came.
     pub fn handle_gap(&mut self, gap: Gap) {
         self.counters.gaps += 1;
-        self.gap_end = self.gap_end.max(gap.last().saturating_add(1));
-        self.position = self.position.max(self.gap_end);
+        let end = gap.last().saturating_add(1);
+        if end >= self.gap.end {
+            self.gap = LastGap { end, count: self.gap.count.saturating_add(1) };
+        }
+        self.position = self.position.max(self.gap.end);
     }
 
     /// Forgets every book: the exchange numbers anew. Not for the reset that begins each round of a
@@ -141,7 +144,7 @@ impl Recovery {
             instrument.reset();
         }
         self.held_total = 0;
-        self.gap_end = 0;
+        self.gap = LastGap::default();
         self.position = 0;
     }
 
@@ -152,13 +155,13 @@ impl Recovery {
         };
         self.position = self.position.max(update.seq_num.saturating_add(1));
         let instrument = &mut self.instruments[index];
-        let was_stale = instrument.stale(self.gap_end).is_some();
-        match instrument.place(update, self.options.continuity, self.gap_end) {
+        let was_stale = instrument.stale(self.gap).is_some();
+        match instrument.place(update, self.options.continuity, self.gap) {
             Place::Old => {
                 self.counters.old += 1;
                 IncrementalOutcome::Old
             }
-            Place::Next => match instrument.apply(update) {
+            Place::Next => match instrument.apply(update, self.gap.count) {
                 Ok(()) if was_stale => {
                     self.held_total -= instrument.held.len();
                     instrument.held.clear();
@@ -187,7 +190,7 @@ impl Recovery {
         let Some(index) = self.index_of(snapshot.instrument) else {
             return SnapshotOutcome::TooManyInstruments;
         };
-        match self.instruments[index].stale(self.gap_end) {
+        match self.instruments[index].stale(self.gap) {
             None if !self.is_comparable(index, snapshot) => SnapshotOutcome::NotNeeded,
             None => self.verify(index, snapshot),
             Some(_) => self.recover(index, snapshot),
@@ -234,7 +237,7 @@ impl Recovery {
         if self.options.natural_refresh {
             let by = self.options.continuity;
             instrument.book.clone_empty_into(&mut self.scratch);
-            if instrument.refresh(update, by, self.gap_end, &mut self.scratch) {
+            if instrument.refresh(update, by, self.gap, &mut self.scratch) {
                 self.held_total -= instrument.held.len();
                 instrument.held.clear();
                 self.counters.recovered += 1;
@@ -278,8 +281,7 @@ impl Recovery {
         let by_count = self.options.continuity == Continuity::RptSeq;
         let is_same_update = !by_count || snapshot.rpt_seq == Some(instrument.rpt_seq);
         if is_same_update && instrument.book == self.scratch {
-            let end = snapshot.last_seq_num.saturating_add(1);
-            instrument.known_to = instrument.known_to.max(end);
+            instrument.note_proven(snapshot.last_seq_num.saturating_add(1));
             self.counters.verified += 1;
             return SnapshotOutcome::Verified;
         }
@@ -290,7 +292,7 @@ impl Recovery {
 
     fn recover(&mut self, index: usize, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
         let by = self.options.continuity;
-        if self.instruments[index].is_too_old(snapshot, by, self.gap_end) {
+        if self.instruments[index].is_too_old(snapshot, by, self.gap) {
             return SnapshotOutcome::TooOld;
         }
         if let Err(fault) = self.build(index, snapshot) {
@@ -300,7 +302,7 @@ impl Recovery {
         let held_before = instrument.held.len();
         self.counters.applied += instrument.load(&mut self.scratch, snapshot, by);
         self.held_total -= held_before - instrument.held.len();
-        match instrument.stale(self.gap_end) {
+        match instrument.stale(self.gap) {
             Some(reason) => SnapshotOutcome::Loaded(reason),
             None => {
                 self.counters.recovered += 1;

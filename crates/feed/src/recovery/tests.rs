@@ -111,6 +111,37 @@ fn a_snapshot_from_before_the_gap_proves_nothing_and_one_after_it_does() {
 }
 
 #[test]
+fn a_packet_lost_behind_an_update_of_it_makes_that_book_stale_too() {
+    for mut recovery in [by_rpt_seq(), by_seq_num()] {
+        snapshot(&mut recovery, 10, 100, 7);
+        recovery.handle_incremental(&change(11, 101, 8));
+        recovery.handle_gap(Gap { first: 11, count: 1 });
+        assert_eq!(price(&recovery), Err(StaleReason::Gap));
+        assert_ne!(snapshot(&mut recovery, 10, 100, 7), SnapshotOutcome::Recovered);
+        assert_eq!(price(&recovery), Err(StaleReason::Gap));
+        assert_eq!(snapshot(&mut recovery, 11, 102, 9), SnapshotOutcome::Recovered);
+        assert_eq!(price(&recovery), Ok(9));
+    }
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 100, 7);
+    recovery.handle_incremental(&change(11, 101, 8));
+    recovery.handle_gap(Gap { first: 11, count: 1 });
+    assert_eq!(recovery.handle_incremental(&change(12, 102, 6)), IncrementalOutcome::Recovered);
+    assert_eq!(price(&recovery), Ok(6), "its count shows that nothing of it was lost");
+}
+
+#[test]
+fn an_update_held_from_a_packet_partly_lost_proves_nothing() {
+    let gap = SnapshotOutcome::Loaded(StaleReason::Gap);
+    for (mut recovery, outcome) in [(by_rpt_seq(), gap), (by_seq_num(), SnapshotOutcome::TooOld)] {
+        recovery.handle_incremental(&change(11, 101, 8));
+        recovery.handle_gap(Gap { first: 11, count: 1 });
+        assert_eq!(snapshot(&mut recovery, 10, 100, 7), outcome);
+        assert!(price(&recovery).is_err());
+    }
+}
+
+#[test]
 fn without_counts_a_gap_makes_every_book_wait_for_a_later_snapshot() {
     let mut recovery = by_seq_num();
     snapshot(&mut recovery, 10, 0, 7);
