@@ -37,6 +37,9 @@ const OBSERVE_NS: u64 = 100_000_000;
 pub struct Reception {
     sources: Vec<Source>,
     receivers: Vec<Receiver>,
+    /// When each socket was asked last: what came before then has been taken, unless its batch was
+    /// full.
+    asked_ns: Vec<u64>,
     wait: Wait,
     times: KernelTimes,
     observed_ns: u64,
@@ -59,8 +62,9 @@ impl Reception {
     /// A loop over these receivers, at most [`RECEIVERS_MAX`](crate::multicast::RECEIVERS_MAX) if it
     /// blocks.
     pub fn new(inputs: impl IntoIterator<Item = (Source, Receiver)>, wait: Wait) -> Self {
-        let (sources, receivers) = inputs.into_iter().unzip();
-        Self { sources, receivers, wait, times: KernelTimes::new(), observed_ns: 0 }
+        let (sources, receivers): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
+        let asked_ns = vec![0; receivers.len()];
+        Self { sources, receivers, asked_ns, wait, times: KernelTimes::new(), observed_ns: 0 }
     }
 
     /// The receivers with what they carry.
@@ -90,8 +94,9 @@ impl Reception {
             self.times.refresh(now_ns);
             let is_idle = !self.fill_all()?;
             if self.hand_on(handler, sink)? {
-                // Everything received before now has been handed in.
-                handler.handle_timeout(now_ns, sink);
+                // Everything received before has been handed in.
+                let asked_ns = self.asked_ns.iter().min().copied();
+                handler.handle_timeout(asked_ns.unwrap_or(now_ns), sink);
             }
             if is_idle || now_ns.saturating_sub(self.observed_ns) >= OBSERVE_NS {
                 self.observed_ns = now_ns;
@@ -106,22 +111,42 @@ impl Reception {
 
     /// Takes a batch from every socket whose last is used up; returns whether there is anything.
     fn fill_all(&mut self) -> Result<bool, Error> {
-        for receiver in self.receivers.iter_mut().filter(|receiver| receiver.front_ns().is_none()) {
-            receiver.fill(&self.times)?;
-        }
+        self.fill_where(|receiver, _| receiver.front_ns().is_none())?;
         Ok(self.earliest().is_some())
     }
 
-    /// Hands on the batches, merged by the kernel's times. A socket whose full batch is used up is
-    /// asked again at once: what it holds may come before what others have. Returns whether all
-    /// sockets were found empty.
+    /// Takes a batch from every socket that is so, given when it was asked last. Returns whether any
+    /// was.
+    fn fill_where(&mut self, is_so: impl Fn(&Receiver, u64) -> bool) -> Result<bool, Error> {
+        let mut is_any = false;
+        for (receiver, asked_ns) in self.receivers.iter_mut().zip(&mut self.asked_ns) {
+            if is_so(receiver, *asked_ns) {
+                is_any = true;
+                *asked_ns = monotonic_ns();
+                receiver.fill(&self.times)?;
+            }
+        }
+        Ok(is_any)
+    }
+
+    /// Hands on the batches, merged by the kernel's times. Before a packet is handed on, a socket
+    /// whose batch is used up is asked again if it may hold an earlier one: its batch was full, or
+    /// it was asked before the packet came. Returns whether all sockets were found empty.
     fn hand_on<E: Engine, A: Adapt<E::Message>>(
         &mut self,
         handler: &mut Handler<E, A>,
         sink: &mut impl Sink<E::Message>,
     ) -> Result<bool, Error> {
         for _ in 0..PACKETS_A_ROUND {
-            let Some(index) = self.earliest() else { return Ok(true) };
+            let front = self.earliest();
+            let may_hold_earlier = |receiver: &Receiver, asked_ns: u64| {
+                let is_before = front.is_some_and(|(front_ns, _)| asked_ns < front_ns);
+                receiver.front_ns().is_none() && (receiver.was_full() || is_before)
+            };
+            if self.fill_where(may_hold_earlier)? {
+                continue;
+            }
+            let Some((_, index)) = front else { return Ok(true) };
             let (Some(receiver), Some(&source)) =
                 (self.receivers.get_mut(index), self.sources.get(index))
             else {
@@ -130,17 +155,14 @@ impl Reception {
             if let Some(datagram) = receiver.take(&self.times) {
                 handler.handle_packet(datagram.received_ns, source, datagram.bytes, sink);
             }
-            if receiver.front_ns().is_none() && receiver.was_full() {
-                receiver.fill(&self.times)?;
-            }
         }
         Ok(false)
     }
 
-    fn earliest(&self) -> Option<usize> {
+    /// When the earliest packet in hand came, and at which receiver.
+    fn earliest(&self) -> Option<(u64, usize)> {
         let fronts = self.receivers.iter().enumerate();
-        let fronts = fronts.filter_map(|(index, receiver)| Some((receiver.front_ns()?, index)));
-        fronts.min().map(|(_, index)| index)
+        fronts.filter_map(|(index, receiver)| Some((receiver.front_ns()?, index))).min()
     }
 
     fn wait(&self, timeout_ns: Option<u64>, now_ns: u64) -> Result<(), Error> {

@@ -1,0 +1,71 @@
+//! Packets of several sockets, handed on in the order in which they came.
+
+mod support;
+
+use std::sync::Arc;
+
+use support::endpoint;
+use tickwire_fast::{
+    Decoder, DecoderOptions, FieldValue, Message, Program, ResetPolicy, TemplateSet,
+};
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::framing::{self, Framing};
+use tickwire_feed::handler::{
+    Delivery, Dynamic, Handler, HandlerOptions, NoBooks, Numbering, SeqNumField, Source,
+};
+use tickwire_net::multicast::{Receiver, ReceiverOptions, Sender, SenderOptions};
+use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::{Stop, clock};
+
+/// Packets taken by one call.
+const BATCH: u8 = 32;
+
+fn handler() -> Handler<Dynamic, NoBooks> {
+    let xml = r#"<templates><template name="T" id="1"><uInt32 name="n"/></template></templates>"#;
+    let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+    let engine = || {
+        let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+        Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
+    };
+    let framing = Framing::new().reset(framing::ResetPolicy::Packet);
+    let options = HandlerOptions { framing, numbering: Numbering::None, ..Default::default() };
+    Handler::new(options, engine, NoBooks).unwrap()
+}
+
+#[test]
+fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
+    let ends = [endpoint(), endpoint()];
+    let inputs = Line::ALL.into_iter().zip(ends).map(|(line, endpoint)| {
+        let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
+        (Source::Incremental(line), receiver)
+    });
+    let mut reception = Reception::new(inputs, Wait::Block);
+    let [a, b] = ends.map(|endpoint| Sender::open(endpoint, SenderOptions::default()).unwrap());
+    let packet = |number: u8| [0xC0, 0x81, 0x80 | number];
+    (1..=BATCH).for_each(|number| a.send(&packet(number)).unwrap());
+
+    let mut seen = Vec::new();
+    let stop = Stop::new();
+    let mut sink = |delivery: &Delivery, message: &Message| {
+        let Some(FieldValue::UInt(n)) = message.root().field("n") else { panic!("a number") };
+        seen.push((delivery.line, n));
+        if n == 1 {
+            // B was found empty by now; A's next batch has a packet that came after B's.
+            b.send(&packet(100)).unwrap();
+            a.send(&packet(101)).unwrap();
+        }
+    };
+    let mut handler = handler();
+    let end_ns = clock::monotonic_ns() + 10 * clock::SECOND_NS;
+    let observe = |_: &mut _, view: tickwire_net::reception::View<'_, _, _>| {
+        let packets: u64 =
+            view.reception.inputs().map(|(_, receiver)| receiver.counters().packets).sum();
+        if packets == u64::from(BATCH) + 2 || view.now_ns > end_ns {
+            stop.set();
+        }
+    };
+    reception.run(&mut handler, &mut sink, &stop, observe).unwrap();
+    let expected = (1..=u64::from(BATCH)).map(|n| (Line::A, n));
+    let expected = expected.chain([(Line::B, 100), (Line::A, 101)]);
+    assert_eq!(seen, expected.collect::<Vec<_>>());
+}
