@@ -118,12 +118,28 @@ fn nothing_to_receive_is_not_an_error() {
 }
 
 #[test]
+fn a_new_batch_leaves_nothing_of_the_one_before() {
+    let (sender, mut receiver) = open(endpoint(), ReceiverOptions::default());
+    (0..2).for_each(|_| sender.send(b"packet").unwrap());
+    let times = clock::KernelTimes::new();
+    while receiver.fill(&times).unwrap() == 0 {
+        assert!(wait_readable(std::slice::from_ref(&receiver), PATIENCE).unwrap());
+    }
+    assert!(receiver.take(&times).is_some() && receiver.front_ns().is_some());
+    assert_eq!(receiver.fill(&times).unwrap(), 0);
+    assert_eq!((receiver.front_ns(), receiver.take(&times)), (None, None));
+}
+
+#[test]
 fn errors_name_the_address_and_what_was_tried() {
     let nowhere = Endpoint { interface: Ipv4Addr::new(203, 0, 113, 77), ..endpoint() };
     let error = Receiver::open(nowhere, ReceiverOptions::default()).unwrap_err();
     assert_eq!(error.action, Action::Join);
     assert!(error.to_string().starts_with(&format!("cannot join {}: ", nowhere.address())));
-    assert!(Sender::open(nowhere, SenderOptions::default()).is_err());
+    let host = Endpoint { group: Ipv4Addr::new(198, 51, 100, 1), ..nowhere };
+    for endpoint in [nowhere, host] {
+        assert!(Sender::open(endpoint, SenderOptions::default()).is_err(), "{endpoint}");
+    }
     let (sender, _) = open(endpoint(), ReceiverOptions::default());
     let error = sender.send(&vec![0; 70_000]).unwrap_err();
     assert_eq!(error.action, Action::Send);

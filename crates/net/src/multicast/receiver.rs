@@ -147,6 +147,7 @@ impl Receiver {
     /// [`Action::Receive`] with what the system says.
     pub fn fill(&mut self, times: &KernelTimes) -> Result<usize, Error> {
         self.next = 0;
+        self.front_ns = None;
         self.count = match self.batch.receive(self.socket.as_fd()) {
             Ok(count) => count,
             Err(error) if is_nothing_there(&error) => 0,

@@ -1,6 +1,6 @@
 //! Sending packets to a group.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -68,13 +68,10 @@ fn configure(socket: &Socket, endpoint: Endpoint, options: SenderOptions) -> std
         socket.set_multicast_loop_v4(true)?;
         socket.set_multicast_ttl_v4(options.hops_max)?;
     }
-    if !endpoint.interface.is_unspecified() {
-        let from = if endpoint.group.is_multicast() || endpoint.group.is_loopback() {
-            endpoint.interface
-        } else {
-            Ipv4Addr::UNSPECIFIED
-        };
-        socket.bind(&SocketAddrV4::new(from, 0).into())?;
+    // From the loopback interface no other host is reached: then the system chooses.
+    let is_elsewhere = !endpoint.group.is_multicast() && !endpoint.group.is_loopback();
+    if !(endpoint.interface.is_loopback() && is_elsewhere) {
+        socket.bind(&SocketAddrV4::new(endpoint.interface, 0).into())?;
     }
     if let Some(len) = options.send_buffer_bytes {
         socket.set_send_buffer_size(len)?;
