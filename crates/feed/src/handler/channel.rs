@@ -120,7 +120,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
             return;
         }
-        if self.unnumbered.is_known(bytes) {
+        if bytes.is_empty() || self.unnumbered.is_known(bytes) {
             return;
         }
         if self.unnumbered.is_waiting() {
