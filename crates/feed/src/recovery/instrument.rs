@@ -197,6 +197,8 @@ impl Instrument {
                 // Every gap may have come after it.
                 Place::Next if self.apply(&update, 0).is_ok() => applied += 1,
                 Place::Next => break,
+                // The snapshot includes its packet and has not heard of it: its count was nonsense.
+                Place::Unreachable(_) if update.seq_num < self.base_end => {}
                 Place::Unreachable(reason) => {
                     self.broken = Some(reason);
                     break;

@@ -131,6 +131,17 @@ fn a_packet_lost_behind_an_update_of_it_makes_that_book_stale_too() {
 }
 
 #[test]
+fn a_count_without_sense_does_not_keep_a_book_stale_for_ever() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 100, 7);
+    recovery.handle_incremental(&change(11, 4_000_000_000, 1));
+    assert!(price(&recovery).is_err());
+    assert_eq!(snapshot(&mut recovery, 11, 100, 8), SnapshotOutcome::Recovered);
+    assert_eq!((price(&recovery), recovery.updates_held()), (Ok(8), 0));
+    assert_eq!(recovery.handle_incremental(&change(12, 101, 9)), IncrementalOutcome::Applied);
+}
+
+#[test]
 fn an_update_held_from_a_packet_partly_lost_proves_nothing() {
     let gap = SnapshotOutcome::Loaded(StaleReason::Gap);
     for (mut recovery, outcome) in [(by_rpt_seq(), gap), (by_seq_num(), SnapshotOutcome::TooOld)] {
