@@ -20,6 +20,8 @@ pub(super) struct Channel<E, A> {
     pub(super) engine: E,
     pub(super) arbiter: Arbiter,
     unnumbered: Unnumbered,
+    /// The packet that began the numbering, with its number in the one before.
+    reset_packet: Option<(u64, Vec<u8>)>,
     pub(super) decoding: Decoding<A>,
     pub(super) counters: HandlerCounters,
 }
@@ -41,6 +43,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             engine,
             arbiter: Arbiter::new(options.arbiter),
             unnumbered: Unnumbered::default(),
+            reset_packet: None,
             decoding,
             counters: HandlerCounters::default(),
         }
@@ -55,6 +58,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         match self.seq_num_of(segment) {
+            Peeked::Number(seq_num) if self.is_reset_packet(seq_num, segment.bytes) => {}
             Peeked::Number(seq_num) => {
                 self.arbiter.handle_packet(received_ns, line, seq_num, segment.bytes);
                 self.drain(sink);
@@ -66,6 +70,14 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                 sink.handle_fault(&Fault::NoSeqNum { source, len: segment.bytes.len() });
             }
         }
+    }
+
+    /// Whether a packet is the one that began the numbering, come on the other line: its number
+    /// would be one ahead in the new numbering.
+    fn is_reset_packet(&self, seq_num: u64, bytes: &[u8]) -> bool {
+        let is_ahead = self.arbiter.next_seq_num().is_some_and(|next| seq_num > next);
+        let known = self.reset_packet.as_ref();
+        is_ahead && known.is_some_and(|(of, packet)| *of == seq_num && packet == bytes)
     }
 
     /// Takes a segment of a packet of the snapshot feed.
@@ -149,6 +161,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                         self.decoding.incremental(engine, bytes, delivery, counters, sink);
                     if outcome.is_lost {
                         sink.handle_gap(Gap { first: seq_num, count: 1 });
+                    }
+                    if outcome.reset_to.is_some() {
+                        self.reset_packet = Some((seq_num, bytes.to_vec()));
                     }
                     if let (Numbering::Message(_), Some(last)) = (&self.numbering, outcome.seq_num)
                     {

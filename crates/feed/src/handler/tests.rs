@@ -238,6 +238,8 @@ fn a_new_numbering_forgets_the_books() {
     handler.handle_packet(1, A, &framed(41, &[0xC0, 0x83, 0x81]), &mut words);
     assert_eq!(words.take(), "Recovered 3@41a R1");
     assert_eq!(best_bid(&handler), Err(StaleReason::Reset));
+    handler.handle_packet(2, B, &framed(41, &[0xC0, 0x83, 0x81]), &mut words);
+    assert_eq!((words.take().as_str(), handler.poll_timeout()), ("", None), "its copy");
     handler.handle_packet(2, A, &framed(1, &[0xC0, 0x85]), &mut words);
     assert_eq!(words.take(), "5@1a");
     handler.handle_packet(3, A, &framed(2, &[0xC0, 0x83, 0x83]), &mut words);
