@@ -22,6 +22,9 @@ pub enum Role {
 pub struct Limits {
     /// Most messages sent but not yet handed to the peer; they wait in the store. Default 4,000,000.
     pub backlog_max: u64,
+    /// Most bytes of them. A store in memory must keep more than that, or what waits is forgotten. Default
+    /// 128 MiB.
+    pub backlog_bytes_max: u64,
     /// Most messages held because an earlier one is missing. Default 10,000.
     pub held_max: usize,
     /// Most bytes of them. Default 16 MiB.
@@ -39,6 +42,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             backlog_max: 4_000_000,
+            backlog_bytes_max: 128 << 20,
             held_max: 10_000,
             held_bytes_max: 16 << 20,
             message_len_max: 1 << 20,

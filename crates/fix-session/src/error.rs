@@ -39,7 +39,8 @@ pub enum SendError {
     MessageLength,
     /// Not logged on, and a reset to come would lose the message.
     NotLoggedOn,
-    /// More messages wait for the peer to read than [`crate::Limits::backlog_max`]; send again later.
+    /// More waits for the peer to read than [`crate::Limits::backlog_max`] messages or
+    /// [`crate::Limits::backlog_bytes_max`]; send again later.
     QueueFull,
     /// The store failed; the session disconnects.
     Store(StoreError),

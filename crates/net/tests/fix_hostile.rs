@@ -205,7 +205,9 @@ fn a_peer_that_does_not_read_is_disconnected_and_harms_nobody() {
     let options = EngineOptions { slow_reader_s: 1, ..EngineOptions::default() };
     let mut stage = Stage::new(|_| {}, options);
     let store = Box::new(MemoryStore::with_bytes_max(4 << 20));
-    let key = stage.acceptor.add_session(acceptor_config("SLEEPER"), store);
+    let mut config = acceptor_config("SLEEPER");
+    config.limits.backlog_bytes_max = 2 << 20;
+    let key = stage.acceptor.add_session(config, store);
     stage.acceptor.application_mut().answers = true;
     stage.begin();
     let before = resident();

@@ -29,6 +29,7 @@ pub fn fix_session(data: &[u8]) {
     config.limits.held_max = 8;
     config.limits.message_len_max = 2048;
     config.limits.transmit_len_max = 512;
+    config.limits.backlog_bytes_max = 4096;
     config.dictionaries = (switches & 16 != 0).then(|| dictionaries().clone());
     let mut session = Session::new(config, MemoryStore::new());
     let mut answers = Answers::default();

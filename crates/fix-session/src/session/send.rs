@@ -120,7 +120,10 @@ impl<S: Store> Core<S> {
         let seq_num = self.store.next_sender();
         let lags = self.transmit.lags(self.config.limits.transmit_len_max);
         let waiting = self.transmit.backlog(seq_num);
-        if lags && (!keeps || waiting >= self.config.limits.backlog_max) {
+        let limits = &self.config.limits;
+        let is_full =
+            waiting >= limits.backlog_max || self.transmit.lag_bytes >= limits.backlog_bytes_max;
+        if lags && (!keeps || is_full) {
             return Err(SendError::QueueFull);
         }
         let Self { transmit, store, config, counters, .. } = self;
@@ -141,7 +144,8 @@ impl<S: Store> Core<S> {
         if logged_on && !lags {
             Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
         } else if self.sent_logon {
-            transmit.lag_from(seq_num);
+            let len = message.len();
+            transmit.lag_from(seq_num, len);
         }
         self.last_sent_ns = now.steady_ns;
         Ok(seq_num)

@@ -48,6 +48,8 @@ pub(super) struct Transmit {
     replays: VecDeque<Replay>,
     /// Messages not sent yet, up to the newest.
     lag: Option<Replay>,
+    /// Bytes of them.
+    pub lag_bytes: u64,
     /// Messages of the session among them.
     late: BTreeMap<u64, Box<[u8]>>,
     stored: Vec<u8>,
@@ -94,14 +96,15 @@ impl Transmit {
     }
 
     /// Lets the message with that number wait, and all after it.
-    pub fn lag_from(&mut self, seq_num: u64) {
+    pub fn lag_from(&mut self, seq_num: u64, len: usize) {
+        self.lag_bytes = self.lag_bytes.saturating_add(len as u64);
         let lag = Replay { next: seq_num, end: u64::MAX, gap_from: None, again: false };
         self.lag.get_or_insert(lag);
     }
 
     /// Lets a message of the session wait.
     pub fn lag_with(&mut self, seq_num: u64, message: Box<[u8]>) {
-        self.lag_from(seq_num);
+        self.lag_from(seq_num, message.len());
         if self.late.len() < LATE_MAX {
             self.late.insert(seq_num, message);
         }
@@ -117,6 +120,7 @@ impl Transmit {
     pub fn forget_replays(&mut self) {
         self.replays.clear();
         self.lag = None;
+        self.lag_bytes = 0;
         self.late.clear();
     }
 
@@ -158,7 +162,8 @@ impl<S: Store> Core<S> {
                 (Err(_), _) => {}
                 (Ok(()), true) if goes_on => self.transmit.replays.push_front(replay),
                 (Ok(()), false) if goes_on => self.transmit.lag = Some(replay),
-                (Ok(()), _) => {}
+                (Ok(()), true) => {}
+                (Ok(()), false) => self.transmit.lag_bytes = 0,
             }
             self.last_sent_ns = now.steady_ns;
         }
@@ -195,6 +200,7 @@ impl<S: Store> Core<S> {
         }
         let Self { transmit, config, replay_reader, counters, .. } = self;
         if let Some(message) = late {
+            transmit.lag_bytes = transmit.lag_bytes.saturating_sub(message.len() as u64);
             Transmit::push(&mut transmit.out, &mut transmit.log, now, &message);
         } else if replay.again {
             let Ok(message) = replay_reader.decode(&transmit.stored) else {
@@ -205,6 +211,8 @@ impl<S: Store> Core<S> {
             Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
             counters.resent += 1;
         } else {
+            let len = transmit.stored.len() as u64;
+            transmit.lag_bytes = transmit.lag_bytes.saturating_sub(len);
             Transmit::push(&mut transmit.out, &mut transmit.log, now, &transmit.stored);
         }
         Ok(())

@@ -6,7 +6,8 @@ use super::Store;
 use crate::error::StoreError;
 
 /// Keeps messages in memory, the newest up to a number of bytes; older ones are forgotten, and a peer
-/// that asks for them gets a gap fill.
+/// that asks for them gets a gap fill. Messages that wait for a slow peer are among them, so the number of
+/// bytes must be above [`crate::Limits::backlog_bytes_max`].
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
     next_sender: u64,

@@ -130,8 +130,9 @@ impl Server {
             if id.begin_string != BeginString::Fix42 || id.sender_comp_id != plan.sender {
                 return None;
             }
-            let config = session.config(Role::Acceptor, id.clone()).ok()?;
+            let mut config = session.config(Role::Acceptor, id.clone()).ok()?;
             if let (None, Some(kept_max)) = (&session.store, plan.kept_max) {
+                config.limits.backlog_bytes_max = kept_max as u64 / 2;
                 return Some((config, Box::new(MemoryStore::with_bytes_max(kept_max)) as BoxStore));
             }
             let store = session.open_store(id);

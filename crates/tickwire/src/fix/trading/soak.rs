@@ -156,7 +156,10 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let mut engine = Engine::new(EngineOptions::default(), clients).map_err(failed)?;
     for number in 0..args.sessions {
         let id = SessionId::new(BeginString::Fix42, format!("CLIENT{number}"), "SOAK");
-        let config = session.config(Role::Initiator, id.clone())?;
+        let mut config = session.config(Role::Initiator, id.clone())?;
+        if session.store.is_none() {
+            config.limits.backlog_bytes_max = KEPT_MAX as u64 / 2;
+        }
         let store: BoxStore = match session.store {
             Some(_) => session.open_store(&id)?,
             None => Box::new(MemoryStore::with_bytes_max(KEPT_MAX)),
