@@ -31,6 +31,9 @@ pub enum EncodeErrorKind {
     GroupCount,
     /// A message cannot follow one of 255 bytes or more. Start a new packet.
     LastMessage,
+    /// A packet of version 1.03 cannot begin with a message of two bytes: the length would be read as the
+    /// byte that says version 2.0. Give its text a character.
+    LooksLikeV2,
     /// A field that the category needs has no value.
     MissingValue,
     /// A text holds characters beyond seven bits.
@@ -63,6 +66,9 @@ impl fmt::Display for EncodeError {
             EncodeErrorKind::FieldTooLong => "value too long for its field",
             EncodeErrorKind::GroupCount => "group count does not fit the entries",
             EncodeErrorKind::LastMessage => "no message can follow one of 255 bytes or more",
+            EncodeErrorKind::LooksLikeV2 => {
+                "a packet of 1.03 cannot begin with a message of two bytes"
+            }
             EncodeErrorKind::MissingValue => "value not set",
             EncodeErrorKind::NotAscii => "text is not ASCII",
             EncodeErrorKind::PacketFull => "packet full",
@@ -198,6 +204,10 @@ impl Encoder {
         if end + 1 > PACKET_BYTES_MAX {
             self.record = before.unwrap_or_default();
             return fail(EncodeErrorKind::PacketFull);
+        }
+        if self.version == Version::V1 && self.messages == 0 && len == usize::from(VERSION_2) {
+            self.record.reset();
+            return fail(EncodeErrorKind::LooksLikeV2);
         }
         self.is_closed = len >= usize::from(LENGTH_TO_END);
         self.buffer[self.len] = u8::try_from(len).unwrap_or(LENGTH_TO_END);

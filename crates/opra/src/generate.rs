@@ -253,7 +253,7 @@ pub fn trace(version: Version, seed: u64, messages: u64) -> Result<Vec<Vec<u8>>,
 
 /// The generator of Steele, Lea and Flood (2014), known as SplitMix64.
 #[derive(Debug)]
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -264,7 +264,7 @@ impl Random {
     }
 
     /// A number of `range`, which is not empty and far shorter than 2^64.
-    fn within(&mut self, range: std::ops::Range<u64>) -> u64 {
+    pub(crate) fn within(&mut self, range: std::ops::Range<u64>) -> u64 {
         range.start + self.next() % (range.end - range.start)
     }
 }

@@ -8,8 +8,12 @@
 //! by the portable engine of the [`bottom_up`](crate::bottom_up) decoder. One that hands them out singly
 //! works as well, more slowly.
 //!
+//! [`parts`] runs grammar and actions apart, to be measured.
+//!
 //! Messages with a group or a text, and packets of version 1.03, go through the walk of the
 //! [`reference`](mod@crate::reference) decoder. So does a packet that does not fit, which gives the error.
+
+pub mod parts;
 
 use tickwire_dsparser::{
     ActionError, ActionId, ActionNames, ActionValue, Host, ItemError, Machine, Program,
@@ -80,27 +84,12 @@ impl Decode for Decoder {
         mut visit: impl FnMut(Message<'_>),
     ) -> Result<Summary, Error> {
         let (version, header, _) = open(packet)?;
-        let Self { back_end, record, entries, padded } = self;
         if version == Version::V1 {
-            return reference::decode(packet, 0, record, entries, visit);
+            return reference::decode(packet, 0, &mut self.record, &mut self.entries, visit);
         }
-        record.reset();
-        padded[..packet.len()].copy_from_slice(packet);
-        let mut actions = Actions {
-            packet,
-            padded,
-            record,
-            entries,
-            visit: &mut visit,
-            summary: Summary { version, header, messages: 0, first_seq_num: None },
-            state: State::new(),
-            start: 0,
-            end: 0,
-            pmap_end: 0,
-            present: 0,
-            left: 0,
-            is_unusual: false,
-        };
+        let summary = Summary { version, header, messages: 0, first_seq_num: None };
+        let Self { back_end, record, entries, padded } = self;
+        let mut actions = Actions::new(packet, padded, record, entries, &mut visit, summary);
         let outcome: Result<usize, RunError> = match back_end {
             BackEnd::Generated => opra2::run(packet, &mut actions),
             BackEnd::Runtime(machine) => machine.run(packet, &mut actions),
@@ -112,7 +101,6 @@ impl Decode for Decoder {
         }
     }
 }
-
 /// Says that the packet does not fit; the place is found afterwards.
 const REFUSED: ActionError = ActionError(0);
 
@@ -137,7 +125,36 @@ struct Actions<'a, V> {
     is_unusual: bool,
 }
 
-impl<V: FnMut(Message<'_>)> Actions<'_, V> {
+impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
+    /// The actions before the first byte of `packet`.
+    #[inline]
+    fn new(
+        packet: &'a [u8],
+        padded: &'a mut Padded,
+        record: &'a mut Record,
+        entries: &'a mut Vec<Entry>,
+        visit: &'a mut V,
+        summary: Summary,
+    ) -> Self {
+        record.reset();
+        padded[..packet.len()].copy_from_slice(packet);
+        Self {
+            packet,
+            padded,
+            record,
+            entries,
+            visit,
+            summary,
+            state: State::new(),
+            start: 0,
+            end: 0,
+            pmap_end: 0,
+            present: 0,
+            left: 0,
+            is_unusual: false,
+        }
+    }
+
     /// The actions whose bytes are no stop-bit item.
     fn plain(
         &mut self,

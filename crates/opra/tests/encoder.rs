@@ -126,3 +126,21 @@ fn a_string_cannot_become_empty_within_a_packet() {
         assert_eq!(encoder.len_bytes(), before);
     }
 }
+
+#[test]
+fn a_packet_of_the_old_version_never_looks_like_the_new_one() {
+    let mut draft = Draft::new(Version::V1);
+    draft.set_number(Field::Category, u32::from(b'?'));
+    let mut encoder = Encoder::new(Version::V1);
+    encoder.begin(0);
+    let refused = encoder.push(&draft.message().expect("complete"));
+    assert_eq!(refused.map_err(|error| error.kind), Err(EncodeErrorKind::LooksLikeV2));
+
+    draft.set_text(Field::DefaultMessage, "A").expect("short");
+    encoder.push(&draft.message().expect("complete")).expect("encodes");
+    let decoded =
+        reference::Decoder::new().decode_packet(encoder.finish().expect("finishes"), |message| {
+            assert_eq!(message.text().unwrap_or_default().to_string(), "A");
+        });
+    assert_eq!(decoded.map(|summary| (summary.version, summary.messages)), Ok((Version::V1, 1)));
+}

@@ -9,6 +9,7 @@
 //! same record. A message that turns out to be wrong after the record was changed is decoded again by
 //! that walk from the start of its packet, which finds the place and kind of the error.
 
+pub mod blocks;
 mod drive;
 mod portable;
 mod tables;

@@ -11,12 +11,12 @@ use crate::packet::Frame;
 use crate::record::{Record, lane};
 
 /// Bytes before a message that belong to its window: a word that ends at its first byte begins there.
-const LEAD: usize = 7;
+pub(super) const LEAD: usize = 7;
 /// Bytes of a window: a message of at most 63 bytes, and a word's length more.
-const WINDOW_BYTES: usize = LEAD + 64 + 1;
+pub(super) const WINDOW_BYTES: usize = LEAD + 64 + 1;
 
 /// A message with the bytes around it.
-type Window = [u8; WINDOW_BYTES];
+pub(super) type Window = [u8; WINDOW_BYTES];
 
 /// The window of the message that begins at `start`.
 #[inline(always)]
@@ -160,26 +160,42 @@ fn store_numbers(
     numbers: &mut [u32; 64],
     lasts: &mut [u8; 64],
 ) -> u64 {
-    while let Some(ends) = NonZeroU64::new(stops) {
-        let slot = (present | 1 << NO_SLOT).trailing_zeros() as usize;
-        present &= present.wrapping_sub(1);
-        let last = ends.trailing_zeros() as usize;
-        stops &= stops.wrapping_sub(1);
+    while let Some((slot, last)) = next_field(&mut present, &mut stops) {
         let len = last.wrapping_sub(previous);
         previous = last;
         lasts[slot] = last as u8;
-        // The word ends with the field's last byte, so the field is its low end.
-        let word = word_ending_at(window, last) & LOW_BITS[len & 7];
-        numbers[slot] = join_four(word);
+        numbers[slot] = integer(window, last, len);
     }
     present
 }
 
-/// Four bytes of the message that end at byte `last`, as a number with the last byte lowest.
+/// Takes the next stop and presence bit: the slot of a field and its last byte in the message.
 #[inline(always)]
-fn word_ending_at(window: &Window, last: usize) -> u32 {
+pub(super) fn next_field(present: &mut u64, stops: &mut u64) -> Option<(usize, usize)> {
+    let ends = NonZeroU64::new(*stops)?;
+    let slot = (*present | 1 << NO_SLOT).trailing_zeros() as usize;
+    *present &= present.wrapping_sub(1);
+    *stops &= stops.wrapping_sub(1);
+    Some((slot, ends.trailing_zeros() as usize))
+}
+
+/// The low 28 bits of the item of `len` bytes that ends at byte `last` of the message.
+#[inline(always)]
+pub(super) fn integer(window: &Window, last: usize, len: usize) -> u32 {
+    // The word ends with the item's last byte, so the item is its low end.
     let bytes = window.get(LEAD + last - 3..).and_then(|bytes| bytes.first_chunk::<4>());
-    bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
+    let word = bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
+    join_four(word & LOW_BITS[len & 7])
+}
+
+/// The item of `len` bytes, at most five, that ends at byte `last` of the message and whose low 28 bits
+/// are `low`.
+#[inline(always)]
+pub(super) fn five_bytes(window: &Window, last: usize, len: usize, low: u32) -> u64 {
+    let is_long = u64::from(len == 5);
+    // The first of five bytes; there are seven before the message.
+    let first = u64::from(window[(last & 63) + LEAD - 4] & 0x7F);
+    u64::from(low) | (first & is_long.wrapping_neg()) << 28
 }
 
 /// Stores sequence number and symbol, which may have five bytes. Returns where those begin that have.
@@ -191,11 +207,8 @@ fn store_words(items: &Items<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 
         // The item before ends with the last stop below, at the latest with the presence map.
         let below = items.stops & ((1 << last) - 1);
         let len = last.wrapping_sub((below | 1).ilog2() as usize);
-        let is_long = u64::from(len == 5);
-        // The first of five bytes; there are seven before the message.
-        let first = u64::from(items.window[last + LEAD - 4] & 0x7F);
-        let value = u64::from(numbers[field as usize]) | (first & is_long.wrapping_neg()) << 28;
-        (value, len as u64, is_long << (last.wrapping_sub(4) & 63))
+        let value = five_bytes(items.window, last, len, numbers[field as usize]);
+        (value, len as u64, u64::from(len == 5) << (last.wrapping_sub(4) & 63))
     };
     // A choice by mask, because whether a symbol comes is hard to predict.
     let (value, len, begin) = word(Field::Symbol);
@@ -228,7 +241,7 @@ fn join_four(word: u32) -> u32 {
 }
 
 /// Bytes of the longest presence map that is taken: messages with a group or a text have more.
-const MAP_BYTES_MAX: usize = 6;
+pub(super) const MAP_BYTES_MAX: usize = 6;
 
 /// The slots that a byte of a presence map names, by its place and value.
 static SLOTS_OF_BYTE: [[u64; 128]; MAP_BYTES_MAX] = {
@@ -246,7 +259,7 @@ static SLOTS_OF_BYTE: [[u64; 128]; MAP_BYTES_MAX] = {
 /// The presence map that ends at byte `last` of the message, one of its first [`MAP_BYTES_MAX`]: slot n
 /// becomes bit n.
 #[inline(always)]
-fn presence_map(window: &Window, last: usize) -> u64 {
+pub(super) fn presence_map(window: &Window, last: usize) -> u64 {
     // All bytes are looked up before it is known how many count.
     let bytes = window[LEAD..].iter().zip(&SLOTS_OF_BYTE);
     let slots = bytes.fold(0, |slots, (byte, of_byte)| slots | of_byte[usize::from(byte & 0x7F)]);
@@ -263,7 +276,7 @@ fn long_items(no_stops: u64) -> u64 {
 
 /// The stop bits of the 64 bytes from the message's first on: byte n becomes bit n.
 #[inline(always)]
-fn stop_mask(window: &Window) -> u64 {
+pub(super) fn stop_mask(window: &Window) -> u64 {
     match window[LEAD..].first_chunk::<64>() {
         #[cfg(target_arch = "x86_64")]
         Some(bytes) => crate::x86::stop_mask(bytes),
@@ -275,7 +288,7 @@ fn stop_mask(window: &Window) -> u64 {
 
 /// The top bits of 64 bytes: byte n becomes bit n.
 #[cfg(any(test, not(target_arch = "x86_64")))]
-fn stop_mask_by_words(bytes: &[u8; 64]) -> u64 {
+pub(super) fn stop_mask_by_words(bytes: &[u8; 64]) -> u64 {
     let (words, _) = bytes.as_chunks::<8>();
     words.iter().rev().fold(0, |mask, word| {
         let bits = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;

@@ -2,7 +2,7 @@
 //!
 //! One module a subject; [`timing`] measures for all of them, [`report`] writes what was found.
 
-mod callgrind;
+pub mod callgrind;
 mod fast;
 mod instructions;
 mod plot;
@@ -11,7 +11,7 @@ mod seed_000;
 mod seed_001;
 mod seed_003;
 mod seed_004;
-mod timing;
+pub mod timing;
 
 use crate::failure::{Failure, Outcome};
 use clap::{Args, Subcommand};

@@ -1,6 +1,8 @@
 //! `tickwire opra bench`: how long decoding and encoding take on this machine.
 
+mod analysis;
 mod machine;
+mod plot;
 mod rates;
 mod report;
 mod trace;
@@ -10,7 +12,7 @@ use crate::files;
 use crate::options::InputArgs;
 use machine::Machine;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trace::Trace;
 
@@ -39,36 +41,64 @@ pub struct BenchArgs {
     /// How long to go on, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     seconds: u16,
-    /// Write the figures there as a JSON list; - is standard output
+    /// Write the figures there as a JSON list; - is standard output, instead of the tables
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Also show where the time goes: building blocks, grammar and actions apart, latency. Counts
+    /// instructions if valgrind is installed
+    #[arg(long)]
+    analysis: bool,
+    /// Draw the rates there, by decoder and by threads, as SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Run one building block, and nothing else
+    #[arg(long, value_name = "NAME", hide = true, requires = "passes")]
+    block: Option<String>,
+    /// How often to run it
+    #[arg(long, value_name = "COUNT", hide = true)]
+    passes: Option<u64>,
 }
 
 /// Runs the command.
 pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
+    if let (Some(name), Some(passes)) = (&args.block, args.passes) {
+        analysis::run_block(name, passes)?;
+        return Ok(Outcome::Clean);
+    }
     let trace = Trace::load(args)?;
     rates::check(&trace)?;
     let threads: Vec<usize> = (1..=usize::from(args.threads)).collect();
     let mut contestants = rates::contestants(&threads);
-    rates::measure(&mut contestants, &trace, Duration::from_secs(args.seconds.into()))?;
+    let time = Duration::from_secs(args.seconds.into());
+    rates::measure(&mut contestants, &trace, time)?;
     let machine = Machine::look();
     let rows = report::rows(&contestants);
-
+    let mut text = format!("{}\n{}", heading(&trace, &machine), report::table(&rows, &trace));
     let mut list = report::json(&rows, &trace, &machine);
-    let is_json_out = args.json.as_deref().is_some_and(files::is_standard);
-    if !is_json_out {
-        let mut out = files::create(None)?;
-        writeln!(out, "{}", heading(&trace, &machine))?;
-        write!(out, "{}", report::table(&rows, &trace))?;
-        out.flush()?;
+    if args.analysis {
+        let analysis = analysis::analyse(&trace, &machine, time)?;
+        text.push_str(&analysis.text);
+        list.extend(analysis.objects);
+    }
+    if let Some(path) = &args.plot {
+        let picture = plot::svg(&rows, &trace)
+            .map_err(|error| Failure::Data(format!("cannot draw the rates: {error}")))?;
+        write_to(Some(path), picture.as_bytes())?;
     }
     if let Some(path) = &args.json {
-        let mut out = files::create(Some(path))?;
-        let list = serde_json::Value::Array(std::mem::take(&mut list));
-        writeln!(out, "{list:#}")?;
-        out.flush()?;
+        let lines: Vec<String> = list.iter().map(|object| format!("  {object}")).collect();
+        write_to(Some(path), format!("[\n{}\n]\n", lines.join(",\n")).as_bytes())?;
+    }
+    if !args.json.as_deref().is_some_and(files::is_standard) {
+        write_to(None, text.as_bytes())?;
     }
     Ok(Outcome::Clean)
+}
+
+fn write_to(path: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = files::create(path)?;
+    out.write_all(bytes)?;
+    Ok(out.flush()?)
 }
 
 fn heading(trace: &Trace, machine: &Machine) -> String {

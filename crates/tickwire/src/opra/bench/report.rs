@@ -31,8 +31,8 @@ pub fn rows(contestants: &[Contestant]) -> Vec<Row> {
             }
             Work::Transcode => {
                 let decoding = decoding(contestants, threads);
-                rows.push(Row { name: "encoder".to_owned(), threads, ns: ns - decoding, passes });
-                rows.push(Row { name: "transcode".to_owned(), threads, ns, passes });
+                rows.push(Row { name: ENCODER.to_owned(), threads, ns: ns - decoding, passes });
+                rows.push(Row { name: TRANSCODE.to_owned(), threads, ns, passes });
             }
         }
     }
@@ -49,7 +49,17 @@ fn decoding(contestants: &[Contestant], threads: usize) -> f64 {
     wide.or(time_of(DecoderName::BottomUpPortable)).unwrap_or_default()
 }
 
+/// Name of encoding alone.
+const ENCODER: &str = "encoder";
+/// Name of decoding and encoding again.
+const TRANSCODE: &str = "transcode";
+
 impl Row {
+    /// Whether the row is that of a decoder.
+    pub fn is_decoder(&self) -> bool {
+        self.name != ENCODER && self.name != TRANSCODE
+    }
+
     /// Nanoseconds a message.
     pub fn ns_per_message(&self, trace: &Trace) -> f64 {
         self.ns / trace.messages as f64

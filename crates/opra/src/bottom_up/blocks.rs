@@ -1,0 +1,266 @@
+//! The building blocks of the portable engine, each alone, so that what it costs can be measured.
+//!
+//! The 2009 study of OPRA decoders gives the cost of five blocks in its table 2. These are ours, on data
+//! made up from a seed. Nothing of the decoder uses this module.
+
+use std::hint::black_box;
+
+use super::portable::{
+    LEAD, MAP_BYTES_MAX, WINDOW_BYTES, Window, five_bytes, integer, next_field, presence_map,
+    stop_mask,
+};
+use crate::generate::Random;
+use crate::record::Record;
+
+/// Messages that a run of a kernel works on: few enough to lie in the first cache.
+const WINDOWS: usize = 64;
+/// Bytes of a message that hold items.
+const MESSAGE_BYTES: usize = 60;
+/// Fields of a message for [`Block::NextField`], as in the study's traces.
+const FIELDS: std::ops::Range<u64> = 6..13;
+
+/// A building block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// An unsigned integer of 1 to 5 bytes whose place is known.
+    Integer(u8),
+    /// A presence map of 1 to 8 bytes whose place is known. Those of seven and eight bytes are beyond the
+    /// engine, and walked as the reference decoder does.
+    PresenceMap(u8),
+    /// A copy of the dictionary, which the engine does not make: it decodes in place.
+    DictionaryCopy,
+    /// A symbol of five characters.
+    StringCopy,
+    /// Slot and last byte of the next field.
+    NextField,
+    /// The stop bits of a message.
+    StopMask,
+}
+
+impl Block {
+    /// Every block.
+    pub const ALL: [Self; 17] = [
+        Self::Integer(1),
+        Self::Integer(2),
+        Self::Integer(3),
+        Self::Integer(4),
+        Self::Integer(5),
+        Self::PresenceMap(1),
+        Self::PresenceMap(2),
+        Self::PresenceMap(3),
+        Self::PresenceMap(4),
+        Self::PresenceMap(5),
+        Self::PresenceMap(6),
+        Self::PresenceMap(7),
+        Self::PresenceMap(8),
+        Self::DictionaryCopy,
+        Self::StringCopy,
+        Self::NextField,
+        Self::StopMask,
+    ];
+
+    /// A short name.
+    pub fn name(self) -> String {
+        match self {
+            Self::Integer(bytes) => format!("integer-{bytes}"),
+            Self::PresenceMap(bytes) => format!("presence-map-{bytes}"),
+            Self::DictionaryCopy => "dictionary-copy".to_owned(),
+            Self::StringCopy => "string-copy".to_owned(),
+            Self::NextField => "next-field".to_owned(),
+            Self::StopMask => "stop-mask".to_owned(),
+        }
+    }
+
+    /// The block of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|block| block.name() == name)
+    }
+
+    /// Bytes of the wire that one item is, where its cost is told by the byte.
+    pub fn bytes(self) -> Option<u8> {
+        match self {
+            Self::Integer(bytes) | Self::PresenceMap(bytes) => Some(bytes),
+            Self::StringCopy => Some(5),
+            Self::DictionaryCopy | Self::NextField | Self::StopMask => None,
+        }
+    }
+}
+
+/// A block with data to work on.
+pub struct Kernel {
+    block: Block,
+    windows: Vec<Window>,
+    /// Presence maps and stop bits, by message.
+    masks: Vec<(u64, u64)>,
+    fields: u64,
+    numbers: [u32; 64],
+    lasts: [u8; 64],
+    record: Record,
+    copies: Vec<Record>,
+}
+
+impl Kernel {
+    /// A block with data from a seed.
+    pub fn new(block: Block, seed: u64) -> Self {
+        let mut random = Random(seed);
+        let item_bytes = block.bytes().map_or(2, usize::from);
+        let window = |random: &mut Random| {
+            let mut window = [0; WINDOW_BYTES];
+            for (at, byte) in window[LEAD..].iter_mut().enumerate() {
+                let stop = if at % item_bytes == item_bytes - 1 { 0x80 } else { 0 };
+                *byte = random.within(1..0x80) as u8 | stop;
+            }
+            window
+        };
+        let windows = (0..WINDOWS).map(|_| window(&mut random)).collect();
+        let masks: Vec<(u64, u64)> = (0..WINDOWS).map(|_| masks(&mut random)).collect();
+        Self {
+            block,
+            windows,
+            fields: masks.iter().map(|(present, _)| u64::from(present.count_ones())).sum(),
+            masks,
+            numbers: [0; 64],
+            lasts: [0; 64],
+            record: Record::default(),
+            copies: vec![Record::default(); WINDOWS],
+        }
+    }
+
+    /// The number of items that a run handles.
+    pub fn items(&self) -> u64 {
+        match self.block {
+            Block::Integer(_) | Block::StringCopy => (WINDOWS * self.items_of_message()) as u64,
+            Block::NextField => self.fields,
+            Block::PresenceMap(_) | Block::DictionaryCopy | Block::StopMask => WINDOWS as u64,
+        }
+    }
+
+    fn items_of_message(&self) -> usize {
+        MESSAGE_BYTES / self.block.bytes().map_or(1, usize::from)
+    }
+
+    /// Handles all items once.
+    #[inline(never)]
+    pub fn run(&mut self) {
+        match self.block {
+            Block::Integer(bytes) => self.integers(black_box(bytes.into())),
+            Block::PresenceMap(bytes) => self.presence_maps(black_box(bytes.into())),
+            Block::DictionaryCopy => {
+                for copy in &mut self.copies {
+                    copy.clone_from(black_box(&self.record));
+                }
+                black_box(&self.copies);
+            }
+            Block::StringCopy => self.strings(black_box(5)),
+            Block::NextField => self.next_fields(),
+            Block::StopMask => {
+                let mask = self.windows.iter().fold(0, |mask, window| mask ^ stop_mask(window));
+                black_box(mask);
+            }
+        }
+    }
+
+    fn integers(&mut self, len: usize) {
+        let items = self.items_of_message();
+        for window in &self.windows {
+            let mut last = len - 1;
+            for slot in 0..items {
+                let low = integer(window, last, len);
+                self.numbers[slot & 63] = match len {
+                    5 => five_bytes(window, last, len, low) as u32,
+                    _ => low,
+                };
+                last += len;
+            }
+            black_box(&self.numbers);
+        }
+    }
+
+    fn strings(&mut self, len: usize) {
+        let items = self.items_of_message();
+        for window in &self.windows {
+            let mut last = len - 1;
+            for lane in 0..items {
+                let low = integer(window, last, len);
+                let characters = five_bytes(window, last, len, low);
+                self.record.wide[lane & 15] = characters | (len as u64) << 56;
+                last += len;
+            }
+            black_box(&self.record);
+        }
+    }
+
+    fn presence_maps(&mut self, len: usize) {
+        let maps = self.windows.iter();
+        let all = match len > MAP_BYTES_MAX {
+            false => maps.fold(0, |all, window| all ^ presence_map(window, len - 1)),
+            true => maps.fold(0, |all, window| all ^ walked(&window[LEAD..])),
+        };
+        black_box(all);
+    }
+
+    fn next_fields(&mut self) {
+        for (present, stops) in &self.masks {
+            let (mut present, mut stops) = (*present, *stops);
+            while let Some((slot, last)) = next_field(&mut present, &mut stops) {
+                self.lasts[slot & 63] = last as u8;
+            }
+            black_box(&self.lasts);
+        }
+    }
+}
+
+/// A presence map and as many stop bits.
+fn masks(random: &mut Random) -> (u64, u64) {
+    let fields = random.within(FIELDS) as u32;
+    let mut mask = |bits: u64| {
+        let mut mask = 0_u64;
+        while mask.count_ones() < fields {
+            mask |= 1 << random.within(0..bits);
+        }
+        mask
+    };
+    (mask(39), mask(40) << 5)
+}
+
+/// A presence map byte by byte: slot n becomes bit 63 - n.
+fn walked(bytes: &[u8]) -> u64 {
+    let len = bytes.iter().position(|byte| byte & 0x80 != 0).map_or(0, |last| last + 1);
+    let bits = bytes[..len].iter().fold(0, |bits, byte| bits << 7 | u64::from(byte & 0x7F));
+    bits << (64 - 7 * len.clamp(1, 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_blocks() {
+        for block in Block::ALL {
+            assert_eq!(Block::from_name(&block.name()), Some(block));
+        }
+    }
+
+    #[test]
+    fn kernels_do_what_the_engine_does() {
+        let mut kernel = Kernel::new(Block::Integer(3), 1);
+        kernel.run();
+        let window = kernel.windows[WINDOWS - 1];
+        let value = |item: usize| {
+            let bytes = &window[LEAD + 3 * item..LEAD + 3 * item + 3];
+            bytes.iter().fold(0, |value, byte| value << 7 | u32::from(byte & 0x7F))
+        };
+        assert_eq!(kernel.items(), 20 * WINDOWS as u64);
+        assert!((0..20).all(|item| kernel.numbers[item] == value(item)));
+
+        let mut kernel = Kernel::new(Block::StringCopy, 1);
+        kernel.run();
+        assert_eq!(kernel.record.chars(crate::Field::Symbol).len(), 5);
+
+        let mut kernel = Kernel::new(Block::NextField, 1);
+        kernel.run();
+        let (present, stops) = kernel.masks[WINDOWS - 1];
+        let (slot, last) = (present.trailing_zeros() as usize, stops.trailing_zeros() as u8);
+        assert_eq!((present.count_ones(), kernel.lasts[slot]), (stops.count_ones(), last));
+    }
+}

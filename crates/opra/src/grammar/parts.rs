@@ -1,0 +1,205 @@
+//! Grammar and actions apart: what each of them costs, and so how well they go together.
+//!
+//! Nothing of the decoder uses this module.
+
+use std::hint::black_box;
+
+use tickwire_dsparser::{
+    ActionError, ActionId, ActionValue, Host, ItemAction, ItemActions, ItemError, RunError,
+    StopBitRun, rt,
+};
+
+use super::{ACTION_FIELD, Actions, MESSAGE_LENGTH};
+use crate::bottom_up::{Padded, new_padded};
+use crate::generated::opra2;
+use crate::packet::{LENGTH_TO_END, open};
+use crate::record::Record;
+use crate::{Entry, Error, Message, Summary};
+
+/// Walks a packet by the generated grammar, whose actions do nothing but tell the lengths of messages.
+///
+/// # Errors
+///
+/// The packet does not fit the grammar.
+pub fn walk(packet: &[u8]) -> Result<usize, RunError> {
+    opra2::run(packet, &mut Walk { last: packet.len().saturating_sub(1) })
+}
+
+/// Lets every call be made and does nothing with it.
+struct Walk {
+    /// Offset of the last byte of the packet.
+    last: usize,
+}
+
+impl Host for Walk {
+    #[inline(always)]
+    fn execute(
+        &mut self,
+        action: ActionId,
+        bytes: &[u8],
+        offset: usize,
+    ) -> Result<ActionValue, ActionError> {
+        match (action, bytes) {
+            (MESSAGE_LENGTH, [LENGTH_TO_END]) => Ok(ActionValue((self.last - offset - 1) as u64)),
+            (MESSAGE_LENGTH, [len]) => Ok(ActionValue((*len).into())),
+            _ => Ok(ActionValue(black_box(offset) as u64)),
+        }
+    }
+
+    #[inline(always)]
+    fn execute_stop_bit_run(&mut self, run: StopBitRun<'_>) -> Result<ActionValue, ItemError> {
+        Ok(ActionValue(black_box(run.offset + run.bytes.len()) as u64))
+    }
+}
+
+/// A call that the grammar makes; eight bytes, because reading calls back must cost next to nothing.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    method: Method,
+    action: ActionId,
+    /// The bytes that the action gets.
+    start: u16,
+    end: u16,
+}
+
+/// Which method of the host is called.
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    Execute,
+    ExecuteStopBit,
+    ExecuteStopBitRun,
+}
+
+/// The calls that the generated grammar makes for a packet, to be made again without it.
+#[derive(Clone, Debug, Default)]
+pub struct Calls(Vec<Call>);
+
+/// Carries out calls without a grammar.
+#[derive(Debug)]
+pub struct Replay {
+    record: Record,
+    entries: Vec<Entry>,
+    padded: Box<Padded>,
+}
+
+impl Default for Replay {
+    fn default() -> Self {
+        Self { record: Record::default(), entries: Vec::new(), padded: new_padded() }
+    }
+}
+
+impl Replay {
+    /// Writes down the calls for a packet of version 2.0; `None` if it does not fit the grammar.
+    pub fn calls(&mut self, packet: &[u8]) -> Option<Calls> {
+        open(packet).ok()?;
+        let mut writer = Writer { calls: Calls::default(), last: packet.len().checked_sub(1)? };
+        let end = opra2::run(packet, &mut writer).ok()?;
+        (end == packet.len()).then_some(writer.calls)
+    }
+
+    /// Makes the calls for a packet again and shows its messages to `visit`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong before the first message; actions that refuse only end the packet.
+    #[inline]
+    pub fn run(
+        &mut self,
+        packet: &[u8],
+        calls: &Calls,
+        mut visit: impl FnMut(Message<'_>),
+    ) -> Result<Summary, Error> {
+        let (version, header, _) = open(packet)?;
+        let summary = Summary { version, header, messages: 0, first_seq_num: None };
+        let Self { record, entries, padded } = self;
+        let mut actions = Actions::new(packet, padded, record, entries, &mut visit, summary);
+        for call in &calls.0 {
+            let offset = usize::from(call.start);
+            let bytes = packet.get(offset..usize::from(call.end)).unwrap_or_default();
+            let made = match call.method {
+                Method::Execute => actions.execute(call.action, bytes, offset).is_ok(),
+                Method::ExecuteStopBit => {
+                    let integer = rt::stop_bit_integer(bytes);
+                    actions.execute_stop_bit(call.action, bytes, offset, integer).is_ok()
+                }
+                Method::ExecuteStopBitRun => {
+                    let run = StopBitRun { bytes, offset, actions: &FIELDS };
+                    actions.execute_stop_bit_run(run).is_ok()
+                }
+            };
+            if !made {
+                break;
+            }
+        }
+        Ok(actions.summary)
+    }
+}
+
+/// Writes calls down.
+struct Writer {
+    calls: Calls,
+    /// Offset of the last byte of the packet.
+    last: usize,
+}
+
+impl Writer {
+    /// Packets are no longer than 65535 bytes, so that offsets fit.
+    fn push(&mut self, method: Method, action: ActionId, bytes: &[u8], offset: usize) {
+        let (start, end) = (offset as u16, (offset + bytes.len()) as u16);
+        self.calls.0.push(Call { method, action, start, end });
+    }
+}
+
+impl Host for Writer {
+    fn execute(
+        &mut self,
+        action: ActionId,
+        bytes: &[u8],
+        offset: usize,
+    ) -> Result<ActionValue, ActionError> {
+        self.push(Method::Execute, action, bytes, offset);
+        Walk { last: self.last }.execute(action, bytes, offset)
+    }
+
+    fn execute_stop_bit(
+        &mut self,
+        action: ActionId,
+        bytes: &[u8],
+        offset: usize,
+        _integer: u64,
+    ) -> Result<ActionValue, ActionError> {
+        self.push(Method::ExecuteStopBit, action, bytes, offset);
+        Ok(ActionValue::default())
+    }
+
+    fn execute_stop_bit_run(&mut self, run: StopBitRun<'_>) -> Result<ActionValue, ItemError> {
+        self.push(Method::ExecuteStopBitRun, ACTION_FIELD, run.bytes, run.offset);
+        Ok(ActionValue::default())
+    }
+}
+
+/// What the grammar does with the fields of a message.
+static FIELDS: ItemActions = {
+    let field = ItemAction { send: None, action: ACTION_FIELD, statement: 0 };
+    ItemActions { short: field, long: field, walk_statement: 0 }
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Decode, Version, generate, json, reference};
+
+    #[test]
+    fn calls_made_again_give_the_messages() {
+        for packet in generate::trace(Version::V2, 5, 500).unwrap() {
+            let mut replay = Replay::default();
+            let calls = replay.calls(&packet).expect("fits");
+            let (mut again, mut expected) = (Vec::new(), Vec::new());
+            replay.run(&packet, &calls, |message| again.push(json::to_string(&message))).unwrap();
+            let expect = |message: Message<'_>| expected.push(json::to_string(&message));
+            reference::Decoder::new().decode_packet(&packet, expect).unwrap();
+            assert_eq!(again, expected);
+            assert_eq!(walk(&packet), Ok(packet.len()));
+        }
+    }
+}

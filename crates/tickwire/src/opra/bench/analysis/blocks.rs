@@ -1,0 +1,101 @@
+//! The building blocks of the portable engine, each alone: the rows of the study's table 2.
+
+use super::Analysis;
+use crate::bench::callgrind;
+use crate::bench::timing::{Case, minima};
+use crate::failure::Failure;
+use crate::opra::bench::machine::Machine;
+use crate::opra::bench::report::rounded;
+use crate::table::{Align, Table};
+use serde_json::json;
+use std::time::Duration;
+use tickwire_opra::bottom_up::blocks::{Block, Kernel};
+
+/// Seed of what the blocks work on.
+const SEED: u64 = 1;
+
+/// What a block costs.
+pub struct BlockCost {
+    /// The block.
+    pub block: Block,
+    /// Nanoseconds an item.
+    pub ns: f64,
+    /// Instructions an item, where they can be counted.
+    instructions: Option<f64>,
+}
+
+/// Measures all blocks.
+pub fn measure(time: Duration) -> Result<Vec<BlockCost>, Failure> {
+    let mut kernels: Vec<Kernel> = Block::ALL.map(|block| Kernel::new(block, SEED)).into();
+    let mut cases: Vec<Case<'_>> = kernels
+        .iter_mut()
+        .map(|kernel| {
+            let items = kernel.items();
+            Case::of_many(items, move || kernel.run())
+        })
+        .collect();
+    let times = minima(&mut cases, time);
+    let counts = callgrind::is_available();
+    let cost = |(block, ns): (Block, f64)| {
+        let instructions = if counts { Some(instructions(block)?) } else { None };
+        Ok(BlockCost { block, ns, instructions })
+    };
+    Block::ALL.into_iter().zip(times).map(cost).collect()
+}
+
+/// Instructions an item, counted by callgrind.
+fn instructions(block: Block) -> Result<f64, Failure> {
+    let name = block.name();
+    let of_pass = callgrind::instructions_of_a_pass(&["opra", "bench", "--block", &name])?;
+    Ok(of_pass / Kernel::new(block, SEED).items() as f64)
+}
+
+/// Runs one block so often, and does nothing else: what callgrind looks at.
+///
+/// # Errors
+/// There is no such block.
+pub fn run_block(name: &str, passes: u64) -> Result<(), Failure> {
+    let block = Block::from_name(name)
+        .ok_or_else(|| Failure::Usage(format!("there is no block \"{name}\"")))?;
+    let mut kernel = Kernel::new(block, SEED);
+    (0..passes).for_each(|_| kernel.run());
+    Ok(())
+}
+
+/// Writes the costs down: by the byte where a block takes bytes of the wire.
+pub fn report(costs: &[BlockCost], machine: &Machine, analysis: &mut Analysis) {
+    let mut table = Table::new(&[
+        ("building block", Align::Left),
+        ("unit", Align::Left),
+        ("instructions", Align::Right),
+        ("ns", Align::Right),
+        ("cycles", Align::Right),
+    ]);
+    for cost in costs {
+        let (unit, scale) = match cost.block.bytes() {
+            Some(bytes) => ("byte", 1.0 / f64::from(bytes)),
+            None => match cost.block {
+                Block::NextField => ("field", 1.0),
+                _ => ("message", 1.0),
+            },
+        };
+        let (ns, instructions) = (cost.ns * scale, cost.instructions.map(|count| count * scale));
+        let cycles = ns * machine.clock_ghz;
+        table.row(vec![
+            cost.block.name(),
+            unit.to_owned(),
+            instructions.map_or("not available".to_owned(), |count| format!("{count:.1}")),
+            format!("{ns:.2}"),
+            format!("{cycles:.1}"),
+        ]);
+        analysis.objects.push(json!({
+            "block": cost.block.name(),
+            "unit": unit,
+            "instructions": instructions.map(|count| rounded(count, 2)),
+            "ns": rounded(ns, 3),
+            "cycles": rounded(cycles, 2),
+        }));
+    }
+    let text = format!("\nBuilding blocks of the portable engine (table 2)\n\n{table}");
+    analysis.text.push_str(&text);
+}

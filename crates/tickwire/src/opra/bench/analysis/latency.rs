@@ -1,0 +1,100 @@
+//! How long one packet takes from the call to the last message: the study's table 3, and more.
+//!
+//! The study calls the inverse of the rate latency. Here every packet is timed by itself.
+
+use super::Analysis;
+use crate::failure::Failure;
+use crate::opra::bench::report::rounded;
+use crate::opra::bench::trace::Trace;
+use crate::opra::decoder::DecoderName;
+use crate::table::{Align, Table};
+use serde_json::json;
+use std::hint::black_box;
+use std::time::Instant;
+use tickwire_opra::Decode;
+
+/// Passes over the trace; the one with the least median counts.
+const PASSES: usize = 5;
+/// How often the clock is read to find what reading it takes.
+const CLOCK_READS: usize = 10_000;
+
+/// Latencies of one decoder in nanoseconds.
+pub struct Latency {
+    decoder: DecoderName,
+    /// Mean time of a message: that of all packets, by the number of messages.
+    message: f64,
+    /// Times of single packets: half of them, 99 of 100, 999 of 1000 are not longer.
+    packet: [u64; 3],
+}
+
+/// Measures every decoder that this CPU can run.
+pub fn measure(trace: &Trace) -> Result<Vec<Latency>, Failure> {
+    let clock_ns = clock_ns();
+    let mut latencies = Vec::new();
+    for name in DecoderName::DISTINCT {
+        if name.available().is_some() {
+            let mut passes = Vec::new();
+            for _ in 0..PASSES {
+                passes.push(pass(name, trace, clock_ns)?);
+            }
+            latencies.extend(passes.into_iter().min_by_key(|latency| latency.packet[0]));
+        }
+    }
+    Ok(latencies)
+}
+
+/// What it takes to read the clock.
+fn clock_ns() -> u64 {
+    let read = |_| {
+        let start = Instant::now();
+        Instant::now().duration_since(start).as_nanos() as u64
+    };
+    let mut times: Vec<u64> = (0..CLOCK_READS).map(read).collect();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn pass(name: DecoderName, trace: &Trace, clock_ns: u64) -> Result<Latency, Failure> {
+    let mut decoder = name.decoder()?;
+    let mut time = |packet: &Vec<u8>| {
+        let start = Instant::now();
+        let decoded = decoder.decode_packet(packet, |message| _ = black_box(message));
+        let took = start.elapsed().as_nanos() as u64;
+        black_box(decoded.is_ok());
+        took.saturating_sub(clock_ns)
+    };
+    let mut times: Vec<u64> = trace.packets.iter().map(&mut time).collect();
+    let message = times.iter().sum::<u64>() as f64 / trace.messages as f64;
+    times.sort_unstable();
+    let at = |per_mille: usize| times[(times.len() * per_mille / 1000).min(times.len() - 1)];
+    Ok(Latency { decoder: name, message, packet: [at(500), at(990), at(999)] })
+}
+
+/// Writes the latencies down.
+pub fn report(latencies: &[Latency], trace: &Trace, analysis: &mut Analysis) {
+    let mut table = Table::new(&[
+        ("decoder", Align::Left),
+        ("ns/message", Align::Right),
+        ("packet p50", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+    ]);
+    for latency in latencies {
+        let [p50, p99, p999] = latency.packet;
+        let mut row = vec![latency.decoder.to_string(), format!("{:.1}", latency.message)];
+        row.extend([p50, p99, p999].map(|ns| format!("{ns} ns")));
+        table.row(row);
+        analysis.objects.push(json!({
+            "latency_of": latency.decoder.to_string(),
+            "ns_per_message": rounded(latency.message, 2),
+            "packet_p50_ns": p50,
+            "packet_p99_ns": p99,
+            "packet_p999_ns": p999,
+        }));
+    }
+    let messages = trace.messages as f64 / trace.packets.len().max(1) as f64;
+    let text = format!(
+        "\nLatency (table 3): packets of {messages:.1} messages, from the call to the last message\n\n{table}"
+    );
+    analysis.text.push_str(&text);
+}

@@ -1,0 +1,35 @@
+//! Where the time goes: the tables of the 2009 study of OPRA decoders, on this machine.
+
+mod blocks;
+mod latency;
+mod parts;
+mod profile;
+
+use super::machine::Machine;
+use super::trace::Trace;
+use crate::failure::Failure;
+use serde_json::Value;
+use std::time::Duration;
+
+pub use blocks::run_block;
+
+/// What the analysis found.
+pub struct Analysis {
+    /// Tables for people.
+    pub text: String,
+    /// The same as JSON objects.
+    pub objects: Vec<Value>,
+}
+
+/// Measures blocks, parts and latencies; `time` is for all together.
+pub fn analyse(trace: &Trace, machine: &Machine, time: Duration) -> Result<Analysis, Failure> {
+    let profile = profile::Profile::of(trace)?;
+    let blocks = blocks::measure(time / 4)?;
+    let parts = parts::measure(trace, time / 2)?;
+    let latencies = latency::measure(trace)?;
+    let mut analysis = Analysis { text: profile.table(), objects: Vec::new() };
+    blocks::report(&blocks, machine, &mut analysis);
+    parts::report(&parts, profile.peak_ns(&blocks), trace, machine, &mut analysis);
+    latency::report(&latencies, trace, &mut analysis);
+    Ok(analysis)
+}
