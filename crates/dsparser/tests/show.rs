@@ -14,7 +14,7 @@ fn the_automaton_is_shown_as_text() {
 fn every_arrow_of_the_graph_leads_to_a_node() {
     let grammars = [
         OPRA,
-        include_str!("../grammars/opra2_complete.dsp"),
+        include_str!("../../opra/grammar/opra2.dsp"),
         include_str!("../grammars/fast_framed.dsp"),
         include_str!("../grammars/fix.dsp"),
         include_str!("../grammars/quotes.dsp"),

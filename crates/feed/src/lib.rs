@@ -40,6 +40,8 @@ pub mod capture;
 mod endian;
 pub mod framing;
 pub mod handler;
+#[cfg(feature = "opra")]
+pub mod opra;
 pub mod parallel;
 pub mod recovery;
 

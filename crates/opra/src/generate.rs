@@ -19,6 +19,7 @@ const BBO_OFFER: &[u8] = b"CCGKO";
 /// A seeded source of packets.
 #[derive(Debug)]
 pub struct Generator {
+    version: Version,
     random: Random,
     draft: Draft,
     encoder: Encoder,
@@ -30,6 +31,7 @@ impl Generator {
     /// A generator of packets of `version`.
     pub fn new(version: Version, seed: u64) -> Self {
         let mut generator = Self {
+            version,
             random: Random(seed),
             draft: Draft::new(version),
             encoder: Encoder::new(version),
@@ -213,7 +215,14 @@ impl Generator {
             }
             Field::Time => {
                 self.time_ms += self.random.within(1..4);
-                return self.draft.set_number(field, clock(self.time_ms));
+                return self.draft.set_number(field, clock(self.version, self.time_ms));
+            }
+            // The old version has one code for month and call or put, and the last digit of the year.
+            Field::ExpirationDate if self.version == Version::V1 => {
+                return self.change_to(field, b"ABCDEFGHIJKLMNOPQRSTUVWX");
+            }
+            Field::Year if self.version == Version::V1 => {
+                return self.change_to(field, b"0123456789");
             }
             Field::ExpirationDate => 1..32,
             Field::Year => 9..13,
@@ -228,11 +237,15 @@ impl Generator {
     }
 }
 
-/// The time of day as HHMMSSmmm.
-fn clock(time_ms: u64) -> u32 {
+/// The time of day as HHMMSSmmm, in version 1.03 as HHMMSS.
+fn clock(version: Version, time_ms: u64) -> u32 {
     let (seconds, ms) = (time_ms / 1000, time_ms % 1000);
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
-    (((hours * 100 + minutes) * 100 + seconds % 60) * 1000 + ms) as u32
+    let clock = (hours * 100 + minutes) * 100 + seconds % 60;
+    match version {
+        Version::V1 => clock as u32,
+        Version::V2 => (clock * 1000 + ms) as u32,
+    }
 }
 
 /// Packets with at least `messages` messages together.
@@ -290,6 +303,23 @@ mod tests {
         assert_eq!(packets(7), packets(7));
         assert_ne!(packets(7), packets(8));
         assert!(messages_of(&trace(Version::V1, 7, 1000).unwrap()) >= 1000);
+    }
+
+    #[test]
+    fn codes_are_printable_in_both_versions() {
+        for version in [Version::V1, Version::V2] {
+            let mut decoder = reference::Decoder::new();
+            for packet in trace(version, 2, 3000).unwrap() {
+                let check = |message: crate::Message<'_>| {
+                    let is_code = |field: &Field| field.kind(version) == crate::Kind::Character;
+                    for field in Field::ALL.iter().filter(|field| is_code(field)) {
+                        let code = message.number(*field).unwrap_or(32);
+                        assert!((0x20..0x7F).contains(&code), "{field:?} {code} {version:?}");
+                    }
+                };
+                decoder.decode_packet(&packet, check).unwrap();
+            }
+        }
     }
 
     #[test]

@@ -123,6 +123,12 @@ pub(crate) fn open(packet: &[u8]) -> Result<(Version, Option<Header>, usize), Er
     }
 }
 
+/// What a packet says before its messages: its version, and the header of version 2.0. `None` if it does
+/// not begin like a packet.
+pub fn peek(packet: &[u8]) -> Option<(Version, Option<Header>)> {
+    open(packet).ok().map(|(version, header, _)| (version, header))
+}
+
 /// One message's place in its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {

@@ -3,5 +3,7 @@
 pub mod fast_framed;
 pub mod fix;
 pub mod opra2;
+/// The grammar of crate `opra`, which its decoder runs.
+#[path = "../../../opra/src/generated/opra2.rs"]
 pub mod opra2_complete;
 pub mod quotes;

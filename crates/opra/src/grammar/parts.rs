@@ -74,6 +74,21 @@ enum Method {
 #[derive(Clone, Debug, Default)]
 pub struct Calls(Vec<Call>);
 
+impl Calls {
+    /// Reads the calls for `packet` back and makes none: what [`Replay::run`] takes beyond its actions.
+    #[inline]
+    pub fn read(&self, packet: &[u8]) {
+        for call in &self.0 {
+            let bytes = packet.get(usize::from(call.start)..usize::from(call.end));
+            match call.method {
+                Method::Execute => _ = black_box(bytes),
+                Method::ExecuteStopBit => _ = black_box((bytes, call.action)),
+                Method::ExecuteStopBitRun => _ = black_box((bytes, call.start)),
+            }
+        }
+    }
+}
+
 /// Carries out calls without a grammar.
 #[derive(Debug)]
 pub struct Replay {

@@ -1,0 +1,364 @@
+//! OPRA lines: each comes twice, on A and B; out come the messages of each line in order and once.
+//!
+//! A line's numbers count messages, and a packet's header says the first of them and how many there are.
+//! Line integrity and administrative messages may repeat the last number used instead of taking one;
+//! a packet that does is told from a copy of the one before by its bytes.
+//!
+//! Lines share nothing: give each to a thread of your own choice.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_feed::arbiter::{ArbiterOptions, Line};
+//! use tickwire_feed::opra::{Event, LineHandler};
+//! use tickwire_opra::{Version, generate};
+//!
+//! let packets = generate::trace(Version::V2, 1, 100)?;
+//! let mut handler = LineHandler::new(ArbiterOptions::default());
+//! let mut messages = 0;
+//! for packet in &packets {
+//!     handler.handle_packet(0, Line::A, packet);
+//!     handler.handle_packet(0, Line::B, packet);
+//!     while let Some(event) = handler.poll_event(|_message| messages += 1) {
+//!         assert!(matches!(event, Event::Packet { result: Ok(_), .. }));
+//!     }
+//! }
+//! assert!(messages >= 100);
+//! assert_eq!(handler.arbiter().counters().delivered, packets.len() as u64);
+//! # Ok::<(), tickwire_opra::EncodeError>(())
+//! ```
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hasher};
+
+use tickwire_opra::{Decode, Error, Message, Summary, Version, bottom_up, peek};
+
+use crate::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
+
+/// Packets that repeat a number and wait to be polled.
+const REPEATS_HELD_MAX: usize = 64;
+/// Packets with the last number used whose bytes are remembered.
+const SEEN_MAX: usize = 64;
+
+/// What comes out of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A packet was decoded; its messages have been shown. What is odd about it is in
+    /// [`Summary::warnings`]; after an error the rest of the packet is lost.
+    Packet {
+        /// Number of its first message, by its header.
+        seq_num: u64,
+        /// Who brought it first.
+        line: Line,
+        /// When it came, as told to [`LineHandler::handle_packet`].
+        received_ns: u64,
+        /// What became of it.
+        result: Result<Summary, Error>,
+    },
+    /// Messages that came on neither line in time.
+    Gap(Gap),
+    /// The numbering begins anew.
+    Reset {
+        /// The number that comes next.
+        seq_num: u64,
+    },
+}
+
+/// What a line counts beyond its arbiter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineHandlerCounters {
+    /// Packets whose number cannot be told: no header, or one that is not decimal.
+    pub unnumbered: u64,
+    /// Packets delivered that repeat the last number used.
+    pub repeats: u64,
+    /// Copies of such packets.
+    pub repeats_dropped: u64,
+}
+
+/// A packet that repeats a number.
+#[derive(Debug)]
+struct Repeat {
+    seq_num: u64,
+    line: Line,
+    received_ns: u64,
+    bytes: Vec<u8>,
+}
+
+/// Makes one ordered row of messages of the A and B side of an OPRA line. See the [module](self).
+pub struct LineHandler {
+    arbiter: Arbiter,
+    decoder: bottom_up::Decoder,
+    /// The last number that a delivered packet used.
+    last_used: Option<u64>,
+    /// Digests of the packets seen with that number.
+    seen: Vec<u64>,
+    repeats: VecDeque<Repeat>,
+    counters: LineHandlerCounters,
+}
+
+impl LineHandler {
+    /// Creates a handler that has seen nothing. Limits that count sequence numbers count messages.
+    pub fn new(options: ArbiterOptions) -> Self {
+        Self {
+            arbiter: Arbiter::new(options),
+            decoder: bottom_up::Decoder::new(),
+            last_used: None,
+            seen: Vec::new(),
+            repeats: VecDeque::new(),
+            counters: LineHandlerCounters::default(),
+        }
+    }
+
+    /// The arbiter, for its counters.
+    pub fn arbiter(&self) -> &Arbiter {
+        &self.arbiter
+    }
+
+    /// What the arbiter does not count.
+    pub fn counters(&self) -> LineHandlerCounters {
+        self.counters
+    }
+
+    /// Takes a packet that came on `line` at `now_ns`. Poll until nothing comes before the next.
+    pub fn handle_packet(&mut self, now_ns: u64, line: Line, packet: &[u8]) {
+        let Some(seq_num) = self.seq_num_of(packet) else {
+            self.counters.unnumbered += 1;
+            return self.arbiter.handle_timeout(now_ns);
+        };
+        let last_used = self.last_used;
+        if last_used == Some(seq_num) {
+            if !self.note_seen(packet) {
+                self.counters.repeats_dropped += 1;
+            } else if self.repeats.len() < REPEATS_HELD_MAX {
+                self.counters.repeats += 1;
+                let bytes = packet.to_vec();
+                self.repeats.push_back(Repeat { seq_num, line, received_ns: now_ns, bytes });
+            }
+            return self.arbiter.handle_timeout(now_ns);
+        }
+        self.arbiter.handle_packet(now_ns, line, seq_num, packet);
+    }
+
+    /// Gives up the numbers that have been waited for long enough at `now_ns`.
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        self.arbiter.handle_timeout(now_ns);
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.arbiter.poll_timeout()
+    }
+
+    /// The next event; the messages of a packet are shown to `visit` before. `None` when there is
+    /// nothing to do but wait.
+    pub fn poll_event(&mut self, visit: impl FnMut(Message<'_>)) -> Option<Event> {
+        if let Some(repeat) = self.repeats.pop_front() {
+            let Repeat { seq_num, line, received_ns, bytes } = repeat;
+            let result = self.decoder.decode_packet(&bytes, visit);
+            return Some(Event::Packet { seq_num, line, received_ns, result });
+        }
+        match self.arbiter.poll_output()? {
+            Output::Deliver { seq_num, line, received_ns, bytes } => {
+                let digest = digest(bytes);
+                let header = peek(bytes).and_then(|(_, header)| header);
+                let result = self.decoder.decode_packet(bytes, visit);
+                let count = match header {
+                    Some(header) => header.count(),
+                    None => result.ok().map(|summary| summary.messages),
+                };
+                self.arbiter.advance_to(seq_num.saturating_add(count.unwrap_or(1).into()));
+                self.last_used = self.arbiter.next_seq_num().and_then(|next| next.checked_sub(1));
+                self.seen.clear();
+                self.seen.push(digest);
+                Some(Event::Packet { seq_num, line, received_ns, result })
+            }
+            Output::Gap(gap) => {
+                self.last_used = Some(gap.last());
+                self.seen.clear();
+                Some(Event::Gap(gap))
+            }
+            Output::Reset { seq_num } => {
+                self.last_used = None;
+                self.seen.clear();
+                Some(Event::Reset { seq_num })
+            }
+        }
+    }
+
+    /// The number of the first message of a packet.
+    fn seq_num_of(&mut self, packet: &[u8]) -> Option<u64> {
+        match peek(packet)? {
+            (Version::V2, Some(header)) => header.seq_num(),
+            // The old version says it in the messages only.
+            _ => self.decoder.decode_packet(packet, |_| {}).ok()?.first_seq_num,
+        }
+    }
+
+    /// Remembers a packet with the last number used; returns whether it is new.
+    fn note_seen(&mut self, packet: &[u8]) -> bool {
+        let digest = digest(packet);
+        let is_new = !self.seen.contains(&digest);
+        if is_new && self.seen.len() < SEEN_MAX {
+            self.seen.push(digest);
+        }
+        is_new
+    }
+}
+
+fn digest(packet: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(packet);
+    hasher.finish()
+}
+
+/// Which of the lines a packet belongs to, by the port it was sent to: A sides have consecutive ports, and
+/// so have B sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// Port of the A side of the first line.
+    pub first_a: u16,
+    /// Port of the B side of the first line.
+    pub first_b: u16,
+    /// How many lines there are.
+    pub lines: u16,
+}
+
+impl Default for Ports {
+    /// 24 lines at the ports of published configurations.
+    fn default() -> Self {
+        Self { first_a: 11_101, first_b: 12_101, lines: 24 }
+    }
+}
+
+impl Ports {
+    /// The line, from 0, and the side of a port.
+    pub fn side_of(&self, port: u16) -> Option<(usize, Line)> {
+        let sides = [(self.first_a, Line::A), (self.first_b, Line::B)];
+        sides.into_iter().find_map(|(first, line)| {
+            let index = port.checked_sub(first)?;
+            (index < self.lines).then_some((usize::from(index), line))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_opra::{Draft, Encoder, Field, generate};
+
+    fn trace() -> Vec<Vec<u8>> {
+        generate::trace(Version::V2, 3, 2_000).expect("generates")
+    }
+
+    /// A control packet: `minute` makes its bytes its own.
+    fn integrity(seq_num: u64, minute: u32) -> Vec<u8> {
+        let mut draft = Draft::new(Version::V2);
+        for (field, value) in [
+            (Field::Category, u32::from(b'H')),
+            (Field::MessageType, u32::from(b'N')),
+            (Field::Participant, u32::from(b'O')),
+            (Field::Retransmission, 32),
+            (Field::Time, minute * 100_000),
+        ] {
+            draft.set_number(field, value);
+        }
+        draft.set_seq_num(seq_num);
+        let mut encoder = Encoder::new(Version::V2);
+        encoder.begin(seq_num);
+        encoder.push(&draft.message().expect("complete")).expect("encodes");
+        encoder.finish().expect("finishes").to_vec()
+    }
+
+    /// Sequence numbers of all messages and the counts of gaps.
+    fn poll_all(handler: &mut LineHandler) -> (Vec<u64>, Vec<u64>) {
+        let (mut seq_nums, mut gaps) = (Vec::new(), Vec::new());
+        loop {
+            match handler.poll_event(|message| seq_nums.extend(message.seq_num())) {
+                Some(Event::Packet { result, .. }) => assert_eq!(result.map(drop), Ok(())),
+                Some(Event::Gap(gap)) => gaps.push(gap.count),
+                Some(Event::Reset { .. }) => {}
+                None => return (seq_nums, gaps),
+            }
+        }
+    }
+
+    #[test]
+    fn what_one_side_loses_comes_from_the_other() {
+        let mut handler = LineHandler::new(ArbiterOptions::default());
+        let mut seq_nums = Vec::new();
+        for (index, packet) in trace().iter().enumerate() {
+            if index % 3 != 0 {
+                handler.handle_packet(index as u64, Line::A, packet);
+                seq_nums.extend(poll_all(&mut handler).0);
+            }
+            if index % 3 != 1 {
+                handler.handle_packet(index as u64, Line::B, packet);
+                seq_nums.extend(poll_all(&mut handler).0);
+            }
+        }
+        assert!(seq_nums.len() >= 2_000 - 10);
+        assert!(seq_nums.is_sorted_by(|a, b| a < b));
+        assert_eq!(handler.arbiter().counters().gaps, 0);
+    }
+
+    #[test]
+    fn what_both_sides_lose_is_a_gap_of_messages() {
+        let packets = trace();
+        let options = ArbiterOptions { hold_ns: 10, ..Default::default() };
+        let mut handler = LineHandler::new(options);
+        for (index, packet) in packets.iter().take(5).enumerate().filter(|(index, _)| *index != 2) {
+            handler.handle_packet(index as u64, Line::A, packet);
+        }
+        let before = poll_all(&mut handler);
+        handler.handle_timeout(100);
+        let (after, gaps) = poll_all(&mut handler);
+        let lost = after.first().zip(before.0.last()).map(|(first, last)| first - last - 1);
+        assert_eq!(Some(gaps), lost.map(|lost| vec![lost]));
+    }
+
+    #[test]
+    fn packets_that_repeat_the_last_number_come_once_each() {
+        let packets = trace();
+        let mut handler = LineHandler::new(ArbiterOptions::default());
+        handler.handle_packet(0, Line::A, &packets[0]);
+        let (seq_nums, _) = poll_all(&mut handler);
+        let last = *seq_nums.last().expect("messages");
+        for minute in [930, 931] {
+            for line in Line::ALL {
+                handler.handle_packet(1, line, &integrity(last, minute));
+            }
+        }
+        assert_eq!(poll_all(&mut handler).0, [last, last]);
+        handler.handle_packet(2, Line::B, &packets[0]);
+        handler.handle_packet(2, Line::B, &packets[1]);
+        assert_eq!(poll_all(&mut handler).0.first(), Some(&(last + 1)));
+        let LineHandlerCounters { repeats, repeats_dropped, .. } = handler.counters();
+        assert_eq!((repeats, repeats_dropped), (2, 2));
+        assert_eq!(handler.arbiter().line_counters(Line::B).duplicate, 1);
+    }
+
+    #[test]
+    fn the_old_version_is_numbered_by_its_messages() {
+        let packets = generate::trace(Version::V1, 3, 200).expect("generates");
+        let mut handler = LineHandler::new(ArbiterOptions::default());
+        let mut seq_nums = Vec::new();
+        for packet in &packets {
+            for line in Line::ALL {
+                handler.handle_packet(0, line, packet);
+                seq_nums.extend(poll_all(&mut handler).0);
+            }
+        }
+        assert!(seq_nums.len() > 150 && seq_nums.is_sorted_by(|a, b| a < b));
+        handler.handle_packet(0, Line::A, b"\x07no packet");
+        assert_eq!(handler.counters().unnumbered, 1);
+    }
+
+    #[test]
+    fn ports_tell_line_and_side() {
+        let ports = Ports { lines: 48, ..Ports::default() };
+        assert_eq!(ports.side_of(11_101), Some((0, Line::A)));
+        assert_eq!(ports.side_of(12_148), Some((47, Line::B)));
+        assert_eq!(ports.side_of(11_149), None);
+        assert_eq!(Ports::default().side_of(12_125), None);
+    }
+}
