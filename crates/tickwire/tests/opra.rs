@@ -3,10 +3,13 @@
 mod support;
 
 use serde_json::Value;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use support::{directory, file, shared, tickwire, u32be};
-use tickwire_opra::{Draft, Encoder, Field, Version};
+use tickwire_feed::capture::PcapWriter;
+use tickwire_opra::{Draft, Encoder, Field, Version, generate};
 
-const DECODERS: [&str; 3] = ["reference", "bottom-up", "grammar"];
+const DECODERS: [&str; 5] =
+    ["reference", "bottom-up", "bottom-up-portable", "grammar-generated", "grammar-runtime"];
 
 #[test]
 fn every_decoder_prints_the_messages_and_errors_of_the_cases() {
@@ -135,4 +138,94 @@ fn notice(seq_num: u64, header_seq_num: u64) -> Vec<u8> {
     encoder.begin(header_seq_num);
     encoder.push(&draft.message().expect("complete")).expect("encodes");
     encoder.finish().expect("finishes").to_vec()
+}
+
+/// Packets of two lines with their sides, as a capture: line 2 loses its packet 3 on both sides, and
+/// everything else is lost on one side at most.
+fn two_lines() -> Vec<u8> {
+    let address = |port| SocketAddrV4::new(Ipv4Addr::new(239, 1, 1, 1), port);
+    let source = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5000);
+    let mut writer = PcapWriter::new(Vec::new()).expect("writes");
+    let packets = [1, 2].map(|seed| generate::trace(Version::V2, seed, 200).expect("generates"));
+    for index in 0..8 {
+        for (line, packets) in packets.iter().enumerate() {
+            for (side, first_port) in [(0, 11_101), (1, 12_101)] {
+                let is_lost = (index + side) % 3 == 2 || line == 1 && index == 3;
+                if !is_lost {
+                    let to = address(first_port + line as u16);
+                    let time_ns = 1_000_000 * (10 * index + side) as u64;
+                    writer.write_datagram(time_ns, source, to, &packets[index]).expect("writes");
+                }
+            }
+        }
+    }
+    writer.into_inner()
+}
+
+#[test]
+fn lines_come_out_once_and_what_both_sides_lost_is_reported() {
+    let capture = directory("opra_lines").join("lines.pcap");
+    std::fs::write(&capture, two_lines()).expect("written");
+    let run = tickwire(&format!("opra decode {} --lines 24", capture.display()));
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.err.contains("came on neither side"), "{}", run.err);
+    assert!(run.err.contains("2 lines; A brought"), "{}", run.err);
+    assert!(run.err.contains("1 gaps of"), "{}", run.err);
+    // Seeds give lines of their own; each rises by one but for the gap.
+    let seq_nums: Vec<u64> =
+        run.json_lines().iter().filter_map(|message| message["seq"].as_u64()).collect();
+    let mut once: Vec<u64> = seq_nums.clone();
+    once.sort_unstable();
+    let pairs = once.chunk_by(|a, b| a == b).map(<[u64]>::len);
+    assert!(pairs.clone().all(|count| count <= 2), "each number once a line");
+    assert!(pairs.filter(|count| *count == 2).count() > 100);
+
+    let all = tickwire(&format!("opra decode {} -q", capture.display()));
+    assert!(all.json_lines().len() > seq_nums.len());
+}
+
+#[test]
+fn two_files_are_the_sides_of_a_line() {
+    let directory = directory("opra_sides");
+    let packets = generate::trace(Version::V2, 4, 400).expect("generates");
+    let side = |name: &str, lost: usize| {
+        let kept = packets.iter().enumerate().filter(|(index, _)| index % 5 != lost);
+        let kept: Vec<u8> = kept.flat_map(|(_, packet)| u32be(&[packet])).collect();
+        let path = directory.join(name);
+        std::fs::write(&path, kept).expect("written");
+        path.display().to_string()
+    };
+    let (a, b) = (side("a", 1), side("b", 3));
+    let run = tickwire(&format!("opra decode {a} --line-b {b}"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let seq_nums: Vec<u64> =
+        run.json_lines().iter().filter_map(|message| message["seq"].as_u64()).collect();
+    assert!(seq_nums.len() >= 380 && seq_nums.windows(2).all(|pair| pair[1] == pair[0] + 1));
+}
+
+#[test]
+fn the_bench_measures_every_decoder_and_says_where_the_time_goes() {
+    let directory = directory("opra_bench");
+    let path = |name: &str| directory.join(name).display().to_string();
+    let (json, plot) = (path("rates.json"), path("rates.svg"));
+    let run = tickwire(&format!(
+        "opra bench --messages 2000 --seconds 0 --analysis --no-instructions --json {json} --plot {plot}"
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    for text in ["optimality ratio", "presence-map-5", "packet p50"] {
+        assert!(run.out.contains(text), "{}", run.out);
+    }
+    let text = std::fs::read_to_string(&json).expect("written");
+    let list: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+    for decoder in
+        ["reference", "bottom-up-portable", "grammar-runtime", "grammar-generated", "encoder"]
+    {
+        for threads in [1, 2] {
+            let row =
+                list.iter().find(|row| row["decoder"] == decoder && row["threads"] == threads);
+            let ns = row.and_then(|row| row["ns_per_message"].as_f64());
+            assert!(ns.is_some_and(f64::is_finite), "{decoder} {threads}: {row:?}");
+        }
+    }
+    assert!(std::fs::read_to_string(&plot).expect("written").starts_with("<svg"));
 }

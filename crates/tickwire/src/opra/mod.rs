@@ -6,6 +6,8 @@ mod decoder;
 mod draft;
 mod encode;
 mod generate;
+mod lines;
+mod print;
 mod vectors;
 
 use crate::failure::{Failure, Outcome};

@@ -42,6 +42,11 @@ impl InputArgs {
         })
     }
 
+    /// The same for another file.
+    pub fn with_path(&self, path: &Path) -> Self {
+        Self { input: Some(path.to_owned()), file: None, ..self.clone() }
+    }
+
     /// Opens the file; `progress` is told how far it was read.
     pub fn open(&self, progress: &Progress) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
         let path = self.required_path()?;

@@ -48,6 +48,9 @@ pub struct BenchArgs {
     /// instructions if valgrind is installed
     #[arg(long)]
     analysis: bool,
+    /// Do not count instructions, which takes a minute
+    #[arg(long, requires = "analysis")]
+    no_instructions: bool,
     /// Draw the rates there, by decoder and by threads, as SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -76,7 +79,7 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let mut text = format!("{}\n{}", heading(&trace, &machine), report::table(&rows, &trace));
     let mut list = report::json(&rows, &trace, &machine);
     if args.analysis {
-        let analysis = analysis::analyse(&trace, &machine, time)?;
+        let analysis = analysis::analyse(&trace, &machine, time, !args.no_instructions)?;
         text.push_str(&analysis.text);
         list.extend(analysis.objects);
     }

@@ -24,8 +24,8 @@ pub struct BlockCost {
     instructions: Option<f64>,
 }
 
-/// Measures all blocks.
-pub fn measure(time: Duration) -> Result<Vec<BlockCost>, Failure> {
+/// Measures all blocks; `counts` asks for instructions.
+pub fn measure(time: Duration, counts: bool) -> Result<Vec<BlockCost>, Failure> {
     let mut kernels: Vec<Kernel> = Block::ALL.map(|block| Kernel::new(block, SEED)).into();
     let mut cases: Vec<Case<'_>> = kernels
         .iter_mut()
@@ -35,7 +35,7 @@ pub fn measure(time: Duration) -> Result<Vec<BlockCost>, Failure> {
         })
         .collect();
     let times = minima(&mut cases, time);
-    let counts = callgrind::is_available();
+    let counts = counts && callgrind::is_available();
     let cost = |(block, ns): (Block, f64)| {
         let instructions = if counts { Some(instructions(block)?) } else { None };
         Ok(BlockCost { block, ns, instructions })

@@ -21,10 +21,15 @@ pub struct Analysis {
     pub objects: Vec<Value>,
 }
 
-/// Measures blocks, parts and latencies; `time` is for all together.
-pub fn analyse(trace: &Trace, machine: &Machine, time: Duration) -> Result<Analysis, Failure> {
+/// Measures blocks, parts and latencies; `time` is for all together. `counts` asks for instructions.
+pub fn analyse(
+    trace: &Trace,
+    machine: &Machine,
+    time: Duration,
+    counts: bool,
+) -> Result<Analysis, Failure> {
     let profile = profile::Profile::of(trace)?;
-    let blocks = blocks::measure(time / 4)?;
+    let blocks = blocks::measure(time / 4, counts)?;
     let parts = parts::measure(trace, time / 2)?;
     let latencies = latency::measure(trace)?;
     let mut analysis = Analysis { text: profile.table(), objects: Vec::new() };

@@ -1,0 +1,247 @@
+//! `tickwire opra decode` over lines: A and B sides, in one capture or in two.
+
+use super::decode::{DecodeArgs, refused};
+use super::print::{Lines, Report};
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::options::InputArgs;
+use crate::progress::Progress;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use tickwire_feed::arbiter::{ArbiterOptions, Line};
+use tickwire_feed::capture::{CaptureReader, Kind};
+use tickwire_feed::opra::{Event, LineHandler, Ports};
+
+/// Most lines: more than any feed had.
+const LINES_MAX: i64 = 256;
+
+/// Where the sides of lines are.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LineArgs {
+    /// Capture of the B side; the first file is the A side. Packets of both are taken in the order of
+    /// their times
+    #[arg(long, value_name = "FILE")]
+    line_b: Option<PathBuf>,
+    /// Number of lines in the captures (pcap and pcapng), told apart by the port they are sent to
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=LINES_MAX))]
+    lines: Option<u16>,
+    /// Port of the A side of the first line; the others follow
+    #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_a, requires = "lines")]
+    first_port_a: u16,
+    /// Port of the B side of the first line; the others follow
+    #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_b, requires = "lines")]
+    first_port_b: u16,
+    /// How long to wait for a missing number, in milliseconds of the captures
+    #[arg(long, value_name = "MS", default_value_t = 2)]
+    hold_ms: u32,
+}
+
+impl LineArgs {
+    /// Whether the captures are to be taken as lines.
+    pub fn are_given(&self) -> bool {
+        self.line_b.is_some() || self.lines.is_some()
+    }
+
+    fn ports(&self) -> Option<Ports> {
+        let (first_a, first_b) = (self.first_port_a, self.first_port_b);
+        self.lines.map(|lines| Ports { first_a, first_b, lines })
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
+    let path = args.input.required_path()?;
+    let progress = Progress::of(path);
+    let mut captures = vec![Capture::open(&args.input, Line::A, &progress)?];
+    if let Some(path) = &args.sides.line_b {
+        let none = Progress::none();
+        captures.push(Capture::open(&args.input.with_path(path), Line::B, &none)?);
+    }
+    let hold_ns = u64::from(args.sides.hold_ms) * 1_000_000;
+    let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
+    let lines = usize::from(args.sides.lines.unwrap_or(1));
+    let mut feed = Feed {
+        handlers: (0..lines).map(|_| LineHandler::new(options)).collect(),
+        ports: args.sides.ports(),
+        other_ports: 0,
+        gaps: 0,
+        lost: 0,
+        lines: Lines::new(args.format),
+        report: Report::new(files::name_of(path), &progress),
+    };
+    let mut out = files::create(args.output.as_deref())?;
+    feed.decode_all(&mut captures, &mut out)?;
+    out.flush()?;
+    feed.finish(args.quiet);
+    Ok(Outcome::flawed_if(feed.report.errors.count > 0 || feed.gaps > 0))
+}
+
+/// A capture, with the packet of it that comes next.
+struct Capture {
+    side: Line,
+    reader: CaptureReader<Box<dyn Read>>,
+    next: Option<Arrival>,
+    taken: u64,
+}
+
+/// A packet taken out of its reader.
+struct Arrival {
+    timestamp_ns: Option<u64>,
+    port: Option<u16>,
+    index: u64,
+    bytes: Vec<u8>,
+}
+
+impl Capture {
+    fn open(input: &InputArgs, side: Line, progress: &Progress) -> Result<Self, Failure> {
+        let reader = input.open(progress)?;
+        if reader.kind() == Kind::Stream {
+            let text = "a raw file is one packet: lines need captures of many".to_owned();
+            return Err(Failure::Usage(text));
+        }
+        Ok(Self { side, reader, next: None, taken: 0 })
+    }
+
+    /// Reads the next packet, unless one is there already.
+    fn look(&mut self, report: &mut Report<'_>) {
+        while self.next.is_none() {
+            let packet = match self.reader.next_packet() {
+                Ok(Some(packet)) => packet,
+                Ok(None) => return,
+                Err(error) => return report.error(&error.to_string()),
+            };
+            if let Some(why) = refused(&packet, false) {
+                report.packets += 1;
+                report.error(&format!("packet {}: {why}", packet.index));
+                continue;
+            }
+            self.next = Some(Arrival {
+                timestamp_ns: packet.timestamp_ns,
+                port: packet.destination.map(|address| address.port()),
+                index: packet.index,
+                bytes: packet.bytes.to_vec(),
+            });
+        }
+    }
+}
+
+/// All lines, and what is said about them.
+struct Feed<'r> {
+    handlers: Vec<LineHandler>,
+    ports: Option<Ports>,
+    other_ports: u64,
+    gaps: u64,
+    lost: u64,
+    lines: Lines,
+    report: Report<'r>,
+}
+
+impl Feed<'_> {
+    /// Takes the packets of all captures in the order of their times, or in turn where they have none.
+    fn decode_all(
+        &mut self,
+        captures: &mut [Capture],
+        out: &mut impl Write,
+    ) -> Result<(), Failure> {
+        loop {
+            captures.iter_mut().for_each(|capture| capture.look(&mut self.report));
+            let waiting = captures.iter_mut().filter(|capture| capture.next.is_some());
+            let first = waiting.min_by_key(|capture| {
+                let arrival = capture.next.as_ref();
+                (arrival.and_then(|arrival| arrival.timestamp_ns), capture.taken)
+            });
+            let Some(capture) = first else { break };
+            let Some(arrival) = capture.next.take() else { break };
+            capture.taken += 1;
+            self.take(capture.side, &arrival);
+            self.write(out)?;
+        }
+        for index in 0..self.handlers.len() {
+            self.handlers[index].handle_timeout(u64::MAX);
+            self.poll(index);
+            self.write(out)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, side: Line, arrival: &Arrival) {
+        self.report.packets += 1;
+        let by_port = self.ports.zip(arrival.port).map(|(ports, port)| ports.side_of(port));
+        let Some((index, side)) = by_port.unwrap_or(Some((0, side))) else {
+            self.other_ports += 1;
+            return;
+        };
+        let Some(handler) = self.handlers.get_mut(index) else { return };
+        let unnumbered = handler.counters().unnumbered;
+        handler.handle_packet(arrival.timestamp_ns.unwrap_or(0), side, &arrival.bytes);
+        if handler.counters().unnumbered > unnumbered {
+            let text = "no OPRA header with a sequence number: is the port right?";
+            self.report.error(&format!("packet {}: {text}", arrival.index));
+        }
+        self.poll(index);
+    }
+
+    fn poll(&mut self, index: usize) {
+        let Self { handlers, report, lines, .. } = self;
+        let Some(handler) = handlers.get_mut(index) else { return };
+        let line = index + 1;
+        while let Some(event) = handler.poll_event(|message| {
+            report.messages += 1;
+            lines.push(&message);
+        }) {
+            match event {
+                Event::Packet { seq_num, result, .. } => {
+                    let place = format_args!("line {line}, number {seq_num}");
+                    match result {
+                        Ok(summary) => report.warn(place, &summary),
+                        Err(error) => report.error(&format!("{place}: {error}")),
+                    }
+                }
+                Event::Gap(gap) => {
+                    self.gaps += 1;
+                    self.lost = self.lost.saturating_add(gap.count);
+                    report.print(&format!(
+                        "line {line}: numbers {} to {} came on neither side",
+                        gap.first,
+                        gap.last()
+                    ));
+                }
+                Event::Reset { seq_num } => {
+                    report.print(&format!("line {line}: numbers begin anew at {seq_num}"));
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, out: &mut impl Write) -> Result<(), Failure> {
+        out.write_all(&self.lines.bytes)?;
+        self.lines.bytes.clear();
+        Ok(())
+    }
+
+    fn finish(&self, quiet: bool) {
+        let used = self.handlers.iter().filter(|handler| {
+            Line::ALL.iter().any(|line| handler.arbiter().line_counters(*line).received > 0)
+        });
+        let count = |of: fn(&LineHandler, Line) -> u64, line: Line| {
+            self.handlers.iter().map(|handler| of(handler, line)).sum::<u64>()
+        };
+        let received = |handler: &LineHandler, line| handler.arbiter().line_counters(line).received;
+        let won = |handler: &LineHandler, line| handler.arbiter().line_counters(line).won;
+        if !quiet || self.gaps > 0 {
+            self.report.print(&format!(
+                "{} lines; A brought {} packets, {} of them first; B {}, {}; {} gaps of {} messages; {} \
+                 packets to other ports",
+                used.count(),
+                count(received, Line::A),
+                count(won, Line::A),
+                count(received, Line::B),
+                count(won, Line::B),
+                self.gaps,
+                self.lost,
+                self.other_ports
+            ));
+        }
+        self.report.finish(quiet);
+    }
+}
