@@ -55,6 +55,9 @@ use crate::arbiter::Gap;
 use crate::book::{Book, BookFault, BookUpdate, LevelAction, PriceAction};
 use instrument::{Instrument, LastGap, Place};
 
+/// A book that claims to be further than this ahead of both updates and snapshots is not believed.
+const SNAPSHOT_AHEAD_MAX: u64 = 1024;
+
 /// The books of one channel. See the [module](self).
 #[derive(Debug)]
 pub struct Recovery {
@@ -190,6 +193,11 @@ impl Recovery {
         let Some(index) = self.index_of(snapshot.instrument) else {
             return SnapshotOutcome::TooManyInstruments;
         };
+        if self.is_contradicted(index, snapshot) {
+            self.held_total -= self.instruments[index].reset();
+            self.counters.broken += 1;
+            return SnapshotOutcome::TooOld;
+        }
         match self.instruments[index].stale(self.gap) {
             None if !self.is_comparable(index, snapshot) => SnapshotOutcome::NotNeeded,
             None => self.verify(index, snapshot),
@@ -257,6 +265,15 @@ impl Recovery {
         self.held_total += 1;
         self.counters.held += 1;
         IncrementalOutcome::Held(reason)
+    }
+
+    /// Whether a book includes numbers that neither updates nor this snapshot have come near: the
+    /// snapshot that it began with was one of an earlier numbering, or without sense.
+    fn is_contradicted(&self, index: usize, snapshot: &Snapshot<'_>) -> bool {
+        let furthest = self.position.max(snapshot.last_seq_num);
+        let is_ahead =
+            furthest.saturating_add(SNAPSHOT_AHEAD_MAX) < self.instruments[index].known_to;
+        self.position > 0 && is_ahead
     }
 
     /// Whether a fresh book and a snapshot stand at the same update.

@@ -75,7 +75,8 @@ pub enum SnapshotOutcome {
     Recovered,
     /// The snapshot was taken, but more is missing.
     Loaded(StaleReason),
-    /// The snapshot is from before what is missing, or updates after it are gone.
+    /// The snapshot is from before what is missing, or updates after it are gone; also where it shows
+    /// that the book was made by a snapshot of another numbering.
     TooOld,
     /// The snapshot itself is not a book.
     Faulty(BookFault),

@@ -142,6 +142,19 @@ fn a_count_without_sense_does_not_keep_a_book_stale_for_ever() {
 }
 
 #[test]
+fn a_snapshot_of_another_numbering_does_not_freeze_a_book() {
+    for mut recovery in [by_rpt_seq(), by_seq_num()] {
+        assert_eq!(snapshot(&mut recovery, 900_000, 5_000, 1), SnapshotOutcome::Recovered);
+        assert_eq!(recovery.handle_incremental(&change(10, 3, 2)), IncrementalOutcome::Old);
+        assert_eq!(snapshot(&mut recovery, 10, 3, 2), SnapshotOutcome::TooOld);
+        assert_eq!(price(&recovery), Err(StaleReason::Reset));
+        recovery.handle_incremental(&change(11, 4, 3));
+        assert_eq!(snapshot(&mut recovery, 10, 3, 2), SnapshotOutcome::Recovered);
+        assert_eq!(price(&recovery), Ok(3));
+    }
+}
+
+#[test]
 fn an_update_held_from_a_packet_partly_lost_proves_nothing() {
     let gap = SnapshotOutcome::Loaded(StaleReason::Gap);
     for (mut recovery, outcome) in [(by_rpt_seq(), gap), (by_seq_num(), SnapshotOutcome::TooOld)] {
