@@ -1,10 +1,14 @@
-//! What the sessions of an engine add up to.
+//! What the sessions of an engine add up to, and how it is published.
 
 use super::sessions::Sessions;
+use crate::metrics::{Counter, Gauge, Metrics};
+
+/// Least time between two publications.
+const PUBLISH_NS: u64 = 250_000_000;
 
 /// What the sessions of an engine add up to. Counts grow; the others are as they are now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FixMetrics {
+pub struct FixCounters {
     /// Sessions there are.
     pub sessions: u64,
     /// Sessions that are logged on.
@@ -33,8 +37,8 @@ pub struct FixMetrics {
 
 impl Sessions {
     /// Adds up what all sessions have counted.
-    pub fn metrics(&self) -> FixMetrics {
-        let mut sum = FixMetrics { sessions: self.len() as u64, ..FixMetrics::default() };
+    pub fn counters(&self) -> FixCounters {
+        let mut sum = FixCounters { sessions: self.len() as u64, ..FixCounters::default() };
         for session in self.keys().filter_map(|key| self.session(key)) {
             let counters = session.counters();
             sum.logged_on += u64::from(session.is_logged_on());
@@ -50,5 +54,81 @@ impl Sessions {
             sum.queued += session.backlog();
         }
         sum
+    }
+}
+
+/// Finds a count.
+type Place = fn(&FixCounters) -> u64;
+/// Name, help and place of a count.
+type Named = (&'static str, &'static str, Place);
+
+const COUNTERS: [Named; 9] = [
+    ("fix_received_messages", "Messages received that were not garbled", |c| c.received),
+    ("fix_delivered_messages", "Messages received for the application", |c| c.delivered),
+    ("fix_sent_messages", "Messages sent, each once", |c| c.sent),
+    ("fix_resent_messages", "Messages sent again", |c| c.resent),
+    ("fix_rejected_messages", "Messages refused", |c| c.rejected),
+    ("fix_garbled_messages", "Garbled messages and stretches of garbage", |c| c.garbled),
+    ("fix_resend_requests", "Resend requests sent", |c| c.gaps),
+    ("fix_duplicate_messages", "Messages with a number used before", |c| c.duplicates),
+    ("fix_logons", "Logons completed", |c| c.logons),
+];
+
+const GAUGES: [Named; 3] = [
+    ("fix_sessions", "Sessions there are", |c| c.sessions),
+    ("fix_logged_on_sessions", "Sessions that are logged on", |c| c.logged_on),
+    ("fix_queued_messages", "Messages that wait for peers to read", |c| c.queued),
+];
+
+/// Publishes what the sessions of an engine count.
+#[derive(Debug)]
+pub struct FixMetrics {
+    counters: Vec<(Counter, Place)>,
+    gauges: Vec<(Gauge, Place)>,
+    next_ns: u64,
+}
+
+impl FixMetrics {
+    /// Names all counts.
+    pub fn new(metrics: &Metrics) -> Self {
+        let counters = COUNTERS.map(|(name, help, at)| (metrics.counter(name, help, &[]), at));
+        let gauges = GAUGES.map(|(name, help, at)| (metrics.gauge(name, help, &[]), at));
+        Self { counters: counters.into(), gauges: gauges.into(), next_ns: 0 }
+    }
+
+    /// Publishes the counts, unless that was done a moment ago; returns whether it did.
+    pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) -> bool {
+        if now_ns < self.next_ns {
+            return false;
+        }
+        self.next_ns = now_ns.saturating_add(PUBLISH_NS);
+        let counts = sessions.counters();
+        for (counter, at) in &self.counters {
+            counter.set(at(&counts));
+        }
+        for (gauge, at) in &self.gauges {
+            gauge.set(at(&counts));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
+
+    #[test]
+    fn counts_are_published_now_and_then() {
+        let metrics = Metrics::new();
+        let mut publisher = FixMetrics::new(&metrics);
+        let mut sessions = Sessions::default();
+        let id = SessionId::new(BeginString::Fix42, "A", "B");
+        sessions.add(Config::new(Role::Acceptor, id), Box::new(MemoryStore::new()));
+        assert!(publisher.publish(&sessions, 1));
+        assert!(!publisher.publish(&sessions, PUBLISH_NS));
+        let text = metrics.encode();
+        assert!(text.contains("tickwire_fix_sessions{} 1\n"), "{text}");
+        assert!(text.contains("tickwire_fix_sent_messages_total{} 0\n"), "{text}");
     }
 }

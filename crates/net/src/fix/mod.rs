@@ -22,7 +22,7 @@ pub use application::Application;
 pub use configure::{ConfigureError, Configured};
 pub use engine::{Engine, EngineOptions};
 pub use initiator::{Backoff, InitiatorOptions};
-pub use metrics::FixMetrics;
+pub use metrics::{FixCounters, FixMetrics};
 pub use rate::Rate;
 pub use sessions::{BoxStore, SessionKey, Sessions};
 pub use tls::{ClientTls, ServerTls, TlsError};

@@ -11,10 +11,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use tickwire_fix::{BusinessRejectReason, SessionRejectReason};
 use tickwire_fix_session::{
-    BeginString, Delivery, Head, MemoryStore, Notice, Role, SessionId, Why,
+    BeginString, Delivery, Head, MemoryStore, Notice, Now, Role, SessionId, Why,
 };
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::fix::{AcceptorOptions, Application, BoxStore, Engine, Rate, SessionKey};
+use tickwire_net::fix::{
+    AcceptorOptions, Application, BoxStore, Engine, FixMetrics, Rate, SessionKey, Sessions,
+};
+use tickwire_net::metrics::{Exporter, Metrics};
 use tickwire_net::{Error, Stop};
 
 /// Answer orders of `tickwire fix client`: a reject, a cancel or a confirmation, then fills
@@ -57,6 +60,9 @@ pub struct Server {
     once: Option<Stop>,
     /// A message that could not be sent.
     failure: Option<String>,
+    metrics: FixMetrics,
+    /// Held for as long as metrics are served.
+    _exporter: Option<Exporter>,
 }
 
 impl Application for Server {
@@ -92,6 +98,11 @@ impl Application for Server {
         if let (Notice::Disconnect(Why::LoggedOut { .. }), Some(stop)) = (notice, &self.once) {
             stop.set();
         }
+    }
+
+    fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
+        self.metrics.publish(sessions, now.steady_ns);
+        None
     }
 }
 
@@ -150,6 +161,7 @@ impl Server {
         session: &SessionArgs,
         once: Option<Stop>,
     ) -> Result<Engine<Self>, Failure> {
+        let metrics = Metrics::new();
         let server = Self {
             seed,
             ids: Ids::default(),
@@ -158,6 +170,8 @@ impl Server {
             reports: 0,
             once,
             failure: None,
+            metrics: FixMetrics::new(&metrics),
+            _exporter: session.metrics.serve(&metrics)?,
         };
         Engine::new(session.engine_options(), server)
             .map_err(|error| Failure::Usage(error.to_string()))

@@ -2,6 +2,7 @@
 
 use super::super::dictionaries;
 use crate::failure::Failure;
+use crate::options::MetricsArgs;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tickwire_fix_session::settings::Settings;
@@ -31,6 +32,8 @@ pub struct SessionArgs {
     /// The CPU to stay on, counted from 0
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
     /// HeartBtInt in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub heartbeat: u32,

@@ -13,8 +13,9 @@ use tickwire_fix::UtcTimestamp;
 use tickwire_fix_session::{Delivery, Head, Notice, Now, SendError};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::fix::{Application, BoxStore, SessionKey, Sessions};
+use tickwire_net::fix::{Application, BoxStore, FixMetrics, SessionKey, Sessions};
 use tickwire_net::histogram;
+use tickwire_net::metrics::Distribution;
 
 /// How often the menu is looked at.
 const MENU_NS: u64 = 10_000_000;
@@ -62,6 +63,13 @@ pub struct Client {
     wants_logout: bool,
     is_done: bool,
     failure: Option<String>,
+    metrics: Option<ClientMetrics>,
+}
+
+/// What the client publishes.
+pub struct ClientMetrics {
+    pub sessions: FixMetrics,
+    pub round_trips: Distribution,
 }
 
 impl Client {
@@ -90,6 +98,7 @@ impl Client {
             round_trips: histogram::latency(),
             is_done: false,
             failure: None,
+            metrics: None,
         })
     }
 
@@ -104,6 +113,11 @@ impl Client {
         if let Some(orders) = self.plan.orders {
             self.to_send = orders.saturating_sub(last);
         }
+    }
+
+    /// Takes what to publish with.
+    pub fn publish_with(&mut self, metrics: ClientMetrics) {
+        self.metrics = Some(metrics);
     }
 
     /// Makes orders ahead.
@@ -286,6 +300,11 @@ impl Application for Client {
 
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         self.take_commands(sessions, now);
+        if let Some(metrics) = &mut self.metrics
+            && metrics.sessions.publish(sessions, now.steady_ns)
+        {
+            metrics.round_trips.publish(&self.round_trips);
+        }
         let key = self.key?;
         let is_logged_on = sessions.session(key).is_some_and(|session| session.is_logged_on());
         let mut wake_ns = self.input.as_ref().map(|_| now.steady_ns + MENU_NS);

@@ -6,15 +6,16 @@ use super::menu;
 use super::sessions::SessionArgs;
 use super::times::{Codec, print_round_trips};
 use crate::failure::{Failure, Outcome};
-use application::{Client, Plan};
+use application::{Client, ClientMetrics, Plan};
 use clap::Args;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tickwire_fix_session::{BeginString, Role, SessionId, Store};
-use tickwire_net::fix::{Backoff, Engine, InitiatorOptions, SessionKey};
+use tickwire_net::fix::{Backoff, Engine, FixMetrics, InitiatorOptions, SessionKey};
 use tickwire_net::histogram::Summary;
+use tickwire_net::metrics::Metrics;
 use tickwire_net::{Error, Stop};
 
 /// Send orders to `tickwire fix server` and count its execution reports
@@ -87,6 +88,11 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     };
     let mut client = Client::new(plan, input, stop.clone())?;
     client.preload(args.preload);
+    let metrics = Metrics::new();
+    let _exporter = args.session.metrics.serve(&metrics)?;
+    let help = "Time from an order to its first execution report";
+    let round_trips = metrics.distribution("fix_round_trip", help, &[]);
+    client.publish_with(ClientMetrics { sessions: FixMetrics::new(&metrics), round_trips });
     let mut engine = Engine::new(args.session.engine_options(), client).map_err(failed)?;
     let key = match &args.config {
         None => add_session(&mut engine, args)?,
