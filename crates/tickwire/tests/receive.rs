@@ -16,8 +16,12 @@ const HOLD: &str = "--hold 2000000";
 
 /// A group of this process alone.
 fn group(port: u16) -> String {
+    format!("-a {} -p {port}", address())
+}
+
+fn address() -> Ipv4Addr {
     let [high, low] = (std::process::id() as u16).to_be_bytes();
-    format!("-a {} -p {port}", Ipv4Addr::new(239, 253, high, low))
+    Ipv4Addr::new(239, 253, high, low)
 }
 
 fn run(arguments: &str) -> Value {
@@ -42,17 +46,20 @@ fn lossy_lines_and_snapshots_give_true_books() {
     let generated = format!("cme -n 3000 --framing cme --snapshots {}", snapshots.display());
     generate(&d, &generated);
     let (d, snapshots, group) = (d.display(), snapshots.display(), group(22_000));
+    let beside = format!("--snapshot-group {} --snapshot-port 22002", address());
     let receiving = Receiving::start(
         &[],
         &format!(
-            "-t {d}/f.xml --framing cme {group} --line-b --snapshots --first 1 {HOLD} --idle 3000"
+            "-t {d}/f.xml --framing cme {group} --line-b {beside} --first 1 {HOLD} --idle 3000"
         ),
         3,
     );
     let sent = run(&format!(
-        "multicast -f {d}/f.bin {group} --line-b --snapshots {snapshots} -s 100 --loss 3 \
+        "multicast -f {d}/f.bin {group} --line-b --snapshots {snapshots} {beside} -s 100 --loss 3 \
          --duplicate 5 --reorder 5 --json -"
     ));
+    // Snapshots go round and round: here once more, the last of them after every gap was declared.
+    run(&format!("multicast -f {snapshots} -a {} -p 22002 -s 20000 --json -", address()));
     let received = receiving.finish();
     assert_eq!(count(&sent, "/lines/0/taken"), 3000);
     let (messages, missing) = (count(&received, "/messages"), count(&received, "/missing"));
@@ -154,10 +161,13 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
 fn mistakes_are_told_with_what_to_do() {
     let d = directory("receive-mistakes");
     generate(&d, "complex -n 10");
+    let bare = br#"<templates><template name="T" id="1"><uInt32 name="a"/></template></templates>"#;
+    support::file(&d, "bare.xml", bare);
     let d = d.display();
     for (arguments, expected) in [
         (format!("-t {d}/f.xml --seq-num 9999"), "--seq-num 9999: no template"),
         (format!("-t {d}/f.xml --framing szse-step"), "come by TCP"),
+        (format!("-t {d}/bare.xml --line-b"), "without sequence numbers"),
         (format!("-t {d}/none.xml"), "cannot open"),
         (format!("-t {d}/f.xml --log nonsense=what"), "--log:"),
         (format!("-t {d}/f.xml --metrics nowhere"), "a port, such as 9100"),

@@ -20,6 +20,10 @@ const SEQ_NUM_NAMES: [&str; 3] = ["SequenceNumber", "MsgSeqNum", "PacketSeqNum"]
 
 /// Numbers held while one inside messages is waited for: packets have many.
 const HELD_MAX: usize = 8192;
+/// Numbers inside messages this far ahead or behind still belong to the feed: a line that the kernel
+/// drops for a moment is not another numbering.
+const AHEAD_MAX: u64 = 1 << 17;
+const BEHIND_MAX: usize = 1 << 18;
 
 /// Receive a feed: arbitrate lines A and B, decode, recover, keep books, and show what came.
 ///
@@ -123,17 +127,20 @@ impl ReceiveArgs {
     /// How the feed is handled.
     pub fn options(&self, framing: Framing, set: &TemplateSet) -> Result<HandlerOptions, Failure> {
         let (numbering, is_inside) = self.numbering(&framing, set)?;
-        let held_max = self.held_max.unwrap_or(match is_inside {
-            true => HELD_MAX,
-            false => ArbiterOptions::default().packets_held_max,
-        });
         let mut arbiter = ArbiterOptions {
             hold_ns: self.hold.saturating_mul(1000),
-            packets_held_max: held_max,
             packet_bytes_max: self.packet_max,
             first_seq_num: self.first,
             ..Default::default()
         };
+        if is_inside {
+            arbiter.packets_held_max = HELD_MAX;
+            arbiter.ahead_max = AHEAD_MAX;
+            arbiter.behind_max = BEHIND_MAX;
+        }
+        if let Some(held_max) = self.held_max {
+            arbiter.packets_held_max = held_max;
+        }
         if self.keep_numbering {
             arbiter.foreign = ForeignPolicy::Drop;
         }
@@ -163,6 +170,11 @@ impl ReceiveArgs {
                 "--seq-num {}: no template has this field where it can be found without decoding",
                 self.seq_num_field()
             ))),
+            None if self.endpoints()?.b.is_some() => Err(Failure::Usage(
+                "lines A and B cannot be made one without sequence numbers: name a framing whose \
+                 preamble has one, or the field with --seq-num"
+                    .to_owned(),
+            )),
             None => Ok((Numbering::None, false)),
         }
     }
