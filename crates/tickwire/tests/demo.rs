@@ -70,7 +70,7 @@ fn nothing_is_lost_between_the_lines_and_the_subscriber() {
         "Simple decode to published",
         "Simple one way, round trip halved",
         "Complex one way, shared clock",
-        "plain UDP, round trip halved",
+        "plain UDP one way, round trip halved",
     ] {
         assert!(run.out.lines().any(|line| line.starts_with(row)), "{row}: {}", run.out);
     }

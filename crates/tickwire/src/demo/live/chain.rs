@@ -12,7 +12,7 @@ use std::time::Duration;
 use tickwire_exchange::{Error, Generator, Options};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
-use tickwire_net::{Stop, affinity};
+use tickwire_net::Stop;
 
 /// How long a process may take to be ready or to end.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -58,7 +58,7 @@ impl Chain {
         let [sent, published, received] = reports.clone().map(|path| path.display().to_string());
         let bus = format!("--domain {} --end-with-input", place.domain);
         let bus = if plan.echo { bus } else { format!("{bus} --no-echo") };
-        let [apart, together] = cpus();
+        let [apart, together] = cpu_options();
         let lines = format!("-a {} -p {} --line-b", place.group, place.port);
 
         let words = format!("subscribe {bus}{together} --json");
@@ -131,12 +131,10 @@ impl Chain {
 
 /// Options that give the publisher a CPU of its own, beside that of those before and behind it; nothing
 /// where there is only one.
-fn cpus() -> [&'static str; 2] {
-    let is_there =
-        |cpu| std::thread::spawn(move || affinity::pin_current_thread(cpu).is_ok()).join();
-    match [is_there(0), is_there(1)] {
-        [Ok(true), Ok(true)] => [" --cpu 0", " --cpu 1"],
-        _ => ["", ""],
+fn cpu_options() -> [String; 2] {
+    match super::two_cpus() {
+        Some(cpus) => cpus.map(|cpu| format!(" --cpu {cpu}")),
+        None => [String::new(), String::new()],
     }
 }
 

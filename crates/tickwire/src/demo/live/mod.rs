@@ -5,16 +5,21 @@ mod place;
 mod process;
 mod report;
 mod soak;
-mod udp;
 
 pub use report::Live;
 pub use soak::soak;
 
 use super::DemoArgs;
+use crate::distribution::Row;
 use crate::failure::Failure;
 use chain::{Chain, Plan};
+use std::time::Duration;
 use tickwire_exchange::Options;
-use tickwire_net::Stop;
+use tickwire_net::latency::PlainUdp;
+use tickwire_net::{Stop, affinity, latency};
+
+/// Datagrams that plain UDP is measured with.
+const DATAGRAMS: u32 = 5_000;
 
 /// Runs both feeds through the chain, and plain UDP beside them. What was there when the user stopped
 /// it is in what is returned.
@@ -49,7 +54,38 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
         live.runs.push(Chain::start(&plan, stop)?.finish(stop)?);
     }
     if !stop.is_set() {
-        live.plain_udp = Some(udp::measure(args.rate, stop)?);
+        live.plain_udp = plain_udp(args.rate, stop)?;
     }
     Ok(live)
+}
+
+/// What the way costs with nothing on it: datagrams as large as a quote, one CPU to the other.
+fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<Row>, Failure> {
+    let options = PlainUdp {
+        packets: DATAGRAMS,
+        gap: Duration::from_nanos(1_000_000_000 / per_second.max(1)),
+        cpus: two_cpus(),
+        ..PlainUdp::default()
+    };
+    let measured = {
+        let stop = stop.clone();
+        // On a thread of its own, which is given a CPU.
+        std::thread::spawn(move || latency::plain_udp(options, &stop)).join()
+    };
+    let measured = measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let measured = measured.map_err(|error| Failure::Usage(format!("plain UDP: {error}")))?;
+    let row = |what: &str, times| Row { name: format!("plain UDP {what}"), summary: times };
+    Ok(vec![
+        row("one way, round trip halved", (&measured.round_trip_halved).into()),
+        row("one way, shared clock", (&measured.one_way).into()),
+    ])
+}
+
+/// Two CPUs that this process may use; `None` where there is only one.
+fn two_cpus() -> Option<[usize; 2]> {
+    let is_there = |cpu: usize| {
+        let pinned = std::thread::spawn(move || affinity::pin_current_thread(cpu).is_ok());
+        pinned.join().unwrap_or(false)
+    };
+    (is_there(0) && is_there(1)).then_some([0, 1])
 }

@@ -1,6 +1,6 @@
 //! What came of the live part.
 
-use crate::distribution::{Row, table_of};
+use crate::distribution::{Row, rows_json, table_of};
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -93,7 +93,7 @@ pub struct Live {
     /// Feeds, in order.
     pub runs: Vec<Run>,
     /// Plain datagrams beside them.
-    pub plain_udp: Option<Row>,
+    pub plain_udp: Vec<Row>,
 }
 
 impl Live {
@@ -109,7 +109,7 @@ impl Live {
     pub fn to_json(&self) -> Value {
         json!({
             "feeds": self.runs.iter().map(Run::to_json).collect::<Vec<_>>(),
-            "plain_udp": self.plain_udp.as_ref().map(Row::to_json),
+            "plain_udp": rows_json(&self.plain_udp),
         })
     }
 }
