@@ -9,7 +9,7 @@ use std::time::Duration;
 use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, Network, Qos};
 
 /// Samples that a topic without key holds for a slow subscriber, unless said otherwise.
-const DEPTH: u32 = 16_384;
+const DEPTH: u32 = 65_536;
 /// The same, for each security of a topic with key.
 const KEYED_DEPTH: u32 = 1_024;
 /// Samples that a reader holds for its program.
