@@ -54,6 +54,14 @@ impl Integer {
         format!("c.{}::<{}>(x)?", self.sign(), self.bound())
     }
 
+    /// Reads a value without operator: those of 64 bits are mostly long.
+    pub(crate) fn read_plain(self) -> String {
+        match (self.is_signed, self.width) {
+            (false, Width::W64) => "c.unsigned_long(x)?".to_owned(),
+            _ => self.read(),
+        }
+    }
+
     /// Reads a nullable value as an `Option<u64>`.
     pub(crate) fn read_nullable(self) -> String {
         format!("c.{}_nullable::<{}>(x)?", self.sign(), self.bound())

@@ -60,7 +60,7 @@ impl Scene<'_, '_> {
         let given = option(initial.clone());
         let read = kind.read();
         match operation.kind {
-            OperatorKind::None => read,
+            OperatorKind::None => kind.read_plain(),
             OperatorKind::Constant => initial.unwrap_or("0".into()),
             OperatorKind::Default => {
                 let initial = initial.unwrap_or("0".into());

@@ -756,7 +756,7 @@ fn decode_md_incremental_refresh_fields(
     let mut present0 = 0u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
-    out.sending_time = c.unsigned::<{ max::U64 }>(x)?;
+    out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
@@ -909,7 +909,7 @@ fn decode_md_snapshot_full_refresh_fields(
     let mut present0 = 0u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
-    out.sending_time = c.unsigned::<{ max::U64 }>(x)?;
+    out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {

@@ -781,7 +781,7 @@ fn decode_quote_request_related_sym(
         out.side = value as u32;
         present0 |= 1 << 1;
     }
-    out.transact_time = c.unsigned::<{ max::U64 }>(x)?;
+    out.transact_time = c.unsigned_long(x)?;
     let value = if map & (1 << 30) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
     out.quote_type = value as u32;
     let value = c.unsigned::<{ max::U32 }>(x)?;

@@ -588,7 +588,7 @@ fn decode_market_data_fields(
     let mut c = Cursor::new(bytes, pos);
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
-    out.sending_time = c.unsigned::<{ max::U64 }>(x)?;
+    out.sending_time = c.unsigned_long(x)?;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.trade_date = value as u32;
     {

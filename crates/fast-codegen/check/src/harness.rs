@@ -39,10 +39,11 @@ pub trait Engine {
 /// Makes an engine for a program, which is of the module's very set.
 pub type Make = fn(Arc<Program>, DecoderOptions) -> Box<dyn Engine>;
 
-pub(crate) fn make<T: Templates>(
-    program: Arc<Program>,
-    options: DecoderOptions,
-) -> Box<dyn Engine> {
+/// Makes the engine of a module.
+///
+/// # Panics
+/// If the program is of another template set.
+pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box<dyn Engine> {
     let encoding = EncoderOptions {
         reset: options.reset,
         limits: options.limits,

@@ -4,9 +4,7 @@
 mod harness;
 mod text;
 
-pub use harness::{Engine, Make, decoded_text};
+pub use harness::{Engine, Make, decoded_text, make};
 pub use text::record_text;
-
-use harness::make;
 
 include!(concat!(env!("OUT_DIR"), "/sets.rs"));

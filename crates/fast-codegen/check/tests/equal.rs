@@ -12,7 +12,8 @@ use tickwire_fast::template::Instruction;
 use tickwire_fast::{
     CompileOptions, Conformance, DecoderOptions, Limits, Program, ResetPolicy, TemplateSet,
 };
-use tickwire_fast_codegen_check::engine;
+use tickwire_fast_codegen_check::{Make, engine, make};
+use tickwire_fast_generated::{cme_like, complex, simple};
 use toml::{Table, Value};
 
 const LEVELS: [Conformance; 3] =
@@ -213,6 +214,38 @@ fn corpora_decode_alike() {
             pair.left_over(),
             pair.encoded_left_over()
         );
+    }
+}
+
+#[test]
+fn committed_modules_decode_and_encode_captures_alike() {
+    let modules: [(&str, Make); 5] = [
+        ("oci_complex/oci_complex30000", make::<complex::Templates>),
+        ("simple/simple30000", make::<simple::Templates>),
+        ("cme_like/cme30000", make::<cme_like::Templates>),
+        ("cme_like/cme_channel9_30000", make::<cme_like::Templates>),
+        ("cme_like/cme_channel11_30000", make::<cme_like::Templates>),
+    ];
+    for (corpus, make) in modules {
+        let Some(file) = support::shared(&format!("corpus/{corpus}.bin")) else { continue };
+        let xml = std::fs::read(file.with_file_name("templates.xml")).expect("readable");
+        let set = TemplateSet::parse_bytes(&xml).expect("valid");
+        let reset = match corpus.starts_with("oci") {
+            true => ResetPolicy::Template,
+            false => ResetPolicy::Packet,
+        };
+        let options = DecoderOptions { reset, ..DecoderOptions::default() };
+        let mut pair = Pair::of(corpus, make, set, options);
+        for packet in support::packets(&std::fs::read(&file).expect("readable")) {
+            pair.begin_packet();
+            let mut rest = packet;
+            while !rest.is_empty() {
+                let len = pair.decode(rest).expect("decodes");
+                pair.encode_last();
+                rest = &rest[len..];
+            }
+        }
+        assert_eq!((pair.left_over(), pair.encoded_left_over()), (0, 0), "{corpus}");
     }
 }
 

@@ -110,6 +110,12 @@ impl<'b> Cursor<'b> {
         self.take_long(long_unsigned(self.bytes, self.pos, context))
     }
 
+    /// An unsigned integer of 64 bits that mostly is many bytes long: a time, an identifier.
+    #[inline(always)]
+    pub fn unsigned_long(&mut self, context: &mut Context) -> Option<u64> {
+        self.take_long(long_unsigned(self.bytes, self.pos, context))
+    }
+
     /// A nullable unsigned integer of at most `MAX`; the inner `None` is NULL.
     #[inline(always)]
     pub fn unsigned_nullable<const MAX: u64>(

@@ -7,7 +7,7 @@ use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Message, MessageBuilder, Program,
     ResetPolicy, Step, TemplateSet,
 };
-use tickwire_fast_codegen_check::{Engine, engine, record_text};
+use tickwire_fast_codegen_check::{Engine, Make, engine, record_text};
 
 /// A file of the material beside the project, or `None`, said on standard error.
 pub fn shared(path: &str) -> Option<PathBuf> {
@@ -89,8 +89,13 @@ pub struct Pair {
 
 impl Pair {
     pub fn new(name: &str, set: TemplateSet, options: DecoderOptions) -> Self {
-        let program = Arc::new(Program::compile(set).expect("compiles"));
         let make = engine(name).unwrap_or_else(|| panic!("{name}: the build script has no module"));
+        Self::of(name, make, set, options)
+    }
+
+    /// The engines of a module.
+    pub fn of(name: &str, make: Make, set: TemplateSet, options: DecoderOptions) -> Self {
+        let program = Arc::new(Program::compile(set).expect("compiles"));
         let encoding = EncoderOptions {
             reset: options.reset,
             limits: options.limits,
