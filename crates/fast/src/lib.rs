@@ -2,7 +2,7 @@
 //!
 //! [`template::TemplateSet`] reads and checks a template file; [`Program`] compiles it;
 //! [`Decoder`] turns bytes into [`Message`]s.
-#![forbid(unsafe_code)]
+#![cfg_attr(any(feature = "portable", not(target_arch = "x86_64")), forbid(unsafe_code))]
 
 mod builder;
 pub mod code;
@@ -21,7 +21,7 @@ mod wire;
 pub use builder::{FieldKey, MessageBuilder};
 pub use code::Code;
 pub use decoder::{
-    Decoded, Decoder, DecoderOptions, MapBit, PreviousValue, ResetPolicy, Step, TraceEvent,
+    Decoded, Decoder, DecoderOptions, Engine, MapBit, PreviousValue, ResetPolicy, Step, TraceEvent,
     TracedField, TracedPart, Visitor,
 };
 pub use encoder::{Encoder, EncoderOptions, PacketEncoder};

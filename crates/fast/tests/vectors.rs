@@ -192,7 +192,8 @@ impl<'v> Run<'v> {
         let set = TemplateSet::parse(&xml).unwrap_or_else(|errors| panic!("{place}: {errors}"));
         let program = Arc::new(Program::compile(set).expect("compiles"));
         let (limits, reset) = (limits(vector), reset_policy(vector));
-        let options = DecoderOptions { conformance: level, reset, limits };
+        let options =
+            DecoderOptions { conformance: level, reset, limits, ..DecoderOptions::default() };
         let canonical = DecoderOptions { conformance: Conformance::Canonical, ..options };
         let encoder = EncoderOptions { reset, limits, ..EncoderOptions::default() };
         Self {

@@ -30,6 +30,7 @@ pub fn decoder(data: &[u8]) {
             ResetPolicy::Packet,
         ][usize::from(judgement >> 4) % 4],
         limits: LIMITS,
+        ..DecoderOptions::default()
     };
     let mut run = Run::new(set, options);
     let mut rest = choices.rest();

@@ -29,8 +29,12 @@ pub fn encoder(data: &[u8]) {
     let options = EncoderOptions { reset, limits: LIMITS, packet_bytes_max };
     let mut builder = MessageBuilder::with_limits(program.clone(), LIMITS);
     let mut encoder = Encoder::with_options(program.clone(), options);
-    let decoder_options =
-        DecoderOptions { reset, limits: LIMITS, conformance: Conformance::Canonical };
+    let decoder_options = DecoderOptions {
+        reset,
+        limits: LIMITS,
+        conformance: Conformance::Canonical,
+        ..DecoderOptions::default()
+    };
     let mut decoder = Decoder::with_options(program.clone(), decoder_options);
     let mut packets = Packets {
         encoder: PacketEncoder::new(program.clone(), options),

@@ -68,7 +68,7 @@ fn own_vectors_decode_alike_at_every_level() {
             vectors += 1;
             for conformance in LEVELS {
                 let (limits, reset) = (limits(vector), reset_policy(vector));
-                let options = DecoderOptions { conformance, reset, limits };
+                let options = DecoderOptions { conformance, reset, limits, ..Default::default() };
                 let mut pair = Pair::new(&name, set.clone(), options);
                 for step in vector["steps"].as_array().expect("steps") {
                     let step = step.as_table().expect("a table");

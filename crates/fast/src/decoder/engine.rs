@@ -2,6 +2,7 @@
 
 use super::integer::{Integer, Signed, Unsigned};
 use super::sink::{Sink, TraceStep};
+use super::vectors::Vectors;
 use crate::dictionary::{Dictionary, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
@@ -71,6 +72,7 @@ pub(crate) struct Engine<'e, S, const JOURNAL: bool> {
     pub(super) obey_reset: bool,
     /// Runs may be decoded as such.
     pub(super) runs: bool,
+    pub(super) vectors: &'e mut Vectors,
     pub(super) entries_left: u32,
     /// Bytes of long strings that the message may still have.
     pub(super) text_left: usize,

@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, Map, Runs};
 use super::sink::Sink;
+use super::vectors;
 use crate::dictionary::{INLINE_MAX, LaneState, Lanes, Word};
 use crate::error::Error;
 use crate::limits::Limits;
@@ -77,7 +78,7 @@ pub(super) fn entries(
     progress: &mut Progress,
     count: u32,
 ) -> u32 {
-    match run.words() {
+    match run.words {
         8 => entries_of::<8>(run, bytes, place, lanes, progress, count),
         16 => entries_of::<16>(run, bytes, place, lanes, progress, count),
         _ => entries_of::<LANES_MAX>(run, bytes, place, lanes, progress, count),
@@ -93,7 +94,7 @@ fn entries_of<const N: usize>(
     count: u32,
 ) -> u32 {
     let Place { words, mut base, step, presence_at } = place;
-    let Progress { mut position, state: LaneState { mut carried, mut assigned } } = *progress;
+    let Progress { mut position, mut state } = *progress;
     let mut done = 0;
     while done < count {
         let map = match run.map_bits {
@@ -112,18 +113,19 @@ fn entries_of<const N: usize>(
             _ => old.get(at - step..).and_then(|old| old.first_chunk()),
         };
         let (Some(before), Some(out)) = (before, new.first_chunk_mut()) else { break };
+        let mut carried = state.carried();
         position = match record::<N>(run, bytes, start, bits, &mut carried, before, out) {
             Some(position) => position,
             None => break,
         };
+        state = state.after(carried);
         if let Some(word) = old.get_mut(base + presence_at as usize) {
             *word = presence_word(run, carried).to_le_bytes();
         }
-        assigned |= carried;
         base += step;
         done += 1;
     }
-    *progress = Progress { position, state: LaneState { carried, assigned } };
+    *progress = Progress { position, state };
     done
 }
 
@@ -137,7 +139,7 @@ pub(super) fn single(
     out: &mut [Word],
     progress: &mut Progress,
 ) -> Option<()> {
-    match run.words() {
+    match run.words {
         8 => single_of::<8>(run, bytes, bits, lanes, out, progress),
         16 => single_of::<16>(run, bytes, bits, lanes, out, progress),
         _ => single_of::<LANES_MAX>(run, bytes, bits, lanes, out, progress),
@@ -153,9 +155,10 @@ fn single_of<const N: usize>(
     progress: &mut Progress,
 ) -> Option<()> {
     let (before, out) = (lanes.first_chunk()?, out.first_chunk_mut()?);
-    let carried = &mut progress.state.carried;
-    progress.position = record::<N>(run, bytes, progress.position, bits, carried, before, out)?;
-    progress.state.assigned |= *carried;
+    let mut carried = progress.state.carried();
+    progress.position =
+        record::<N>(run, bytes, progress.position, bits, &mut carried, before, out)?;
+    progress.state = progress.state.after(carried);
     Some(())
 }
 
@@ -173,9 +176,9 @@ fn record<const N: usize>(
     out: &mut [Word; N],
 ) -> Option<usize> {
     let map = run.lookup(bits);
-    let unread = !map.stream;
-    let silent = unread & (run.given | run.carried & *carried) | map.present;
-    let mut present = map.stream | silent;
+    let unread = !map.stream();
+    let silent = unread & (run.given | run.carried & *carried) | map.present();
+    let mut present = map.stream() | silent;
     for lane in lanes_of::<N>(silent | unread & run.deltas) {
         let value = (u64::from_le_bytes(before[lane]) & run.keep[lane]).wrapping_add(run.add[lane]);
         out[lane] = value.to_le_bytes();
@@ -186,7 +189,7 @@ fn record<const N: usize>(
         }
     }
     let mut at = position;
-    let mut left = map.stream;
+    let mut left = map.stream();
     while left != 0 {
         let lane = left.trailing_zeros() as usize % N;
         left &= left - 1;
@@ -370,6 +373,29 @@ fn ascii(bytes: &[u8], at: &mut usize, first: u8) -> Option<Word> {
     None
 }
 
+/// Puts the lanes of a run that have an entry to where they are kept.
+#[inline]
+pub(super) fn keep(run: &Run, home: &mut Lanes, lanes: &[Word]) {
+    if run.is_alone && run.is_at_home {
+        return match run.words {
+            8 => copy::<8>(home, lanes),
+            16 => copy::<16>(home, lanes),
+            _ => copy::<LANES_MAX>(home, lanes),
+        };
+    }
+    for lane in lanes_of::<LANES_MAX>(run.kept) {
+        let Some(&word) = lanes.get(lane) else { return };
+        home[lane] = word;
+    }
+}
+
+#[inline(always)]
+fn copy<const N: usize>(home: &mut Lanes, lanes: &[Word]) {
+    if let (Some(home), Some(lanes)) = (home.first_chunk_mut::<N>(), lanes.first_chunk()) {
+        *home = *lanes;
+    }
+}
+
 impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
     /// Decodes the run that a segment begins with. Returns the presence word, or `None` if nothing
     /// has happened and the operations have to do it.
@@ -387,10 +413,10 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         let out = self.sink.words().get_mut(base + run.first_slot as usize..)?;
         let mut progress = Progress { position, state };
         single(run, bytes, bits, lanes, out, &mut progress)?;
-        self.dictionary.set_lanes(run, out, progress.state);
+        self.dictionary.set_lanes(self.vectors.wide, run, out, progress.state);
         self.reader.set_position(progress.position);
         map.skip(run.map_bits);
-        Some(presence_word(run, progress.state.carried))
+        Some(presence_word(run, progress.state.carried()))
     }
 
     /// Decodes the entries of a sequence whose fields are a run.
@@ -432,11 +458,19 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         let mut progress = Progress { position: self.reader.position(), state };
         let words = self.sink.words();
         let place = Place { words, base, step, presence_at: segment.presence_at };
-        let done = entries(run, self.reader.bytes(), place, lanes, &mut progress, count);
+        let done = vectors::entries(
+            self.vectors,
+            run,
+            self.reader.bytes(),
+            place,
+            lanes,
+            &mut progress,
+            count,
+        );
         if done > 0 {
             let last = base + (done as usize - 1) * step + run.first_slot as usize;
             let lanes = self.sink.words().get(last..)?;
-            self.dictionary.set_lanes(run, lanes, progress.state);
+            self.dictionary.set_lanes(self.vectors.wide, run, lanes, progress.state);
             self.reader.set_position(progress.position);
         }
         Some(done)

@@ -12,7 +12,14 @@ mod quick;
 mod sink;
 mod text;
 mod trace;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+pub(crate) mod vectors;
+#[cfg(not(all(target_arch = "x86_64", not(feature = "portable"))))]
+#[path = "no_vectors.rs"]
+pub(crate) mod vectors;
 mod visitor;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+mod wide;
 
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
@@ -24,9 +31,9 @@ use crate::message::Message;
 use crate::program::Program;
 use crate::template::TemplateId;
 use crate::wire::{Conformance, Findings, Reader};
-use engine::Engine;
 use sink::Flat;
 use std::sync::Arc;
+use vectors::{Vectors, Wide};
 use visitor::Visiting;
 
 /// When dictionaries are emptied.
@@ -45,6 +52,20 @@ pub enum ResetPolicy {
     Packet,
 }
 
+/// What decodes messages. All engines give the same values and the same errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The fastest this CPU has.
+    #[default]
+    Automatic,
+    /// Portable code.
+    Scalar,
+    /// 512-bit vectors, with portable code for what does not fit them. Needs AVX-512 with VBMI2 and
+    /// GFNI; where these are missing, or left out by the feature `portable`, it is the same as
+    /// [`Scalar`](Self::Scalar).
+    Wide,
+}
+
 /// How a decoder judges and what it accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecoderOptions {
@@ -54,6 +75,8 @@ pub struct DecoderOptions {
     pub reset: ResetPolicy,
     /// Bounds on what bytes can choose.
     pub limits: Limits,
+    /// What decodes. Default automatic.
+    pub engine: Engine,
 }
 
 /// A decoder for one stream of messages: it keeps that stream's dictionaries.
@@ -66,6 +89,7 @@ pub struct Decoder {
     pub(crate) message: Message,
     text: Vec<u8>,
     pub(crate) failed: bool,
+    vectors: Vectors,
 }
 
 /// A message and how many bytes it took.
@@ -95,12 +119,14 @@ impl Decoder {
 
     /// A decoder with these options.
     pub fn with_options(program: Arc<Program>, options: DecoderOptions) -> Self {
+        let wide = Wide::detect().filter(|_| options.engine != Engine::Scalar);
         Self {
             dictionary: Dictionary::new(&program),
             message: Message::new(program.clone()),
             findings: Findings::default(),
             text: Vec::new(),
             failed: false,
+            vectors: Vectors::new(wide, &program),
             options,
             program,
         }
@@ -109,6 +135,11 @@ impl Decoder {
     /// The program this decoder runs.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    /// The engine that decodes: never [`Engine::Automatic`].
+    pub fn engine(&self) -> Engine {
+        if self.vectors.wide.is_some() { Engine::Wide } else { Engine::Scalar }
     }
 
     /// Reportable errors let pass so far.
@@ -191,7 +222,7 @@ impl Decoder {
         self.dictionary.return_home();
         self.prepare(input)?;
         let sink = Visiting { program: &self.program, visitor, hidden: 0 };
-        let mut engine = Engine::<_, false> {
+        let mut engine = engine::Engine::<_, false> {
             program: &self.program,
             reader: Reader::new(input, self.options.conformance, &mut self.findings),
             dictionary: &mut self.dictionary,
@@ -200,6 +231,7 @@ impl Decoder {
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
             runs: false,
+            vectors: &mut self.vectors,
             entries_left: self.options.limits.entries_total_max,
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,
@@ -221,6 +253,7 @@ impl Decoder {
                 store: &mut self.message.store,
                 limits: &self.options.limits,
                 obey_reset: self.options.reset != ResetPolicy::Never,
+                vectors: &mut self.vectors,
             };
             if let Some((template, len)) = quick.decode(input) {
                 self.message.set_template(template);
@@ -230,7 +263,7 @@ impl Decoder {
         }
         let bytes_max = self.options.limits.message_bytes_max;
         let reader = Reader::new(input, self.options.conformance, &mut self.findings);
-        let mut engine = Engine::<_, JOURNAL> {
+        let mut engine = engine::Engine::<_, JOURNAL> {
             program: &self.program,
             reader: if JOURNAL { reader.streaming() } else { reader },
             dictionary: &mut self.dictionary,
@@ -239,6 +272,7 @@ impl Decoder {
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
             runs,
+            vectors: &mut self.vectors,
             entries_left: self.options.limits.entries_total_max,
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,
@@ -258,16 +292,20 @@ impl Decoder {
 
     /// Resets before a message where the policy says so, and refuses to go on after a failure
     /// unless the message itself resets.
+    #[inline]
     fn prepare(&mut self, input: &[u8]) -> Result<(), Error> {
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
-        if self.failed {
-            if !self.starts_with_reset(input)? {
-                return Err(Error::new(ErrorKind::NeedsReset, 0));
-            }
-            self.reset();
+        if self.failed { self.resume(input) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn resume(&mut self, input: &[u8]) -> Result<(), Error> {
+        if !self.starts_with_reset(input)? {
+            return Err(Error::new(ErrorKind::NeedsReset, 0));
         }
+        self.reset();
         Ok(())
     }
 

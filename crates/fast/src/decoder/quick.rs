@@ -4,6 +4,7 @@
 //! after the last byte, and the engine decodes the message again from its first.
 
 use super::lanes::{self, Place, Progress};
+use super::vectors::{self, Vectors};
 use crate::dictionary::{Dictionary, LaneState};
 use crate::limits::Limits;
 use crate::message::{Store, pair_word};
@@ -17,6 +18,7 @@ pub(super) struct Message<'q> {
     pub(super) store: &'q mut Store,
     pub(super) limits: &'q Limits,
     pub(super) obey_reset: bool,
+    pub(super) vectors: &'q mut Vectors,
 }
 
 /// A run that was decoded and what the dictionary does not know of it yet.
@@ -62,7 +64,7 @@ impl<'q> Message<'q> {
             let out = self.store.words.get_mut(first..)?;
             lanes::single(run, bytes, bits, lanes, out, &mut progress)?;
             at = progress.position;
-            present = lanes::presence_word(run, progress.state.carried);
+            present = lanes::presence_word(run, progress.state.carried());
             fields = Some(Pending { run, at: first, state: progress.state });
         }
         *self.store.words.get_mut(base + quick.presence_at as usize)? = present.to_le_bytes();
@@ -70,10 +72,18 @@ impl<'q> Message<'q> {
             Some(sequence) => self.sequence(bytes, &mut at, sequence, base)?,
             None => None,
         };
-        for Pending { run, at, state } in fields.into_iter().chain(entries) {
-            self.dictionary.set_lanes(run, self.store.words.get(at..)?, state);
-        }
+        self.settle(fields);
+        self.settle(entries);
         Some((index, at))
+    }
+
+    /// Gives the dictionary the lanes it waits for.
+    #[inline(always)]
+    fn settle(&mut self, pending: Option<Pending<'q>>) {
+        if let Some(Pending { run, at, state }) = pending.filter(|pending| pending.run.kept != 0) {
+            let lanes = self.store.words.get(at..).unwrap_or_default();
+            self.dictionary.set_lanes(self.vectors.wide, run, lanes, state);
+        }
     }
 
     /// Decodes the sequence; returns what is pending of its entries, if it has any.
@@ -106,7 +116,7 @@ impl<'q> Message<'q> {
         let mut progress = Progress { position: *at, state };
         let words = &mut self.store.words;
         let place = Place { words, base: first, step, presence_at: segment.presence_at };
-        if lanes::entries(run, bytes, place, lanes, &mut progress, count) != count {
+        if vectors::entries(self.vectors, run, bytes, place, lanes, &mut progress, count) != count {
             return None;
         }
         *at = progress.position;

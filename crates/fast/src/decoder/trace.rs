@@ -156,6 +156,7 @@ impl Decoder {
             text: &mut self.text,
             obey_reset: self.options.reset != ResetPolicy::Never,
             runs: false,
+            vectors: &mut self.vectors,
             entries_left: self.options.limits.entries_total_max,
             text_left: self.options.limits.message_bytes_max,
             nesting: 0,

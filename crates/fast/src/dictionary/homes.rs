@@ -7,6 +7,7 @@
 //! calls [`Dictionary::leave_home`] first. While a journal is kept, all homes are left.
 
 use super::{Dictionary, Entry, OUTSIDE, Word};
+use crate::decoder::vectors::{self, Wide};
 use crate::program::{HomeSlot, LANES_MAX, Program, Run};
 
 /// The previous values of a run as lanes.
@@ -14,12 +15,14 @@ pub(crate) type Lanes = [Word; LANES_MAX];
 
 /// By slot: the words of assigned entries, and the states of all.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Home {
+    /// First, so that they are aligned for vectors.
+    words: Lanes,
     /// `epoch` when live, `epoch + 1` when left.
     stamp: u32,
     assigned: u32,
     empty: u32,
-    words: Lanes,
 }
 
 /// All homes of a dictionary.
@@ -32,13 +35,34 @@ pub(super) struct Homes {
     are_left: bool,
 }
 
-/// What is known of a run's lanes before a record, as sets.
+/// What is known of a run's lanes before a record: two sets in one word, because it travels through
+/// memory and a load waits long for two narrower stores.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LaneState {
+pub(crate) struct LaneState(u64);
+
+impl LaneState {
+    #[inline(always)]
+    pub(crate) fn new(carried: u32, assigned: u32) -> Self {
+        Self(u64::from(carried) | u64::from(assigned) << 32)
+    }
+
     /// Present if they are not in the stream, as far as copy and increment decide it.
-    pub carried: u32,
+    #[inline(always)]
+    pub(crate) fn carried(self) -> u32 {
+        self.0 as u32
+    }
+
     /// Assigned, initial values apart.
-    pub assigned: u32,
+    #[inline(always)]
+    pub(crate) fn assigned(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// After a record with these lanes present.
+    #[inline(always)]
+    pub(crate) fn after(self, present: u32) -> Self {
+        Self::new(present, self.assigned() | present)
+    }
 }
 
 impl Homes {
@@ -78,18 +102,24 @@ impl Dictionary {
             let known = home.assigned | home.empty;
             if run.is_at_home && run.kept & !known == 0 && run.deltas & home.empty == 0 {
                 let assigned = home.assigned & run.kept;
-                let state = LaneState { carried: assigned, assigned };
+                let state = LaneState::new(assigned, assigned);
                 return Some((state, &self.homes.homes[at].words));
             }
         } else if home.stamp != self.epoch + 1 {
-            return Some((LaneState { carried: run.fresh_carried, assigned: 0 }, &run.fresh));
+            return Some((LaneState::new(run.fresh_carried, 0), &run.fresh));
         }
         self.gather_slots(program, run, at)
     }
 
     /// Takes the lanes of a run back after its last record.
     #[inline]
-    pub(crate) fn set_lanes(&mut self, run: &Run, lanes: &[Word], state: LaneState) {
+    pub(crate) fn set_lanes(
+        &mut self,
+        wide: Option<Wide>,
+        run: &Run,
+        lanes: &[Word],
+        state: LaneState,
+    ) {
         if run.kept == 0 {
             return;
         }
@@ -101,20 +131,14 @@ impl Dictionary {
             (home.assigned, home.empty) = (0, 0);
             home.stamp = self.epoch;
         }
-        let assigned = state.carried & !run.deltas | state.assigned & run.deltas;
+        let assigned = state.carried() & !run.deltas | state.assigned() & run.deltas;
         let empty = run.kept & !run.deltas & !assigned;
         if !run.is_at_home {
             return home.scatter(run, lanes, assigned, empty);
         }
         home.assigned = home.assigned & !run.kept | assigned & run.kept;
         home.empty = home.empty & !run.kept | empty;
-        let mut kept = run.kept;
-        while kept != 0 {
-            let lane = (kept.trailing_zeros() as usize) % LANES_MAX;
-            let Some(&word) = lanes.get(lane) else { return };
-            home.words[lane] = word;
-            kept &= kept - 1;
-        }
+        vectors::keep(wide, run, &mut home.words, lanes);
     }
 
     /// Makes the entries of a run hold the truth.
@@ -173,23 +197,23 @@ impl Dictionary {
             self.enter(&program.homes[at], at)?;
         }
         let home = &self.homes.homes[at];
-        let mut state = LaneState::default();
+        let (mut carried, mut assigned) = (0, 0);
         for lane in &run.entries {
             let (index, mask) = (usize::from(lane.lane) % LANES_MAX, 1 << lane.lane);
             if home.assigned >> lane.slot & 1 != 0 {
                 self.homes.lanes[index] = home.words[usize::from(lane.slot) % LANES_MAX];
-                state.carried |= mask;
-                state.assigned |= mask;
+                carried |= mask;
+                assigned |= mask;
             } else if home.empty >> lane.slot & 1 != 0 {
                 if lane.delta {
                     return None;
                 }
             } else {
                 self.homes.lanes[index] = run.fresh[index];
-                state.carried |= run.fresh_carried & mask;
+                carried |= run.fresh_carried & mask;
             }
         }
-        Some((state, &self.homes.lanes))
+        Some((LaneState::new(carried, assigned), &self.homes.lanes))
     }
 
     /// Makes a home live that was left.
@@ -215,7 +239,7 @@ impl Dictionary {
 
     /// Lanes from the entries themselves.
     fn gather_entries<const JOURNAL: bool>(&mut self, run: &Run) -> Option<(LaneState, &Lanes)> {
-        let mut state = LaneState::default();
+        let (mut carried, mut assigned) = (0, 0);
         for lane in &run.entries {
             if JOURNAL {
                 self.record(lane.entry);
@@ -228,18 +252,18 @@ impl Dictionary {
                     return None;
                 }
                 self.homes.lanes[index] = entry.word;
-                state.carried |= mask;
-                state.assigned |= mask;
+                carried |= mask;
+                assigned |= mask;
             } else if entry.stamp == self.epoch + 1 {
                 if lane.delta {
                     return None;
                 }
             } else {
                 self.homes.lanes[index] = run.fresh[index];
-                state.carried |= run.fresh_carried & mask;
+                carried |= run.fresh_carried & mask;
             }
         }
-        Some((state, &self.homes.lanes))
+        Some((LaneState::new(carried, assigned), &self.homes.lanes))
     }
 
     fn scatter_entries(&mut self, run: &Run, lanes: &[Word], state: LaneState) {
@@ -249,7 +273,7 @@ impl Dictionary {
             else {
                 return;
             };
-            let set = if lane.delta { state.assigned } else { state.carried };
+            let set = if lane.delta { state.assigned() } else { state.carried() };
             if set >> lane.lane & 1 != 0 {
                 *entry = Entry { word, exponent: 0, stamp: self.epoch };
             } else if !lane.delta {

@@ -95,6 +95,7 @@ fn settle(runs: &mut [Run], members: &[usize], slots: &[HomeSlot], home: u32) {
     for &index in members {
         let run = &mut runs[index];
         run.home = Some(home);
+        run.is_alone = members.len() == 1;
         run.is_at_home = true;
         for lane in &mut run.entries {
             let slot = slots.iter().find(|slot| slot.entry == lane.entry);

@@ -14,6 +14,8 @@ mod entries;
 mod homes;
 mod layout;
 mod op;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+mod plan;
 mod quick;
 mod runs;
 
@@ -22,7 +24,11 @@ pub(crate) use entries::{Entries, type_tag};
 pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Code, Initial, Op, WireType};
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+pub(crate) use plan::{Bytes, LANES, LaneBytes, Plan, VECTORS_MAX, Words};
 pub(crate) use quick::{Quick, QuickSequence};
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+pub(crate) use runs::MapLanes;
 pub(crate) use runs::{LANES_MAX, LaneCode, Run};
 
 use crate::template::{TemplateId, TemplateSet};

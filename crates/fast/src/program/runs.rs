@@ -58,14 +58,29 @@ pub(crate) struct LaneEntry {
     pub checked: bool,
 }
 
-/// What presence-map bits say of lanes.
+/// What presence-map bits say of lanes: two sets in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MapLanes {
-    /// In the stream.
-    pub stream: u32,
-    /// Present without being in the stream.
-    pub present: u32,
+pub(crate) struct MapLanes(u64);
+
+impl MapLanes {
+    fn new(stream: u32, present: u32) -> Self {
+        Self(u64::from(stream) | u64::from(present) << 32)
+    }
+
+    /// Lanes in the stream.
+    #[inline(always)]
+    pub(crate) fn stream(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Lanes present without being in the stream.
+    #[inline(always)]
+    pub(crate) fn present(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
+
+type Table = [MapLanes; 1 << TABLE_BITS];
 
 /// A run of plain fields. Lane sets are bit masks.
 #[derive(Clone, Debug)]
@@ -80,6 +95,8 @@ pub(crate) struct Run {
     pub map_bits: u32,
     /// Number of lanes.
     pub count: u32,
+    /// Words that a record has for the lanes: 8, 16 or 32.
+    pub words: u32,
     pub codes: [LaneCode; LANES_MAX],
     /// A value is in range if, after adding `bias`, it is at most `limit`, both unsigned.
     pub bias: [u64; LANES_MAX],
@@ -94,8 +111,9 @@ pub(crate) struct Run {
     pub required: u32,
     pub increments: u32,
     pub deltas: u32,
-    /// The last entry is for the last bits of the map.
-    pub tables: Vec<[MapLanes; 1 << TABLE_BITS]>,
+    /// For eight bits of the map each.
+    pub tables: [Box<Table>; 3],
+    pub more_tables: Vec<Table>,
     /// A lane that is not in the stream is `before & keep + add`.
     pub keep: [u64; LANES_MAX],
     pub add: [u64; LANES_MAX],
@@ -105,11 +123,19 @@ pub(crate) struct Run {
     /// The lanes where no entry was ever written, and which of them have a value.
     pub fresh: [[u8; 8]; LANES_MAX],
     pub fresh_carried: u32,
+    /// Its place in the program.
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    pub index: u32,
     /// Where the dictionary keeps the lanes between records; none if other operations than those
     /// of runs use its entries.
     pub home: Option<u32>,
-    /// The home has every lane in the lane's own place.
+    /// The home has every lane in the lane's own place,
     pub is_at_home: bool,
+    /// and no other run is in it.
+    pub is_alone: bool,
+    /// The same for vectors.
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    pub plan: Option<Box<super::plan::Plan>>,
 }
 
 impl Run {
@@ -120,6 +146,7 @@ impl Run {
             first_slot: 0,
             map_bits: 0,
             count: 0,
+            words: 0,
             codes: [LaneCode::Constant; LANES_MAX],
             bias: [0; LANES_MAX],
             limit: [u64::MAX; LANES_MAX],
@@ -129,21 +156,22 @@ impl Run {
             required: 0,
             increments: 0,
             deltas: 0,
-            tables: Vec::new(),
+            tables: std::array::from_fn(|_| Box::new([MapLanes::default(); 1 << TABLE_BITS])),
+            more_tables: Vec::new(),
             keep: [0; LANES_MAX],
             add: [0; LANES_MAX],
             entries: Vec::new(),
             kept: 0,
             fresh: [[0; 8]; LANES_MAX],
             fresh_carried: 0,
+            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+            index: 0,
             home: None,
             is_at_home: false,
+            is_alone: false,
+            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+            plan: None,
         }
-    }
-
-    /// Words that a record has for the lanes: 8, 16 or 32.
-    pub(crate) fn words(&self) -> usize {
-        (self.count as usize).next_power_of_two().max(8)
     }
 
     /// Whether a value is in the range of a lane.
@@ -155,11 +183,22 @@ impl Run {
     /// What the presence map says: `bits` has the run's first bit at the top.
     #[inline(always)]
     pub(crate) fn lookup(&self, mut bits: u64) -> MapLanes {
-        let mut lanes = MapLanes { stream: self.always, present: 0 };
+        let mut lanes = u64::from(self.always);
         for table in &self.tables {
-            let part = table[(bits >> (64 - TABLE_BITS)) as usize];
-            lanes.stream |= part.stream;
-            lanes.present |= part.present;
+            lanes |= table[(bits >> (64 - TABLE_BITS)) as usize].0;
+            bits <<= TABLE_BITS;
+        }
+        if !self.more_tables.is_empty() {
+            lanes |= self.lookup_more(bits);
+        }
+        MapLanes(lanes)
+    }
+
+    #[cold]
+    fn lookup_more(&self, mut bits: u64) -> u64 {
+        let mut lanes = 0;
+        for table in &self.more_tables {
+            lanes |= table[(bits >> (64 - TABLE_BITS)) as usize].0;
             bits <<= TABLE_BITS;
         }
         lanes
@@ -177,8 +216,10 @@ pub(super) fn find(
     for index in 0..segments.len() {
         let ops = &code[segments[index].ops.start as usize..segments[index].ops.end as usize];
         let Some(run) = Finder::new(ops, initials).run() else { continue };
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        let run = Run { index: runs.len() as u32, ..run };
         let owner = owner_of_record(segments, fields, index);
-        let end = run.first_slot + run.words() as u32;
+        let end = run.first_slot + run.words;
         segments[owner].record_words = segments[owner].record_words.max(end);
         segments[index].run = Some(runs.len() as u32);
         runs.push(run);
@@ -228,9 +269,18 @@ impl<'p> Finder<'p> {
             return None;
         }
         run.ops = at as u32;
+        run.words = run.count.next_power_of_two().max(8);
         run.whole = at == self.ops.len();
         run.map_bits = self.bits.len() as u32;
-        run.tables = self.bits.chunks(TABLE_BITS).map(table).collect();
+        let mut tables = self.bits.chunks(TABLE_BITS).map(table);
+        for (table, found) in run.tables.iter_mut().zip(&mut tables) {
+            **table = found;
+        }
+        run.more_tables = tables.collect();
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        {
+            run.plan = super::plan::Plan::of(run).map(Box::new);
+        }
         Some(self.run)
     }
 
@@ -311,7 +361,7 @@ impl<'p> Finder<'p> {
         if can_be_absent {
             self.run.always &= !(2 << lane);
             let bit = self.bits.last_mut()?;
-            bit.stream |= 2 << lane;
+            bit.0 |= 2 << lane;
         }
         Some(())
     }
@@ -358,19 +408,19 @@ impl<'p> Finder<'p> {
             K::Constant => {
                 add = word;
                 match op.optional {
-                    true => self.bits.push(MapLanes { stream: 0, present: mask }),
+                    true => self.bits.push(MapLanes::new(0, mask)),
                     false => run.given |= mask,
                 }
             }
             K::Default => {
                 add = word;
                 run.given |= if initial.given { mask } else { 0 };
-                self.bits.push(MapLanes { stream: mask, present: 0 });
+                self.bits.push(MapLanes::new(mask, 0));
             }
             K::Copy | K::Increment => {
                 keep = u64::MAX;
                 run.carried |= mask;
-                self.bits.push(MapLanes { stream: mask, present: 0 });
+                self.bits.push(MapLanes::new(mask, 0));
                 if op.operator == K::Increment {
                     add = 1;
                     run.increments |= mask;
@@ -411,13 +461,12 @@ impl<'p> Finder<'p> {
     }
 }
 
-fn table(bits: &[MapLanes]) -> [MapLanes; 1 << TABLE_BITS] {
+fn table(bits: &[MapLanes]) -> Table {
     let mut table = [MapLanes::default(); 1 << TABLE_BITS];
     for (index, entry) in table.iter_mut().enumerate() {
         for (place, bit) in bits.iter().enumerate() {
             if index >> (TABLE_BITS - 1 - place) & 1 != 0 {
-                entry.stream |= bit.stream;
-                entry.present |= bit.present;
+                entry.0 |= bit.0;
             }
         }
     }

@@ -85,6 +85,7 @@ impl DecoderArgs {
                 message_bytes_max: self.message_bytes_max,
                 ..Limits::default()
             },
+            ..DecoderOptions::default()
         }
     }
 }

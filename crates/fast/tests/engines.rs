@@ -1,0 +1,152 @@
+//! All engines, and the operations that visitors see, give the same values, lengths, errors and
+//! findings, whatever the bytes and in whatever order the ways to decode are used.
+
+mod support;
+
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use support::random::{self, Choices};
+use support::{Absent, CORPORA, packets, record_json};
+use tickwire_fast::{
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, MessageBuilder,
+    Program, ResetPolicy, Step, Visitor,
+};
+
+const ENGINES: [Engine; 2] = [Engine::Scalar, Engine::Wide];
+
+/// What came of a message: its length and values, or its error.
+type Outcome = Result<(usize, Json), Error>;
+
+struct Nobody;
+
+impl Visitor for Nobody {}
+
+fn decoded(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
+    let decoded = decoder.decode(bytes)?;
+    let message = decoded.message;
+    let values =
+        json!({"t": message.template_name(), "f": record_json(message.root(), Absent::Null)});
+    Ok((decoded.len, values))
+}
+
+fn streamed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
+    match decoder.decode_stream(bytes)? {
+        Step::NeedMore => Ok((0, Json::Null)),
+        Step::Message(decoded) => {
+            let message = decoded.message;
+            let fields = record_json(message.root(), Absent::Null);
+            Ok((decoded.len, json!({"t": message.template_name(), "f": fields})))
+        }
+    }
+}
+
+/// Bytes that are almost what a decoder expects.
+fn spoiled(choices: &mut Choices, bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..choices.below(3) {
+        let at = choices.below(bytes.len().max(1));
+        match choices.below(5) {
+            0 => bytes.truncate(at),
+            1 => bytes.insert(at, choices.of(&[0x00, 0x80, 0x7f, 0xff, 0x40, 0xc0])),
+            _ => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte ^= 1 << choices.below(8);
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// Decodes a random stream of a random template set by every engine; returns how many messages
+/// were whole.
+fn engines_agree(seed: u64) -> usize {
+    let mut choices = Choices(seed);
+    let set = random::template_set(&mut choices);
+    let program = Arc::new(Program::compile(set).expect("compiles"));
+    let reset = choices.of(&[ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Packet]);
+    let conformance =
+        choices.of(&[Conformance::Lenient, Conformance::Strict, Conformance::Canonical]);
+    let options =
+        |engine| DecoderOptions { conformance, reset, engine, ..DecoderOptions::default() };
+    let mut decoders =
+        ENGINES.map(|engine| Decoder::with_options(program.clone(), options(engine)));
+    // Always by operations, so that it cannot know of runs.
+    let mut plain = Decoder::with_options(program.clone(), options(Engine::Scalar));
+    let encoder_options = EncoderOptions { reset, ..EncoderOptions::default() };
+    let mut encoder = Encoder::with_options(program.clone(), encoder_options);
+    let mut builder = MessageBuilder::new(program.clone());
+    let mut whole = 0;
+    for _ in 0..24 {
+        let template = choices.below(program.templates().len());
+        let message = random::message(&mut choices, &mut builder, template);
+        let mut bytes = Vec::new();
+        if encoder.encode(message, &mut bytes).is_err() {
+            continue;
+        }
+        if choices.once_in(4) {
+            bytes = spoiled(&mut choices, &bytes);
+        }
+        if choices.once_in(8) {
+            decoders.iter_mut().chain([&mut plain]).for_each(Decoder::reset);
+            encoder.reset();
+        }
+        let way = choices.below(6);
+        let [scalar, wide] = &mut decoders;
+        let lengths = match way {
+            0 => [scalar, wide].map(|decoder| decoder.visit(&bytes, &mut Nobody)),
+            _ => {
+                let decode = if way == 1 { streamed } else { decoded };
+                let [of_scalar, of_wide] = [scalar, wide].map(|decoder| decode(decoder, &bytes));
+                assert_eq!(of_scalar, of_wide, "seed {seed}, way {way}, {bytes:02x?}");
+                whole += usize::from(of_scalar.is_ok());
+                [of_scalar, of_wide].map(|outcome| outcome.map(|(len, _)| len))
+            }
+        };
+        // A stream that wants more has changed nothing.
+        if !matches!(lengths[0], Ok(0)) {
+            let expected = plain.visit(&bytes, &mut Nobody);
+            match way {
+                // Of a stream more is refused early.
+                1 => assert_eq!(lengths[0].ok(), expected.ok(), "seed {seed}, {bytes:02x?}"),
+                _ => assert_eq!(lengths, [expected, expected], "seed {seed}, {bytes:02x?}"),
+            }
+        }
+        for decoder in &mut decoders {
+            assert_eq!(decoder.findings(), plain.findings(), "seed {seed}");
+            assert_eq!(decoder.needs_reset(), plain.needs_reset());
+        }
+        if plain.needs_reset() {
+            decoders.iter_mut().chain([&mut plain]).for_each(Decoder::reset);
+            encoder.reset();
+        }
+    }
+    whole
+}
+
+#[test]
+fn engines_agree_on_random_sets_and_spoiled_bytes() {
+    let whole: usize = (0..3000).map(engines_agree).sum();
+    assert!(whole > 20_000, "{whole} messages decoded");
+}
+
+#[test]
+fn engines_agree_on_every_capture() {
+    for corpus in &CORPORA {
+        let Some((program, file)) = corpus.load() else { continue };
+        let mut decoders = ENGINES.map(|engine| {
+            let reset = corpus.reset;
+            let options = DecoderOptions { reset, engine, ..DecoderOptions::default() };
+            Decoder::with_options(program.clone(), options)
+        });
+        for packet in packets(&file).into_iter().take(3000) {
+            let mut rest = &packet[corpus.preamble..];
+            decoders.iter_mut().for_each(Decoder::begin_packet);
+            while !rest.is_empty() {
+                let [scalar, wide] = decoders.each_mut().map(|decoder| decoded(decoder, rest));
+                assert_eq!(scalar, wide, "{}", corpus.name);
+                rest = &rest[scalar.expect("decodes").0..];
+            }
+        }
+    }
+}
