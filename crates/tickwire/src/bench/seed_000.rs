@@ -52,7 +52,7 @@ pub fn run(args: &Seed000Args) -> Result<Outcome, Failure> {
             add(engine.name(), pass);
         }
     }
-    add("dynamic-scalar and order books", with_books(&corpus));
+    add("dynamic and order books", with_books(&corpus));
     let times = timing::minima(&mut cases, args.report.time);
 
     let entries_a_packet = corpus.entries as f64 / corpus.messages as f64;
@@ -94,7 +94,7 @@ pub fn run(args: &Seed000Args) -> Result<Outcome, Failure> {
 /// The most entries of a message.
 fn entries_max(corpus: &Corpus) -> Result<u64, Failure> {
     let mut most = 0;
-    let mut decoder = corpus.decoder(&corpus.program);
+    let mut decoder = corpus.decoder(&corpus.program, tickwire_fast::Engine::Automatic);
     let decoded = corpus.each_message(&mut decoder, |message| {
         most = most.max(entries_of(message.root()));
     });
@@ -104,7 +104,7 @@ fn entries_max(corpus: &Corpus) -> Result<u64, Failure> {
 
 /// Decodes and keeps the book of every security.
 fn with_books(corpus: &Corpus) -> Pass<'_> {
-    let mut decoder = corpus.decoder(&corpus.program);
+    let mut decoder = corpus.decoder(&corpus.program, tickwire_fast::Engine::Automatic);
     let mut adapter = MarketDataAdapter::new(corpus.program.clone(), LevelNaming::ByLevel);
     let options = RecoveryOptions { depth_max: DEPTH_MAX, ..RecoveryOptions::default() };
     Box::new(move || {

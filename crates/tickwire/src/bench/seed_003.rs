@@ -36,7 +36,7 @@ pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
         [(&simple, "Simple, decode", Some(0.448)), (&complex, "Complex, decode", None)]
     {
         let count = corpus.messages;
-        if let Some(pass) = Engine::DynamicScalar.pass(corpus)? {
+        if let Some(pass) = Engine::dynamic(corpus).pass(corpus)? {
             work.push((Line { what, per: "message", count, published_us }, pass));
         }
     }
@@ -113,7 +113,7 @@ mod samples {
     pub fn count(corpus: &Corpus) -> Result<u64, Failure> {
         let mut filler = filler(corpus)?;
         let (mut samples, mut failed) = (0, None);
-        let mut decoder = corpus.decoder(&corpus.program);
+        let mut decoder = corpus.decoder(&corpus.program, tickwire_fast::Engine::Automatic);
         let decoded = corpus.each_message(&mut decoder, |message| match filler.fill(message) {
             Ok(filled) => samples += len(&filled),
             Err(error) => failed = Some(error.to_string()),
@@ -126,7 +126,7 @@ mod samples {
     /// Decodes a corpus and fills the samples of every message.
     pub fn filled(corpus: &Corpus) -> Result<Pass<'_>, Failure> {
         let mut filler = filler(corpus)?;
-        let mut decoder = corpus.decoder(&corpus.program);
+        let mut decoder = corpus.decoder(&corpus.program, tickwire_fast::Engine::Automatic);
         Ok(Box::new(move || {
             let decoded = corpus.each_message(&mut decoder, |message| {
                 _ = black_box(filler.fill(message));

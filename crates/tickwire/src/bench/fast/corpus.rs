@@ -5,7 +5,7 @@ use crate::files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tickwire_exchange::{CmeShape, Generator, Options};
-use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
+use tickwire_fast::{Decoder, DecoderOptions, Engine, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 
 use crate::decode::output::entries_of;
@@ -158,7 +158,7 @@ impl Corpus {
         let mut corpus =
             Self { name, set, program, reset, packets, messages: 0, entries: 0, bytes, source };
         let (mut messages, mut entries) = (0, 0);
-        let mut decoder = corpus.decoder(&corpus.program);
+        let mut decoder = corpus.decoder(&corpus.program, Engine::Automatic);
         corpus
             .each_message(&mut decoder, |message| {
                 messages += 1;
@@ -178,13 +178,13 @@ impl Corpus {
     }
 
     /// A decoder for `program`, compiled of the same templates.
-    pub fn decoder(&self, program: &Arc<Program>) -> Decoder {
-        Decoder::with_options(program.clone(), self.decoder_options())
+    pub fn decoder(&self, program: &Arc<Program>, engine: Engine) -> Decoder {
+        Decoder::with_options(program.clone(), self.decoder_options(engine))
     }
 
     /// The options of decoders.
-    pub fn decoder_options(&self) -> DecoderOptions {
-        DecoderOptions { reset: self.reset, ..DecoderOptions::default() }
+    pub fn decoder_options(&self, engine: Engine) -> DecoderOptions {
+        DecoderOptions { reset: self.reset, engine, ..DecoderOptions::default() }
     }
 
     /// Decodes all packets from the start and hands out each message.

@@ -6,7 +6,9 @@ use crate::files;
 use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_fast::rt::{self, Templates};
-use tickwire_fast::{CompileOptions, FieldLayout, FieldValue, Program, Visitor};
+use tickwire_fast::{
+    CompileOptions, Decoder, Engine as DynamicEngine, FieldLayout, FieldValue, Program, Visitor,
+};
 use tickwire_fast_generated::{
     cme_like, complex, exchange_cme, exchange_complex, random_cme, simple,
 };
@@ -20,6 +22,8 @@ pub type Pass<'c> = Box<dyn FnMut() + 'c>;
 pub enum Engine {
     /// Generated code, where it was generated for these templates.
     Generated,
+    /// The dynamic engine, with the widest vectors of this CPU.
+    DynamicWide,
     /// The dynamic engine, portable.
     DynamicScalar,
     /// The dynamic engine, which calls for each field and stores nothing.
@@ -34,30 +38,43 @@ const PROJECTIONS: [[&str; 3]; 2] =
 
 impl Engine {
     /// All, in the order of tables.
-    pub const ALL: [Self; 4] =
-        [Self::Generated, Self::DynamicScalar, Self::Visitor, Self::Projection];
+    pub const ALL: [Self; 5] =
+        [Self::Generated, Self::DynamicWide, Self::DynamicScalar, Self::Visitor, Self::Projection];
 
     /// Name in tables and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Generated => "generated",
+            Self::DynamicWide => "dynamic-wide",
             Self::DynamicScalar => "dynamic-scalar",
             Self::Visitor => "visitor",
             Self::Projection => "projection",
         }
     }
 
+    /// The dynamic engine that is chosen where none is asked for.
+    pub fn dynamic(corpus: &Corpus) -> Self {
+        match corpus.decoder(&corpus.program, DynamicEngine::Automatic).engine() {
+            DynamicEngine::Wide => Self::DynamicWide,
+            _ => Self::DynamicScalar,
+        }
+    }
+
     /// Whether it runs the same code on every machine.
     pub fn is_portable(self) -> bool {
-        true
+        matches!(self, Self::DynamicScalar | Self::Visitor)
     }
 
     /// Decodes a whole corpus each time it is called; `None` where this engine cannot.
     pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<Pass<'c>>, Failure> {
         Ok(match self {
             Self::Generated => generated(corpus),
-            Self::DynamicScalar => Some(stored(corpus, &corpus.program)),
-            Self::Projection => projected(corpus)?.map(|program| stored(corpus, &program)),
+            Self::DynamicWide => wide(corpus),
+            Self::DynamicScalar => {
+                Some(stored(corpus, corpus.decoder(&corpus.program, DynamicEngine::Scalar)))
+            }
+            Self::Projection => projected(corpus)?
+                .map(|program| stored(corpus, corpus.decoder(&program, DynamicEngine::Automatic))),
             Self::Visitor => Some(visited(corpus)),
         })
     }
@@ -66,8 +83,13 @@ impl Engine {
 /// Why a pass may expect that all goes well: the corpus was decoded when it was read.
 const DECODED_BEFORE: &str = "decodes as it did before";
 
-fn stored<'c>(corpus: &'c Corpus, program: &Arc<Program>) -> Pass<'c> {
-    let mut decoder = corpus.decoder(program);
+/// Decodes with vectors; nothing where this CPU has none that are used.
+fn wide(corpus: &Corpus) -> Option<Pass<'_>> {
+    let decoder = corpus.decoder(&corpus.program, DynamicEngine::Wide);
+    (decoder.engine() == DynamicEngine::Wide).then(|| stored(corpus, decoder))
+}
+
+fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
     Box::new(move || {
         corpus.each_message(&mut decoder, |message| _ = black_box(message)).expect(DECODED_BEFORE);
     })
@@ -84,7 +106,7 @@ fn generated(corpus: &Corpus) -> Option<Pass<'_>> {
 }
 
 fn generated_by<T: Templates + 'static>(corpus: &Corpus) -> Option<Pass<'_>> {
-    let options = corpus.decoder_options();
+    let options = corpus.decoder_options(DynamicEngine::Automatic);
     let mut decoder = rt::Decoder::<T>::with_options(corpus.program.clone(), options).ok()?;
     Some(Box::new(move || {
         decoder.reset();
@@ -104,7 +126,7 @@ fn generated_by<T: Templates + 'static>(corpus: &Corpus) -> Option<Pass<'_>> {
 pub fn on_threads(corpus: &Corpus, threads: usize) -> Pass<'_> {
     Box::new(move || {
         let packets = &corpus.packets;
-        let begin = || corpus.decoder(&corpus.program);
+        let begin = || corpus.decoder(&corpus.program, DynamicEngine::Automatic);
         let messages = Parallel::new(threads).map(packets, begin, |decoder, packet| {
             let (mut rest, mut messages) = (&packet[..], 0_u32);
             decoder.begin_packet();
@@ -131,7 +153,7 @@ fn projected(corpus: &Corpus) -> Result<Option<Arc<Program>>, Failure> {
 }
 
 fn visited(corpus: &Corpus) -> Pass<'_> {
-    let mut decoder = corpus.decoder(&corpus.program);
+    let mut decoder = corpus.decoder(&corpus.program, DynamicEngine::Scalar);
     let mut summing = Summing::default();
     Box::new(move || {
         decoder.reset();

@@ -121,7 +121,7 @@ fn prepare<'c>(
             }
         }
         if let Some(threads) = args.threads.filter(|_| corpus.packets_stand_alone()) {
-            let engine = Engine::DynamicScalar.name();
+            let engine = Engine::dynamic(corpus).name();
             rows.push(Row { threads, ..Row::new(corpus, engine, 0.0) });
             passes.push(engine::on_threads(corpus, threads));
         }
