@@ -98,7 +98,7 @@ impl<'p> Encoding<'_, 'p> {
                 if end.is_none() {{ state.restore::<{from}, {len}>(&saved); }}
                 end
             }}
-            #[allow(unused_variables)]
+            #[allow(unused_variables, clippy::collapsible_if)]
             fn {function}_fields(m: &{name}, state: &mut State, o: &mut Output<'_>, x: &mut Context) -> Option<()> {{
                 x.begin_message({depth})?;
                 {arena}let is_named = state.last_template() != Some({number});
@@ -114,7 +114,7 @@ impl<'p> Encoding<'_, 'p> {
         let (module, shape) = (self.module, self.shape);
         format!(
             "#[inline(never)]
-            #[allow(unused_variables)]
+            #[allow(unused_variables, clippy::collapsible_if)]
             fn {}(m: &{}, arena: &[u8], state: &mut State, o: &mut Output<'_>, x: &mut Context) -> Option<()> {{
                 {}Some(())
             }}\n",

@@ -71,11 +71,15 @@ impl<'p> Module<'p> {
         let Some(bit) = member.presence else { return String::new() };
         let (word, bit) = (bit / 64, bit % 64);
         let (ident, name) = (&member.ident, &member.plan.name);
+        let placed = match bit {
+            0 => "u64::from(present)".to_owned(),
+            bit => format!("u64::from(present) << {bit}"),
+        };
         let Some(kind) = self.member_type(member) else {
             return format!(
                 "{}pub fn {ident}(&self) -> bool {{ self.present[{word}] & (1 << {bit}) != 0 }}\n\
                  {}pub fn set_{ident}(&mut self, present: bool) {{ \
-                 self.present[{word}] = self.present[{word}] & !(1 << {bit}) | u64::from(present) << {bit}; }}\n",
+                 self.present[{word}] = self.present[{word}] & !(1 << {bit}) | {placed}; }}\n",
                 doc(&format!("Whether the constant `{name}` is present.")),
                 doc(&format!("Makes the constant `{name}` present or absent.")),
             );
@@ -99,7 +103,7 @@ impl<'p> Module<'p> {
             ),
             false => format!(
                 "{}pub fn set_{ident}(&mut self, present: bool) -> &mut {kind} {{ \
-                 self.present[{word}] = self.present[{word}] & !(1 << {bit}) | u64::from(present) << {bit}; \
+                 self.present[{word}] = self.present[{word}] & !(1 << {bit}) | {placed}; \
                  &mut self.{ident} }}\n",
                 doc(&format!("Makes `{name}` present or absent, and gives access to it.")),
             ),

@@ -1466,7 +1466,7 @@ fn decode_md_inc_refresh109_fields(
     Some(c.position())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_inc_refresh81_md_entries(
     m: &MdIncRefresh81MdEntries,
     arena: &[u8],
@@ -1600,7 +1600,7 @@ fn encode_md_inc_refresh81(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_inc_refresh81_fields(
     m: &MdIncRefresh81,
     state: &mut State,
@@ -1635,7 +1635,7 @@ fn encode_md_inc_refresh81_fields(
     Some(())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_inc_refresh84_md_entries(
     m: &MdIncRefresh84MdEntries,
     arena: &[u8],
@@ -1761,7 +1761,7 @@ fn encode_md_inc_refresh84(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_inc_refresh84_fields(
     m: &MdIncRefresh84,
     state: &mut State,
@@ -1797,7 +1797,7 @@ fn encode_md_inc_refresh84_fields(
     Some(())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_inc_refresh109_md_entries(
     m: &MdIncRefresh109MdEntries,
     arena: &[u8],
@@ -1950,7 +1950,7 @@ fn encode_md_inc_refresh109(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_inc_refresh109_fields(
     m: &MdIncRefresh109,
     state: &mut State,

@@ -875,7 +875,7 @@ fn decode_done_fields(
     Some(c.position())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_market_data_md_entries(
     m: &MarketDataMdEntries,
     arena: &[u8],
@@ -1036,7 +1036,7 @@ fn encode_market_data(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_market_data_fields(
     m: &MarketData,
     state: &mut State,
@@ -1071,7 +1071,7 @@ fn encode_market_data_fields(
     Some(())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_quote_request_related_sym(
     m: &QuoteRequestRelatedSym,
     arena: &[u8],
@@ -1108,7 +1108,7 @@ fn encode_quote_request(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_quote_request_fields(
     m: &QuoteRequest,
     state: &mut State,
@@ -1153,7 +1153,7 @@ fn encode_done(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_done_fields(
     m: &Done,
     state: &mut State,

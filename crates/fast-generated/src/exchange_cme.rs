@@ -962,7 +962,7 @@ fn decode_md_snapshot_full_refresh_fields(
     Some(c.position())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_incremental_refresh_md_entries(
     m: &MdIncrementalRefreshMdEntries,
     arena: &[u8],
@@ -1118,7 +1118,7 @@ fn encode_md_incremental_refresh(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_incremental_refresh_fields(
     m: &MdIncrementalRefresh,
     state: &mut State,
@@ -1154,7 +1154,7 @@ fn encode_md_incremental_refresh_fields(
     Some(())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_snapshot_full_refresh_md_entries(
     m: &MdSnapshotFullRefreshMdEntries,
     arena: &[u8],
@@ -1239,7 +1239,7 @@ fn encode_md_snapshot_full_refresh(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_md_snapshot_full_refresh_fields(
     m: &MdSnapshotFullRefresh,
     state: &mut State,

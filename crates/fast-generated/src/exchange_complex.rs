@@ -878,7 +878,7 @@ fn decode_done_fields(
     Some(c.position())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_market_data_md_entries(
     m: &MarketDataMdEntries,
     arena: &[u8],
@@ -1039,7 +1039,7 @@ fn encode_market_data(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_market_data_fields(
     m: &MarketData,
     state: &mut State,
@@ -1074,7 +1074,7 @@ fn encode_market_data_fields(
     Some(())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_quote_request_related_sym(
     m: &QuoteRequestRelatedSym,
     arena: &[u8],
@@ -1111,7 +1111,7 @@ fn encode_quote_request(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_quote_request_fields(
     m: &QuoteRequest,
     state: &mut State,
@@ -1159,7 +1159,7 @@ fn encode_done(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_done_fields(
     m: &Done,
     state: &mut State,

@@ -616,7 +616,7 @@ fn decode_market_data_fields(
     Some(c.position())
 }
 #[inline(never)]
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_market_data_md_entries(
     m: &MarketDataMdEntries,
     arena: &[u8],
@@ -777,7 +777,7 @@ fn encode_market_data(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_market_data_fields(
     m: &MarketData,
     state: &mut State,

@@ -700,7 +700,7 @@ fn encode_quote(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_quote_fields(
     m: &Quote,
     state: &mut State,
@@ -790,7 +790,7 @@ fn encode_new(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_new_fields(
     m: &New,
     state: &mut State,
@@ -884,7 +884,7 @@ fn encode_change(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_change_fields(
     m: &Change,
     state: &mut State,
@@ -978,7 +978,7 @@ fn encode_remove(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_remove_fields(
     m: &Remove,
     state: &mut State,
@@ -1064,7 +1064,7 @@ fn encode_done(
     }
     end
 }
-#[allow(unused_variables)]
+#[allow(unused_variables, clippy::collapsible_if)]
 fn encode_done_fields(
     m: &Done,
     state: &mut State,

@@ -13,6 +13,9 @@ pub type Outcome = Result<(String, usize), Error>;
 /// A generated decoder and encoder of some template set.
 pub trait Engine {
     /// Decodes a message.
+    ///
+    /// # Errors
+    /// The decoder's.
     fn decode(&mut self, bytes: &[u8]) -> Outcome;
     /// Decodes a message of a stream; `None` asks for more.
     ///
