@@ -3,6 +3,12 @@
 //! Each module is what `tickwire templates generate` writes for a template file in this project; its
 //! head names the command. [`simple`], [`exchange_cme`], [`exchange_complex`] and [`random_cme`] are the simulated exchange's,
 //! [`complex`] and [`cme_like`] lie in `templates`.
+//!
+//! All run the same way, by [`tickwire_fast::rt::Decoder`] and [`Encoder`](tickwire_fast::rt::Encoder)
+//! of their `Templates`: code that measures or compares them is generic over
+//! [`tickwire_fast::rt::Templates`]. A decoder accepts any template file with the signature of the
+//! module's, wherever it comes from; [`complex`], [`simple`] and [`cme_like`] are written so that they
+//! have the signatures of captures that Tickwire is measured on but that are not part of it.
 #![forbid(unsafe_code)]
 
 /// Incremental refreshes as CME sent them in FAST.
