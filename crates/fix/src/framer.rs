@@ -31,11 +31,14 @@ pub enum Step<'b> {
 
 /// Finds messages in a stream.
 ///
-/// Remembers only how far it has looked for a CheckSum field, so that no byte is searched twice.
+/// Remembers only how far it has looked for a CheckSum field, so that no byte is searched twice, and whether
+/// it comes from garbage.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Framer {
     limits: Limits,
     searched: usize,
+    /// Garbage has been dropped, and no message found since.
+    lost: bool,
 }
 
 /// Where a message that begins at the first byte ends.
@@ -48,7 +51,7 @@ enum Shape {
 impl Framer {
     /// Creates a framer. A BodyLength that makes a message longer than the limit is garbage.
     pub const fn new(limits: Limits) -> Self {
-        Self { limits, searched: 0 }
+        Self { limits, searched: 0, lost: false }
     }
 
     /// Returns what stands at the start of `bytes`: what was not consumed after the step before, and
@@ -58,14 +61,19 @@ impl Framer {
     /// If that is not the very place, the reader will find it garbled: what lies between is lost with
     /// it, as sessions expect. After garbage the next message is the next `8=FIX`.
     pub fn step<'b>(&mut self, bytes: &'b [u8]) -> Step<'b> {
-        match self.shape(bytes) {
+        // After garbage it takes more to be a message, however the bytes come in.
+        let shape = match self.lost && !looks_like_begin(bytes) {
+            true => Shape::Not,
+            false => self.shape(bytes),
+        };
+        match shape {
             Shape::Whole(len) => {
-                self.searched = 0;
+                (self.searched, self.lost) = (0, false);
                 Step::Message(&bytes[..len])
             }
             Shape::Partial(len) => Step::NeedMore(len.max(bytes.len() + 1)),
             Shape::Not => {
-                self.searched = 0;
+                (self.searched, self.lost) = (0, true);
                 Step::Garbage(next_begin(bytes))
             }
         }
@@ -203,6 +211,16 @@ mod tests {
         let whole = messages(Framer::default(), &stream, stream.len());
         assert_eq!(whole.0.len(), 4);
         assert_eq!([&whole.0[0], &whole.0[1], &whole.0[3]], [GOOD, GOOD, GOOD]);
+        for chunk in 1..stream.len() {
+            assert_eq!(messages(Framer::default(), &stream, chunk), whole, "{chunk}");
+        }
+    }
+
+    #[test]
+    fn after_garbage_a_message_begins_the_same_however_it_comes() {
+        let stream = [b"&=noise8=P\x019=5\x0135=0\x0110=161\x018=8=F".as_slice(), GOOD].concat();
+        let whole = messages(Framer::default(), &stream, stream.len());
+        assert_eq!(whole.0, [GOOD]);
         for chunk in 1..stream.len() {
             assert_eq!(messages(Framer::default(), &stream, chunk), whole, "{chunk}");
         }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 use tickwire_fuzz_bodies::{
-    capture, decoder, encoder, fix_session, fix_settings, fix_store, grammar, opra, template_xml,
+    capture, decoder, encoder, fix_dictionary, fix_message, fix_session, fix_settings, fix_store,
+    grammar, opra, template_xml,
 };
 
 /// Numbers from a seed (splitmix64).
@@ -75,6 +76,16 @@ fn run(target: &str, body: fn(&[u8]), mutations: usize) {
 #[test]
 fn decoder_keeps_its_promises() {
     run("decoder", decoder, 4000);
+}
+
+#[test]
+fn fix_message_keeps_its_promises() {
+    run("fix_message", fix_message, 2000);
+}
+
+#[test]
+fn fix_dictionary_keeps_its_promises() {
+    run("fix_dictionary", fix_dictionary, 500);
 }
 
 #[test]

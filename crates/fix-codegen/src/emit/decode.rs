@@ -18,6 +18,7 @@ pub(super) fn methods(out: &mut String, plan: &Plan, found: &StructPlan) {
                 "    /// Decodes the header; returns it and the place of the first field after it."
             );
             errors(out);
+            put!(out, "    #[inline(always)]");
             put!(out, "    pub fn decode(message: {message}) -> Result<(Self, usize), Error> {{");
             put!(out, "        let mut decoded = Self::BLANK;");
             put!(out, "        let end = decoded.fill(message, typed::BODY_START)?;");
@@ -37,6 +38,7 @@ pub(super) fn methods(out: &mut String, plan: &Plan, found: &StructPlan) {
         Role::Message(_) | Role::Trailer => {
             put!(out, "    /// Decodes it; fields that do not belong to it are left alone.");
             errors(out);
+            put!(out, "    #[inline(always)]");
             put!(out, "    pub fn decode(message: {message}) -> Result<Self, Error> {{");
             check(out, found);
             put!(out, "        let mut decoded = Self::BLANK;");

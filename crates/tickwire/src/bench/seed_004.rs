@@ -7,9 +7,14 @@ use crate::table::{Align, Table};
 use clap::Args;
 use serde_json::json;
 use std::hint::black_box;
-use tickwire_fix::{Engine, Reader};
+use tickwire_fix::dictionary::shipped;
+use tickwire_fix::{Dictionary, Engine, Reader, Validator};
+use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 
 /// FIX: encode, parse, read typed and validate an order and an execution report
+///
+/// parse finds all fields and verifies BodyLength and CheckSum; typed does that and decodes every field of
+/// header and body to its type; validate checks a message that has been parsed against the dictionary.
 #[derive(Debug, Args)]
 pub struct Seed004Args {
     #[command(flatten)]
@@ -17,25 +22,37 @@ pub struct Seed004Args {
 }
 
 /// What one time is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Label {
     operation: &'static str,
     message: &'static str,
     engine: &'static str,
 }
 
-/// The messages, without their frame, `|` for the delimiter.
+const ORDER: &str = "NewOrderSingle";
+const REPORT: &str = "ExecutionReport";
+
+/// The messages, without their frame, `|` for the delimiter: of the fields and lengths of hftest's.
 const MESSAGES: [(&str, &str); 2] = [
     (
-        "NewOrderSingle",
+        ORDER,
         "35=D|49=CLIENT1|56=MARKET1|34=499650|52=20260105-11:20:43|11=own509647-500000|21=1|55=XYZ|\
          54=1|60=20260105-11:20:14|38=57|40=2|44=298.075|59=4|",
     ),
     (
-        "ExecutionReport",
+        REPORT,
         "35=8|49=MARKET1|56=CLIENT1|34=1962926|52=20260105-11:22:07|37=own499647|11=own509647-500000|\
          17=own499647|20=0|150=0|39=0|55=XYZ|54=1|38=57|40=2|44=298.07|59=4|29=4|151=57|14=0|6=0|\
          60=20260105-11:20:14|113=Y|21=1|",
     ),
+];
+
+/// What the seed's engine took: who, operation, message, messages, microseconds.
+const SEED: [(&str, &str, &str, u64, f64); 4] = [
+    ("client", "encode", ORDER, 150_001, 185_837.0),
+    ("client", "decode", REPORT, 588_567, 2_295_686.0),
+    ("server", "encode", REPORT, 588_567, 907_882.0),
+    ("server", "decode", ORDER, 150_001, 539_200.0),
 ];
 
 fn framed(body: &str) -> Vec<u8> {
@@ -46,37 +63,155 @@ fn framed(body: &str) -> Vec<u8> {
     bytes
 }
 
-/// Runs `tickwire bench seed-004`.
-pub fn run(args: &Seed004Args) -> Result<Outcome, Failure> {
-    let messages = MESSAGES.map(|(name, body)| (name, framed(body)));
-    let (mut labels, mut cases) = (Vec::new(), Vec::new());
-    for (message, bytes) in &messages {
+/// Cases with their labels.
+#[derive(Default)]
+struct Cases<'c> {
+    labels: Vec<Label>,
+    cases: Vec<Case<'c>>,
+}
+
+impl<'c> Cases<'c> {
+    fn add(
+        &mut self,
+        operation: &'static str,
+        message: &'static str,
+        engine: &'static str,
+        run: impl FnMut() + 'c,
+    ) {
+        self.labels.push(Label { operation, message, engine });
+        self.cases.push(Case::new(run));
+    }
+
+    fn parse_and_typed(&mut self, name: &'static str, bytes: &'c [u8]) {
         for engine in Engine::available() {
             let mut reader = Reader::new().engine(engine);
-            labels.push(Label { operation: "parse", message, engine: engine.name() });
-            cases.push(Case::new(move || {
+            self.add("parse", name, engine.name(), move || {
                 black_box(reader.decode(black_box(bytes)).is_ok_and(|found| found.len() > 2));
-            }));
+            });
         }
+        let mut reader = Reader::new();
+        self.add("typed", name, "generated", move || {
+            let Ok(message) = reader.decode(black_box(bytes)) else { return };
+            black_box(&Header::decode(&message).is_ok_and(|header| black_box(&header).1 > 0));
+            if name == ORDER {
+                black_box(&NewOrderSingle::decode(&message));
+            } else {
+                black_box(&ExecutionReport::decode(&message));
+            }
+        });
     }
+}
+
+/// Makes sure that what is measured is done: everything decodes, validates and comes back as it was.
+fn checked(bytes: &[u8], again: &[u8], dictionary: &Dictionary) -> Result<(), Failure> {
+    let mut reader = Reader::new();
+    let message = reader.decode(bytes).map_err(|error| Failure::Data(error.to_string()))?;
+    let valid = Validator::default().validate(&message, dictionary);
+    valid.map_err(|error| Failure::Data(error.to_string()))?;
+    if again != bytes {
+        return Err(Failure::Data("a message is not encoded as it was decoded".to_owned()));
+    }
+    Ok(())
+}
+
+/// Runs `tickwire bench seed-004`.
+pub fn run(args: &Seed004Args) -> Result<Outcome, Failure> {
+    let data = |error: tickwire_fix::Error| Failure::Data(error.to_string());
+    let [order_bytes, report_bytes] = MESSAGES.map(|(_, body)| framed(body));
+    let dictionary = Dictionary::parse_quickfix(shipped::FIX42);
+    let dictionary = dictionary.map_err(|problems| Failure::Data(problems.to_string()))?;
+    let (mut order_reader, mut report_reader) = (Reader::new(), Reader::new());
+    let order_message = order_reader.decode(&order_bytes).map_err(data)?;
+    let report_message = report_reader.decode(&report_bytes).map_err(data)?;
+    let (order_header, _) = Header::decode(&order_message).map_err(data)?;
+    let (report_header, _) = Header::decode(&report_message).map_err(data)?;
+    let order = NewOrderSingle::decode(&order_message).map_err(data)?;
+    let report = ExecutionReport::decode(&report_message).map_err(data)?;
+    let (mut order_out, mut report_out) = ([0; 512], [0; 512]);
+    checked(&order_bytes, order.encode(&order_header, &mut order_out).map_err(data)?, &dictionary)?;
+    let again = report.encode(&report_header, &mut report_out).map_err(data)?;
+    checked(&report_bytes, again, &dictionary)?;
+
+    let mut all = Cases::default();
+    all.add("encode", ORDER, "generated", || {
+        let encoded = black_box(&order).encode(black_box(&order_header), &mut order_out);
+        black_box(encoded.is_ok());
+    });
+    all.add("encode", REPORT, "generated", || {
+        let encoded = black_box(&report).encode(black_box(&report_header), &mut report_out);
+        black_box(encoded.is_ok());
+    });
+    all.parse_and_typed(ORDER, &order_bytes);
+    all.parse_and_typed(REPORT, &report_bytes);
+    for (name, message) in [(ORDER, order_message), (REPORT, report_message)] {
+        let mut validator = Validator::default();
+        let dictionary = &dictionary;
+        all.add("validate", name, "portable", move || {
+            black_box(validator.validate(black_box(&message), dictionary).is_ok());
+        });
+    }
+    let Cases { labels, mut cases } = all;
     let times = timing::minima(&mut cases, args.report.time);
+    let tables = format!("{}\n{}", operations(&labels, &times), beside_seed(&labels, &times));
+    let rows = labels.iter().zip(&times).map(|(Label { operation, message, engine }, nanos)| {
+        json!({
+            "operation": operation,
+            "message": message,
+            "engine": engine,
+            "ns_per_message": rounded(*nanos),
+        })
+    });
+    args.report.write(&tables, &rows.collect::<Vec<_>>())?;
+    Ok(Outcome::Clean)
+}
+
+fn operations(labels: &[Label], times: &[f64]) -> Table {
     let mut table = Table::new(&[
         ("operation", Align::Left),
         ("message", Align::Left),
         ("engine", Align::Left),
         ("ns/message", Align::Right),
     ]);
-    let mut rows = Vec::new();
     for (Label { operation, message, engine }, nanos) in labels.iter().zip(times) {
         let cells = [*operation, message, engine].map(str::to_owned);
         table.row([&cells[..], &[format!("{nanos:.1}")]].concat());
-        rows.push(json!({
-            "operation": operation,
-            "message": message,
-            "engine": engine,
-            "ns_per_message": rounded(nanos),
-        }));
     }
-    args.report.write(&table.to_string(), &rows)?;
-    Ok(Outcome::Clean)
+    table
+}
+
+/// The seed's table, and ours for as many messages. The seed's machine was another one.
+fn beside_seed(labels: &[Label], times: &[f64]) -> Table {
+    let mut table = Table::new(&[
+        ("mode", Align::Left),
+        ("operation", Align::Left),
+        ("messages", Align::Right),
+        ("µs, seed", Align::Right),
+        ("µs", Align::Right),
+        ("msgs/µs, seed", Align::Right),
+        ("msgs/µs", Align::Right),
+        ("µs/msg, seed", Align::Right),
+        ("µs/msg", Align::Right),
+        ("times", Align::Right),
+    ]);
+    for (mode, name, message, count, seed) in SEED {
+        let operation = if name == "decode" { "typed" } else { name };
+        let wanted = Label { operation, message, engine: "generated" };
+        let Some(at) = labels.iter().position(|label| *label == wanted) else { continue };
+        let messages = count as f64;
+        let own = times[at] * messages / 1000.0;
+        let (seed_each, own_each) = (seed / messages, own / messages);
+        table.row(vec![
+            mode.to_owned(),
+            name.to_owned(),
+            count.to_string(),
+            format!("{seed:.0}"),
+            format!("{own:.0}"),
+            format!("{:.2}", 1.0 / seed_each),
+            format!("{:.2}", 1.0 / own_each),
+            format!("{seed_each:.3}"),
+            format!("{own_each:.3}"),
+            format!("{:.1}x", seed_each / own_each),
+        ]);
+    }
+    table
 }

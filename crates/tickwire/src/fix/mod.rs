@@ -1,10 +1,15 @@
 //! `tickwire fix`: FIX messages and sessions.
 
 mod acceptance;
+mod decode;
 mod dictionaries;
+mod expected;
+mod generate;
+mod input;
 mod log;
 mod trading;
 mod validate;
+mod versions;
 
 use crate::failure::{Failure, Outcome};
 use clap::{Args, Subcommand};
@@ -20,6 +25,8 @@ pub struct FixArgs {
 enum Action {
     Acceptance(acceptance::AcceptanceArgs),
     Client(Box<trading::client::ClientArgs>),
+    Decode(decode::DecodeArgs),
+    Generate(generate::GenerateArgs),
     Log(log::LogArgs),
     Server(trading::server::ServerArgs),
     Soak(trading::soak::SoakArgs),
@@ -31,6 +38,8 @@ pub fn run(args: &FixArgs) -> Result<Outcome, Failure> {
     match &args.action {
         Action::Acceptance(args) => acceptance::run(args),
         Action::Client(args) => trading::client::run(args),
+        Action::Decode(args) => decode::run(args),
+        Action::Generate(args) => generate::run(args),
         Action::Log(args) => log::run(args),
         Action::Server(args) => trading::server::run(args),
         Action::Soak(args) => trading::soak::run(args),

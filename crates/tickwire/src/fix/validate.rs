@@ -1,59 +1,74 @@
 //! `tickwire fix validate`: messages against the dictionaries.
 
+use super::expected::explained;
+use super::input::{Found, MessagesArgs};
+use super::versions::{DictionaryArgs, Versions};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::Args;
 use std::io::Write;
-use std::path::PathBuf;
-use tickwire_fix::dictionary::shipped;
-use tickwire_fix::{Dictionary, Framer, Reader, Step, Validator};
-
-/// Longest file read.
-const INPUT_BYTES_MAX: u64 = 1 << 30;
+use tickwire_fix::{Reader, Tag, Validator};
 
 /// Check messages against the dictionary of their version
+///
+/// For each message that is garbled or invalid, one line says where, which field, what was found, what was
+/// expected, and with which reason a session would reject it.
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
-    /// Messages, fields separated by SOH; - is standard input
-    file: PathBuf,
+    #[command(flatten)]
+    messages: MessagesArgs,
+    #[command(flatten)]
+    dictionary: DictionaryArgs,
 }
 
 /// Runs `tickwire fix validate`.
 pub fn run(args: &ValidateArgs) -> Result<Outcome, Failure> {
-    let bytes = files::read_whole(&args.file, INPUT_BYTES_MAX, "")?;
+    let versions = args.dictionary.open()?;
     let mut out = files::create(None)?;
-    let (mut framer, mut reader) = (Framer::default(), Reader::new());
-    let (mut at, mut errors) = (0, 0);
-    while at < bytes.len() {
-        let (len, error) = match framer.step(&bytes[at..]) {
-            Step::Message(message) => (message.len(), judge(&mut reader, message)?),
-            Step::Garbage(len) => (len, Some(format!("{len} bytes are no message"))),
-            Step::NeedMore(_) => {
-                (bytes.len() - at, Some("the file ends inside a message".to_owned()))
-            }
+    let (mut reader, mut validator) = (Reader::new(), Validator::default());
+    let name = args.messages.name();
+    let (mut count, mut errors) = (0_u64, 0_u64);
+    args.messages.each(|place, found| {
+        count += 1;
+        let wrong = match found {
+            Found::Broken(text) => Some(text),
+            Found::Message(bytes) => wrong(&mut reader, &mut validator, &versions, bytes),
         };
-        if let Some(error) = error {
-            writeln!(out, "message at offset {at}: {error}")?;
+        if let Some(wrong) = wrong {
             errors += 1;
+            writeln!(out, "{name}: {place}: {wrong}")?;
         }
-        at += len.max(1);
-    }
+        Ok(())
+    })?;
+    writeln!(out, "{name}: {count} messages, {errors} wrong")?;
     out.flush()?;
+    if count == 0 {
+        return Err(Failure::Data(format!("{name}: no message found: none begins with 8=FIX")));
+    }
     Ok(Outcome::flawed_if(errors > 0))
 }
 
 /// Returns what is wrong with a message.
-fn judge(reader: &mut Reader, bytes: &[u8]) -> Result<Option<String>, Failure> {
+fn wrong(
+    reader: &mut Reader,
+    validator: &mut Validator,
+    versions: &Versions,
+    bytes: &[u8],
+) -> Option<String> {
     let message = match reader.decode(bytes) {
         Ok(message) => message,
-        Err(error) => return Ok(Some(format!("garbled: {error}"))),
+        Err(error) => return Some(format!("garbled, to be ignored: {error}")),
     };
-    let version: String = String::from_utf8_lossy(message.begin_string()).replace('.', "");
-    let Some((_, text)) = shipped::ALL.iter().find(|(name, _)| *name == version) else {
-        return Ok(Some(format!("no dictionary for {version}")));
+    let msg_type = String::from_utf8_lossy(message.msg_type()).into_owned();
+    let seq_num = message.field(Tag::MSG_SEQ_NUM).map_or(&[][..], |field| field.value);
+    let which = format!("MsgType {msg_type}, MsgSeqNum {}", String::from_utf8_lossy(seq_num));
+    let Some((session, application)) = versions.of(&message) else {
+        let version = String::from_utf8_lossy(message.begin_string()).into_owned();
+        return Some(format!(
+            "{which}: no dictionary for BeginString '{}': name one with --dictionary",
+            version.escape_default()
+        ));
     };
-    let dictionary =
-        Dictionary::parse_quickfix(text).map_err(|error| Failure::Data(error.to_string()))?;
-    let error = Validator::default().validate(&message, &dictionary).err();
-    Ok(error.map(|error| format!("invalid: {error}")))
+    let error = validator.validate_fixt(&message, session, application).err()?;
+    Some(format!("{which}: {}", explained(&error, &message, Some((session, application)))))
 }

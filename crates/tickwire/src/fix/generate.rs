@@ -1,0 +1,54 @@
+//! `tickwire fix generate`: Rust types from a dictionary.
+
+use super::versions;
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use clap::Args;
+use std::io::Write;
+use std::path::PathBuf;
+use tickwire_fix_codegen::{Error, Generator};
+
+/// Write a dictionary's messages as Rust types
+///
+/// The source needs the crate tickwire-fix and nothing else. For build scripts there is
+/// tickwire_fix_codegen::build.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// Dictionary: a QuickFIX or Orchestra file, or the name of one that is built in, such as FIX44
+    #[arg(value_name = "DICT")]
+    dictionary: PathBuf,
+    /// Dictionary of header and trailer, for FIX 5.0 and later; FIXT11 unless given
+    #[arg(long, value_name = "DICT")]
+    session: Option<PathBuf>,
+    /// Only these messages, by name or MsgType
+    #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
+    messages: Vec<String>,
+    /// File to write; standard output unless given
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Runs `tickwire fix generate`.
+pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
+    let application = versions::read(&args.dictionary)?;
+    let session = match &args.session {
+        Some(path) => Some(versions::read(path)?),
+        None if application.header().is_empty() => Some(versions::read("FIXT11".as_ref())?),
+        None => None,
+    };
+    let name = args.dictionary.file_name().unwrap_or(args.dictionary.as_os_str());
+    let mut generator =
+        Generator::new(&application).session(session.as_ref().unwrap_or(&application)).note(
+            &format!("Made of {} by tickwire fix generate; do not edit.", name.to_string_lossy()),
+        );
+    if !args.messages.is_empty() {
+        generator = generator.messages(args.messages.iter().cloned());
+    }
+    let source = generator.generate().map_err(|error| match error {
+        Error::UnknownMessage(_) => Failure::Usage(error.to_string()),
+        error => Failure::Data(error.to_string()),
+    })?;
+    let mut out = files::create(args.output.as_deref())?;
+    out.write_all(source.as_bytes())?;
+    Ok(out.flush().map(|()| Outcome::Clean)?)
+}

@@ -1,0 +1,108 @@
+//! Which dictionaries a message is read with.
+
+use crate::failure::Failure;
+use crate::files;
+use clap::Args;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use tickwire_fix::dictionary::shipped;
+use tickwire_fix::{Dictionary, Message, Tag};
+
+/// Longest dictionary read: above the standard's largest by a factor of five.
+const DICTIONARY_BYTES_MAX: u64 = 50 << 20;
+
+/// Dictionaries named by the user, instead of those that come with the product.
+#[derive(Debug, Args)]
+pub struct DictionaryArgs {
+    /// Dictionary: a QuickFIX or Orchestra file, or the name of one that is built in, such as FIX44; by
+    /// BeginString and application version unless given
+    #[arg(short, long, value_name = "DICT")]
+    dictionary: Option<PathBuf>,
+    /// Dictionary of header, trailer and session messages, for FIX 5.0 and later; FIXT11 unless given
+    #[arg(long, value_name = "DICT")]
+    session: Option<PathBuf>,
+}
+
+/// Dictionaries, read when they are wanted.
+pub struct Versions {
+    /// Session and application, where the user has named them.
+    named: Option<(Dictionary, Dictionary)>,
+    built_in: [OnceCell<Dictionary>; shipped::ALL.len()],
+}
+
+impl DictionaryArgs {
+    pub fn open(&self) -> Result<Versions, Failure> {
+        let named = match &self.dictionary {
+            None => None,
+            Some(path) => {
+                let application = read(path)?;
+                let session = match &self.session {
+                    Some(path) => read(path)?,
+                    None if application.header().is_empty() => read(Path::new("FIXT11"))?,
+                    None => application.clone(),
+                };
+                Some((session, application))
+            }
+        };
+        Ok(Versions { named, built_in: Default::default() })
+    }
+}
+
+/// Reads a dictionary file, or one that is built in by its name.
+pub fn read(path: &Path) -> Result<Dictionary, Failure> {
+    let known = shipped::ALL.iter().find(|(name, _)| path.as_os_str() == *name);
+    let parsed = match known {
+        Some((_, text)) => Dictionary::parse(text),
+        None => {
+            let bytes = files::read_whole(path, DICTIONARY_BYTES_MAX, ": is it a dictionary?")?;
+            let text = String::from_utf8(bytes).map_err(|error| {
+                let at = error.utf8_error().valid_up_to();
+                Failure::Data(format!("{}: not UTF-8 at offset {at}", files::name_of(path)))
+            })?;
+            Dictionary::parse(&text)
+        }
+    };
+    parsed.map_err(|problems| {
+        let name = files::name_of(path);
+        let lines = problems.0.iter().map(|problem| format!("{name}: {problem}"));
+        let lines: Vec<String> = lines.collect();
+        Failure::Data(format!("the dictionary cannot be used:\n{}", lines.join("\n")))
+    })
+}
+
+impl Versions {
+    /// Returns the dictionaries of session and application for a message; `None` for a version that is not
+    /// known.
+    pub fn of(&self, message: &Message<'_>) -> Option<(&Dictionary, &Dictionary)> {
+        if let Some((session, application)) = &self.named {
+            return Some((session, application));
+        }
+        let begin_string = message.begin_string();
+        if begin_string != b"FIXT.1.1" {
+            let name = String::from_utf8_lossy(begin_string).replace('.', "");
+            let found = self.built_in(&name)?;
+            return Some((found, found));
+        }
+        let version = message.field(Tag(1128)).or_else(|| message.field(Tag(1137)));
+        let application = match version.map(|field| field.value) {
+            Some(b"2") => "FIX40",
+            Some(b"3") => "FIX41",
+            Some(b"4") => "FIX42",
+            Some(b"5") => "FIX43",
+            Some(b"6") => "FIX44",
+            Some(b"7") => "FIX50",
+            Some(b"8") => "FIX50SP1",
+            _ => "FIX50SP2",
+        };
+        Some((self.built_in("FIXT11")?, self.built_in(application)?))
+    }
+
+    fn built_in(&self, name: &str) -> Option<&Dictionary> {
+        let index = shipped::ALL.iter().position(|(known, _)| *known == name)?;
+        if let Some(found) = self.built_in[index].get() {
+            return Some(found);
+        }
+        let parsed = Dictionary::parse_quickfix(shipped::ALL[index].1).ok()?;
+        Some(self.built_in[index].get_or_init(|| parsed))
+    }
+}

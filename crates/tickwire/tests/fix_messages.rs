@@ -1,0 +1,153 @@
+//! `tickwire fix decode`, `validate` and `generate`, and `tickwire bench seed-004`.
+
+mod support;
+
+use support::{directory, file, tickwire};
+
+/// A message with right BodyLength and CheckSum; fields separated by `|`.
+fn framed(body: &str) -> String {
+    let body = body.replace('|', "\u{1}");
+    let head = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len());
+    let sum: u32 = head.bytes().map(u32::from).sum();
+    format!("{head}10={:03}\u{1}", sum & 0xFF)
+}
+
+const ORDER: &str = "35=D|49=A|56=B|34=7|52=20260105-11:20:43|11=id-1|21=1|55=XYZ|54=1|\
+    60=20260105-11:20:14|38=57|40=2|44=298.075|59=4|";
+
+#[test]
+fn a_message_is_printed_with_names_and_values() {
+    let directory = directory("fix_decode");
+    let whole = framed(ORDER);
+    let soh = file(&directory, "soh.fix", whole.as_bytes());
+    let log = whole.replace('\u{1}', "|");
+    let log =
+        file(&directory, "pipe.log", format!("2026-01-05 11:20:43 in {log}\nother\n").as_bytes());
+    let caret = whole.trim_end_matches('\u{1}').replace('\u{1}', "^A");
+    let caret = file(&directory, "caret.log", format!("{caret}\n{caret}\n").as_bytes());
+    let expected = format!(
+        "header (\"header\")\n   BeginString (8): FIX.4.2\n   BodyLength (9): {}\n   \
+         MsgType (35): ORDER_SINGLE (D)\n   SenderCompID (49): A\n   TargetCompID (56): B\n   \
+         MsgSeqNum (34): 7\n   SendingTime (52): 20260105-11:20:43\nNewOrderSingle (\"D\")\n",
+        whole.len() - 23
+    );
+    for (path, times) in [(&soh, 1), (&log, 1), (&caret, 2)] {
+        let run = tickwire(&format!("fix decode {path}"));
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{path}");
+        assert_eq!(run.out.matches(&expected).count(), times, "{path}: {}", run.out);
+        assert_eq!(
+            run.out
+                .matches("   Price (44): 298.075\n   TimeInForce (59): FILL_OR_KILL (4)\n")
+                .count(),
+            times
+        );
+    }
+    let lines = tickwire(&format!("fix decode {soh} --format jsonl")).json_lines();
+    assert_eq!((&lines[0]["msg_type"], &lines[0]["name"]), (&"D".into(), &"NewOrderSingle".into()));
+    let side = &lines[0]["fields"][10];
+    let expected = serde_json::json!({"tag": 54, "name": "Side", "value": "1", "meaning": "BUY"});
+    assert_eq!(side, &expected);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_place_field_and_what_was_expected() {
+    let directory = directory("fix_validate");
+    let bad = [
+        framed(ORDER),
+        framed(&ORDER.replace("54=1", "54=Q")),
+        framed(&ORDER.replace("44=298.075", "44=1e5")),
+        framed(&ORDER.replace("55=XYZ|", "")),
+        framed(ORDER).replace("XYZ", "XYA"),
+        "8=FIX.4.2\u{1}9=x\u{1}".to_owned(),
+        framed(ORDER),
+        framed(ORDER)[..40].to_owned(),
+    ];
+    let path = file(&directory, "bad.fix", bad.concat().as_bytes());
+    let run = tickwire(&format!("fix validate {path}"));
+    assert_eq!(run.status, 1);
+    let wanted = [
+        "MsgSeqNum 7: Side (54) at offset ",
+        "found 'Q', expected one of 1 BUY, 2 SELL",
+        "SessionRejectReason 5",
+        "Price (44) at offset ",
+        "found '1e5', expected a decimal",
+        "SessionRejectReason 6",
+        "Symbol (55) at offset ",
+        "SessionRejectReason 1",
+        "garbled, to be ignored: tag 10 at offset ",
+        "no message: expected 8=FIX..., 9= with a length",
+        "cut: the data end after 40 bytes of a message",
+        "8 messages, 6 wrong",
+    ];
+    for text in wanted {
+        assert!(run.out.contains(text), "{text} is not in:\n{}", run.out);
+    }
+    let empty = file(&directory, "none.fix", b"nothing here");
+    let run = tickwire(&format!("fix validate {empty}"));
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("no message found"), "{}", run.err);
+}
+
+#[test]
+fn messages_come_out_of_a_capture() {
+    use std::net::{Ipv4Addr, SocketAddrV4};
+    use tickwire_feed::capture::PcapWriter;
+    let directory = directory("fix_capture");
+    let mut capture = PcapWriter::new(Vec::new()).expect("a header");
+    let at = |port| SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
+    let (from, to) = (at(4000), at(4001));
+    capture.write_datagram(0, from, to, framed(ORDER).as_bytes()).expect("written");
+    let path = directory.join("one.pcap");
+    std::fs::write(&path, capture.into_inner()).expect("written");
+    let run = tickwire(&format!("fix validate {}", path.display()));
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    assert!(run.out.contains("1 messages, 0 wrong"), "{}", run.out);
+}
+
+#[test]
+fn types_are_generated_from_a_dictionary() {
+    let run = tickwire("fix generate FIX44 --messages NewOrderSingle,0");
+    assert_eq!(run.status, 0, "{}", run.err);
+    for text in ["pub struct NewOrderSingle<'m> {", "pub struct Heartbeat<'m> {", "pub enum Side {"]
+    {
+        assert!(run.out.contains(text), "{text}");
+    }
+    assert!(!run.out.contains("pub struct Logon"));
+    let run = tickwire("fix generate FIX44 --messages Nothing");
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("no message 'Nothing'"), "{}", run.err);
+    let directory = directory("fix_generate");
+    let bad = file(
+        &directory,
+        "bad.xml",
+        b"<fix major='4' minor='4'>\n<messages>\n<message/></messages></fix>",
+    );
+    let run = tickwire(&format!("fix generate {bad}"));
+    assert_eq!(run.status, 1);
+    assert!(
+        run.err.contains("bad.xml: line 3: <message> lacks the attribute 'name'"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn every_operation_is_measured() {
+    let run = tickwire("bench seed-004 --time 0.01 --json -");
+    assert_eq!(run.status, 0, "{}", run.err);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&run.out).expect("a list");
+    for operation in ["encode", "parse", "typed", "validate"] {
+        for message in ["NewOrderSingle", "ExecutionReport"] {
+            let found = rows
+                .iter()
+                .filter(|row| row["operation"] == operation && row["message"] == message);
+            let found: Vec<_> = found.collect();
+            assert!(!found.is_empty(), "{operation} {message}");
+            assert!(
+                found.iter().all(|row| row["ns_per_message"].as_f64().expect("a number") > 0.0)
+            );
+        }
+    }
+    let run = tickwire("bench seed-004 --time 0.01");
+    assert!(run.out.contains("µs/msg, seed"), "{}", run.out);
+}
