@@ -7,29 +7,37 @@ mod support;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use support::{CORPORA, packets};
+use tickwire_fast::{Decoder, DecoderOptions, Engine};
 
 fn decode(c: &mut Criterion) {
     let mut group = c.benchmark_group("fast/decode");
     for corpus in &CORPORA {
         let Some((program, file)) = corpus.load() else { continue };
         let packets = packets(&file);
-        let mut decoder = corpus.decoder(&program);
-        let mut pass = || {
-            let mut messages = 0u64;
-            decoder.reset();
-            for packet in &packets {
-                decoder.begin_packet();
-                let mut rest = &packet[corpus.preamble..];
-                while !rest.is_empty() {
-                    let len = black_box(decoder.decode(rest).expect("decodes")).len;
-                    rest = &rest[len..];
-                    messages += 1;
-                }
+        for (name, engine) in [("scalar", Engine::Scalar), ("wide", Engine::Wide)] {
+            let options = DecoderOptions { reset: corpus.reset, engine, ..Default::default() };
+            let mut decoder = Decoder::with_options(program.clone(), options);
+            if decoder.engine() != engine {
+                eprintln!("SKIPPED: this CPU has no engine \"{name}\"");
+                continue;
             }
-            messages
-        };
-        group.throughput(Throughput::Elements(pass()));
-        group.bench_function(format!("{}/dynamic-scalar", corpus.name), |b| b.iter(&mut pass));
+            let mut pass = || {
+                let mut messages = 0u64;
+                decoder.reset();
+                for packet in &packets {
+                    decoder.begin_packet();
+                    let mut rest = &packet[corpus.preamble..];
+                    while !rest.is_empty() {
+                        let len = black_box(decoder.decode(rest).expect("decodes")).len;
+                        rest = &rest[len..];
+                        messages += 1;
+                    }
+                }
+                messages
+            };
+            group.throughput(Throughput::Elements(pass()));
+            group.bench_function(format!("{}/dynamic-{name}", corpus.name), |b| b.iter(&mut pass));
+        }
     }
     group.finish();
 }
