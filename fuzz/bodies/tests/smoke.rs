@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 use tickwire_fuzz_bodies::{
-    capture, decoder, encoder, fix_dictionary, fix_message, fix_session, fix_settings, fix_store,
-    grammar, opra, template_xml,
+    capture, decoder, encoder, engines, fix_dictionary, fix_message, fix_session, fix_settings,
+    fix_store, grammar, opra, template_xml,
 };
 
 /// Numbers from a seed (splitmix64).
@@ -86,6 +86,11 @@ fn fix_message_keeps_its_promises() {
 #[test]
 fn fix_dictionary_keeps_its_promises() {
     run("fix_dictionary", fix_dictionary, 500);
+}
+
+#[test]
+fn engines_keep_their_promises() {
+    run("engines", engines, 20_000);
 }
 
 #[test]

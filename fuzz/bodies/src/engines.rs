@@ -1,0 +1,60 @@
+//! Engines on any bytes: the vector engine and the portable one say the same.
+
+use crate::choices::Choices;
+use crate::events::{self, Event};
+use crate::sets::{self, LIMITS};
+use tickwire_fast::{Conformance, Decoder, DecoderOptions, Engine, Error, ResetPolicy, Step};
+
+const MESSAGES_MAX: usize = 64;
+
+/// Decodes a stream of messages of one of the built-in template sets by both engines. The first byte
+/// chooses the set, the second conformance and reset, as for [`decoder`](crate::decoder).
+///
+/// # Panics
+/// If values, lengths, errors or findings differ.
+pub fn engines(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let set = &sets::all()[choices.below(sets::all().len())];
+    let judgement = choices.byte();
+    let decoder = |engine| {
+        let options = DecoderOptions {
+            conformance: [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
+                [usize::from(judgement & 0xf) % 3],
+            reset: [ResetPolicy::Template, ResetPolicy::Never, ResetPolicy::Message]
+                [usize::from(judgement >> 4) % 3],
+            limits: LIMITS,
+            engine,
+        };
+        Decoder::with_options(set.whole.clone(), options)
+    };
+    let mut decoders = [Engine::Scalar, Engine::Wide].map(decoder);
+    let mut rest = choices.rest();
+    for index in 0..MESSAGES_MAX {
+        let decode = if index % 5 == 4 { streamed } else { whole };
+        let [scalar, wide] = decoders.each_mut().map(|decoder| decode(decoder, rest));
+        assert_eq!(scalar, wide, "message {index}: {rest:02x?}");
+        assert_eq!(decoders[0].findings(), decoders[1].findings());
+        match scalar {
+            Ok((len, _)) if len > 0 => rest = &rest[len..],
+            Ok(_) => break,
+            // What comes next is as good as any bytes, once the dictionaries are empty again.
+            Err(_) if rest.is_empty() => break,
+            Err(_) => {
+                decoders.iter_mut().for_each(Decoder::reset);
+                rest = &rest[1..];
+            }
+        }
+    }
+}
+
+fn whole(decoder: &mut Decoder, input: &[u8]) -> Result<(usize, Vec<Event>), Error> {
+    let decoded = decoder.decode(input)?;
+    Ok((decoded.len, events::of_message(decoded.message)))
+}
+
+fn streamed(decoder: &mut Decoder, input: &[u8]) -> Result<(usize, Vec<Event>), Error> {
+    Ok(match decoder.decode_stream(input)? {
+        Step::Message(decoded) => (decoded.len, events::of_message(decoded.message)),
+        Step::NeedMore => (0, Vec::new()),
+    })
+}
