@@ -112,9 +112,15 @@ fn engines_agree(seed: u64) -> usize {
                 _ => assert_eq!(lengths, [expected, expected], "seed {seed}, {bytes:02x?}"),
             }
         }
+        assert_eq!(decoders[0].findings(), decoders[1].findings(), "seed {seed}");
         for decoder in &mut decoders {
-            assert_eq!(decoder.findings(), plain.findings(), "seed {seed}");
+            // What is refused early has been seen less of.
+            let is_early = way == 1 && lengths[0].is_err();
+            assert!(is_early || decoder.findings() == plain.findings(), "seed {seed}");
             assert_eq!(decoder.needs_reset(), plain.needs_reset());
+        }
+        if way == 1 && lengths[0].is_err() {
+            break;
         }
         if plain.needs_reset() {
             decoders.iter_mut().chain([&mut plain]).for_each(Decoder::reset);
