@@ -156,6 +156,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     }
 
     /// The actions whose bytes are no stop-bit item.
+    #[inline(always)]
     fn plain(
         &mut self,
         action: ActionId,
@@ -170,6 +171,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         }
     }
 
+    #[inline(always)]
     fn length(&mut self, byte: u8, offset: usize) -> Result<ActionValue, ActionError> {
         self.start = offset + 1;
         let last = self.packet.len() - 1;
@@ -220,6 +222,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     }
 
     /// Takes one field.
+    #[inline(never)]
     fn field(&mut self, integer: u64, len: usize, offset: usize) -> Result<(), ActionError> {
         if offset == self.pmap_end {
             self.begin_fields();
@@ -306,7 +309,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
 }
 
 impl<V: FnMut(Message<'_>)> Host for Actions<'_, V> {
-    #[inline]
+    #[inline(always)]
     fn execute(
         &mut self,
         action: ActionId,
