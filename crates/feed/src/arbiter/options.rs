@@ -58,3 +58,12 @@ impl Default for ArbiterOptions {
         }
     }
 }
+
+impl ArbiterOptions {
+    /// For feeds that number messages: a packet has many numbers, so more of them are held, and a line
+    /// that falls behind by thousands is not another numbering. As ever, one number further ahead than
+    /// what is held gives up nothing.
+    pub fn for_messages() -> Self {
+        Self { packets_held_max: 8192, behind_max: 1 << 18, ..Self::default() }
+    }
+}

@@ -158,6 +158,23 @@ fn one_foreign_number_changes_nothing() {
 }
 
 #[test]
+fn one_stray_number_costs_nothing_where_messages_are_numbered() {
+    for ahead in [8192, 131_071] {
+        let mut arbiter =
+            Arbiter::new(ArbiterOptions { hold_ns: 100, ..ArbiterOptions::for_messages() });
+        assert_eq!(packet(&mut arbiter, 0, Line::A, 10), "D10a");
+        assert_eq!(packet(&mut arbiter, 1, Line::B, 11 + ahead), "");
+        assert_eq!(packet(&mut arbiter, 2, Line::A, 12), "");
+        assert_eq!(packet(&mut arbiter, 3, Line::A, 11), "D11a D12a");
+        arbiter.handle_timeout(1_000);
+        assert_eq!(poll_all(&mut arbiter), "");
+        assert_eq!(packet(&mut arbiter, 1_001, Line::A, 13), "D13a");
+        assert_eq!(arbiter.counters().gaps, 0);
+        assert_eq!(arbiter.line_counters(Line::B).foreign, 1);
+    }
+}
+
+#[test]
 fn foreign_numbers_in_a_row_are_a_reset_after_what_is_held() {
     let mut arbiter = Arbiter::new(options());
     packet(&mut arbiter, 0, Line::A, 5000);

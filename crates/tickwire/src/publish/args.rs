@@ -13,13 +13,6 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{Numbering, SeqNumField, SeqNumPeek};
 use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
 
-/// Numbers held while one inside messages is waited for: packets have many.
-const NUMBERS_HELD_MAX: usize = 8192;
-/// Numbers inside messages this far ahead or behind still belong to the feed: a line that the kernel
-/// drops for a moment is not another numbering.
-const NUMBERS_AHEAD_MAX: u64 = 1 << 17;
-const NUMBERS_BEHIND_MAX: usize = 1 << 18;
-
 /// Decode a FAST feed and publish its messages over DDS.
 ///
 /// The feed comes from a multicast group, on loopback unless an interface is named, or from a file.
@@ -132,17 +125,11 @@ impl PublishArgs {
 
     /// How lines A and B become one.
     pub fn arbiter(&self, numbering: &Numbering) -> ArbiterOptions {
-        let hold_ns = self.hold.saturating_mul(1000);
-        let defaults = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
-        match numbering {
-            Numbering::Message(_) => ArbiterOptions {
-                packets_held_max: NUMBERS_HELD_MAX,
-                ahead_max: NUMBERS_AHEAD_MAX,
-                behind_max: NUMBERS_BEHIND_MAX,
-                ..defaults
-            },
-            _ => defaults,
-        }
+        let options = match numbering {
+            Numbering::Message(_) => ArbiterOptions::for_messages(),
+            _ => ArbiterOptions::default(),
+        };
+        ArbiterOptions { hold_ns: self.hold.saturating_mul(1000), ..options }
     }
 
     /// Opens the file.

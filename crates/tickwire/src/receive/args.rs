@@ -18,13 +18,6 @@ use tickwire_net::reception::Wait;
 /// Names of sequence number fields that feeds without MsgSeqNum (34) have.
 const SEQ_NUM_NAMES: [&str; 3] = ["SequenceNumber", "MsgSeqNum", "PacketSeqNum"];
 
-/// Numbers held while one inside messages is waited for: packets have many.
-const HELD_MAX: usize = 8192;
-/// Numbers inside messages this far ahead or behind still belong to the feed: a line that the kernel
-/// drops for a moment is not another numbering.
-const AHEAD_MAX: u64 = 1 << 17;
-const BEHIND_MAX: usize = 1 << 18;
-
 /// Receive a feed: arbitrate lines A and B, decode, recover, keep books, and show what came.
 ///
 /// The counters come as a table at the end: of the Done message, of --messages, of --idle, or by
@@ -127,20 +120,15 @@ impl ReceiveArgs {
     /// How the feed is handled.
     pub fn options(&self, framing: Framing, set: &TemplateSet) -> Result<HandlerOptions, Failure> {
         let (numbering, is_inside) = self.numbering(&framing, set)?;
+        let defaults =
+            if is_inside { ArbiterOptions::for_messages() } else { ArbiterOptions::default() };
         let mut arbiter = ArbiterOptions {
             hold_ns: self.hold.saturating_mul(1000),
+            packets_held_max: self.held_max.unwrap_or(defaults.packets_held_max),
             packet_bytes_max: self.packet_max,
             first_seq_num: self.first,
-            ..Default::default()
+            ..defaults
         };
-        if is_inside {
-            arbiter.packets_held_max = HELD_MAX;
-            arbiter.ahead_max = AHEAD_MAX;
-            arbiter.behind_max = BEHIND_MAX;
-        }
-        if let Some(held_max) = self.held_max {
-            arbiter.packets_held_max = held_max;
-        }
         if self.keep_numbering {
             arbiter.foreign = ForeignPolicy::Drop;
         }
