@@ -29,6 +29,9 @@ pub struct MessageCounters {
     pub unknown_template: u64,
     /// Messages about books that could not be understood.
     pub not_understood: u64,
+    /// Messages of updates whose own number their packet cannot have; the packet's number counts
+    /// instead.
+    pub seq_num_not_believed: u64,
 }
 
 /// What a handler counts.

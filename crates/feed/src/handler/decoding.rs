@@ -3,7 +3,7 @@
 use super::{Adapt, Decoded, Delivery, Engine, Fault, MessageCounters, Sink};
 use crate::arbiter::Gap;
 use crate::framing::{Framing, next_block};
-use crate::recovery::{MarketData, Recovery};
+use crate::recovery::{Incremental, MarketData, Recovery};
 
 /// Why the rest of a packet was given up.
 #[derive(Debug)]
@@ -74,6 +74,11 @@ fn report<E: Engine>(
     }
 }
 
+/// Updates with the number of their packet in place of their own.
+fn renumbered(updates: &[Incremental], seq_num: u64) -> Vec<Incremental> {
+    updates.iter().map(|update| Incremental { seq_num, ..*update }).collect()
+}
+
 /// What turns packets of one feed into books.
 #[derive(Debug)]
 pub(super) struct Decoding<A> {
@@ -102,6 +107,8 @@ impl<A> Decoding<A> {
         let packet_seq_num = delivery.seq_num.unwrap_or(0);
         // A packet has no more messages than bytes: a number further off is not believed.
         let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
+        // Where nothing numbers packets, messages have the only numbers there are.
+        let is_unnumbered = delivery.seq_num.is_none() && !*numbers_messages;
         let mut last_decoded = None;
         let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
             counters.decoded += 1;
@@ -112,6 +119,15 @@ impl<A> Decoding<A> {
             sink.handle_message(&Delivery { index, ..delivery }, decoded.message);
             match adapter.adapt(decoded.message, own.unwrap_or(packet_seq_num)) {
                 Ok(MarketData::Incremental(updates)) => {
+                    let believed;
+                    let is_believed = |update: &Incremental| numbers.contains(&update.seq_num);
+                    let updates = if is_unnumbered || updates.iter().all(is_believed) {
+                        updates
+                    } else {
+                        counters.seq_num_not_believed += 1;
+                        believed = renumbered(updates, packet_seq_num);
+                        &believed
+                    };
                     for update in updates {
                         recovery.handle_incremental(update);
                     }

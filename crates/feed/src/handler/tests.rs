@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tickwire_fast::{Decoder, DecoderOptions, FieldValue, Message, Program, TemplateSet};
+use tickwire_fast::{
+    Decoder, DecoderOptions, FieldValue, Message, Program, TemplateId, TemplateSet,
+};
 
 use super::*;
 use crate::Endian;
@@ -30,12 +32,22 @@ const TEMPLATES: &str = r#"<templates>
   <template name="SequenceReset" id="3"><uInt32 name="NewSeqNo" id="36"/></template>
   <template name="Number" id="4"><uInt32 name="n" id="34"><increment/></uInt32></template>
   <template name="Done" id="5"><string name="d"><constant value="99"/></string></template>
+  <template name="NumberedIncremental" id="6">
+    <uInt32 name="MsgSeqNum" id="34"/>
+    <sequence name="MDEntries"><length name="NoMDEntries" id="268"/>
+      <uInt32 name="MDUpdateAction" id="279"/><string name="MDEntryType" id="269"/>
+      <uInt32 name="SecurityID" id="48"/><uInt32 name="RptSeq" id="83"/>
+      <uInt32 name="MDPriceLevel" id="1023"/><decimal name="MDEntryPx" id="270"/>
+      <int32 name="MDEntrySize" id="271"/>
+    </sequence>
+  </template>
 </templates>"#;
 
 type Tested = Handler<Dynamic, MarketDataAdapter>;
 
 fn handler_of(options: HandlerOptions) -> Tested {
-    let program = Arc::new(Program::compile(TemplateSet::parse(TEMPLATES).unwrap()).unwrap());
+    let set = TemplateSet::parse(TEMPLATES).unwrap().with_reset_template(TemplateId(120));
+    let program = Arc::new(Program::compile(set).unwrap());
     let reset = options.framing.reset_policy().into();
     let engine = || {
         let options = DecoderOptions { reset, ..Default::default() };
@@ -271,6 +283,23 @@ fn a_number_further_on_than_a_packet_has_bytes_is_not_believed() {
     handler.handle_packet(0, A, &[0xE0, 0x84, 0x81, 0xA0, 0x07, 0xE8], &mut words);
     handler.handle_packet(1, A, &[0xE0, 0x84, 0x82], &mut words);
     assert_eq!(words.take(), "4:1@1a 4:1000@1a 4:2@2a");
+}
+
+#[test]
+fn an_update_with_a_number_without_sense_does_not_hide_later_gaps() {
+    let mut handler = cme();
+    let mut words = Words::default();
+    handler.handle_packet(0, A, &framed(1, &bid(1, 5)), &mut words);
+    // The number of the message is 2^32 - 1.
+    let number = [0x0F, 0x7F, 0x7F, 0x7F, 0xFF];
+    let nonsense = [&[0xC0, 0x86][..], &number, &bid(2, 6)[2..]].concat();
+    handler.handle_packet(1, A, &framed(2, &nonsense), &mut words);
+    assert_eq!(best_bid(&handler), Ok(6));
+    assert_eq!(handler.counters().messages.seq_num_not_believed, 1);
+    handler.handle_packet(2, A, &framed(4, &[0xC0, 0x85]), &mut words);
+    handler.handle_timeout(200, &mut words);
+    assert_eq!(words.take(), "1@1a 6@2a G3+1 5@4a");
+    assert_eq!(best_bid(&handler), Err(StaleReason::Gap));
 }
 
 #[test]
