@@ -10,6 +10,15 @@ use crate::arbiter::{Arbiter, Gap, Line, Output};
 use crate::framing::{ResetPolicy, Segment, next_block};
 use crate::recovery::Recovery;
 
+/// What a line may still bring of a numbering that a SequenceReset ended.
+#[derive(Clone, Copy, Debug)]
+struct OldNumbering {
+    /// The number of the packet that ended it.
+    end: u64,
+    /// Until when its packets are waited for.
+    until_ns: u64,
+}
+
 /// A handler behind its framers.
 #[derive(Debug)]
 pub(super) struct Channel<E, A> {
@@ -22,6 +31,11 @@ pub(super) struct Channel<E, A> {
     unnumbered: Unnumbered,
     /// The packet that began the numbering, with its number in the one before.
     reset_packet: Option<(u64, Vec<u8>)>,
+    /// By line, what it may still bring of the numbering before.
+    old: [Option<OldNumbering>; 2],
+    /// By line of snapshots, the number of the next packet; `None` before the first, 0 where packets
+    /// have none.
+    snapshot_next: [Option<u64>; 2],
     pub(super) decoding: Decoding<A>,
     pub(super) counters: HandlerCounters,
 }
@@ -44,6 +58,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             arbiter: Arbiter::new(options.arbiter),
             unnumbered: Unnumbered::default(),
             reset_packet: None,
+            old: [None; 2],
+            snapshot_next: [None; 2],
             decoding,
             counters: HandlerCounters::default(),
         }
@@ -58,7 +74,12 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         match self.seq_num_of(segment) {
-            Peeked::Number(seq_num) if self.is_reset_packet(seq_num, segment.bytes) => {}
+            Peeked::Number(seq_num)
+                if self.is_reset_packet(line, seq_num, segment.bytes)
+                    || self.is_old(received_ns, line, seq_num) =>
+            {
+                self.counters.of(Source::Incremental(line)).old_numbering += 1;
+            }
             Peeked::Number(seq_num) => {
                 self.arbiter.handle_packet(received_ns, line, seq_num, segment.bytes);
                 self.drain(sink);
@@ -72,23 +93,51 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
+    /// Whether a packet is of the numbering before: within the hold time, its line has not come to
+    /// the new one, which it shows by a number that is not ahead or was not used before.
+    fn is_old(&mut self, received_ns: u64, line: Line, seq_num: u64) -> bool {
+        let is_ahead = self.is_ahead(seq_num);
+        let old = &mut self.old[line.index()];
+        *old = old.filter(|old| is_ahead && seq_num <= old.end && received_ns <= old.until_ns);
+        old.is_some()
+    }
+
     /// Whether a packet is the one that began the numbering, come on the other line: its number
     /// would be one ahead in the new numbering.
-    fn is_reset_packet(&self, seq_num: u64, bytes: &[u8]) -> bool {
-        let is_ahead = self.arbiter.next_seq_num().is_some_and(|next| seq_num > next);
+    fn is_reset_packet(&mut self, line: Line, seq_num: u64, bytes: &[u8]) -> bool {
         let known = self.reset_packet.as_ref();
-        is_ahead && known.is_some_and(|(of, packet)| *of == seq_num && packet == bytes)
+        let is_known = known.is_some_and(|(of, packet)| *of == seq_num && packet == bytes);
+        let is_copy = is_known && self.is_ahead(seq_num);
+        if is_copy {
+            self.old[line.index()] = None;
+        }
+        is_copy
+    }
+
+    fn is_ahead(&self, seq_num: u64) -> bool {
+        self.arbiter.next_seq_num().is_some_and(|next| seq_num > next)
     }
 
     /// Takes a segment of a packet of the snapshot feed.
     pub(super) fn handle_snapshot(
         &mut self,
         engine: &mut E,
+        line: Line,
         segment: &Segment<'_>,
         sink: &mut impl Sink<E::Message>,
     ) {
+        if self.keeps_dictionaries && !self.is_next_snapshot(line, segment.seq_num) {
+            engine.lose_dictionaries();
+        }
         let counters = &mut self.counters.snapshots;
         self.decoding.snapshot(engine, segment.bytes, segment.seq_num, counters, sink);
+    }
+
+    /// Whether a packet of snapshots is the first of its line, or known to follow the one before.
+    fn is_next_snapshot(&mut self, line: Line, seq_num: Option<u64>) -> bool {
+        let next = seq_num.and_then(|seq_num| seq_num.checked_add(1)).unwrap_or(0);
+        let expected = self.snapshot_next[line.index()].replace(next);
+        expected.is_none_or(|expected| seq_num == Some(expected))
     }
 
     pub(super) fn handle_timeout(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
@@ -170,6 +219,10 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                         self.arbiter.advance_to(last.saturating_add(1));
                     }
                     if let Some(next_seq_num) = outcome.reset_to {
+                        let end = seq_num;
+                        let until_ns = received_ns.saturating_add(self.hold_ns);
+                        self.old = [Some(OldNumbering { end, until_ns }); 2];
+                        self.old[line.index()] = None;
                         self.begin_anew(seq_num, next_seq_num, sink);
                     }
                 }

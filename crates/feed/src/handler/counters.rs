@@ -16,6 +16,8 @@ pub struct InputCounters {
     /// Packets of messages that have no number, as a message that the feed is done; each is
     /// delivered once.
     pub unnumbered: u64,
+    /// Packets dropped because they were of the numbering before a SequenceReset.
+    pub old_numbering: u64,
 }
 
 /// What became of messages of one kind of feed.

@@ -165,7 +165,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
                 }
                 (Ok(segment), Source::Snapshot(line)) => {
                     let engine = &mut self.snapshot_engines[line.index()];
-                    self.channel.handle_snapshot(engine, &segment, sink);
+                    self.channel.handle_snapshot(engine, line, &segment, sink);
                 }
                 (Err(error), source) => {
                     self.channel.counters.of(source).malformed += 1;

@@ -8,7 +8,7 @@ use tickwire_fast::{
 use super::*;
 use crate::Endian;
 use crate::arbiter::{ArbiterOptions, ForeignPolicy, Gap};
-use crate::framing::{Framing, NumberField, Preset};
+use crate::framing::{Framing, NumberField, Preset, ResetPolicy};
 use crate::recovery::{Continuity, LevelNaming, MarketDataAdapter, RecoveryOptions, StaleReason};
 use crate::recovery::{InstrumentId, Snapshot, SnapshotOutcome};
 
@@ -256,6 +256,67 @@ fn a_new_numbering_forgets_the_books() {
     assert_eq!(words.take(), "5@1a");
     handler.handle_packet(3, A, &framed(2, &[0xC0, 0x83, 0x83]), &mut words);
     assert_eq!(words.take(), "3@2a R3", "the numbers go on");
+}
+
+#[test]
+fn a_line_that_lags_in_the_old_numbering_does_not_disturb_the_new_one() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    let reset = [0xC0, 0x83, 0x81];
+    let other = [0xC0, 0x85];
+    for (seq_num, line) in [(39, A), (39, B), (40, A)] {
+        handler.handle_packet(0, line, &framed(seq_num, &other), &mut words);
+    }
+    handler.handle_packet(1, A, &framed(41, &reset), &mut words);
+    handler.handle_packet(2, A, &framed(1, &other), &mut words);
+    handler.handle_packet(3, B, &framed(40, &other), &mut words);
+    handler.handle_packet(4, B, &framed(41, &reset), &mut words);
+    handler.handle_packet(5, B, &framed(1, &other), &mut words);
+    handler.handle_packet(6, B, &framed(2, &other), &mut words);
+    handler.handle_timeout(500, &mut words);
+    assert_eq!(words.take(), "5@39a 5@40a 3@41a R1 5@1a 5@2b");
+    assert_eq!(handler.counters().lines.map(|line| line.old_numbering), [0, 2]);
+    for (now_ns, line, seq_num) in [(600, B, 4), (900, A, 6)] {
+        handler.handle_packet(now_ns, line, &framed(seq_num, &other), &mut words);
+        handler.handle_timeout(now_ns + 100, &mut words);
+    }
+    assert_eq!(words.take(), "G3+1 5@4b G5+1 5@6a", "both lines are in the new numbering");
+}
+
+#[test]
+fn a_line_whose_first_packets_of_a_new_numbering_are_lost_goes_on_alone() {
+    for is_reset_on_b in [false, true] {
+        let (mut handler, mut words) = (cme(), Words::default());
+        let (reset, other) = ([0xC0, 0x83, 0x81], [0xC0, 0x85]);
+        handler.handle_packet(1, A, &framed(41, &reset), &mut words);
+        let mut now_ns = 300;
+        if is_reset_on_b {
+            handler.handle_packet(2, B, &framed(41, &reset), &mut words);
+            now_ns = 3;
+        }
+        handler.handle_packet(now_ns, B, &framed(3, &other), &mut words);
+        handler.handle_timeout(now_ns + 100, &mut words);
+        assert_eq!(words.take(), "3@41a R1 G1+2 5@3b");
+    }
+}
+
+#[test]
+fn a_lost_snapshot_packet_loses_the_dictionaries_it_would_have_left() {
+    let framing = Preset::Cme.framing().reset(ResetPolicy::Template);
+    let mut handler = handler_of(HandlerOptions { framing, ..Default::default() });
+    let mut words = Words::default();
+    let from = Source::Snapshot(Line::A);
+    // Template 4 counts on from the message before.
+    let reset = [0xC0, 0xF8];
+    let (five, on) = ([0xE0, 0x84, 0x85], [0xC0, 0x84]);
+    handler.handle_packet(0, from, &framed(6, &[&reset[..], &five].concat()), &mut words);
+    handler.handle_packet(1, from, &framed(7, &on), &mut words);
+    assert_eq!(handler.counters().snapshots.undecodable, 0, "{:?}", words.0);
+    handler.handle_packet(2, from, &framed(9, &on), &mut words);
+    assert_eq!(handler.counters().snapshots.undecodable, 1);
+    handler.handle_packet(3, from, &framed(10, &on), &mut words);
+    assert_eq!(handler.counters().snapshots.undecodable, 2);
+    handler.handle_packet(4, from, &framed(11, &[&reset[..], &five].concat()), &mut words);
+    assert_eq!(handler.counters().snapshots.undecodable, 2);
 }
 
 #[test]
