@@ -1,0 +1,162 @@
+//! A feed with books over sockets, while strangers send to its groups: the books are the exchange's.
+
+mod support;
+
+use std::thread;
+use std::time::Duration;
+
+use fastrand::Rng;
+use support::endpoint;
+use tickwire_exchange::{CmeShape, Generator, Options};
+use tickwire_fast::{Decoder, DecoderOptions, Message};
+use tickwire_feed::arbiter::{ArbiterOptions, ForeignPolicy, Gap, Line};
+use tickwire_feed::framing::Preset;
+use tickwire_feed::handler::{
+    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, Sink, Source,
+};
+use tickwire_feed::recovery::{InstrumentId, LevelNaming, MarketDataAdapter, RecoveryOptions};
+use tickwire_net::log::Logged;
+use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
+use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::{Stop, clock};
+
+/// Long enough for packets that a busy machine reads late.
+const HOLD_NS: u64 = 3_000_000_000;
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// Counts what came.
+#[derive(Default)]
+struct Counted {
+    last: u64,
+    lost: u64,
+    resets: u64,
+    faults: u64,
+}
+
+impl Sink<Message> for Counted {
+    fn handle_message(&mut self, delivery: &Delivery, _: &Message) {
+        self.last = delivery.seq_num.unwrap_or(self.last);
+    }
+
+    fn handle_gap(&mut self, gap: Gap) {
+        self.lost += gap.count;
+    }
+
+    fn handle_reset(&mut self, _: u64) {
+        self.resets += 1;
+    }
+
+    fn handle_fault(&mut self, _: &Fault<'_>) {
+        self.faults += 1;
+    }
+}
+
+fn generator(seed: u64, messages: u64) -> Generator {
+    let framing = Some(Preset::Cme.framing());
+    let options = Options { seed, messages, framing, ..Options::cme(CmeShape::Average) };
+    Generator::new(&options).unwrap()
+}
+
+fn packets(generator: &mut Generator) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    while let Some(packet) = generator.next_packet().unwrap() {
+        packets.push(packet.bytes);
+    }
+    packets
+}
+
+/// Datagrams without sense, cut packets and whole packets of another feed, far from the numbers of
+/// ours: scattered, or one after the other.
+fn strange(rng: &mut Rng, is_scattered: bool) -> Vec<Vec<u8>> {
+    let others = packets(&mut generator(99, 500));
+    let mut strange = Vec::new();
+    for (index, other) in (0..).zip(others) {
+        let number = if is_scattered { rng.u32(1 << 24..) } else { 3_000_000_000 + index };
+        let foreign = [&number.to_be_bytes()[..], &other[4..]].concat();
+        strange.push(foreign[..rng.usize(..foreign.len())].to_vec());
+        strange.push(foreign);
+        let len = rng.usize(..300);
+        let mut junk: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(len).collect();
+        // A number that is our feed's next one could not be told from it.
+        if let Some(first) = junk.first_mut() {
+            *first |= 0x80;
+        }
+        strange.push(junk);
+    }
+    strange
+}
+
+fn send(datagrams: Vec<Vec<u8>>, ends: [Endpoint; 2]) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        let senders = ends.map(|end| Sender::open(end, SenderOptions::default()).unwrap());
+        for datagram in datagrams {
+            senders.iter().for_each(|sender| sender.send(&datagram).unwrap());
+            thread::sleep(PAUSE);
+        }
+    })
+}
+
+/// Receives our feed among strangers and compares books.
+fn run(foreign: ForeignPolicy, is_scattered: bool) {
+    let framing = Preset::Cme.framing();
+    let mut generator = generator(1, 2_000);
+    let ours = packets(&mut generator);
+    let engine = || {
+        let reset = framing.reset_policy().into();
+        let options = DecoderOptions { reset, ..Default::default() };
+        let decoder = Decoder::with_options(generator.program().clone(), options);
+        Dynamic::new(decoder, &SeqNumField::default())
+    };
+    let arbiter =
+        ArbiterOptions { hold_ns: HOLD_NS, first_seq_num: Some(1), foreign, ..Default::default() };
+    let recovery = RecoveryOptions { depth_max: 10, ..Default::default() };
+    let options = HandlerOptions { framing, arbiter, recovery, ..Default::default() };
+    let adapter = MarketDataAdapter::new(generator.program().clone(), LevelNaming::ByLevel);
+    let mut handler = Handler::new(options, engine, adapter).unwrap();
+
+    let ends = [endpoint(), endpoint()];
+    let inputs = Line::ALL.into_iter().zip(ends).map(|(line, end)| {
+        let receiver = Receiver::open(end, ReceiverOptions::default()).unwrap();
+        (Source::Incremental(line), receiver)
+    });
+    let mut reception = Reception::new(inputs, Wait::Block);
+    let last = ours.len() as u64;
+    let strangers = send(strange(&mut Rng::with_seed(5), is_scattered), ends);
+    let player = send(ours, ends);
+    let mut sink = Logged::new(Counted::default());
+    let (stop, end_ns) = (Stop::new(), clock::monotonic_ns() + 30 * clock::SECOND_NS);
+    let stopper = stop.clone();
+    let observed = reception.run(&mut handler, &mut sink, &stop, |sink, view| {
+        let is_over = sink.inner().last >= last && strangers.is_finished() && view.is_idle;
+        if is_over || view.now_ns > end_ns {
+            stopper.set();
+        }
+    });
+    observed.unwrap();
+    player.join().unwrap();
+    strangers.join().unwrap();
+
+    let counted = sink.into_inner();
+    assert_eq!((counted.last, counted.lost, counted.resets), (last, 0, 0));
+    assert!(counted.faults > 0 && handler.arbiter().line_counters(Line::A).foreign > 500);
+    let mut updates = 0;
+    for truth in generator.truth().books().filter(|truth| truth.rpt_seq > 0) {
+        let instrument = InstrumentId(truth.security.into());
+        assert_eq!(handler.recovery().rpt_seq(instrument), Some(truth.rpt_seq));
+        let book = handler.recovery().book(instrument).unwrap();
+        assert!(truth.is(book), "{instrument:?}: {truth:?} {book:?}");
+        updates += truth.rpt_seq;
+    }
+    assert_eq!(updates, handler.recovery().counters().applied);
+    assert!(updates > 5_000, "{updates}");
+}
+
+#[test]
+fn random_datagrams_and_scattered_strangers_do_not_touch_the_books() {
+    run(ForeignPolicy::Follow { packets_min: 3 }, true);
+}
+
+#[test]
+fn a_whole_other_feed_on_the_group_does_not_touch_the_books_where_numbering_is_kept() {
+    run(ForeignPolicy::Drop, false);
+}
