@@ -1,7 +1,7 @@
 //! Distributions of times.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use hdrhistogram::Histogram;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
@@ -59,9 +59,13 @@ impl Distribution {
     }
 
     /// Publishes all that a thread has recorded so far, in nanoseconds, in place of what it published
-    /// before.
+    /// before. While they are being read, it leaves that for the next time rather than wait.
     pub fn publish(&self, times: &Histogram<u64>) {
-        let mut shared = self.lock();
+        let mut shared = match self.times.try_lock() {
+            Ok(shared) => shared,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
         shared.reset();
         // Histograms of other bounds do not fit; those of this crate have one kind of bounds.
         let _ = shared.add(times);
@@ -94,5 +98,22 @@ impl EncodeMetric for Distribution {
 
     fn metric_type(&self) -> MetricType {
         Self::TYPE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn publishing_does_not_wait_for_a_reader() {
+        let (distribution, mut times) = (Distribution::default(), histogram::latency());
+        histogram::record(&mut times, 5);
+        let reader = distribution.lock();
+        distribution.publish(&times);
+        assert_eq!(reader.len(), 0);
+        drop(reader);
+        distribution.publish(&times);
+        assert_eq!(distribution.lock().len(), 1);
     }
 }
