@@ -41,6 +41,8 @@ struct Ended {
     end: End,
     /// Packets that did not fit into the receive buffers.
     dropped_by_kernel: u64,
+    /// Packets longer than a socket or the arbiter takes.
+    too_long: u64,
 }
 
 /// How the feed ended.

@@ -73,6 +73,7 @@ impl Report<'_> {
         }
         let remarks = [
             (self.ended.dropped_by_kernel, "packets dropped by the kernel: no room to receive"),
+            (self.ended.too_long, "packets dropped because they are too long"),
             (feed.faults, "packets or parts of packets could not be decoded"),
             (feed.refused, "messages have values that no sample can hold"),
             (feed.passed_over, "messages are of templates without sample"),
@@ -113,6 +114,8 @@ impl Report<'_> {
                     "duplicate": counters.duplicate,
                     "late": counters.late,
                     "lost": counters.lost,
+                    "foreign": counters.foreign,
+                    "old_numbering": input.old_numbering,
                 })
             })
             .collect();
@@ -128,6 +131,7 @@ impl Report<'_> {
             "samples": outlet.written.to_json(),
             "gaps": feed.gaps,
             "dropped_by_kernel": self.ended.dropped_by_kernel,
+            "too_long": self.ended.too_long,
             "faults": feed.faults,
             "refused": feed.refused,
             "passed_over": feed.passed_over,

@@ -27,7 +27,7 @@ pub fn run(
     match &args.file {
         Some(path) => {
             let end = file(args, path, handler, sink, metrics, stop)?;
-            Ok(Ended { end, dropped_by_kernel: 0 })
+            Ok(Ended { end, dropped_by_kernel: 0, too_long: 0 })
         }
         None => lines(args, handler, sink, metrics, stop),
     }
@@ -90,8 +90,13 @@ fn lines(
         feed.publish(&view, |_| metrics.publish(sink.inner()));
     });
     run.map_err(fail)?;
-    let dropped = reception.inputs().map(|(_, receiver)| receiver.counters().dropped_by_kernel);
-    Ok(Ended { end: end_of(sink), dropped_by_kernel: dropped.sum() })
+    let counters = || reception.inputs().map(|(_, receiver)| receiver.counters());
+    let arbitrated = Line::ALL.map(|line| handler.arbiter().line_counters(line).too_long);
+    Ok(Ended {
+        end: end_of(sink),
+        dropped_by_kernel: counters().map(|counters| counters.dropped_by_kernel).sum(),
+        too_long: counters().map(|counters| counters.too_long).chain(arbitrated).sum(),
+    })
 }
 
 fn end_of(sink: &FeedSink) -> End {

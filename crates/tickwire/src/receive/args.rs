@@ -46,12 +46,13 @@ pub struct ReceiveArgs {
     hold: u64,
     /// Sequence numbers held while one is waited for.
     #[arg(long, value_name = "COUNT", help_heading = "Arbitration")]
-    held_max: Option<usize>,
+    #[arg(value_parser = clap::value_parser!(u32).range(..=1 << 20))]
+    held_max: Option<u32>,
     /// The first sequence number, if it is known: what is missing before the first packet is a gap
     /// then.
     #[arg(long, value_name = "NUMBER", help_heading = "Arbitration")]
     first: Option<u64>,
-    /// Never believe another numbering, whatever comes.
+    /// Believe another numbering only if a message of the feed (SequenceReset) begins it.
     #[arg(long, help_heading = "Arbitration")]
     keep_numbering: bool,
 
@@ -60,6 +61,7 @@ pub struct ReceiveArgs {
     books: Books,
     /// Levels a side.
     #[arg(long, value_name = "LEVELS", default_value_t = 10, help_heading = "Books")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     depth: u32,
     /// The feed does not count the updates of each instrument (RptSeq).
     #[arg(long, help_heading = "Books")]
@@ -79,9 +81,9 @@ pub struct ReceiveArgs {
     #[arg(help_heading = "Sockets")]
     receive_buffer: usize,
     /// Longest packet.
-    #[arg(long, value_name = "BYTES", default_value_t = PACKET_BYTES_MAX_DEFAULT)]
-    #[arg(help_heading = "Sockets")]
-    packet_max: usize,
+    #[arg(long, value_name = "BYTES", default_value_t = PACKET_BYTES_MAX_DEFAULT as u16)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..), help_heading = "Sockets")]
+    packet_max: u16,
 
     /// End after so many messages.
     #[arg(long, value_name = "COUNT", help_heading = "End")]
@@ -124,8 +126,8 @@ impl ReceiveArgs {
             if is_inside { ArbiterOptions::for_messages() } else { ArbiterOptions::default() };
         let mut arbiter = ArbiterOptions {
             hold_ns: self.hold.saturating_mul(1000),
-            packets_held_max: self.held_max.unwrap_or(defaults.packets_held_max),
-            packet_bytes_max: self.packet_max,
+            packets_held_max: self.held_max.map_or(defaults.packets_held_max, |held| held as usize),
+            packet_bytes_max: self.packet_max.into(),
             first_seq_num: self.first,
             ..defaults
         };
@@ -200,7 +202,7 @@ impl ReceiveArgs {
     pub const fn receiver_options(&self) -> ReceiverOptions {
         ReceiverOptions {
             receive_buffer_bytes: self.receive_buffer,
-            packet_bytes_max: self.packet_max,
+            packet_bytes_max: self.packet_max as usize,
         }
     }
 

@@ -45,7 +45,9 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let resident_at_start = resident_bytes();
     let received = reception.run(&mut handler, &mut sink, &stop, |sink, view: View<'_, _, _>| {
         sink.inner_mut().observe(view.now_ns, view.is_idle, view.reception);
-        published.publish(&view, |handler| times.publish(handler.engine().times()));
+        if exporter.is_some() {
+            published.publish(&view, |handler| times.publish(handler.engine().times()));
+        }
     });
     drop(exporter);
     let report = Report::new(&reception, &handler, sink.inner(), resident_at_start);

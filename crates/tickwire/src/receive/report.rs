@@ -123,7 +123,7 @@ impl<'r> Report<'r> {
                 arbitrated(|line| line.lost),
                 arbitrated(|line| line.foreign),
                 arbitrated(|line| line.out_of_order),
-                (line.input.malformed + line.input.no_seq_num + line.socket.too_long).to_string(),
+                line.malformed().to_string(),
                 line.socket.dropped_by_kernel.to_string(),
             ]);
         }
@@ -221,6 +221,16 @@ fn line(source: Source, receiver: &Receiver, handler: &Feed) -> Line {
 }
 
 impl Line {
+    /// Packets longer than the limit, of the socket or the arbiter.
+    fn too_long(&self) -> u64 {
+        self.socket.too_long + self.arbitrated.map_or(0, |line| line.too_long)
+    }
+
+    /// Packets that are not as the framing says.
+    fn malformed(&self) -> u64 {
+        self.input.malformed + self.input.no_seq_num + self.too_long()
+    }
+
     fn to_json(&self) -> Value {
         let mut value = json!({
             "line": self.source.to_string(),
@@ -228,10 +238,11 @@ impl Line {
             "bytes": self.socket.bytes,
             "batches": self.socket.batches,
             "dropped_by_kernel": self.socket.dropped_by_kernel,
-            "too_long": self.socket.too_long,
+            "too_long": self.too_long(),
             "malformed": self.input.malformed,
             "no_seq_num": self.input.no_seq_num,
             "unnumbered": self.input.unnumbered,
+            "old_numbering": self.input.old_numbering,
             "receive_buffer_bytes": self.receive_buffer_bytes,
             "delay_us": time_json(&self.delay),
         });
