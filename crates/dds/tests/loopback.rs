@@ -276,6 +276,9 @@ fn a_sample_keeps_the_time_that_its_writer_gave_it_and_tells_whose_it_is() {
     let mut other = there.writer::<Quote>("Quote", &qos).unwrap();
     let mut reader = here.reader::<Quote>("Quote", &qos).unwrap();
     assert!(reader.wait_matched(2, PATIENCE).unwrap());
+    // A writer that has not met the reader yet would keep nothing for it.
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+    assert!(other.wait_matched(1, PATIENCE).unwrap());
     writer.write_at(&quote(1), 1_234_567_890).unwrap();
     other.write_at(&quote(2), 5).unwrap();
     let mut received = [Received::default(), Received::default()];
