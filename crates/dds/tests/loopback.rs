@@ -263,6 +263,8 @@ fn a_writer_that_keeps_all_for_those_who_are_there_keeps_the_last_for_those_who_
     for entries in 0..50 {
         assert_eq!(next(&mut early), market_data(7, entries));
     }
+    // What is not acknowledged yet would come to the late one too.
+    writer.wait_acknowledged(PATIENCE).unwrap();
     let mut late = here.reader::<MarketData>("MarketData", &qos).unwrap();
     assert_eq!(next(&mut late), market_data(7, 49));
     assert!(!late.wait(SILENCE).unwrap());
