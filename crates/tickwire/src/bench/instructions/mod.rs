@@ -1,6 +1,6 @@
 //! `tickwire bench instructions`: what the key kernels cost, in a unit that no neighbour disturbs.
 //!
-//! The counts of the portable kernels stand in a file that a test compares with, so that none creeps
+//! The counts of the portable kernels can be kept in a file and compared with it, so that none creeps
 //! up unseen. Another compiler makes other code: counts are compared only if the compiler is the same.
 
 mod kernel;
