@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
+use std::time::{Duration, Instant};
 use support::{directory, shared, tickwire};
 
 /// Long enough to wait for what a busy machine is late with.
@@ -139,20 +140,24 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
     let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
     let address = address.expect("an address").to_owned();
     run(&format!("multicast -f {d}/f.bin {group} -s 50 --json -"));
-    let text = loop {
+    let line = "{feed=\"incremental\",line=\"a\"}";
+    let published = [
+        format!("tickwire_net_received_packets_total{line} 200\n"),
+        format!("tickwire_feed_won_packets_total{line} 200\n"),
+        "tickwire_decode_messages_total{} 200\n".to_owned(),
+        "tickwire_decode_time_seconds_count{} 200\n".to_owned(),
+    ];
+    // Each is published by itself: a scrape may see one before another.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
         let mut stream = TcpStream::connect(&address).expect("served");
         write!(stream, "GET /metrics HTTP/1.0\r\n\r\n").expect("asked");
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("answered");
-        // Counters and times are published apart: a scrape may see one before the other.
-        let published = ["decode_messages_total{} 200", "decode_time_seconds_count{} 200"];
-        if published.iter().all(|line| text.contains(&format!("tickwire_{line}\n"))) {
-            break text;
+        if published.iter().all(|line| text.contains(line)) {
+            break;
         }
-    };
-    let labels = "{feed=\"incremental\",line=\"a\"}";
-    for name in ["net_received_packets", "feed_won_packets"] {
-        assert!(text.contains(&format!("tickwire_{name}_total{labels} 200\n")), "{text}");
+        assert!(Instant::now() < deadline, "{text}");
     }
     receiving.interrupt();
     assert_eq!(receiving.finish()["end"], "signal");
