@@ -22,7 +22,8 @@ pub(crate) const LIMITS: Limits = Limits {
     stream_bytes_max: 64 << 10,
 };
 
-const XML: [&str; 7] = [
+/// The template files of the sets.
+pub(crate) const XML: [&str; 7] = [
     include_str!("../templates/decimals.xml"),
     include_str!("../templates/dictionaries.xml"),
     include_str!("../templates/extended.xml"),

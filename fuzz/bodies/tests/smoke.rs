@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use tickwire_fuzz_bodies::{
     capture, decoder, encoder, engines, fix_dictionary, fix_message, fix_session, fix_settings,
-    fix_store, grammar, opra, template_xml,
+    fix_store, generated, grammar, opra, template_xml,
 };
 
 /// Numbers from a seed (splitmix64).
@@ -91,6 +91,11 @@ fn fix_dictionary_keeps_its_promises() {
 #[test]
 fn engines_keep_their_promises() {
     run("engines", engines, 20_000);
+}
+
+#[test]
+fn generated_code_keeps_its_promises() {
+    run("generated", generated, 1000);
 }
 
 #[test]

@@ -1,0 +1,277 @@
+//! Generated code on any bytes: it says what the dynamic engine says.
+
+use crate::choices::Choices;
+use crate::fill::Fill;
+use crate::sets::{self, LIMITS};
+use std::sync::{Arc, OnceLock};
+use tickwire_fast::{
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine as DynamicEngine, Error,
+    Message, MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
+};
+use tickwire_fast_codegen_check::{Engine, Make, make, record_text};
+use tickwire_fast_generated as committed;
+
+/// Modules of the sets that all targets run; what they offer besides is not used here.
+#[allow(dead_code)]
+mod modules {
+    include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+}
+
+const STEPS_MAX: usize = 64;
+const PACKET_MAX: usize = 4096;
+/// A failed message is followed by attempts to decode what stands behind its first bytes, this many.
+const RESUMPTIONS_MAX: usize = 4;
+
+/// A module, and the program of its template set.
+struct Module {
+    make: Make,
+    program: Arc<Program>,
+}
+
+fn all() -> &'static [Module] {
+    static MODULES: OnceLock<Vec<Module>> = OnceLock::new();
+    MODULES.get_or_init(|| {
+        let [decimals, dictionaries, extended, integers, structure, texts, wide] = sets::XML;
+        let modules: [(Make, &str); 13] = [
+            (make::<modules::decimals::Templates>, decimals),
+            (make::<modules::dictionaries::Templates>, dictionaries),
+            (make::<modules::extended::Templates>, extended),
+            (make::<modules::integers::Templates>, integers),
+            (make::<modules::structure::Templates>, structure),
+            (make::<modules::texts::Templates>, texts),
+            (make::<modules::wide::Templates>, wide),
+            (
+                make::<committed::cme_like::Templates>,
+                include_str!("../../../crates/fast-generated/templates/cme_like.xml"),
+            ),
+            (
+                make::<committed::complex::Templates>,
+                include_str!("../../../crates/fast-generated/templates/complex.xml"),
+            ),
+            (
+                make::<committed::exchange_cme::Templates>,
+                include_str!("../../../crates/exchange/templates/cme.xml"),
+            ),
+            (
+                make::<committed::exchange_complex::Templates>,
+                include_str!("../../../crates/exchange/templates/complex.xml"),
+            ),
+            (
+                make::<committed::random_cme::Templates>,
+                include_str!("../../../crates/exchange/templates/random-cme.xml"),
+            ),
+            (
+                make::<committed::simple::Templates>,
+                include_str!("../../../crates/exchange/templates/simple.xml"),
+            ),
+        ];
+        modules.into_iter().map(|(make, xml)| Module { make, program: compile(xml) }).collect()
+    })
+}
+
+fn compile(xml: &str) -> Arc<Program> {
+    let set = TemplateSet::parse(xml).unwrap_or_else(|errors| panic!("{errors}"));
+    Arc::new(Program::compile(set).expect("small sets compile"))
+}
+
+/// Decodes packets and encodes messages of a module's template set. The first byte chooses the
+/// module, the second conformance and reset; then come steps, each a byte that says what to do with
+/// the packet at hand.
+///
+/// # Panics
+/// If values, bytes, lengths, errors or findings of generated code and the dynamic engine differ.
+pub fn generated(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let module = &all()[choices.below(all().len())];
+    let judgement = choices.byte();
+    let options = DecoderOptions {
+        conformance: [Conformance::Strict, Conformance::Lenient, Conformance::Canonical]
+            [usize::from(judgement & 0xf) % 3],
+        reset: [
+            ResetPolicy::Template,
+            ResetPolicy::Never,
+            ResetPolicy::Message,
+            ResetPolicy::Packet,
+        ][usize::from(judgement >> 4) % 4],
+        limits: LIMITS,
+        engine: DynamicEngine::Scalar,
+    };
+    let mut pair = Pair::new(module, options);
+    let mut packet = Vec::new();
+    for _ in 0..STEPS_MAX {
+        if choices.is_used_up() {
+            break;
+        }
+        match choices.below(8) {
+            0 => packet.extend_from_slice(piece(&mut choices)),
+            1..=3 => pair.append_built(&mut choices, &mut packet),
+            4 => change(&mut choices, &mut packet),
+            5 => pair.reset(),
+            6 => pair.take_stream(&std::mem::take(&mut packet), choices.below(64)),
+            _ => pair.take_packet(&std::mem::take(&mut packet)),
+        }
+        packet.truncate(PACKET_MAX);
+    }
+    pair.take_packet(&packet);
+}
+
+/// Bytes as they are; a length of 255 means all that are left.
+fn piece<'d>(choices: &mut Choices<'d>) -> &'d [u8] {
+    match choices.byte() {
+        255 => choices.bytes(PACKET_MAX),
+        len => choices.bytes(usize::from(len)),
+    }
+}
+
+/// Changes a byte of a packet, removes one, puts one in or cuts the packet.
+fn change(choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
+    let at = usize::from(choices.byte()) | usize::from(choices.byte()) << 8;
+    let at = at % (packet.len() + 1);
+    match choices.below(6) {
+        0 => packet.truncate(at),
+        1 => packet.insert(at, choices.byte()),
+        2 if at < packet.len() => _ = packet.remove(at),
+        3 if at < packet.len() => packet[at] = choices.byte(),
+        _ if at < packet.len() => packet[at] ^= 1 << choices.below(8),
+        _ => {}
+    }
+}
+
+/// What an engine made of a message.
+type Outcome = Result<(String, usize), Error>;
+
+/// A generated engine beside dynamic ones.
+struct Pair {
+    program: Arc<Program>,
+    decoder: Decoder,
+    generated_decoder: Box<dyn Engine>,
+    /// Encode what is decoded.
+    again: Encoder,
+    generated_again: Box<dyn Engine>,
+    /// Encode what is built: apart, because a decoder's packets are changed on their way.
+    encoder: Encoder,
+    generated_encoder: Box<dyn Engine>,
+    builder: MessageBuilder,
+}
+
+impl Pair {
+    fn new(module: &Module, options: DecoderOptions) -> Self {
+        let encoding =
+            EncoderOptions { reset: options.reset, limits: LIMITS, ..EncoderOptions::default() };
+        let program = module.program.clone();
+        let engine = || (module.make)(program.clone(), options);
+        Self {
+            decoder: Decoder::with_options(program.clone(), options),
+            generated_decoder: engine(),
+            again: Encoder::with_options(program.clone(), encoding),
+            generated_again: engine(),
+            encoder: Encoder::with_options(program.clone(), encoding),
+            generated_encoder: engine(),
+            builder: MessageBuilder::with_limits(program.clone(), LIMITS),
+            program,
+        }
+    }
+
+    fn reset(&mut self) {
+        self.decoder.reset();
+        self.again.reset();
+        self.encoder.reset();
+        self.engines().into_iter().for_each(|engine| engine.reset());
+    }
+
+    fn begin_packet(&mut self) {
+        self.decoder.begin_packet();
+        self.again.begin_packet();
+        self.encoder.begin_packet();
+        self.engines().into_iter().for_each(|engine| engine.begin_packet());
+    }
+
+    fn engines(&mut self) -> [&mut dyn Engine; 3] {
+        [&mut *self.generated_decoder, &mut *self.generated_again, &mut *self.generated_encoder]
+    }
+
+    /// Builds a message as the choices say and appends its bytes, which both encoders agree on.
+    fn append_built(&mut self, choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
+        let template = choices.below(self.program.templates().len());
+        let layout = &self.program.templates()[template];
+        // Generated code has no way to ask for a template without an id.
+        if layout.id.is_none() || self.builder.begin(template).is_err() {
+            return;
+        }
+        let mut fill = Fill { choices, builder: &mut self.builder, program: &self.program };
+        let filled = fill.record(layout.segment, 0);
+        if let Some(message) = filled.ok().and_then(|()| self.builder.finish().ok()) {
+            encode(&mut self.encoder, &mut *self.generated_encoder, message, packet);
+        }
+    }
+
+    /// Decodes a packet from its beginning to its end or to what cannot be decoded.
+    fn take_packet(&mut self, packet: &[u8]) {
+        self.begin_packet();
+        let mut rest = packet;
+        let mut resumptions = 0;
+        while !rest.is_empty() {
+            let decoded = self.decoder.decode(rest).map(|decoded| (decoded.message, decoded.len));
+            let found = self.generated_decoder.decode(rest);
+            assert_eq!(found, outcome(&decoded), "{rest:02x?}");
+            if let Ok((message, len)) = decoded {
+                encode(&mut self.again, &mut *self.generated_again, message, &mut Vec::new());
+                rest = &rest[len..];
+            } else if resumptions < RESUMPTIONS_MAX {
+                resumptions += 1;
+                // The first time both go on as they are, and refuse; then with empty dictionaries.
+                if resumptions > 1 {
+                    self.reset();
+                    rest = &rest[1..];
+                }
+            } else {
+                self.reset();
+                rest = &[];
+            }
+            assert_eq!(self.generated_decoder.findings(), *self.decoder.findings());
+        }
+    }
+
+    /// Decodes bytes as a stream of which more and more has arrived.
+    fn take_stream(&mut self, bytes: &[u8], step: usize) {
+        let (mut from, mut to) = (0, 0);
+        // Each piece is decoded from the message's first byte: not too many of them.
+        let step = step.max(bytes.len() / 16);
+        while to < bytes.len() {
+            to = (to + 1 + step).min(bytes.len());
+            loop {
+                let input = &bytes[from..to];
+                let expected = self.decoder.decode_stream(input).map(|step| match step {
+                    Step::NeedMore => None,
+                    Step::Message(decoded) => Some((text(decoded.message), decoded.len)),
+                });
+                let found = self.generated_decoder.decode_stream(input);
+                assert_eq!(found, expected, "{input:02x?} of a stream");
+                assert_eq!(self.generated_decoder.findings(), *self.decoder.findings());
+                match expected {
+                    Ok(Some((_, len))) => from += len,
+                    Ok(None) => break,
+                    Err(_) => return self.reset(),
+                }
+            }
+        }
+    }
+}
+
+/// Encodes a message with both, and appends the bytes.
+fn encode(encoder: &mut Encoder, generated: &mut dyn Engine, message: &Message, out: &mut Vec<u8>) {
+    let from = out.len();
+    let mut found = out.clone();
+    let by_dynamic = encoder.encode(message, out);
+    let by_generated = generated.encode(message, &mut found);
+    assert_eq!(by_generated, by_dynamic, "{}", text(message));
+    assert_eq!(found[from..], out[from..], "{}", text(message));
+}
+
+fn text(message: &Message) -> String {
+    format!("{} {}", message.template_name(), record_text(message.root()))
+}
+
+fn outcome(decoded: &Result<(&Message, usize), Error>) -> Outcome {
+    decoded.map(|(message, len)| (text(message), len))
+}
