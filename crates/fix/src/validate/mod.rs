@@ -1,8 +1,9 @@
 //! Messages against a dictionary.
 //!
-//! A [`Validator`] goes through a message once, in order, and returns the first thing that a session
-//! has to reject. Which session reject reason that is, [`Error::session_reject_reason`] says, but see
-//! [`Checks::undefined_tag`].
+//! A [`Validator`] goes through a message once, in order, and returns what a session has to reject it
+//! for: of several things a field out of order, then a required field that is missing, then the first
+//! field that is wrong, as the engines in use do. Which session reject reason that is,
+//! [`Error::session_reject_reason`] says, but see [`Checks::undefined_tag`].
 
 mod group;
 mod value;
@@ -72,6 +73,9 @@ pub struct Validator {
     generation: u32,
 }
 
+/// As many required members met as no part of a message has: each is looked for.
+const NONE_MET: [usize; 3] = [usize::MAX; 3];
+
 /// Parts of a message, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
@@ -112,7 +116,7 @@ impl Validator {
     /// Validates a message against one dictionary that has header, trailer and messages.
     ///
     /// # Errors
-    /// The first thing that a session has to reject: every kind that has a session reject reason.
+    /// What a session has to reject the message for: every kind that has a session reject reason.
     pub fn validate(
         &mut self,
         message: &Message<'_>,
@@ -154,7 +158,29 @@ impl Validator {
         self.generation = self.generation.max(1);
         let dictionaries = [session, application];
         let run = Run { message, dictionaries, body, checks: self.checks };
-        self.walk(&run)
+        self.walk(&run).map_err(|found| self.foremost(&run, found))
+    }
+
+    /// Looks whether something goes before the first thing that was found.
+    #[cold]
+    fn foremost(&mut self, run: &Run<'_>, found: Error) -> Error {
+        let mut part = Part::Header;
+        for (at, tag) in run.message.tags().iter().enumerate() {
+            let Some(place) = run.place(*tag).filter(|place| place.member.is_some()) else {
+                continue;
+            };
+            if run.checks.fields_in_order && place.part < part {
+                return error_at(run.message, ErrorKind::TagOrder, at);
+            }
+            part = place.part.max(part);
+            if let Some(last) = self.seen[place.dictionary].get_mut(place.index) {
+                *last = self.generation;
+            }
+        }
+        if !run.checks.required_fields {
+            return found;
+        }
+        self.check_required(run, NONE_MET).err().unwrap_or(found)
     }
 
     fn walk(&mut self, run: &Run<'_>) -> Result<(), Error> {
@@ -340,6 +366,23 @@ mod tests {
         for ((body, expected), found) in cases.iter().zip(found) {
             assert_eq!(found, *expected, "{body}");
         }
+    }
+
+    #[test]
+    fn of_several_things_wrong_order_goes_first_and_then_a_missing_field() {
+        let cases = [
+            ("35=D|999=x|11=i|40=1|60=20240101-00:00:00|", (ErrorKind::RequiredTag, 54)),
+            ("35=D|11=i|54=Z|40=1|60=x|11=j|", (ErrorKind::ValueRange, 54)),
+            ("35=D|11=i|54=1|40=1|108=3|", (ErrorKind::RequiredTag, 60)),
+            ("35=D|11=i|108=3|50=x|54=1|", (ErrorKind::TagOrder, 50)),
+            ("35=D|11=|54=1|40=1|60=20240101-00:00:00|50=x|", (ErrorKind::TagOrder, 50)),
+        ];
+        let found = outcomes(Checks::default(), &cases.map(|(body, _)| body));
+        assert_eq!(found, cases.map(|(_, expected)| Some(expected)));
+        let lenient =
+            Checks { fields_in_order: false, required_fields: false, ..Checks::default() };
+        let found = outcomes(lenient, &["35=D|11=|50=x|"]);
+        assert_eq!(found, [Some((ErrorKind::EmptyValue, 11))]);
     }
 
     #[test]
