@@ -66,6 +66,13 @@ pub(crate) struct Dictionary {
     homes: Homes,
 }
 
+/// A point between messages; see [`Dictionary::mark`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    epoch: u32,
+    last_template: Option<u32>,
+}
+
 /// What to put back when a message turns out to be cut short.
 #[derive(Clone, Debug, Default)]
 struct Journal {
@@ -262,6 +269,20 @@ impl Dictionary {
         journal.bytes.clear();
         journal.epoch = epoch;
         journal.last_template = last_template;
+    }
+
+    /// Where [`return_to`](Self::return_to) leads back, as long as nothing but resets has happened.
+    /// `None` if epochs are to be started again first, by a journal.
+    #[inline]
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        let mark = Mark { epoch: self.epoch, last_template: self.last_template };
+        (self.epoch <= EPOCH_RENEWED).then_some(mark)
+    }
+
+    /// Undoes resets since `mark`.
+    #[inline]
+    pub(crate) fn return_to(&mut self, mark: Mark) {
+        (self.epoch, self.last_template) = (mark.epoch, mark.last_template);
     }
 
     /// Starts epochs again and keeps every state, so that they do not run out within a message and

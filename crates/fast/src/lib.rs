@@ -4,6 +4,10 @@
 //! [`Decoder`] turns bytes into [`Message`]s.
 #![cfg_attr(any(feature = "portable", not(target_arch = "x86_64")), forbid(unsafe_code))]
 
+// Test support is written as for a user of the crate.
+#[cfg(test)]
+extern crate self as tickwire_fast;
+
 mod builder;
 pub mod code;
 mod decoder;

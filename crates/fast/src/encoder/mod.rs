@@ -8,18 +8,26 @@
 mod decimal;
 mod engine;
 mod integer;
+mod lanes;
 mod packet;
+mod quick;
+#[cfg(test)]
+#[path = "../../tests/support/random.rs"]
+mod random;
 mod text;
+#[cfg(test)]
+mod twins;
 mod writer;
 
 pub use packet::PacketEncoder;
 
 use crate::decoder::ResetPolicy;
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, INLINE_MAX};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::program::Program;
+use crate::rt::Output;
 use engine::Engine;
 use std::sync::Arc;
 
@@ -47,7 +55,12 @@ pub struct Encoder {
     program: Arc<Program>,
     options: EncoderOptions,
     pub(crate) dictionary: Dictionary,
+    /// Where plain messages are put together.
+    buffer: Vec<u8>,
 }
+
+/// Room for a message to begin with; it grows to the longest.
+const BUFFER_BYTES: usize = 4096;
 
 impl Encoder {
     /// An encoder with default options.
@@ -57,7 +70,8 @@ impl Encoder {
 
     /// An encoder with these options.
     pub fn with_options(program: Arc<Program>, options: EncoderOptions) -> Self {
-        Self { dictionary: Dictionary::new(&program), options, program }
+        let buffer = vec![0; BUFFER_BYTES];
+        Self { dictionary: Dictionary::new(&program), options, program, buffer }
     }
 
     /// The program this encoder runs.
@@ -104,43 +118,106 @@ impl Encoder {
     /// - [`ErrorKind::MissingValue`] for a mandatory field that is absent.
     /// - The limits of [`EncoderOptions::limits`].
     pub fn encode(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<usize, Error> {
-        self.transact(out, |encoder, out| encoder.run(message, out))
+        let len = self.encode_within(message, out, usize::MAX, false)?;
+        Ok(len.unwrap_or_default())
     }
 
-    /// Does something as a whole or not at all: on an error, `out` and the dictionaries are as they
-    /// were. The journal is kept, so that [`take_back`](Self::take_back) can still undo it.
-    fn transact(
+    /// As [`encode`](Self::encode), the packet before it begun where `begins_packet`. `None`, and
+    /// nothing has changed, if the message takes more bytes than `room`.
+    fn encode_within(
         &mut self,
+        message: &Message,
         out: &mut Vec<u8>,
-        work: impl FnOnce(&mut Self, &mut Vec<u8>) -> Result<(), Error>,
-    ) -> Result<usize, Error> {
-        let start = out.len();
-        self.dictionary.begin_journal(&self.program);
-        match work(self, out) {
-            Ok(()) => Ok(out.len() - start),
-            Err(error) => {
-                out.truncate(start);
-                self.dictionary.roll_back();
-                Err(error)
-            }
+        room: usize,
+        begins_packet: bool,
+    ) -> Result<Option<usize>, Error> {
+        self.check(message)?;
+        if let Some(len) = self.encode_quickly(message, out, room, begins_packet) {
+            return Ok(Some(len));
         }
+        self.encode_by_operations(message, out, room, begins_packet)
     }
 
-    /// Undoes what the last message did to the dictionaries.
-    fn take_back(&mut self) {
-        self.dictionary.roll_back();
-    }
-
-    fn run(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn check(&self, message: &Message) -> Result<(), Error> {
         if !Arc::ptr_eq(message.program(), &self.program) {
             return Err(Error::new(ErrorKind::ForeignMessage, 0));
         }
         if !self.program.complete {
             return Err(Error::new(ErrorKind::ProjectedProgram, 0));
         }
-        if self.options.reset == ResetPolicy::Message {
+        Ok(())
+    }
+
+    /// Encodes a message that is plain throughout; for every other nothing has changed.
+    #[inline]
+    fn encode_quickly(
+        &mut self,
+        message: &Message,
+        out: &mut Vec<u8>,
+        room: usize,
+        begins_packet: bool,
+    ) -> Option<usize> {
+        // The lanes of runs are written without a look at this limit.
+        if self.options.limits.string_max < INLINE_MAX as u32 {
+            return None;
+        }
+        self.dictionary.return_home();
+        let mark = self.dictionary.mark()?;
+        self.begin(begins_packet);
+        let mut quick = quick::Message {
+            program: &self.program,
+            dictionary: &mut self.dictionary,
+            store: &message.store,
+            limits: &self.options.limits,
+            obey_reset: self.options.reset != ResetPolicy::Never,
+        };
+        let mut output = Output::new(&mut self.buffer);
+        if quick.encode(message.template_index() as u32, room, &mut output).is_some() {
+            out.extend_from_slice(output.written());
+            return Some(output.written().len());
+        }
+        let is_full = output.is_full();
+        self.dictionary.return_to(mark);
+        if is_full && self.buffer.len() < self.options.limits.message_bytes_max {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        None
+    }
+
+    /// Encodes a message field by field, whatever it holds: as a whole or not at all.
+    pub(crate) fn encode_by_operations(
+        &mut self,
+        message: &Message,
+        out: &mut Vec<u8>,
+        room: usize,
+        begins_packet: bool,
+    ) -> Result<Option<usize>, Error> {
+        let start = out.len();
+        self.dictionary.begin_journal(&self.program);
+        self.begin(begins_packet);
+        let outcome = self.run(message, out);
+        let len = out.len() - start;
+        if outcome.is_ok() && len <= room {
+            return Ok(Some(len));
+        }
+        out.truncate(start);
+        self.dictionary.roll_back();
+        outcome.map(|()| None)
+    }
+
+    /// The resets before a message.
+    fn begin(&mut self, begins_packet: bool) {
+        let reset = match self.options.reset {
+            ResetPolicy::Message => true,
+            ResetPolicy::Packet => begins_packet,
+            ResetPolicy::Never | ResetPolicy::Template => false,
+        };
+        if reset {
             self.reset();
         }
+    }
+
+    fn run(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<(), Error> {
         let mut engine = Engine {
             program: &self.program,
             store: &message.store,

@@ -79,26 +79,18 @@ impl PacketEncoder {
 
     /// Adds a message to the packet being filled; false, and nothing has changed, if it does not fit.
     fn append(&mut self, message: &Message) -> Result<bool, Error> {
-        let len = self.encoder.encode(message, &mut self.packet)?;
-        let fits = self.packet.len() <= self.encoder.options.packet_bytes_max;
-        if !fits {
-            self.encoder.take_back();
-            self.packet.truncate(self.packet.len() - len);
-        }
-        Ok(fits)
+        let room = self.encoder.options.packet_bytes_max.checked_sub(self.packet.len());
+        let Some(room) = room else { return Ok(false) };
+        let len = self.encoder.encode_within(message, &mut self.packet, room, false)?;
+        Ok(len.is_some())
     }
 
     /// Encodes a message as the first of a packet, into `finished`.
     fn begin_with(&mut self, message: &Message) -> Result<(), Error> {
-        let bytes_max = self.encoder.options.packet_bytes_max;
-        self.encoder.transact(&mut self.finished, |encoder, out| {
-            encoder.begin_packet();
-            encoder.run(message, out)?;
-            if out.len() > bytes_max {
-                return Err(Error::new(ErrorKind::PacketTooSmall, 0));
-            }
-            Ok(())
-        })?;
-        Ok(())
+        let room = self.encoder.options.packet_bytes_max;
+        match self.encoder.encode_within(message, &mut self.finished, room, true)? {
+            Some(_) => Ok(()),
+            None => Err(Error::new(ErrorKind::PacketTooSmall, 0)),
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::codes::{whole_code, wire_type};
 use super::entries::{Entries, type_tag};
 use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 use super::op::{Code, Initial, Op, WireType};
-use super::{homes, quick, runs};
+use super::{homes, outgoing, quick, runs};
 use crate::dictionary::inline_word;
 use crate::template::{
     Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators, Presence,
@@ -92,6 +92,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     let mut runs = runs::find(&code, &initials, &mut segments, &fields);
     let homes = homes::assign(&code, &segments, &mut runs);
     let quick = quick::find(&code, &segments, &runs, &templates);
+    let outgoing = outgoing::find(&code, &segments, &runs, &quick, &templates);
     let text_of_entry = entries.text_buffers();
     let mut program = Program {
         code,
@@ -100,6 +101,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         runs,
         homes,
         quick,
+        outgoing,
         fields,
         templates,
         entry_count: text_of_entry.len() as u32,

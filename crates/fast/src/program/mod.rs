@@ -14,6 +14,7 @@ mod entries;
 mod homes;
 mod layout;
 mod op;
+mod outgoing;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod plan;
 mod quick;
@@ -24,6 +25,7 @@ pub(crate) use entries::{Entries, type_tag};
 pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Code, Initial, Op, WireType};
+pub(crate) use outgoing::OutgoingRun;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 pub(crate) use plan::{Bytes, LANES, LaneBytes, Plan, VECTORS_MAX, Words};
 pub(crate) use quick::{Quick, QuickSequence};
@@ -43,6 +45,7 @@ pub struct Program {
     pub(crate) runs: Vec<Run>,
     pub(crate) homes: Vec<Vec<HomeSlot>>,
     pub(crate) quick: Vec<Option<Quick>>,
+    pub(crate) outgoing: outgoing::Outgoing,
     pub(crate) fields: Vec<FieldLayout>,
     pub(crate) templates: Vec<TemplateLayout>,
     pub(crate) entry_count: u32,

@@ -33,19 +33,26 @@ fn groups(bits: u32) -> usize {
     (((bits + 6) * 37) >> 8).max(1) as usize
 }
 
+/// Whether the word of a string is one of one to seven ascii characters, the first not NUL.
+#[inline(always)]
+fn is_plain(word: u64) -> bool {
+    let characters = word << 8 >> 8;
+    characters & 0x0080_8080_8080_8080 == 0 && characters & 0xff != 0 && word >> 56 <= 7
+}
+
 impl<'o> Output<'o> {
-    pub(super) fn new(bytes: &'o mut [u8]) -> Self {
+    pub(crate) fn new(bytes: &'o mut [u8]) -> Self {
         Self { bytes, pos: 0, is_full: false }
     }
 
     /// What was written.
     #[inline(always)]
-    pub(super) fn written(&self) -> &[u8] {
+    pub(crate) fn written(&self) -> &[u8] {
         self.bytes.get(..self.pos).unwrap_or_default()
     }
 
     /// Whether the buffer was too small.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
@@ -184,13 +191,37 @@ impl<'o> Output<'o> {
     pub fn ascii(&mut self, text: Text, nullable: bool, arena: &[u8], x: &Context) -> Option<()> {
         let word = text.word();
         let len = (word >> 56) as usize;
-        let characters = word << 8 >> 8;
-        let is_plain = characters & 0x0080_8080_8080_8080 == 0 && characters & 0xff != 0;
-        if is_plain && len <= 7 && len <= x.string_max {
-            let stop = u64::from(STOP) << (8 * len - 8);
-            return self.front((characters | stop).to_le_bytes(), len);
+        if is_plain(word) && len <= x.string_max {
+            return self.plain_ascii(word);
         }
         self.any_ascii(text.bytes(arena), nullable, x)
+    }
+
+    /// An ascii string in the form of a word.
+    #[inline(always)]
+    pub(crate) fn short_ascii(&mut self, word: u64, nullable: bool) -> Option<()> {
+        match is_plain(word) {
+            true => self.plain_ascii(word),
+            false => self.empty_ascii(word, nullable),
+        }
+    }
+
+    #[cold]
+    fn empty_ascii(&mut self, word: u64, nullable: bool) -> Option<()> {
+        if word != 0 {
+            return None;
+        }
+        if nullable {
+            self.byte(0)?;
+        }
+        self.byte(STOP)
+    }
+
+    #[inline(always)]
+    fn plain_ascii(&mut self, word: u64) -> Option<()> {
+        let len = (word >> 56) as usize;
+        let stop = u64::from(STOP) << (8 * len - 8);
+        self.front((word << 8 >> 8 | stop).to_le_bytes(), len)
     }
 
     /// A nullable ascii string; `None` is NULL.

@@ -155,8 +155,8 @@ impl<T: Templates> Encoder<T> {
         T::visit(message, &mut building)?;
         let built = self.builder.finish()?;
         self.links.lend::<T>(None, &self.state, &mut self.dynamic.dictionary);
-        let len = self.dynamic.encode(built, out)?;
+        let len = self.dynamic.encode_by_operations(built, out, usize::MAX, false)?;
         self.links.take_back::<T>(None, &mut self.state, &self.dynamic.dictionary);
-        Ok(len)
+        Ok(len.unwrap_or_default())
     }
 }

@@ -1,0 +1,132 @@
+//! Messages encoded as a whole are those encoded field by field: bytes, errors and what is left in
+//! the dictionaries.
+
+use super::random::{self, Choices};
+use super::{Encoder, EncoderOptions};
+use crate::MessageBuilder;
+use crate::decoder::ResetPolicy;
+use crate::error::Error;
+use crate::message::Message;
+use crate::program::Program;
+use crate::template::TemplateSet;
+use std::sync::Arc;
+
+/// An encoder that is as fast as it can be, and one that runs the operations only.
+struct Twins {
+    fast: Encoder,
+    slow: Encoder,
+    /// Messages that were plain.
+    plain: usize,
+}
+
+impl Twins {
+    fn new(program: &Arc<Program>, reset: ResetPolicy) -> Self {
+        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let encoder = Encoder::with_options(program.clone(), options);
+        Self { fast: encoder.clone(), slow: encoder, plain: 0 }
+    }
+
+    fn encode(&mut self, message: &Message, room: usize, begins_packet: bool) -> Result<(), Error> {
+        let (mut fast, mut slow) = (vec![7], vec![7]);
+        let quickly =
+            self.fast.clone().encode_quickly(message, &mut Vec::new(), room, begins_packet);
+        self.plain += usize::from(quickly.is_some());
+        let len = self.fast.encode_within(message, &mut fast, room, begins_packet);
+        let of_slow = self.slow.encode_by_operations(message, &mut slow, room, begins_packet);
+        assert_eq!(len, of_slow, "{:?}", message.root());
+        assert_eq!(fast, slow, "{:?}", message.root());
+        len.map(|_| ())
+    }
+}
+
+/// Random messages of a template set, through both.
+fn check(program: &Arc<Program>, choices: &mut Choices, messages: usize) -> usize {
+    let mut builder = MessageBuilder::new(program.clone());
+    let resets =
+        [ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Message, ResetPolicy::Packet];
+    let mut twins = Twins::new(program, choices.of(&resets));
+    for _ in 0..messages {
+        let template = choices.below(program.templates().len());
+        let message = random::message(choices, &mut builder, template);
+        let room = choices.of(&[usize::MAX, usize::MAX, usize::MAX, 0, 9]);
+        // What cannot be encoded leaves both as they were.
+        let _ = twins.encode(message, room, choices.once_in(8));
+    }
+    twins.plain
+}
+
+#[test]
+fn plain_messages_of_random_templates_have_the_bytes_of_the_operations() {
+    let mut plain = 0;
+    for seed in 0..700 {
+        let mut choices = Choices(seed);
+        let set = random::template_set(&mut choices);
+        let program = Arc::new(Program::compile(set).expect("compiles"));
+        plain += check(&program, &mut choices, 16);
+    }
+    assert!(plain > 500, "{plain} messages were plain");
+}
+
+#[test]
+fn every_operator_of_plain_fields_has_the_bytes_of_the_operations() {
+    const INTEGERS: [&str; 4] = ["uInt8", "int16", "uInt32", "int64"];
+    const OPERATORS: [&str; 9] = [
+        "",
+        "<copy/>",
+        "<copy value='3'/>",
+        "<default value='3'/>",
+        "<increment/>",
+        "<increment value='4'/>",
+        "<delta/>",
+        "<delta value='2'/>",
+        "<constant value='5'/>",
+    ];
+    const DECIMALS: [&str; 5] = [
+        "",
+        "<exponent><default value='-1'/></exponent><mantissa><delta/></mantissa>",
+        "<exponent><copy/></exponent><mantissa><copy value='3'/></mantissa>",
+        "<exponent><constant value='-1'/></exponent><mantissa><increment/></mantissa>",
+        "<exponent><delta/></exponent><mantissa><default value='15'/></mantissa>",
+    ];
+    const OPTIONAL_DECIMALS: [&str; 4] = [
+        "",
+        "<exponent><default/></exponent><mantissa><delta/></mantissa>",
+        "<exponent><default value='-1'/></exponent><mantissa><delta value='3'/></mantissa>",
+        "<exponent/><mantissa/>",
+    ];
+    let texts = ["", "<copy/>", "<copy value='AB'/>", "<default value='AB'/>"];
+    let mut choices = Choices(77);
+    let (mut plain, mut all) = (0, 0);
+    for _ in 0..250 {
+        let mut names = 0;
+        let mut fields = |count: usize, choices: &mut Choices| {
+            let mut xml = String::new();
+            for _ in 0..count {
+                names += 1;
+                let optional = choices.once_in(2);
+                let presence = if optional { " presence='optional'" } else { "" };
+                let (element, operator) = match choices.below(4) {
+                    0 if optional => ("decimal", choices.of(&OPTIONAL_DECIMALS)),
+                    0 => ("decimal", choices.of(&DECIMALS)),
+                    1 => ("string", choices.of(&texts)),
+                    _ => (choices.of(&INTEGERS), choices.of(&OPERATORS)),
+                };
+                xml += &format!("<{element} name='f{names}'{presence}>{operator}</{element}>");
+            }
+            xml
+        };
+        let (a, b) = (choices.below(12), 1 + choices.below(20));
+        let xml = format!(
+            "<templates><template name='A' id='1'>{}<sequence name='S'>{}</sequence></template>\
+             <template name='B' id='200' reset='Y'>{}</template></templates>",
+            fields(a, &mut choices),
+            fields(b, &mut choices),
+            fields(b, &mut choices),
+        );
+        let set = TemplateSet::parse(&xml).unwrap_or_else(|errors| panic!("{errors}\n{xml}"));
+        let program = Arc::new(Program::compile(set).expect("compiles"));
+        plain += check(&program, &mut choices, 40);
+        all += 40;
+    }
+    assert!(plain > all / 8, "{plain} of {all} messages were plain");
+}

@@ -1,0 +1,144 @@
+//! What encoders need to know of runs besides what decoders do.
+
+use super::layout::{Segment, TemplateLayout};
+use super::op::{Code, Op, WireType};
+use super::quick::Quick;
+use super::runs::Run;
+use crate::template::OperatorKind;
+
+/// Presence-map bits, the template id's included, that an encoder keeps in one word.
+const MAP_BITS_MAX: u32 = 56;
+/// Lanes that one table takes.
+const TABLE_LANES: usize = 8;
+
+/// The quick templates that are also encoded as a whole; one element for each template.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub templates: Vec<Option<OutgoingTemplate>>,
+    /// By run.
+    pub runs: Vec<Option<OutgoingRun>>,
+}
+
+/// What encoding such a template takes besides its [`Quick`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutgoingTemplate {
+    pub id: u32,
+    /// Presence bit of the sequence at the end.
+    pub sequence: u64,
+}
+
+/// What encoding a run takes. Lane sets are bit masks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OutgoingRun {
+    /// All lanes.
+    pub all: u32,
+    /// In the stream whenever their field is: no presence-map bit.
+    pub always: u32,
+    /// In the stream if their presence-map bit says so.
+    pub mapped: u32,
+    /// Optional constants: their presence-map bit is their presence.
+    pub flags: u32,
+    /// Mandatory constants: never in the stream, and nothing else can be said.
+    pub fixed: u32,
+    /// The exponents of decimals; the next lane is the mantissa.
+    pub exponents: u32,
+    /// Lanes that go on from the record before.
+    pub following: u32,
+    /// The presence-map bits of eight lanes each, the map's first bit at the top.
+    pub tables: Vec<[u64; 1 << TABLE_LANES]>,
+}
+
+pub(super) fn find(
+    code: &[Op],
+    segments: &[Segment],
+    runs: &[Run],
+    quick: &[Option<Quick>],
+    templates: &[TemplateLayout],
+) -> Outgoing {
+    let mut outgoing = Outgoing { templates: Vec::new(), runs: vec![None; runs.len()] };
+    for segment in segments {
+        let Some(run) = segment.run.map(|run| run as usize) else { continue };
+        let start = segment.ops.start as usize;
+        let ops = &code[start..start + runs[run].ops as usize];
+        outgoing.runs[run] = OutgoingRun::of(ops, &runs[run]);
+    }
+    let is_known = |run: u32| outgoing.runs[run as usize].is_some();
+    let template = |(quick, template): (&Option<Quick>, &TemplateLayout)| {
+        let quick = quick.as_ref()?;
+        let runs_known = quick.run.is_none_or(is_known)
+            && quick.sequence.as_ref().is_none_or(|s| is_known(s.run));
+        let sequence = quick.sequence.as_ref().and_then(|_| {
+            let ops = &segments[template.segment.index()].ops;
+            code[ops.start as usize..ops.end as usize].last().map(|op| 1 << op.bit)
+        });
+        let id = template.id.filter(|_| runs_known && quick.map_bits < MAP_BITS_MAX)?.0;
+        Some(OutgoingTemplate { id, sequence: sequence.unwrap_or(0) })
+    };
+    outgoing.templates = quick.iter().zip(templates).map(template).collect();
+    outgoing
+}
+
+impl OutgoingRun {
+    /// `None` for a run that only the operations encode.
+    fn of(ops: &[Op], run: &Run) -> Option<Self> {
+        if run.map_bits >= MAP_BITS_MAX {
+            return None;
+        }
+        let mut lanes = Self {
+            tables: vec![[0; 1 << TABLE_LANES]; (run.count as usize).div_ceil(TABLE_LANES)],
+            all: u32::MAX >> (u32::BITS - run.count),
+            ..Self::default()
+        };
+        let (mut lane, mut bit) = (0, 0);
+        for op in ops {
+            let mask = 1 << lane;
+            match op.operator {
+                OperatorKind::None | OperatorKind::Delta => lanes.always |= mask,
+                OperatorKind::Default | OperatorKind::Copy | OperatorKind::Increment => {
+                    lanes.mapped |= mask;
+                }
+                OperatorKind::Constant if op.optional => lanes.flags |= mask,
+                OperatorKind::Constant => lanes.fixed |= mask,
+                OperatorKind::Tail => return None,
+            }
+            if op.operator.uses_dictionary() {
+                lanes.following |= mask;
+            }
+            if (lanes.mapped | lanes.flags) & mask != 0 {
+                lanes.add_bit(lane, bit);
+                bit += 1;
+            }
+            match op.code {
+                Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional => {
+                    lanes.exponents |= mask;
+                }
+                _ if op.wire == WireType::Decimal => {
+                    lanes.exponents |= mask;
+                    lanes.always |= mask << 1;
+                    lane += 1;
+                }
+                _ => {}
+            }
+            lane += 1;
+        }
+        (lane == run.count && bit == run.map_bits).then_some(lanes)
+    }
+
+    fn add_bit(&mut self, lane: u32, bit: u32) {
+        let (table, place) = (lane as usize / TABLE_LANES, lane as usize % TABLE_LANES);
+        for (set, bits) in self.tables[table].iter_mut().enumerate() {
+            *bits |= (set as u64 >> place & 1) << (63 - bit);
+        }
+    }
+
+    /// The presence map with the bits of these lanes set, its first bit at the top.
+    #[inline(always)]
+    pub(crate) fn map(&self, mut lanes: u32) -> u64 {
+        let mut map = 0;
+        for table in &self.tables {
+            map |= table[lanes as usize % (1 << TABLE_LANES)];
+            lanes >>= TABLE_LANES;
+        }
+        map
+    }
+}
