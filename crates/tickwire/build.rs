@@ -1,4 +1,4 @@
-//! Tells the program which commit and compiler it is built from, for the figures it prints.
+//! Tells the program which commit it is built from, for the figures it prints.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,11 +11,6 @@ fn main() {
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"]);
     println!("cargo::rustc-env=TICKWIRE_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
-    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let version = Command::new(rustc).arg("--version").output().ok();
-    let version = version.and_then(|output| String::from_utf8(output.stdout).ok());
-    let version = version.as_deref().map_or("an unknown compiler", str::trim);
-    println!("cargo::rustc-env=TICKWIRE_RUSTC={version}");
     // HEAD says the branch, the log of HEAD grows with each commit.
     for file in ["HEAD", "logs/HEAD"] {
         let path = git(&["rev-parse", "--git-path", file]);

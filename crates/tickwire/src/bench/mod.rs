@@ -2,7 +2,7 @@
 //!
 //! One module a subject; [`timing`] measures for all of them, [`report`] writes what was found.
 
-pub mod callgrind;
+pub mod counted;
 mod fast;
 mod instructions;
 mod plot;

@@ -4,7 +4,7 @@ pub mod corpus;
 pub mod engine;
 mod peers;
 
-use super::callgrind;
+use super::counted;
 use super::plot::Bars;
 use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
@@ -65,8 +65,8 @@ struct Row<'c> {
 
 /// Runs `tickwire bench fast`.
 pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
-    if args.instructions && !callgrind::is_available() {
-        return Err(Failure::Usage("valgrind is not installed: it counts instructions".to_owned()));
+    if args.instructions {
+        counted::check_valgrind()?;
     }
     let corpora = corpus::all(&args.corpora, |name| is_wanted(args.corpus.as_ref(), name))?;
     let (labels, mut passes) = prepare(args, &corpora)?;
@@ -166,7 +166,7 @@ impl<'c> Row<'c> {
             return Ok(());
         }
         let corpora = corpora.to_string_lossy();
-        let of_pass = callgrind::instructions_of_a_pass(&[
+        let of_pass = counted::instructions_of_a_pass(&[
             "bench",
             "fast",
             "--corpora",

@@ -1,7 +1,7 @@
 //! The building blocks of the portable engine, each alone: the rows of the study's table 2.
 
 use super::Analysis;
-use crate::bench::callgrind;
+use crate::bench::counted;
 use crate::bench::timing::{Case, minima};
 use crate::failure::Failure;
 use crate::opra::bench::machine::Machine;
@@ -9,6 +9,7 @@ use crate::opra::bench::report::rounded;
 use crate::table::{Align, Table};
 use serde_json::json;
 use std::time::Duration;
+use tickwire_kernels::callgrind;
 use tickwire_opra::bottom_up::blocks::{Block, Kernel};
 
 /// Seed of what the blocks work on.
@@ -46,7 +47,7 @@ pub fn measure(time: Duration, counts: bool) -> Result<Vec<BlockCost>, Failure> 
 /// Instructions an item, counted by callgrind.
 fn instructions(block: Block) -> Result<f64, Failure> {
     let name = block.name();
-    let of_pass = callgrind::instructions_of_a_pass(&["opra", "bench", "--block", &name])?;
+    let of_pass = counted::instructions_of_a_pass(&["opra", "bench", "--block", &name])?;
     Ok(of_pass / Kernel::new(block, SEED).items() as f64)
 }
 

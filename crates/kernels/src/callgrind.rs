@@ -1,9 +1,9 @@
-//! Instructions, counted by running this very program under valgrind's callgrind.
+//! Instructions, counted by running a program under valgrind's callgrind.
 //!
 //! Counts are the same on a busy machine and a quiet one. Valgrind knows no AVX-512, and tells programs
 //! so: under it they choose narrower engines.
 
-use crate::failure::Failure;
+use std::path::Path;
 use std::process::Command;
 
 /// Passes of the two runs whose difference is taken, so that starting up does not count.
@@ -14,20 +14,20 @@ pub fn is_available() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Returns the instructions of one pass: this program is run twice with `arguments` and
+/// Returns the instructions of one pass: the program is run twice with `arguments` and
 /// `--passes COUNT`, and must then run that many passes and end.
 ///
 /// # Errors
-/// Valgrind or the program under it fails.
-pub fn instructions_of_a_pass(arguments: &[&str]) -> Result<f64, Failure> {
+/// Valgrind or the program under it fails: why, for people.
+pub fn instructions_of_a_pass(program: &Path, arguments: &[&str]) -> Result<f64, String> {
     let [few, many] = PASSES;
-    let (of_few, of_many) = (instructions(arguments, few)?, instructions(arguments, many)?);
+    let of_few = instructions(program, arguments, few)?;
+    let of_many = instructions(program, arguments, many)?;
     Ok(of_many.saturating_sub(of_few) as f64 / (many - few) as f64)
 }
 
-fn instructions(arguments: &[&str], passes: u64) -> Result<u64, Failure> {
-    let failed = |why: &str| Failure::Data(format!("instructions are not counted: {why}"));
-    let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
+fn instructions(program: &Path, arguments: &[&str], passes: u64) -> Result<u64, String> {
+    let failed = |why: &str| format!("instructions are not counted: {why}");
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(program)

@@ -1,0 +1,96 @@
+//! The kernels whose instructions are watched: portable code on made-up data.
+
+mod fast;
+mod fix;
+
+use std::hint::black_box;
+use tickwire_exchange::Options;
+use tickwire_fast_generated::{exchange_complex, simple};
+use tickwire_opra::{Decode, bottom_up, generate};
+
+/// Messages of a pass, about.
+const MESSAGES: u64 = 2_000;
+
+/// Work that can be done again and again.
+type Pass = Box<dyn FnMut()>;
+
+/// A piece of work that is the same each time.
+pub struct Kernel {
+    /// Name in tables and files.
+    pub name: &'static str,
+    /// Messages of one pass.
+    pub messages: u64,
+    prepare: fn() -> Result<Pass, String>,
+}
+
+const fn kernel(name: &'static str, prepare: fn() -> Result<Pass, String>) -> Kernel {
+    Kernel { name, messages: MESSAGES, prepare }
+}
+
+impl Kernel {
+    /// All.
+    pub const ALL: [Self; 13] = [
+        kernel("fast/decode/simple", || fast::decode(&Options::simple())),
+        kernel("fast/decode/complex", || fast::decode(&Options::complex())),
+        kernel("fast/decode-generated/simple", || {
+            fast::decode_generated::<simple::Templates>(&Options::simple())
+        }),
+        kernel("fast/decode-generated/complex", || {
+            fast::decode_generated::<exchange_complex::Templates>(&Options::complex())
+        }),
+        kernel("fast/encode/simple", || fast::encode(&Options::simple())),
+        kernel("fast/encode/complex", || fast::encode(&Options::complex())),
+        kernel("fast/encode-generated/simple", || {
+            fast::encode_generated::<simple::Templates>(&Options::simple())
+        }),
+        kernel("fast/encode-generated/complex", || {
+            fast::encode_generated::<exchange_complex::Templates>(&Options::complex())
+        }),
+        kernel("fix/parse/new-order-single", || fix::parse(fix::ORDER)),
+        kernel("fix/parse/execution-report", || fix::parse(fix::REPORT)),
+        kernel("fix/encode/new-order-single", fix::encode_order),
+        kernel("fix/encode/execution-report", fix::encode_report),
+        kernel("opra/decode/bottom-up", opra),
+    ];
+
+    /// The kernel of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kernel| kernel.name == name)
+    }
+
+    /// Prepares the data and runs that many passes.
+    ///
+    /// # Errors
+    /// The data cannot be made: why, for people.
+    pub fn run(&self, passes: u64) -> Result<(), String> {
+        let mut pass = (self.prepare)()?;
+        (0..passes).for_each(|_| pass());
+        Ok(())
+    }
+}
+
+fn opra() -> Result<Pass, String> {
+    let packets = generate::trace(tickwire_opra::Version::V2, 1, MESSAGES)
+        .map_err(|error| error.to_string())?;
+    let mut decoder = bottom_up::Decoder::with_engine(bottom_up::Engine::Portable)
+        .ok_or("the portable engine runs anywhere")?;
+    Ok(Box::new(move || {
+        for packet in &packets {
+            let decoded = decoder.decode_packet(packet, |message| _ = black_box(message));
+            assert!(decoded.is_ok(), "a generated packet decodes");
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_runs_and_is_found_by_its_name() {
+        for kernel in Kernel::ALL {
+            assert_eq!(Kernel::named(kernel.name).map(|found| found.name), Some(kernel.name));
+            kernel.run(2).unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! FAST: dynamic and generated decoders and encoders on the simulated exchange's feeds.
+
+use super::{MESSAGES, Pass};
+use std::hint::black_box;
+use std::sync::Arc;
+use tickwire_exchange::{Generator, Options};
+use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::{
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Message, Program, ResetPolicy,
+};
+
+/// A feed made up by the exchange.
+struct Feed {
+    program: Arc<Program>,
+    packets: Vec<Vec<u8>>,
+}
+
+const DECODES: &str = "the exchange's packets decode";
+const ENCODES: &str = "what was decoded can be encoded";
+
+impl Feed {
+    fn of(options: &Options) -> Result<Self, String> {
+        let options = Options { messages: MESSAGES, ..options.clone() };
+        let failed = |error: tickwire_exchange::Error| error.to_string();
+        let mut generator = Generator::new(&options).map_err(failed)?;
+        let mut packets = Vec::new();
+        while let Some(packet) = generator.next_packet().map_err(failed)? {
+            packets.push(packet.bytes);
+        }
+        Ok(Self { program: generator.program().clone(), packets })
+    }
+
+    fn options() -> DecoderOptions {
+        let reset = ResetPolicy::Packet;
+        DecoderOptions { reset, engine: Engine::Scalar, ..DecoderOptions::default() }
+    }
+
+    fn decode(&self, decoder: &mut Decoder, mut take: impl FnMut(&Message)) {
+        for packet in &self.packets {
+            decoder.begin_packet();
+            let mut rest = &packet[..];
+            while !rest.is_empty() {
+                let decoded = decoder.decode(rest).expect(DECODES);
+                take(decoded.message);
+                rest = &rest[decoded.len..];
+            }
+        }
+    }
+
+    fn messages(&self) -> Vec<Message> {
+        let mut messages = Vec::new();
+        let mut decoder = Decoder::with_options(self.program.clone(), Self::options());
+        self.decode(&mut decoder, |message| messages.push(message.clone()));
+        messages
+    }
+}
+
+/// Encoders begin each message with empty dictionaries, so that passes are alike.
+fn encoding() -> EncoderOptions {
+    EncoderOptions { reset: ResetPolicy::Message, ..EncoderOptions::default() }
+}
+
+pub(super) fn decode(options: &Options) -> Result<Pass, String> {
+    let feed = Feed::of(options)?;
+    let mut decoder = Decoder::with_options(feed.program.clone(), Feed::options());
+    Ok(Box::new(move || feed.decode(&mut decoder, |message| _ = black_box(message))))
+}
+
+pub(super) fn decode_generated<T: Templates>(options: &Options) -> Result<Pass, String> {
+    let feed = Feed::of(options)?;
+    let mut decoder = rt::Decoder::<T>::with_options(feed.program.clone(), Feed::options())
+        .map_err(|error| error.to_string())?;
+    Ok(Box::new(move || {
+        for packet in &feed.packets {
+            decoder.begin_packet();
+            let mut rest = &packet[..];
+            while !rest.is_empty() {
+                let decoded = decoder.decode(rest).expect(DECODES);
+                black_box(&decoded.message);
+                rest = &rest[decoded.len..];
+            }
+        }
+    }))
+}
+
+pub(super) fn encode(options: &Options) -> Result<Pass, String> {
+    let feed = Feed::of(options)?;
+    let messages = feed.messages();
+    let mut encoder = Encoder::with_options(feed.program, encoding());
+    let mut out = Vec::new();
+    Ok(Box::new(move || {
+        out.clear();
+        for message in &messages {
+            encoder.encode(message, &mut out).expect(ENCODES);
+        }
+        black_box(&out);
+    }))
+}
+
+pub(super) fn encode_generated<T: Templates>(options: &Options) -> Result<Pass, String> {
+    let feed = Feed::of(options)?;
+    let number = |index: usize| {
+        let id = feed.program.templates()[index].id.map(|id| id.0);
+        T::TEMPLATES.iter().position(|template| template.id == id)
+    };
+    let filled = |message: &Message| {
+        let mut room = T::Messages::default();
+        let of = number(message.template_index())?;
+        T::fill(&mut room, of, message.root(), &number)?;
+        Some(room)
+    };
+    let messages: Option<Vec<T::Messages>> = feed.messages().iter().map(filled).collect();
+    let messages = messages.ok_or("the feed has a template that the module has not")?;
+    let mut encoder = rt::Encoder::<T>::with_options(feed.program.clone(), encoding())
+        .map_err(|error| error.to_string())?;
+    let mut out = Vec::new();
+    Ok(Box::new(move || {
+        out.clear();
+        for message in &messages {
+            encoder.encode(T::message(message), &mut out).expect(ENCODES);
+        }
+        black_box(&out);
+    }))
+}
