@@ -14,7 +14,7 @@ const BODY_LENGTH_MAX: usize = 9;
 const TRAILER_LEN: usize = 7;
 /// Shortest form of it that a careless peer sends: `10=n` and its delimiter.
 const TRAILER_LEN_MIN: usize = 5;
-/// Longest CheckSum value waited for.
+/// Longest CheckSum value followed.
 const VALUE_MAX: usize = 16;
 
 /// What stands at the start of the bytes.
@@ -101,7 +101,11 @@ impl Framer {
             return Shape::Partial(trailer + TRAILER_LEN_MIN);
         }
         let whole = bytes.get(trailer..len).is_some_and(|found| {
-            bytes[trailer - 1] == SOH && found.starts_with(b"10=") && found[6] == SOH
+            let sum = [found[3], found[4], found[5]];
+            bytes[trailer - 1] == SOH
+                && found.starts_with(b"10=")
+                && found[6] == SOH
+                && !sum.contains(&SOH)
         });
         if whole { Shape::Whole(len) } else { self.search(bytes, trailer - 1) }
     }
@@ -115,7 +119,8 @@ impl Framer {
             seen[from.min(seen.len())..].windows(4).position(|w| w == b"\x0110=")
         {
             let value = from + found + 4;
-            if let Some(len) = seen[value..].iter().position(|byte| *byte == SOH) {
+            let mut sum = seen[value..].iter().take(VALUE_MAX + 1);
+            if let Some(len) = sum.position(|byte| *byte == SOH) {
                 return Shape::Whole(value + len + 1);
             }
             if seen.len() - value > VALUE_MAX {
@@ -223,6 +228,25 @@ mod tests {
         assert_eq!(whole.0, [GOOD]);
         for chunk in 1..stream.len() {
             assert_eq!(messages(Framer::default(), &stream, chunk), whole, "{chunk}");
+        }
+    }
+
+    #[test]
+    fn an_odd_checksum_ends_the_message_at_the_same_place_however_it_comes() {
+        let long = b"10=1234567890123456\x01";
+        let too_long = b"10=12345678901234567\x01";
+        for (sum, first) in [(&b"10=1\x01x\x01"[..], 5), (long, long.len()), (too_long, 0)] {
+            let mut stream = b"8=FIX.4.2\x019=5\x0135=0\x01".to_vec();
+            let head = stream.len();
+            stream.extend_from_slice(sum);
+            stream.extend_from_slice(GOOD);
+            stream.extend_from_slice(GOOD);
+            let (whole, _) = messages(Framer::default(), &stream, stream.len());
+            for chunk in 1..20 {
+                assert_eq!(messages(Framer::default(), &stream, chunk).0, whole, "{chunk}");
+            }
+            let expected = if first == 0 { head + sum.len() + GOOD.len() } else { head + first };
+            assert_eq!(whole[0].len(), expected);
         }
     }
 

@@ -12,17 +12,31 @@ const START: Now = Now { wall_ns: 1_700_000_000_000_000_000, steady_ns: 1 };
 /// Steps of one input that are run.
 const STEPS_MAX: usize = 200;
 
-fn dictionaries() -> &'static Dictionaries {
-    static SHIPPED: OnceLock<Dictionaries> = OnceLock::new();
-    SHIPPED.get_or_init(|| Dictionaries::shipped(BeginString::Fix44).expect("ships"))
+/// What the first byte of an input chooses from.
+const SESSIONS: [(BeginString, Role); 8] = [
+    (BeginString::Fix44, Role::Acceptor),
+    (BeginString::Fix44, Role::Acceptor),
+    (BeginString::Fix40, Role::Acceptor),
+    (BeginString::Fix41, Role::Acceptor),
+    (BeginString::Fix42, Role::Acceptor),
+    (BeginString::Fix43, Role::Initiator),
+    (BeginString::Fixt11, Role::Acceptor),
+    (BeginString::Fixt11, Role::Initiator),
+];
+
+fn dictionaries(version: BeginString) -> Dictionaries {
+    static SHIPPED: [OnceLock<Dictionaries>; 6] = [const { OnceLock::new() }; 6];
+    let load = || Dictionaries::shipped(version).expect("ships");
+    SHIPPED[version as usize].get_or_init(load).clone()
 }
 
 /// Each line is a step: the first byte says how much time passes and what else happens; the rest is sent,
 /// `|` for delimiters. A line that goes on with `35=` is framed with the right length and sum.
 pub fn fix_session(data: &[u8]) {
     let Some((switches, rest)) = data.split_first() else { return };
-    let id = SessionId::new(BeginString::Fix44, "US", "THEM");
-    let mut config = Config::new(Role::Acceptor, id);
+    let (version, role) = SESSIONS[usize::from(switches >> 5)];
+    let mut config = Config::new(role, SessionId::new(version, "US", "THEM"));
+    config.default_appl_ver_id = Some("9".to_owned());
     config.reset_on_logon = switches & 1 != 0;
     config.next_expected_seq_num = switches & 2 != 0;
     config.resend_request_max = u64::from(switches >> 2 & 3);
@@ -30,7 +44,7 @@ pub fn fix_session(data: &[u8]) {
     config.limits.message_len_max = 2048;
     config.limits.transmit_len_max = 512;
     config.limits.backlog_bytes_max = 4096;
-    config.dictionaries = (switches & 16 != 0).then(|| dictionaries().clone());
+    config.dictionaries = (switches & 16 != 0).then(|| dictionaries(version));
     let mut session = Session::new(config, MemoryStore::new());
     let mut answers = Answers::default();
     let mut now = START;
@@ -48,7 +62,7 @@ pub fn fix_session(data: &[u8]) {
             answers = Answers::default();
             session.handle_connected(now);
         }
-        session.handle_bytes(&as_bytes(text, now));
+        session.handle_bytes(&as_bytes(version, text, now));
         while let Some(event) = session.poll_event(now) {
             if let Event::Application(mut delivery) = event {
                 let _ = delivery.send(&Head::new("B"), |writer| writer.str(Tag(148), "answer"));
@@ -68,13 +82,13 @@ pub fn fix_session(data: &[u8]) {
 }
 
 /// Makes the bytes of a line.
-fn as_bytes(text: &[u8], now: Now) -> Vec<u8> {
+fn as_bytes(version: BeginString, text: &[u8], now: Now) -> Vec<u8> {
     let text: Vec<u8> = text.iter().map(|byte| if *byte == b'|' { 1 } else { *byte }).collect();
     let Some(body) = text.strip_prefix(b"35=") else { return text };
     let mut fields = body.split(|byte| *byte == 1);
     let msg_type = fields.next().and_then(|value| std::str::from_utf8(value).ok()).unwrap_or("0");
     let mut buffer = [0; 4096];
-    let mut writer = Writer::new(&mut buffer, "FIX.4.4", msg_type);
+    let mut writer = Writer::new(&mut buffer, version.as_str(), msg_type);
     for field in fields.filter(|field| !field.is_empty()) {
         let at = field.iter().position(|byte| *byte == b'=').unwrap_or(field.len());
         let tag = std::str::from_utf8(&field[..at]).ok().and_then(|tag| tag.parse().ok());

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 use tickwire_fuzz_bodies::{
-    capture, decoder, encoder, engines, fix_dictionary, fix_message, fix_session, fix_settings,
-    fix_store, generated, grammar, opra, template_xml,
+    capture, decoder, encoder, engines, fix_dictionary, fix_framer, fix_message, fix_session,
+    fix_settings, fix_store, generated, grammar, opra, template_xml,
 };
 
 /// Numbers from a seed (splitmix64).
@@ -76,6 +76,11 @@ fn run(target: &str, body: fn(&[u8]), mutations: usize) {
 #[test]
 fn decoder_keeps_its_promises() {
     run("decoder", decoder, 4000);
+}
+
+#[test]
+fn fix_framer_keeps_its_promises() {
+    run("fix_framer", fix_framer, 2000);
 }
 
 #[test]

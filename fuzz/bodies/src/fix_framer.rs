@@ -1,0 +1,73 @@
+//! FIX framing: however the bytes come in, the same messages are found, no more is held than the limit, and
+//! whatever came before, good messages are found again.
+
+use tickwire_fix::{Framer, Limits, Step};
+
+const LIMITS: Limits = Limits { message_len_max: 256, fields_max: 64 };
+
+/// A heartbeat that follows whatever the input is.
+fn good() -> Vec<u8> {
+    let body = "35=0\u{1}34=7\u{1}49=A\u{1}52=20240101-00:00:00\u{1}56=B\u{1}";
+    let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+    let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
+    bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+    bytes
+}
+
+/// Frames the bytes, `|` for delimiters, and many good messages after them: whole, byte by byte, and in
+/// pieces of a length that the first byte says.
+///
+/// # Panics
+/// If the messages differ, bytes are lost or counted twice, too much is held, or the good messages at the
+/// end are not found.
+pub fn fix_framer(data: &[u8]) {
+    let (piece, text) = data.split_first().map_or((1, data), |(piece, text)| (*piece, text));
+    let to_soh = |byte: &u8| if *byte == b'|' { 1 } else { *byte };
+    let mut stream: Vec<u8> = text.iter().map(to_soh).collect();
+    let (good, hostile_len) = (good(), stream.len());
+    while stream.len() < hostile_len + 3 * LIMITS.message_len_max {
+        stream.extend_from_slice(&good);
+    }
+    let whole = messages(&stream, stream.len());
+    assert_eq!(messages(&stream, 1), whole, "byte by byte");
+    assert_eq!(messages(&stream, usize::from(piece).max(1)), whole, "pieces of {piece} bytes");
+    let last = whole.iter().rev().take_while(|message| **message == good).count();
+    // What the input begins may swallow one longest message of what follows it.
+    let least = (2 * LIMITS.message_len_max) / good.len() - 1;
+    assert!(last >= least, "{last} good messages found, at least {least} expected");
+}
+
+/// Returns the messages found if so many bytes come at a time.
+fn messages(stream: &[u8], piece: usize) -> Vec<Vec<u8>> {
+    let (mut framer, mut held, mut found) = (Framer::new(LIMITS), Vec::new(), Vec::new());
+    let mut consumed = 0;
+    for piece in stream.chunks(piece) {
+        held.extend_from_slice(piece);
+        let mut at = 0;
+        loop {
+            let rest = &held[at..];
+            let len = match framer.step(rest) {
+                Step::Message(message) => {
+                    found.push(message.to_vec());
+                    message.len()
+                }
+                Step::Garbage(len) => len,
+                Step::NeedMore(len) => {
+                    assert!(len > rest.len(), "{len} bytes wanted, and {} are there", rest.len());
+                    break;
+                }
+            };
+            if rest.is_empty() {
+                assert_eq!(len, 0);
+                break;
+            }
+            assert!(len > 0 && len <= rest.len(), "{len} of {} bytes", rest.len());
+            at += len;
+        }
+        consumed += at;
+        held.drain(..at);
+        assert!(held.len() < LIMITS.message_len_max, "{} bytes are held", held.len());
+    }
+    assert_eq!(consumed + held.len(), stream.len());
+    found
+}
