@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{CORPORA, packets};
+use support::{CORPORA, ENGINES, packets};
 use tickwire_fast::{Decoder, FieldLayout, FieldValue, Visitor};
 
 /// Sums what it sees, so that nothing can be left out.
@@ -50,10 +50,10 @@ fn visit_all(decoder: &mut Decoder, packets: &[&[u8]], preamble: usize, sum: &mu
 
 #[test]
 fn a_warm_decoder_allocates_nothing() {
-    for corpus in &CORPORA {
+    for (corpus, engine) in CORPORA.iter().flat_map(|corpus| ENGINES.map(|e| (corpus, e))) {
         let Some((program, file)) = corpus.load() else { continue };
         let packets = packets(&file);
-        let mut decoder = corpus.decoder(&program);
+        let mut decoder = corpus.decoder(&program, engine);
         decode_all(&mut decoder, &packets, corpus.preamble);
         decoder.reset();
         let mut messages = 0;
@@ -61,7 +61,11 @@ fn a_warm_decoder_allocates_nothing() {
             messages = decode_all(&mut decoder, &packets, corpus.preamble);
         });
         assert!(messages > 0);
-        assert_eq!(counted.count_total, 0, "{}: allocations in {messages} messages", corpus.name);
+        assert_eq!(
+            counted.count_total, 0,
+            "{}: allocations in {messages} messages by {engine:?}",
+            corpus.name
+        );
 
         let mut sum = Sum::default();
         decoder.reset();

@@ -1,19 +1,20 @@
-//! The conformance cases beside the project, decoded strictly.
+//! The conformance cases beside the project, decoded strictly by every engine.
 
 mod support;
 
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use support::{hex, shared, vector_json};
-use tickwire_fast::{Decoder, ErrorKind, Program, TemplateSet};
+use support::{ENGINES, hex, shared, vector_json};
+use tickwire_fast::{Decoder, DecoderOptions, Engine, ErrorKind, Program, TemplateSet};
 
 /// What came out of a case: messages and the code of the error that ended it.
-fn run(case: &Json) -> (Vec<Json>, Json) {
+fn run(case: &Json, engine: Engine) -> (Vec<Json>, Json) {
     let set = match TemplateSet::parse(case["template_xml"].as_str().unwrap()) {
         Ok(set) => set,
         Err(errors) => return (Vec::new(), json!(errors.errors[0].code.map(|code| code.as_str()))),
     };
-    let mut decoder = Decoder::new(Arc::new(Program::compile(set).unwrap()));
+    let options = DecoderOptions { engine, ..DecoderOptions::default() };
+    let mut decoder = Decoder::with_options(Arc::new(Program::compile(set).unwrap()), options);
     let mut messages = Vec::new();
     for buffer in case["hex"].as_array().unwrap() {
         let buffer = buffer.as_str().unwrap();
@@ -45,16 +46,18 @@ fn every_shared_case_gives_its_values_and_errors() {
     let mut count = 0;
     for line in std::fs::read_to_string(path).unwrap().lines() {
         let case: Json = serde_json::from_str(line).unwrap();
-        let (messages, error) = run(&case);
         count += 1;
-        if Json::Array(messages.clone()) != case["expect"] || error != case["error"] {
-            failures.push(format!(
-                "{}: got {} {error}, expected {} {}",
-                case["name"],
-                Json::Array(messages),
-                case["expect"],
-                case["error"]
-            ));
+        for engine in ENGINES {
+            let (messages, error) = run(&case, engine);
+            if Json::Array(messages.clone()) != case["expect"] || error != case["error"] {
+                failures.push(format!(
+                    "{} by {engine:?}: got {} {error}, expected {} {}",
+                    case["name"],
+                    Json::Array(messages),
+                    case["expect"],
+                    case["error"]
+                ));
+            }
         }
     }
     println!("{count} conformance cases");

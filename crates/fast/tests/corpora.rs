@@ -3,8 +3,8 @@
 mod support;
 
 use serde_json::json;
-use support::{Absent, CORPORA, packets, record_json, to_hex};
-use tickwire_fast::Step;
+use support::{Absent, CORPORA, ENGINES, packets, record_json, to_hex};
+use tickwire_fast::{Decoder, Engine, Step};
 
 #[test]
 fn every_message_of_every_capture_has_its_expected_values() {
@@ -12,36 +12,38 @@ fn every_message_of_every_capture_has_its_expected_values() {
         let (Some((program, file)), Some(mut expected)) = (corpus.load(), corpus.expected()) else {
             continue;
         };
-        let mut decoder = corpus.decoder(&program);
+        let mut decoders = ENGINES.map(|engine| corpus.decoder(&program, engine));
         let mut count = 0;
         for (index, packet) in packets(&file).into_iter().enumerate() {
-            decoder.begin_packet();
+            decoders.iter_mut().for_each(Decoder::begin_packet);
             let mut offset = corpus.preamble;
             while offset < packet.len() {
-                let decoded = decoder.decode(&packet[offset..]).unwrap_or_else(|error| {
-                    panic!(
-                        "{} packet {index}: {}",
-                        corpus.name,
-                        error.shifted(offset).describe(&program)
-                    )
-                });
-                let message = decoded.message;
-                let got = json!({
-                    "pkt": index,
-                    "pre": to_hex(&packet[..corpus.preamble]),
-                    "off": offset,
-                    "len": decoded.len,
-                    "t": message.template_id().map(|id| id.0),
-                    "n": message.template_name(),
-                    "msg": record_json(message.root(), Absent::Null),
-                });
-                assert_eq!(Some(got), expected.next(), "{} packet {index}", corpus.name);
-                offset += decoded.len;
+                let expected = expected.next();
+                let mut len = 0;
+                for (decoder, engine) in decoders.iter_mut().zip(ENGINES) {
+                    let place = || format!("{} packet {index} by {engine:?}", corpus.name);
+                    let decoded = decoder.decode(&packet[offset..]).unwrap_or_else(|error| {
+                        panic!("{}: {}", place(), error.shifted(offset).describe(&program))
+                    });
+                    let message = decoded.message;
+                    let got = json!({
+                        "pkt": index,
+                        "pre": to_hex(&packet[..corpus.preamble]),
+                        "off": offset,
+                        "len": decoded.len,
+                        "t": message.template_id().map(|id| id.0),
+                        "n": message.template_name(),
+                        "msg": record_json(message.root(), Absent::Null),
+                    });
+                    assert_eq!(Some(&got), expected.as_ref(), "{}", place());
+                    len = decoded.len;
+                }
+                offset += len;
                 count += 1;
             }
         }
         assert_eq!(expected.next(), None, "{}: messages missing", corpus.name);
-        println!("{}: {count} messages equal", corpus.name);
+        println!("{}: {count} messages equal by every engine", corpus.name);
     }
 }
 
@@ -50,8 +52,8 @@ fn every_message_of_every_capture_has_its_expected_values() {
 fn a_stream_cut_anywhere_gives_the_same_messages() {
     for corpus in CORPORA.iter().filter(|corpus| corpus.preamble == 0) {
         let Some((program, file)) = corpus.load() else { continue };
-        let mut whole = corpus.decoder(&program);
-        let mut cut = corpus.decoder(&program);
+        let mut whole = corpus.decoder(&program, Engine::Scalar);
+        let mut cut = corpus.decoder(&program, Engine::Automatic);
         for (index, packet) in packets(&file).into_iter().take(200).enumerate() {
             whole.begin_packet();
             cut.begin_packet();

@@ -4,7 +4,9 @@ mod support;
 
 use std::sync::Arc;
 use support::{CORPORA, packets};
-use tickwire_fast::{Encoder, EncoderOptions, Message, MessageBuilder, PacketEncoder, Program};
+use tickwire_fast::{
+    Encoder, EncoderOptions, Engine, Message, MessageBuilder, PacketEncoder, Program,
+};
 
 fn encode_all(encoder: &mut Encoder, messages: &[Message], out: &mut Vec<u8>) -> usize {
     messages
@@ -26,7 +28,7 @@ fn pack_all(packer: &mut PacketEncoder, messages: &[Message]) -> usize {
 fn a_warm_encoder_allocates_nothing() {
     for corpus in &CORPORA {
         let Some((program, file)) = corpus.load() else { continue };
-        let mut decoder = corpus.decoder(&program);
+        let mut decoder = corpus.decoder(&program, Engine::Automatic);
         let mut messages = Vec::new();
         for packet in packets(&file).into_iter().take(2_000) {
             decoder.begin_packet();

@@ -6,13 +6,11 @@ mod support;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use support::random::{self, Choices};
-use support::{Absent, CORPORA, packets, record_json};
+use support::{Absent, CORPORA, ENGINES, packets, record_json};
 use tickwire_fast::{
     Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, MessageBuilder,
     Program, ResetPolicy, Step, Visitor,
 };
-
-const ENGINES: [Engine; 2] = [Engine::Scalar, Engine::Wide];
 
 /// What came of a message: its length and values, or its error.
 type Outcome = Result<(usize, Json), Error>;
@@ -140,11 +138,7 @@ fn engines_agree_on_random_sets_and_spoiled_bytes() {
 fn engines_agree_on_every_capture() {
     for corpus in &CORPORA {
         let Some((program, file)) = corpus.load() else { continue };
-        let mut decoders = ENGINES.map(|engine| {
-            let reset = corpus.reset;
-            let options = DecoderOptions { reset, engine, ..DecoderOptions::default() };
-            Decoder::with_options(program.clone(), options)
-        });
+        let mut decoders = ENGINES.map(|engine| corpus.decoder(&program, engine));
         for packet in packets(&file).into_iter().take(3000) {
             let mut rest = &packet[corpus.preamble..];
             decoders.iter_mut().for_each(Decoder::begin_packet);

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use support::{CORPORA, Corpus, hex, packets, shared};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, FieldValue, Message,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, FieldValue, Message,
     MessageBuilder, PacketEncoder, Program, Record, ResetPolicy, TemplateSet,
 };
 
@@ -91,7 +91,7 @@ struct Share {
 /// Decodes a capture, and builds, encodes and decodes again each message, with dictionaries of the
 /// second half reset by `reset`.
 fn reencode(corpus: &Corpus, program: &Arc<Program>, file: &[u8], reset: ResetPolicy) -> Share {
-    let mut decoder = corpus.decoder(program);
+    let mut decoder = corpus.decoder(program, Engine::Automatic);
     let mut again = canonical_decoder(program, reset);
     let options = EncoderOptions { reset, ..EncoderOptions::default() };
     let mut encoder = Encoder::with_options(program.clone(), options);
@@ -164,7 +164,7 @@ fn a_capture_of_single_messages_comes_back_byte_for_byte() {
 fn packed_captures_decode_packet_by_packet() {
     for corpus in &CORPORA {
         let Some((program, file)) = corpus.load() else { continue };
-        let mut decoder = corpus.decoder(&program);
+        let mut decoder = corpus.decoder(&program, Engine::Automatic);
         let packet_bytes_max = 1_024;
         let options =
             EncoderOptions { reset: corpus.reset, packet_bytes_max, ..EncoderOptions::default() };

@@ -1,4 +1,4 @@
-//! The vectors of `testdata`, decoded at every conformance level and encoded again.
+//! The vectors of `testdata`, decoded by every engine at every conformance level and encoded again.
 //!
 //! A file is TOML: `[[vector]]` tables with a `name`, the `rule` it pins down, `fields` (the body of
 //! one template `T` with id 1) or `templates` (whole templates), perhaps `limits` and `reset`, and
@@ -19,10 +19,10 @@ mod support;
 use serde_json::{Map, Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use support::{hex, to_hex, vector_json};
+use support::{ENGINES, hex, to_hex, vector_json};
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
-    Conformance, Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, Error, Limits,
+    Conformance, Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, Limits,
     MessageBuilder, Program, ResetPolicy, SegmentRef, Step, Storage, TemplateSet,
 };
 use toml::{Table, Value};
@@ -164,7 +164,7 @@ fn raises(level: Conformance, code: &str) -> bool {
     level >= from
 }
 
-/// One vector at one level.
+/// One vector at one level by one engine.
 struct Run<'v> {
     place: String,
     level: Conformance,
@@ -179,8 +179,9 @@ struct Run<'v> {
 }
 
 impl<'v> Run<'v> {
-    fn new(file: &str, vector: &'v Table, level: Conformance) -> Self {
-        let place = format!("{file}, {} at {level:?}", text(vector, "name").expect("a name"));
+    fn new(file: &str, vector: &'v Table, level: Conformance, engine: Engine) -> Self {
+        let name = text(vector, "name").expect("a name");
+        let place = format!("{file}, {name} at {level:?} by {engine:?}");
         assert!(text(vector, "rule").is_some_and(|rule| !rule.is_empty()), "{place}: no rule");
         let xml = match (text(vector, "fields"), text(vector, "templates")) {
             (Some(fields), None) => {
@@ -192,8 +193,7 @@ impl<'v> Run<'v> {
         let set = TemplateSet::parse(&xml).unwrap_or_else(|errors| panic!("{place}: {errors}"));
         let program = Arc::new(Program::compile(set).expect("compiles"));
         let (limits, reset) = (limits(vector), reset_policy(vector));
-        let options =
-            DecoderOptions { conformance: level, reset, limits, ..DecoderOptions::default() };
+        let options = DecoderOptions { conformance: level, reset, limits, engine };
         let canonical = DecoderOptions { conformance: Conformance::Canonical, ..options };
         let encoder = EncoderOptions { reset, limits, ..EncoderOptions::default() };
         Self {
@@ -378,10 +378,10 @@ fn every_vector_holds_in_both_directions() {
             let name = text(vector, "name").expect("a name").to_owned();
             assert!(names.insert(name.clone()), "{file}: two vectors {name}");
             steps += vector["steps"].as_array().expect("steps").len();
-            for level in LEVELS {
-                let run = || Run::new(&file, vector, level).steps();
+            for (level, engine) in LEVELS.iter().flat_map(|&level| ENGINES.map(|e| (level, e))) {
+                let run = || Run::new(&file, vector, level, engine).steps();
                 if std::panic::catch_unwind(run).is_err() {
-                    failures.push(format!("{file}: {name} at {level:?}"));
+                    failures.push(format!("{file}: {name} at {level:?} by {engine:?}"));
                 }
             }
         }

@@ -5,7 +5,11 @@ pub mod random;
 
 use serde_json::{Map, Value as Json, json};
 use std::path::PathBuf;
-use tickwire_fast::{FieldValue, Message, Record};
+use tickwire_fast::{Engine, FieldValue, Message, Record};
+
+/// Every engine, each to give the same values and errors. One that this CPU or this build has not
+/// falls back to another, and is then no other test than that one.
+pub const ENGINES: [Engine; 2] = [Engine::Scalar, Engine::Wide];
 
 /// A file or folder of the material beside the project, or `None`, said on standard error.
 pub fn shared(path: &str) -> Option<PathBuf> {
@@ -99,7 +103,7 @@ pub struct Corpus {
 }
 
 /// The captures of `../shared/corpus`, as its README describes them.
-pub const CORPORA: [Corpus; 9] = {
+pub const CORPORA: [Corpus; 10] = {
     use tickwire_fast::ResetPolicy::{Never, Packet, Template};
     const fn corpus(
         name: &'static str,
@@ -119,6 +123,7 @@ pub const CORPORA: [Corpus; 9] = {
         corpus("simple/simple30000", "simple", 0, Packet),
         corpus("cme_like/cme30000", "cme_like", 0, Packet),
         corpus("cme_like/cme_channel9_30000", "cme_like", 0, Packet),
+        corpus("cme_like/cme_channel11_30000", "cme_like", 0, Packet),
     ]
 };
 
@@ -147,8 +152,10 @@ impl Corpus {
     pub fn decoder(
         &self,
         program: &std::sync::Arc<tickwire_fast::Program>,
+        engine: Engine,
     ) -> tickwire_fast::Decoder {
-        let options = tickwire_fast::DecoderOptions { reset: self.reset, ..Default::default() };
+        let reset = self.reset;
+        let options = tickwire_fast::DecoderOptions { reset, engine, ..Default::default() };
         tickwire_fast::Decoder::with_options(program.clone(), options)
     }
 }
