@@ -5,7 +5,7 @@ mod peers;
 
 use peers::{Collector, acceptor_config, initiator_config, run_until};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use tickwire_fix::{Precision, Tag, UtcTimestamp, Writer};
 use tickwire_fix_session::MemoryStore;
@@ -238,6 +238,27 @@ fn a_peer_that_does_not_read_is_disconnected_and_harms_nobody() {
     stage.acceptor.application_mut().answers = false;
     stage.honest_goes_on();
     assert!(resident() < before + (64 << 20), "memory grew");
+}
+
+#[test]
+fn a_peer_that_ends_right_after_a_message_is_gone_at_once() {
+    let mut stage = Stage::new(|_| {}, EngineOptions::default());
+    let key = stage.acceptor.add_session(acceptor_config("BRIEF"), Box::new(MemoryStore::new()));
+    let mut stream = stage.connect();
+    // With such a heartbeat silence is not noticed while the test runs.
+    let logon = message("A", "BRIEF", 1, &[(98, "0"), (108, "3600")]);
+    stream.write_all(&logon).expect("writes");
+    let mut acceptor = stage.acceptor;
+    run_until(&mut [&mut acceptor], |engines| {
+        engines[0].sessions().session(key).expect("there").is_logged_on()
+    });
+    // Both are there when the acceptor looks: the message and the end.
+    stream.write_all(&message("B", "BRIEF", 2, &[(148, "1")])).expect("writes");
+    stream.shutdown(Shutdown::Write).expect("ends");
+    run_until(&mut [&mut acceptor], |engines| {
+        !engines[0].sessions().session(key).expect("there").is_connected()
+    });
+    assert_eq!(acceptor.application().received, 1);
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(super) struct Connection {
     pub early: Vec<u8>,
     /// Whether there may be bytes to read that no event will tell of.
     pub readable: bool,
+    /// Whether the peer has ended its side: reading goes on to the end, because no other event tells.
+    pub ended: bool,
     /// Since when bytes wait for a peer that does not read.
     pub blocked_ns: Option<u64>,
     /// Whether the session wants it closed when all is written.
@@ -43,6 +45,7 @@ impl Connection {
             listener: None,
             early: Vec::new(),
             readable: false,
+            ended: false,
             blocked_ns: None,
             closing: false,
         }

@@ -188,8 +188,9 @@ impl<A: Application> Engine<A> {
             match token.checked_sub(CONNECTIONS) {
                 None => self.accept(token, now),
                 Some(index) => {
-                    if event.is_readable() || event.is_read_closed() || event.is_error() {
-                        self.mark_readable(index);
+                    let has_ended = event.is_read_closed() || event.is_error();
+                    if event.is_readable() || has_ended {
+                        self.mark_readable(index, has_ended);
                     }
                     self.serve(index, now);
                 }

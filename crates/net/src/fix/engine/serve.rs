@@ -30,9 +30,10 @@ impl<A: Application> Engine<A> {
         self.connections.get_mut(index)?.as_mut()
     }
 
-    pub(super) fn mark_readable(&mut self, index: usize) {
+    pub(super) fn mark_readable(&mut self, index: usize, has_ended: bool) {
         if let Some(connection) = self.connection_mut(index) {
             connection.readable = true;
+            connection.ended |= has_ended;
         }
     }
 
@@ -94,6 +95,7 @@ impl<A: Application> Engine<A> {
             if len < READ_LEN
                 && let Some(connection) = self.connection_mut(index)
                 && connection.transport.drains_short()
+                && !connection.ended
             {
                 connection.readable = false;
                 return Read::Drained;
