@@ -119,6 +119,14 @@ pub struct Config {
     pub check_comp_id: bool,
     /// Whether NextExpectedMsgSeqNum is sent and honoured; FIX 4.4 and later. Default no.
     pub next_expected_seq_num: bool,
+    /// Whether a message that the dictionaries find invalid is refused; if not, it is told with
+    /// [`crate::Notice::Invalid`] and handled as if it were valid. Default yes.
+    pub reject_invalid: bool,
+    /// Whether a possible duplicate must have OrigSendingTime. Default yes.
+    pub requires_orig_sending_time: bool,
+    /// Whether all that is missing is asked for by the number of the last that is, rather than without
+    /// end. Default no.
+    pub closed_resend_interval: bool,
     /// Whether a missing message is asked for again though it has been asked for. Default no.
     pub redundant_resend_requests: bool,
     /// Most messages asked for at a time; 0 for all that are missing. Default 0.
@@ -173,6 +181,9 @@ impl Config {
             latency_max_s: Some(120),
             check_comp_id: true,
             next_expected_seq_num: false,
+            reject_invalid: true,
+            requires_orig_sending_time: true,
+            closed_resend_interval: false,
             redundant_resend_requests: false,
             resend_request_max: 0,
             persist_messages: true,

@@ -1,102 +1,11 @@
 //! What depends on the version of the protocol: the form of rejects, how resends are asked for, the
 //! precision of times, which fields a Logon has.
 
-use std::sync::OnceLock;
+mod talk;
 
-use tickwire_fix::{BusinessRejectReason, Framer, Reader, Step, Tag};
-use tickwire_fix_session::{
-    BeginString, Config, Dictionaries, Event, Head, MemoryStore, Now, Role, Session, SessionId,
-};
-
-const NOW: Now = Now { wall_ns: 1_709_210_096_789_000_000, steady_ns: 1 };
-const TIME: &str = "20240229-12:34:56";
-
-/// The dictionaries of a version, loaded once for all tests.
-fn dictionaries(version: BeginString) -> Dictionaries {
-    static LOADED: [OnceLock<Dictionaries>; 6] = [const { OnceLock::new() }; 6];
-    let load = || Dictionaries::shipped(version).expect("loads");
-    LOADED[version as usize].get_or_init(load).clone()
-}
-
-/// A session and the peer that talks to it.
-struct Talk {
-    version: BeginString,
-    session: Session<MemoryStore>,
-}
-
-/// MsgType and fields as text: each message of the session without header, times and trailer.
-fn readable(bytes: &[u8], with_times: bool) -> Vec<String> {
-    let (mut framer, mut reader) = (Framer::default(), Reader::new());
-    let (mut messages, mut at) = (Vec::new(), 0);
-    while let Step::Message(found) = framer.step(&bytes[at..]) {
-        let message = reader.decode(found).expect("whole");
-        let text = |at| {
-            let field = message.field_at(at).expect("there");
-            (field.tag.0, format!("{}={}", field.tag, String::from_utf8_lossy(field.value)))
-        };
-        let is_told = |tag: u32| !matches!(tag, 8..=10 | 34 | 49 | 52 | 56 | 122);
-        let fields = (0..message.len()).map(text);
-        let fields =
-            fields.filter(|(tag, _)| is_told(*tag) || with_times && matches!(tag, 52 | 122));
-        messages.push(fields.map(|(_, text)| text).collect::<Vec<_>>().join("|"));
-        at += found.len();
-    }
-    messages
-}
-
-impl Talk {
-    fn new(version: BeginString, role: Role, tweak: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config::new(role, SessionId::new(version, "HERE", "THERE"));
-        config.dictionaries = Some(dictionaries(version));
-        config.default_appl_ver_id = Some("9".to_owned());
-        tweak(&mut config);
-        let mut session = Session::new(config, MemoryStore::new());
-        session.handle_connected(NOW);
-        Self { version, session }
-    }
-
-    fn logged_on(version: BeginString) -> Self {
-        let mut talk = Self::new(version, Role::Acceptor, |_| {});
-        let logon = talk.say(1, "A", talk.logon());
-        assert_eq!(logon.len(), 1, "{logon:?}");
-        talk
-    }
-
-    const fn logon(&self) -> &'static str {
-        match self.version {
-            BeginString::Fixt11 => "98=0|108=30|1137=9|",
-            _ => "98=0|108=30|",
-        }
-    }
-
-    /// Says a message, whose header may go on at the start of `body`, and returns the answers.
-    fn say(&mut self, seq_num: u64, msg_type: &str, body: &str) -> Vec<String> {
-        self.handle(seq_num, msg_type, body);
-        self.answers(false)
-    }
-
-    fn handle(&mut self, seq_num: u64, msg_type: &str, body: &str) {
-        let head = format!("35={msg_type}|34={seq_num}|49=THERE|52={TIME}|56=HERE|");
-        let body = (head + body).replace('|', "\u{1}");
-        let version = self.version.as_str();
-        let mut bytes = format!("8={version}\u{1}9={}\u{1}{body}", body.len()).into_bytes();
-        let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
-        bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
-        self.session.handle_bytes(&bytes);
-        while let Some(event) = self.session.poll_event(NOW) {
-            if let Event::Application(mut delivery) = event {
-                let reason = BusinessRejectReason::UnsupportedMessageType;
-                delivery.reject_business(reason, Some(b"my id")).expect("answers");
-            }
-        }
-    }
-
-    fn answers(&mut self, with_times: bool) -> Vec<String> {
-        let bytes = self.session.poll_transmit(NOW).expect("commits").to_vec();
-        self.session.handle_transmitted(bytes.len());
-        readable(&bytes, with_times)
-    }
-}
+use talk::{NOW, TIME, Talk};
+use tickwire_fix::Tag;
+use tickwire_fix_session::{BeginString, Config, Head, Role};
 
 /// Runs a check on each version and compares what it gives.
 fn by_version(check: impl Fn(BeginString) -> Vec<String>, expected: [&[&str]; 6]) {

@@ -40,6 +40,15 @@ pub enum Notice {
     },
     /// A message of the session was handled that calls for nothing.
     Handled,
+    /// A message is invalid and is handled all the same, because the configuration says so.
+    Invalid {
+        /// Its number.
+        seq_num: u64,
+        /// Why.
+        reason: SessionRejectReason,
+        /// The field, where there is one.
+        tag: Option<Tag>,
+    },
     /// Both sides are logged on.
     LoggedOn,
     /// A message with a number used before was ignored.

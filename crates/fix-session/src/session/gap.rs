@@ -76,7 +76,7 @@ impl<S: Store> Core<S> {
         };
         let is_last = end == missing_end;
         let written = match self.config.id.begin_string {
-            _ if !is_last => end,
+            _ if !is_last || self.config.closed_resend_interval => end,
             BeginString::Fix40 | BeginString::Fix41 => LAST_BEFORE_42,
             _ => 0,
         };

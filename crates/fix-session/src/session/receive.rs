@@ -124,7 +124,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Validates against the dictionaries; refuses what is invalid.
+    /// Validates against the dictionaries; refuses what is invalid, unless it is to be let through.
     fn validate(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) -> bool {
         let outcome = match &self.config.dictionaries {
             None => message.fault().map_or(Ok(()), Err),
@@ -155,8 +155,15 @@ impl<S: Store> Core<S> {
             self.counters.decode_ns += clock().saturating_sub(from);
         }
         let Err(error) = outcome else { return true };
-        self.refuse_invalid(now, message, head, &error);
-        false
+        if self.config.reject_invalid {
+            self.refuse_invalid(now, message, head, &error);
+            return false;
+        }
+        if let Some(reason) = self.validator.checks().reason(&error) {
+            let Header { seq_num, .. } = *head;
+            self.notices.push_back(Notice::Invalid { seq_num, reason, tag: error.tag });
+        }
+        true
     }
 
     /// Whether a message may come in this state of the logon.
@@ -227,6 +234,10 @@ impl<S: Store> Core<S> {
         self.counters.duplicates += 1;
         if message.msg_type() != b"4" {
             let Some(original) = head.orig_sending_time else {
+                if !self.config.requires_orig_sending_time {
+                    self.notices.push_back(Notice::PossDupIgnored { seq_num });
+                    return;
+                }
                 let reason = SessionRejectReason::RequiredTagMissing;
                 let tag = tags::ORIG_SENDING_TIME.to_string();
                 self.refuse(now, message, head, reason, Some(tag.as_bytes()));

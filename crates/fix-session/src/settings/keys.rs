@@ -12,12 +12,17 @@ use crate::config::{Config, Role};
 use crate::id::{ApplVersion, BeginString, SessionId};
 use crate::schedule::{Schedule, ScheduleError};
 
-/// Keys that are understood and have nothing to do here.
-const WITHOUT_EFFECT: [&str; 16] = [
+/// Fewest bytes that a limit on messages may have: those of a Logon.
+const MESSAGE_LEN_MIN: usize = 256;
+
+/// Keys that are understood and have nothing to do here. RefreshOnLogon is among them because a store is
+/// locked: nobody else can have changed it.
+const WITHOUT_EFFECT: [&str; 18] = [
     "description",
     "filelogbackuppath",
     "persistentstore",
     "preservemessagefieldsorder",
+    "refreshonlogon",
     "screenlogshowevents",
     "screenlogshowheartbeats",
     "screenlogshowincoming",
@@ -29,6 +34,7 @@ const WITHOUT_EFFECT: [&str; 16] = [
     "socketreuseaddress",
     "socketsendbuffersize",
     "socketsynchronouswrites",
+    "sockettcpnodelay",
     "threadmodel",
 ];
 
@@ -177,6 +183,9 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     keys.set_flag("ResetOnDisconnect", &mut config.reset_on_disconnect);
     keys.set_flag("CheckCompID", &mut config.check_comp_id);
     keys.set_flag("PersistMessages", &mut config.persist_messages);
+    keys.set_flag("RejectInvalidMessage", &mut config.reject_invalid);
+    keys.set_flag("RequiresOrigSendingTime", &mut config.requires_orig_sending_time);
+    keys.set_flag("ClosedResendInterval", &mut config.closed_resend_interval);
     keys.set_flag("SendRedundantResendRequests", &mut config.redundant_resend_requests);
     keys.set_flag("EnableNextExpectedMsgSeqNum", &mut config.next_expected_seq_num);
     keys.set_flag("SendNextExpectedMsgSeqNum", &mut config.next_expected_seq_num);
@@ -185,8 +194,20 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     let latency_s = keys.number("MaxLatency", seconds).unwrap_or(120);
     let checks_latency = keys.flag("CheckLatency").unwrap_or(true);
     config.latency_max_s = checks_latency.then_some(latency_s);
+    read_message_len(keys, config);
     read_precision(keys, config);
     read_default_version(keys, config);
+}
+
+fn read_message_len(keys: &mut Keys, config: &mut Config) {
+    let Some(value) = keys.take("MaxMessageSize") else { return };
+    match value.text.parse().ok().filter(|len| *len >= MESSAGE_LEN_MIN) {
+        Some(len) => config.limits.message_len_max = len,
+        None => {
+            let text = format!("is not a number of bytes, at least {MESSAGE_LEN_MIN}");
+            keys.fail(value.line, format!("MaxMessageSize: '{}' {text}", value.text));
+        }
+    }
 }
 
 fn read_precision(keys: &mut Keys, config: &mut Config) {
@@ -282,7 +303,8 @@ fn read_dictionaries(keys: &mut Keys, config: &mut Config) -> DictionarySettings
     if keys.flag("AllowUnknownMsgFields") == Some(true) {
         checks.message_fields = false;
     }
-    let is_used = keys.flag("UseDataDictionary").unwrap_or(true);
+    let switches = [keys.flag("UseDataDictionary"), keys.flag("ValidateIncomingMessage")];
+    let is_used = !switches.contains(&Some(false));
     let mut application = Vec::new();
     if let Some(path) = keys.path(&["AppDataDictionary"]) {
         application.push((None, path));

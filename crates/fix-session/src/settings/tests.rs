@@ -88,6 +88,34 @@ SocketAcceptPort=70000
     assert!(Settings::parse("").is_err());
 }
 
+/// An acceptor's file with more keys.
+fn acceptor_with(keys: &str) -> String {
+    let session = "BeginString=FIX.4.4\nSenderCompID=US\nTargetCompID=THEM\n";
+    format!("[SESSION]\nConnectionType=acceptor\nSocketAcceptPort=5001\n{session}{keys}")
+}
+
+#[test]
+fn switches_of_other_engines_are_understood() {
+    let keys = "RejectInvalidMessage=N\nRequiresOrigSendingTime=N\nClosedResendInterval=Y\n\
+        MaxMessageSize=65536\nRefreshOnLogon=Y\nSocketTcpNoDelay=Y\nValidateIncomingMessage=N\n";
+    let settings = Settings::parse(&acceptor_with(keys)).expect("well written");
+    assert_eq!(settings.warnings, []);
+    let session = &settings.sessions[0];
+    let config = &session.config;
+    assert!(!config.reject_invalid && !config.requires_orig_sending_time);
+    assert!(config.closed_resend_interval && !session.dictionaries.is_used);
+    assert_eq!(config.limits.message_len_max, 65_536);
+    let plain = Settings::parse(&acceptor_with("")).expect("well written");
+    let config = &plain.sessions[0].config;
+    assert!(config.reject_invalid && config.requires_orig_sending_time);
+    assert!(!config.closed_resend_interval && plain.sessions[0].dictionaries.is_used);
+    for wrong in ["MaxMessageSize=255", "MaxMessageSize=big", "RejectInvalidMessage=perhaps"] {
+        let SettingsError(errors) = Settings::parse(&acceptor_with(wrong)).expect_err("wrong");
+        assert_eq!(errors.len(), 1, "{wrong}: {errors:?}");
+        assert_eq!(errors[0].line, 7, "{wrong}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused_without_panic(
