@@ -1,14 +1,19 @@
-//! A session of the cme feed over two lossy lines and a lossy channel of snapshots, through the feed
-//! handler. A seed that fails is run again alone with TICKWIRE_SEED=<seed>.
+//! Sessions of the cme feed over two lossy lines and a lossy channel of snapshots, and of the complex
+//! feed, which has no snapshots, through the feed handler by the dynamic engine and by generated code:
+//! the books of all are the exchange's. A seed that fails is run again alone with TICKWIRE_SEED=<seed>.
 
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
-use tickwire_exchange::{CmeShape, Draft, Feed, Generator, Options, TrueBook};
-use tickwire_fast::{Decoder, DecoderOptions, Message};
+use std::sync::Arc;
+use tickwire_exchange::{CmeShape, Draft, Feed, Generator, Options, TrueBook, templates};
+use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
+use tickwire_fast_generated::{exchange_cme, exchange_complex};
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, Sink, Source,
+    Adapt, Delivery, Dynamic, Engine, Fault, Generated, GeneratedMessage, Handler, HandlerOptions,
+    SeqNumField, Sink, Source,
 };
 use tickwire_feed::recovery::{
     Incremental, InstrumentId, LevelNaming, MarketDataAdapter, Recovery, RecoveryOptions, Snapshot,
@@ -34,6 +39,8 @@ struct Arrival {
 /// What the exchange did.
 struct Session {
     generator: Generator,
+    /// Levels a side.
+    depth_max: u32,
     /// Messages by number of the packet.
     sent: BTreeMap<u64, Vec<Draft>>,
     /// Books by security and RptSeq.
@@ -44,7 +51,8 @@ struct Session {
 }
 
 impl Session {
-    fn run(seed: u64) -> Self {
+    /// The cme feed.
+    fn cme(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let feed = Feed::Cme { shape: CmeShape::Average, mid_session: random.bool() };
         let options = Options {
@@ -57,24 +65,48 @@ impl Session {
             framing: Some(Preset::Cme.framing()),
             ..Options::cme(CmeShape::Average)
         };
+        Self::run(random, &options, true, 10)
+    }
+
+    /// The complex feed: what one line loses the other brings, because nothing else would.
+    fn complex(seed: u64) -> Self {
+        let mut random = Rng::with_seed(seed);
+        let options = Options {
+            seed,
+            messages: 600,
+            securities: random.u32(1..30),
+            messages_per_packet_max: random.usize(1..4),
+            framing: Some(Preset::Cme.framing()),
+            done: false,
+            ..Options::complex()
+        };
+        Self::run(random, &options, false, 5)
+    }
+
+    fn run(mut random: Rng, options: &Options, has_snapshots: bool, depth_max: u32) -> Self {
         let loss_percent = [1, 5, 20][random.usize(0..3)];
-        let generator = Generator::new(&options).expect("options that can be");
+        let generator = Generator::new(options).expect("options that can be");
         let securities: Vec<u32> = generator.truth().books().map(|book| book.security).collect();
         let of = |book: &TrueBook| ((book.security, book.rpt_seq), book.clone());
         let books = generator.truth().books().map(of).collect();
         let (sent, arrivals, arrived) = Default::default();
-        let mut session = Self { books, sent, arrivals, arrived, generator };
+        let mut session = Self { depth_max, books, sent, arrivals, arrived, generator };
         let mut index = 0;
         let mut turns = securities.iter().cycle();
         while let Some(packet) = session.generator.next_packet().expect("a packet") {
+            let spared = (!has_snapshots).then(|| Line::ALL[random.usize(0..2)]);
             for line in Line::ALL {
+                let loss_percent = if spared == Some(line) { 0 } else { loss_percent };
                 session.send(&mut random, loss_percent, index, line, packet.seq_num, &packet.bytes);
             }
             let truth = session.generator.truth();
             let changed = packet.changed.iter().filter_map(|security| truth.book(*security));
             session.books.extend(changed.map(of));
             session.sent.insert(packet.seq_num, packet.messages);
-            if index % SNAPSHOT_EVERY as u64 == 0 && random.u8(0..100) >= loss_percent {
+            if has_snapshots
+                && index % SNAPSHOT_EVERY as u64 == 0
+                && random.u8(0..100) >= loss_percent
+            {
                 let security = *turns.next().expect("securities without end");
                 session.snapshot(index, security);
             }
@@ -82,7 +114,9 @@ impl Session {
         }
         // After the hold time nothing is waited for any more.
         index += 2 * HOLD_NS / SLOT_NS;
-        securities.iter().for_each(|security| session.snapshot(index, *security));
+        if has_snapshots {
+            securities.iter().for_each(|security| session.snapshot(index, *security));
+        }
         session.arrivals.sort_by_key(|arrival| arrival.at_ns);
         session
     }
@@ -148,11 +182,32 @@ impl Checked<'_> {
     }
 }
 
-impl Sink<Message> for Checked<'_> {
-    fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
+/// A message whose values can be checked.
+trait Checkable {
+    /// The message as the dynamic engine decoded it, if it did.
+    fn dynamic(&self) -> Option<&Message>;
+}
+
+impl Checkable for Message {
+    fn dynamic(&self) -> Option<&Message> {
+        Some(self)
+    }
+}
+
+impl<T: Templates> Checkable for GeneratedMessage<T> {
+    /// Books are what shows the values of others.
+    fn dynamic(&self) -> Option<&Message> {
+        None
+    }
+}
+
+impl<M: Checkable + ?Sized> Sink<M> for Checked<'_> {
+    fn handle_message(&mut self, delivery: &Delivery, message: &M) {
         let seq_num = delivery.seq_num.expect("packets are numbered");
         let draft = &self.session.sent[&seq_num][delivery.index as usize];
-        assert_eq!(self.session.generator.binding().difference(message, draft), None);
+        if let Some(message) = message.dynamic() {
+            assert_eq!(self.session.generator.binding().difference(message, draft), None);
+        }
         if delivery.index == 0 {
             self.follow(seq_num);
             self.delivered.insert(seq_num);
@@ -186,31 +241,35 @@ impl Sink<Message> for Checked<'_> {
     }
 }
 
-/// Runs a session; returns how many packets were lost on both lines.
-fn run(seed: u64) -> usize {
-    let session = Session::run(seed);
-    let framing = Preset::Cme.framing();
-    let program = session.generator.program();
-    let engine = || {
-        let reset = framing.reset_policy().into();
-        let options = DecoderOptions { reset, ..DecoderOptions::default() };
-        Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
-    };
+fn options() -> DecoderOptions {
+    let reset = Preset::Cme.framing().reset_policy().into();
+    DecoderOptions { reset, ..DecoderOptions::default() }
+}
+
+/// Runs a session through a handler; returns how many packets were lost on both lines.
+fn handle<E: Engine<Message: Checkable>>(
+    session: &Session,
+    program: &Arc<Program>,
+    engine: impl FnMut() -> E,
+) -> (usize, Handler<E, MarketDataAdapter>)
+where
+    MarketDataAdapter: Adapt<E::Message>,
+{
     let first = session.sent.keys().next().copied();
     let options = HandlerOptions {
-        framing,
+        framing: Preset::Cme.framing(),
         arbiter: ArbiterOptions {
             hold_ns: HOLD_NS,
             first_seq_num: first,
             ..ArbiterOptions::default()
         },
-        recovery: RecoveryOptions::default(),
+        recovery: RecoveryOptions { depth_max: session.depth_max, ..RecoveryOptions::default() },
         ..HandlerOptions::default()
     };
     let adapter = MarketDataAdapter::new(program.clone(), LevelNaming::ByLevel);
     let mut handler = Handler::new(options, engine, adapter).expect("a feed that can be handled");
     let (delivered, lost) = Default::default();
-    let mut sink = Checked { session: &session, delivered, lost, last: None, books: 0 };
+    let mut sink = Checked { session, delivered, lost, last: None, books: 0 };
     for Arrival { at_ns, source, bytes } in &session.arrivals {
         while let Some(timeout_ns) = handler.poll_timeout().filter(|timeout| timeout < at_ns) {
             handler.handle_timeout(timeout_ns, &mut sink);
@@ -226,24 +285,89 @@ fn run(seed: u64) -> usize {
     assert!(sink.books > 100, "{} books", sink.books);
     for truth in session.generator.truth().books() {
         let instrument = InstrumentId(truth.security.into());
-        let book = handler.recovery().book(instrument).expect("fresh by the last snapshot");
+        if truth.rpt_seq == 0 && handler.recovery().book(instrument).is_err() {
+            // Nothing was ever said of it.
+            continue;
+        }
+        let book = handler.recovery().book(instrument).expect("fresh at the end");
         assert!(truth.is(book), "{truth:?} {book:?}");
     }
     let counters = handler.recovery().counters();
     assert_eq!((counters.mismatches, counters.faulty_snapshots), (0, 0));
-    sink.lost.len()
+    (sink.lost.len(), handler)
+}
+
+fn dynamic(session: &Session) -> usize {
+    let program = session.generator.program();
+    let decoder = || Decoder::with_options(program.clone(), options());
+    let engine = || Dynamic::new(decoder(), &SeqNumField::default());
+    handle(session, program, engine).0
+}
+
+/// Runs a session by generated code, for templates that may have changed since it was generated.
+/// Returns how many messages of the incremental feed were left to the dynamic engine.
+fn generated<T: Templates>(session: &Session, program: &Arc<Program>) -> (usize, u64) {
+    let decoder = || rt::Decoder::<T>::adopting(program.clone(), options()).expect("all fields");
+    let engine = || Generated::new(decoder(), &SeqNumField::default());
+    let (lost, handler) = handle(session, program, engine);
+    (lost, handler.engine().decoder().left_over())
+}
+
+fn compile(xml: &str) -> Arc<Program> {
+    let set = TemplateSet::parse(xml).unwrap_or_else(|errors| panic!("{errors}"));
+    Arc::new(Program::compile(set).expect("compiles"))
+}
+
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    match std::env::var("TICKWIRE_SEED") {
+        Ok(seed) => seed.parse().map(|seed| seed..seed + 1).expect("TICKWIRE_SEED is a number"),
+        Err(_) => 0..count,
+    }
 }
 
 #[test]
 fn what_either_line_brings_is_delivered_and_snapshots_recover_the_rest() {
-    let seeds = match std::env::var("TICKWIRE_SEED") {
-        Ok(seed) => seed.parse().map(|seed| seed..seed + 1).expect("TICKWIRE_SEED is a number"),
-        Err(_) => 0..SEEDS,
-    };
+    let seeds = seeds(SEEDS);
     let mut lost = 0;
     for seed in seeds.clone() {
         println!("TICKWIRE_SEED={seed}");
-        lost += run(seed);
+        let session = Session::cme(seed);
+        let of_dynamic = dynamic(&session);
+        let program = session.generator.program();
+        let of_generated = generated::<exchange_cme::Templates>(&session, program);
+        assert_eq!(of_generated, (of_dynamic, 0), "lost, and left to the dynamic engine");
+        lost += of_dynamic;
     }
     assert!(lost > 0 || seeds.end - seeds.start == 1, "no packet was lost on both lines");
+}
+
+#[test]
+fn books_without_snapshots_are_the_same_by_every_engine() {
+    for seed in seeds(SEEDS / 3) {
+        println!("TICKWIRE_SEED={seed}");
+        let session = Session::complex(seed);
+        assert_eq!(dynamic(&session), 0);
+        let program = session.generator.program();
+        assert_eq!(generated::<exchange_complex::Templates>(&session, program), (0, 0));
+    }
+}
+
+/// The exchange has changed templates since the module was generated, here their names only, so that
+/// its packets are still right: static code decodes what it knows, the dynamic engine the rest.
+#[test]
+fn a_handler_of_generated_code_runs_on_when_templates_have_changed() {
+    let snapshots = compile(&templates::CME.replace("\"MDSnapshotFullRefresh\"", "\"Renamed\""));
+    let increments = compile(&templates::CME.replace("\"MDIncrementalRefresh\"", "\"Renamed\""));
+    for seed in seeds(SEEDS / 6) {
+        println!("TICKWIRE_SEED={seed}");
+        let session = Session::cme(seed);
+        let lost = dynamic(&session);
+        let run = generated::<exchange_cme::Templates>;
+        assert_eq!(run(&session, &snapshots), (lost, 0), "increments are as they were");
+        let (lost_by_it, left_over) = run(&session, &increments);
+        assert_eq!(lost_by_it, lost);
+        assert!(left_over > 100, "{left_over} increments decoded dynamically");
+        // A module of another feed: everything is dynamic.
+        assert_eq!(generated::<exchange_complex::Templates>(&session, &increments).0, lost);
+    }
 }

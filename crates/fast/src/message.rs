@@ -297,6 +297,18 @@ impl<'m> Record<'m> {
     }
 }
 
+impl FieldLayout {
+    /// The value of a constant: of a mandatory one always, of an optional one where it is present.
+    pub fn constant(&self) -> Option<FieldValue<'_>> {
+        match &self.storage {
+            Storage::Constant(value) | Storage::OptionalConstant(value) => {
+                Some(FieldValue::of_constant(self, value))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl<'m> FieldValue<'m> {
     /// The value of a constant field.
     pub(crate) fn of_constant(field: &FieldLayout, value: &'m Value) -> Self {

@@ -112,6 +112,21 @@ impl<T: Templates> Decoder<T> {
         self.links.number(template).is_some()
     }
 
+    /// The index in the set of the module's template `number`, if the set has it.
+    pub fn template_index(&self, number: usize) -> Option<usize> {
+        self.links.indexes.get(number).copied().flatten()
+    }
+
+    /// Where messages of the module are: [`Templates::message`] gives the one decoded last.
+    pub fn messages(&self) -> &T::Messages {
+        &self.messages
+    }
+
+    /// Where messages of the dynamic engine are, for whoever knows that the last one is one.
+    pub fn dynamic_message(&self) -> &DynamicMessage {
+        &self.dynamic.message
+    }
+
     /// Reportable errors let pass so far.
     pub fn findings(&self) -> &Findings {
         self.dynamic.findings()

@@ -1,7 +1,9 @@
 //! What a message says about books, whatever engine decoded it.
 
 use tickwire_fast::Message;
+use tickwire_fast::rt::{self, Templates};
 
+use super::GeneratedMessage;
 use crate::recovery::{MarketData, MarketDataAdapter, MarketDataError};
 
 /// Makes updates and snapshots of messages.
@@ -24,6 +26,22 @@ impl Adapt<Message> for MarketDataAdapter {
         packet_seq_num: u64,
     ) -> Result<MarketData<'_>, MarketDataError> {
         MarketDataAdapter::adapt(self, message, packet_seq_num)
+    }
+}
+
+impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
+    fn adapt(
+        &mut self,
+        message: &GeneratedMessage<T>,
+        packet_seq_num: u64,
+    ) -> Result<MarketData<'_>, MarketDataError> {
+        match message.message() {
+            rt::Message::Dynamic(message) => self.adapt(message, packet_seq_num),
+            rt::Message::Known(known) => {
+                let program = message.program();
+                self.adapt_generated::<T>(program, message.template_index(), known, packet_seq_num)
+            }
+        }
     }
 }
 

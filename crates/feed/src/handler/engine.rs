@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use tickwire_fast::{Decoder, ErrorKind, FieldValue, Message};
+use tickwire_fast::{Decoder, ErrorKind, FieldValue, Message, Program, TemplateLayout};
 
 use super::SeqNumField;
 use crate::framing;
@@ -53,14 +53,17 @@ pub struct Dynamic {
 impl Dynamic {
     /// An engine around `decoder`, whose messages have their sequence number in `seq_num`.
     pub fn new(decoder: Decoder, seq_num: &SeqNumField) -> Self {
-        let program = decoder.program();
-        let index_in = |template: &tickwire_fast::TemplateLayout| {
-            let fields = program.fields_of(template.segment).iter();
-            fields.enumerate().find(|(_, field)| seq_num.is(&field.name.local, field.id))
-        };
-        let indexes = program.templates().iter().map(|t| index_in(t).map(|(index, _)| index));
-        Self { seq_num_at: indexes.collect(), decoder }
+        Self { seq_num_at: seq_num_indexes(decoder.program(), seq_num), decoder }
     }
+}
+
+/// By template, where in the record the sequence number is.
+pub(super) fn seq_num_indexes(program: &Program, seq_num: &SeqNumField) -> Vec<Option<usize>> {
+    let index_in = |template: &TemplateLayout| {
+        let mut fields = program.fields_of(template.segment).iter();
+        fields.position(|field| seq_num.is(&field.name.local, field.id))
+    };
+    program.templates().iter().map(index_in).collect()
 }
 
 impl Engine for Dynamic {

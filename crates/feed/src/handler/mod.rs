@@ -4,7 +4,9 @@
 //! It does no input or output and has no clock: hand every packet to [`Handler::handle_packet`], the
 //! time to [`Handler::handle_timeout`] when [`Handler::poll_timeout`] says so. What comes out goes to
 //! a [`Sink`]: messages in the order of their numbers, each once; gaps; updates with the books that
-//! took them; faults. What decodes is an [`Engine`]: the dynamic decoder is one.
+//! took them; faults. What decodes is an [`Engine`]: [`Dynamic`] for any
+//! template set, [`Generated`] for the template set of a module, which leaves templates that have changed
+//! since to the dynamic decoder.
 //!
 //! Nothing that comes in can stop it. A packet without a number, of another numbering, cut short or of
 //! unknown templates is counted and dropped; a packet that was lost or cannot be decoded makes books
@@ -51,6 +53,7 @@ mod channel;
 mod counters;
 mod decoding;
 mod engine;
+mod generated;
 mod options;
 mod seq_num;
 mod sink;
@@ -59,6 +62,7 @@ mod unnumbered;
 pub use adapt::{Adapt, NoBooks};
 pub use counters::{HandlerCounters, InputCounters, MessageCounters};
 pub use engine::{Decoded, Dynamic, Engine};
+pub use generated::{Generated, GeneratedMessage};
 pub use options::{HandlerConfigError, HandlerOptions, Numbering};
 pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
 pub use sink::{Delivery, Fault, Sink};

@@ -4,8 +4,10 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use tickwire_fast::rt::Templates;
 use tickwire_fast::{Entries, FieldValue, Message, Program, Record, SegmentRef, Storage};
 
+use super::row::{Collected, Row};
 use super::{Incremental, InstrumentId, Snapshot, SnapshotLevel};
 use crate::book::{Amount, BookUpdate, Level, LevelAction, PriceAction, Side};
 
@@ -125,6 +127,16 @@ enum Kind {
     Other,
 }
 
+impl Kind {
+    /// Where the entries are that matter.
+    const fn entries_at(&self) -> Option<usize> {
+        match *self {
+            Self::Incremental { entries_at } | Self::Snapshot { entries_at } => Some(entries_at),
+            Self::SequenceReset { .. } | Self::Other => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     kind: Kind,
@@ -165,10 +177,10 @@ impl Shape {
 #[derive(Debug)]
 pub struct MarketDataAdapter {
     program: Arc<Program>,
-    naming: LevelNaming,
     shapes: Vec<Shape>,
-    updates: Vec<Incremental>,
-    levels: Vec<SnapshotLevel>,
+    /// What a message of generated code holds.
+    collected: Collected,
+    adapted: Adapted,
 }
 
 impl MarketDataAdapter {
@@ -176,7 +188,8 @@ impl MarketDataAdapter {
     pub fn new(program: Arc<Program>, naming: LevelNaming) -> Self {
         let templates = program.templates().iter();
         let shapes = templates.map(|template| Shape::of(&program, template.segment)).collect();
-        Self { program, naming, shapes, updates: Vec::new(), levels: Vec::new() }
+        let adapted = Adapted { naming, updates: Vec::new(), levels: Vec::new() };
+        Self { program, shapes, collected: Collected::default(), adapted }
     }
 
     /// What a message says. `packet_seq_num` stands in where a message has no MsgSeqNum (34).
@@ -188,19 +201,64 @@ impl MarketDataAdapter {
         message: &Message,
         packet_seq_num: u64,
     ) -> Result<MarketData<'_>, MarketDataError> {
-        let shape = self.shapes.get(message.template_index()).copied();
-        let shape = shape.filter(|_| Arc::ptr_eq(&self.program, message.program()));
-        let shape = shape.ok_or(MarketDataError::OtherProgram)?;
+        let shape = self.shape(message.program(), message.template_index())?;
         let root = message.root();
+        let entries = shape.kind.entries_at().and_then(|at| entries(root, at));
+        let entries = entries.iter().flat_map(Entries::iter);
+        self.adapted.adapt(&shape, root, entries, packet_seq_num)
+    }
+
+    /// As [`adapt`](Self::adapt), for a message of generated code that is of the template at this
+    /// index in `program`.
+    ///
+    /// # Errors
+    /// As [`adapt`](Self::adapt).
+    pub fn adapt_generated<T: Templates>(
+        &mut self,
+        program: &Arc<Program>,
+        template: usize,
+        message: T::Message<'_>,
+        packet_seq_num: u64,
+    ) -> Result<MarketData<'_>, MarketDataError> {
+        let shape = self.shape(program, template)?;
+        let segment = program.templates()[template].segment;
+        self.collected.collect::<T>(program, segment, shape.kind.entries_at(), message);
+        let (root, entries) = self.collected.rows(program);
+        self.adapted.adapt(&shape, root, entries, packet_seq_num)
+    }
+
+    fn shape(&self, program: &Arc<Program>, template: usize) -> Result<Shape, MarketDataError> {
+        let shape = self.shapes.get(template).copied();
+        let shape = shape.filter(|_| Arc::ptr_eq(&self.program, program));
+        shape.ok_or(MarketDataError::OtherProgram)
+    }
+}
+
+/// Updates and levels of a message, and room for them.
+#[derive(Debug)]
+struct Adapted {
+    naming: LevelNaming,
+    updates: Vec<Incremental>,
+    levels: Vec<SnapshotLevel>,
+}
+
+impl Adapted {
+    fn adapt<R: Row>(
+        &mut self,
+        shape: &Shape,
+        root: R,
+        entries: impl Iterator<Item = R>,
+        packet_seq_num: u64,
+    ) -> Result<MarketData<'_>, MarketDataError> {
         let seq_num = unsigned(root, shape.root.msg_seq_num, tag::MSG_SEQ_NUM)?;
         let seq_num = seq_num.unwrap_or(packet_seq_num);
         match shape.kind {
-            Kind::Incremental { entries_at } => {
-                self.adapt_updates(&shape.entry, entries(root, entries_at), seq_num)?;
+            Kind::Incremental { .. } => {
+                self.adapt_updates(&shape.entry, entries, seq_num)?;
                 Ok(MarketData::Incremental(&self.updates))
             }
-            Kind::Snapshot { entries_at } => {
-                self.adapt_levels(&shape.entry, entries(root, entries_at))?;
+            Kind::Snapshot { .. } => {
+                self.adapt_levels(&shape.entry, entries)?;
                 Ok(MarketData::Snapshot(self.snapshot(&shape.root, root)?))
             }
             Kind::SequenceReset { new_seq_no_at } => {
@@ -212,15 +270,15 @@ impl MarketDataAdapter {
         }
     }
 
-    fn adapt_updates(
+    fn adapt_updates<R: Row>(
         &mut self,
         fields: &Fields,
-        entries: Option<Entries<'_>>,
+        entries: impl Iterator<Item = R>,
         seq_num: u64,
     ) -> Result<(), MarketDataError> {
         self.updates.clear();
         let mut instrument = None;
-        for entry in entries.iter().flat_map(Entries::iter) {
+        for entry in entries {
             instrument = unsigned(entry, fields.security_id, tag::SECURITY_ID)?.or(instrument);
             let id = required(instrument, tag::SECURITY_ID)?;
             self.updates.push(Incremental {
@@ -233,7 +291,7 @@ impl MarketDataAdapter {
         Ok(())
     }
 
-    fn update(&self, fields: &Fields, entry: Record<'_>) -> Result<BookUpdate, MarketDataError> {
+    fn update(&self, fields: &Fields, entry: impl Row) -> Result<BookUpdate, MarketDataError> {
         let side = match character(entry, fields.entry_type, tag::ENTRY_TYPE)? {
             b'0' => Side::Bid,
             b'1' => Side::Offer,
@@ -254,13 +312,13 @@ impl MarketDataAdapter {
         }
     }
 
-    fn adapt_levels(
+    fn adapt_levels<R: Row>(
         &mut self,
         fields: &Fields,
-        entries: Option<Entries<'_>>,
+        entries: impl Iterator<Item = R>,
     ) -> Result<(), MarketDataError> {
         self.levels.clear();
-        for entry in entries.iter().flat_map(Entries::iter) {
+        for entry in entries {
             let side = match character(entry, fields.entry_type, tag::ENTRY_TYPE)? {
                 b'0' => Side::Bid,
                 b'1' => Side::Offer,
@@ -281,7 +339,7 @@ impl MarketDataAdapter {
         Ok(())
     }
 
-    fn snapshot(&self, fields: &Fields, root: Record<'_>) -> Result<Snapshot<'_>, MarketDataError> {
+    fn snapshot(&self, fields: &Fields, root: impl Row) -> Result<Snapshot<'_>, MarketDataError> {
         let instrument = unsigned(root, fields.security_id, tag::SECURITY_ID)?;
         let last_tag = tag::LAST_MSG_SEQ_NUM_PROCESSED;
         let last = unsigned(root, fields.last_msg_seq_num_processed, last_tag)?;
@@ -296,7 +354,7 @@ impl MarketDataAdapter {
 
 fn level_action(
     fields: &Fields,
-    entry: Record<'_>,
+    entry: impl Row,
     action: u8,
 ) -> Result<LevelAction, MarketDataError> {
     Ok(match action {
@@ -311,7 +369,7 @@ fn level_action(
 
 fn price_update(
     fields: &Fields,
-    entry: Record<'_>,
+    entry: impl Row,
     side: Side,
     action: u8,
 ) -> Result<BookUpdate, MarketDataError> {
@@ -330,7 +388,7 @@ fn price_update(
     Ok(BookUpdate::ByPrice { side, action, level })
 }
 
-fn level_content(fields: &Fields, entry: Record<'_>) -> Result<Level, MarketDataError> {
+fn level_content(fields: &Fields, entry: impl Row) -> Result<Level, MarketDataError> {
     let price = amount(entry, fields.entry_px, tag::ENTRY_PX)?;
     let size = amount(entry, fields.entry_size, tag::ENTRY_SIZE)?;
     let orders = unsigned(entry, fields.number_of_orders, tag::NUMBER_OF_ORDERS)?;
@@ -350,12 +408,12 @@ fn invalid(tag: u32) -> MarketDataError {
     MarketDataError::FieldValue { tag }
 }
 
-fn required<T>(value: Option<T>, tag: u32) -> Result<T, MarketDataError> {
-    value.ok_or(MarketDataError::FieldAbsent { tag })
+fn field<R: Row>(record: &R, index: Option<usize>) -> FieldValue<'_> {
+    index.map_or(FieldValue::Absent, |index| record.value(index))
 }
 
-fn value(record: Record<'_>, index: Option<usize>) -> FieldValue<'_> {
-    index.map_or(FieldValue::Absent, |index| record.value(index))
+fn required<T>(value: Option<T>, tag: u32) -> Result<T, MarketDataError> {
+    value.ok_or(MarketDataError::FieldAbsent { tag })
 }
 
 fn entries(root: Record<'_>, index: usize) -> Option<Entries<'_>> {
@@ -366,11 +424,11 @@ fn entries(root: Record<'_>, index: usize) -> Option<Entries<'_>> {
 }
 
 fn unsigned(
-    record: Record<'_>,
+    record: impl Row,
     index: Option<usize>,
     tag: u32,
 ) -> Result<Option<u64>, MarketDataError> {
-    match value(record, index) {
+    match field(&record, index) {
         FieldValue::Absent | FieldValue::Discarded => Ok(None),
         FieldValue::UInt(value) => Ok(Some(value)),
         FieldValue::Int(value) => u64::try_from(value).map(Some).map_err(|_| invalid(tag)),
@@ -379,11 +437,11 @@ fn unsigned(
 }
 
 fn amount(
-    record: Record<'_>,
+    record: impl Row,
     index: Option<usize>,
     tag: u32,
 ) -> Result<Option<Amount>, MarketDataError> {
-    match value(record, index) {
+    match field(&record, index) {
         FieldValue::Absent | FieldValue::Discarded => Ok(None),
         FieldValue::Decimal(value) => Ok(Some(value.into())),
         FieldValue::Int(value) => Ok(Some(Amount::integer(value))),
@@ -395,8 +453,8 @@ fn amount(
 }
 
 /// A field of one character, sent as a string or as a number below ten.
-fn character(record: Record<'_>, index: Option<usize>, tag: u32) -> Result<u8, MarketDataError> {
-    match value(record, index) {
+fn character(record: impl Row, index: Option<usize>, tag: u32) -> Result<u8, MarketDataError> {
+    match field(&record, index) {
         FieldValue::Absent | FieldValue::Discarded => Err(MarketDataError::FieldAbsent { tag }),
         FieldValue::Ascii(&[byte]) | FieldValue::Unicode(&[byte]) => Ok(byte),
         FieldValue::UInt(digit @ 0..=9) => Ok(b'0' + digit as u8),

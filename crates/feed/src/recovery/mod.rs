@@ -43,6 +43,7 @@ mod message;
 mod natural;
 mod options;
 mod outcome;
+mod row;
 
 pub use input::{Incremental, InstrumentId, Snapshot, SnapshotLevel};
 pub use message::{LevelNaming, MarketData, MarketDataAdapter, MarketDataError};

@@ -1,0 +1,167 @@
+//! Generated code as an engine.
+
+use std::sync::Arc;
+
+use tickwire_fast::rt::{self, Templates, Value, Visit};
+use tickwire_fast::{Error, ErrorKind, Program};
+
+use super::engine::seq_num_indexes;
+use super::{Decoded, Engine, SeqNumField};
+
+/// The decoder of a generated module. Templates that the module does not know, or that have changed
+/// since it was generated, are decoded by the dynamic decoder, with the same dictionaries.
+#[derive(Debug)]
+pub struct Generated<T: Templates> {
+    latest: GeneratedMessage<T>,
+    /// By template, where in the record the sequence number is.
+    seq_num_at: Vec<Option<usize>>,
+}
+
+impl<T: Templates> Generated<T> {
+    /// An engine around `decoder`, whose messages have their sequence number in `seq_num`.
+    /// [`rt::Decoder::adopting`] makes a decoder that runs whatever the templates are.
+    pub fn new(decoder: rt::Decoder<T>, seq_num: &SeqNumField) -> Self {
+        let seq_num_at = seq_num_indexes(decoder.program(), seq_num);
+        Self { latest: GeneratedMessage { decoder, is_dynamic: false }, seq_num_at }
+    }
+
+    /// The decoder, to see which templates run generated and how many messages did not.
+    pub const fn decoder(&self) -> &rt::Decoder<T> {
+        &self.latest.decoder
+    }
+}
+
+/// The message that [`Generated`] decoded last.
+#[derive(Debug)]
+pub struct GeneratedMessage<T: Templates> {
+    decoder: rt::Decoder<T>,
+    is_dynamic: bool,
+}
+
+impl<T: Templates> GeneratedMessage<T> {
+    /// The message: the module's, or the dynamic decoder's where the module does not know it.
+    pub fn message(&self) -> rt::Message<'_, T> {
+        match self.is_dynamic {
+            true => rt::Message::Dynamic(self.decoder.dynamic_message()),
+            false => rt::Message::Known(T::message(self.decoder.messages())),
+        }
+    }
+
+    /// The program of the template set.
+    pub fn program(&self) -> &Arc<Program> {
+        self.decoder.program()
+    }
+
+    /// The index of the message's template in the set.
+    pub fn template_index(&self) -> usize {
+        match self.message() {
+            rt::Message::Dynamic(message) => message.template_index(),
+            // Before the first message there is none: the first template stands for it.
+            rt::Message::Known(known) => {
+                self.decoder.template_index(T::number(known)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The name of the message's template.
+    pub fn template_name(&self) -> &str {
+        let template = self.program().templates().get(self.template_index());
+        template.map_or("", |template| &template.name.local)
+    }
+}
+
+impl<T: Templates> Engine for Generated<T> {
+    type Message = GeneratedMessage<T>;
+    type Error = Error;
+
+    fn begin_packet(&mut self) {
+        self.latest.decoder.begin_packet();
+    }
+
+    fn lose_dictionaries(&mut self) {
+        // No message is empty, so this fails, and a failure is what a decoder waits after.
+        let _ = self.latest.decoder.decode(&[]);
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_, GeneratedMessage<T>>, Error> {
+        let decoded = self.latest.decoder.decode(bytes)?;
+        let len = decoded.len;
+        self.latest.is_dynamic = matches!(decoded.message, rt::Message::Dynamic(_));
+        let index = self.seq_num_at.get(self.latest.template_index()).copied().flatten();
+        let seq_num = index.and_then(|index| number_of(&self.latest, index));
+        Ok(Decoded { message: &self.latest, len, seq_num })
+    }
+
+    fn is_unknown_template(error: &Error) -> bool {
+        error.kind() == ErrorKind::UnknownTemplate
+    }
+}
+
+/// The unsigned integer in the field at `index` of a message.
+fn number_of<T: Templates>(message: &GeneratedMessage<T>, index: usize) -> Option<u64> {
+    match message.message() {
+        rt::Message::Dynamic(message) => match message.root().value(index) {
+            tickwire_fast::FieldValue::UInt(number) => Some(number),
+            _ => None,
+        },
+        rt::Message::Known(known) => {
+            let mut search = Search { index, depth: 0, found: None };
+            // The search ends where the field is.
+            let _ = T::visit(known, &mut search);
+            search.found
+        }
+    }
+}
+
+/// Looks for an integer in the outermost record.
+struct Search {
+    index: usize,
+    depth: u32,
+    found: Option<u64>,
+}
+
+impl Search {
+    /// Whether fields of the outermost record can still be the one that is looked for.
+    fn go_on(&self, index: usize) -> Result<(), Error> {
+        let is_behind = self.depth == 0 && index >= self.index;
+        // Any error ends the walk; nobody sees this one.
+        if is_behind { Err(Error::new(ErrorKind::Truncated, 0)) } else { Ok(()) }
+    }
+
+    fn go_in(&mut self, index: usize) -> Result<(), Error> {
+        self.go_on(index)?;
+        self.depth = self.depth.saturating_add(1);
+        Ok(())
+    }
+}
+
+impl Visit for Search {
+    fn value(&mut self, index: usize, value: Value<'_>) -> Result<(), Error> {
+        if let (0, true, Value::UInt(number)) = (self.depth, index == self.index, value) {
+            self.found = Some(number);
+        }
+        self.go_on(index)
+    }
+
+    fn begin_group(&mut self, index: usize) -> Result<(), Error> {
+        self.go_in(index)
+    }
+
+    fn begin_sequence(&mut self, index: usize, _len: usize) -> Result<(), Error> {
+        self.go_in(index)
+    }
+
+    fn begin_entry(&mut self) -> Result<(), Error> {
+        self.depth = self.depth.saturating_add(1);
+        Ok(())
+    }
+
+    fn begin_dynamic(&mut self, index: usize, _number: usize) -> Result<(), Error> {
+        self.go_in(index)
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.depth = self.depth.saturating_sub(1);
+        Ok(())
+    }
+}
