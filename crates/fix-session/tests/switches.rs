@@ -1,8 +1,8 @@
-//! Switches of the configuration that change what is answered.
+//! Switches of the configuration, and what an application may ask for, in what is answered.
 
 mod talk;
 
-use talk::Talk;
+use talk::{NOW, Talk};
 use tickwire_fix::{SessionRejectReason, Tag};
 use tickwire_fix_session::{BeginString, Config, Notice, Store};
 
@@ -43,6 +43,19 @@ fn a_possible_duplicate_without_its_first_time_is_ignored_if_it_needs_none() {
     let mut talk = Talk::logged_on_with(BeginString::Fix44, lenient);
     assert!(talk.say(1, "0", "43=Y|").is_empty());
     assert!(talk.notices.contains(&Notice::PossDupIgnored { seq_num: 1 }));
+}
+
+#[test]
+fn a_sequence_reset_goes_on_with_a_higher_number() {
+    let mut talk = Talk::logged_on(BeginString::Fix42);
+    assert!(!talk.session.skip_to(NOW, 2), "not higher");
+    assert!(talk.session.skip_to(NOW, 100));
+    assert_eq!(talk.answers(false), ["35=4|36=100"]);
+    assert_eq!(talk.session.store().next_sender(), 100);
+    // What lies between is filled over if the peer asks for it after all.
+    assert_eq!(talk.say(2, "2", "7=2|16=0|"), ["35=4|43=Y|36=100|123=Y"]);
+    assert_eq!(talk.say(3, "1", "112=x|"), ["35=0|112=x"]);
+    assert_eq!(talk.session.store().next_sender(), 101);
 }
 
 #[test]

@@ -100,6 +100,17 @@ impl<S: Store> Core<S> {
         }
     }
 
+    /// Goes on with a higher number.
+    pub(super) fn skip_to(&mut self, now: Now, seq_num: u64) -> bool {
+        let waits = self.transmit.lags(self.config.limits.transmit_len_max);
+        if !self.is_logged_on() || waits || seq_num <= self.store.next_sender() {
+            return false;
+        }
+        self.send_admin(now, "4", |writer| writer.uint(tags::NEW_SEQ_NO, seq_num));
+        self.with_store(|store| store.set_next_sender(seq_num));
+        true
+    }
+
     pub(super) fn handle_sequence_reset(
         &mut self,
         now: Now,

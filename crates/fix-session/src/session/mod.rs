@@ -213,6 +213,13 @@ impl<S: Store> Session<S> {
         self.core.send_test_request(now, id.as_bytes());
     }
 
+    /// Goes on with a higher MsgSeqNum and tells the peer by a Sequence Reset: what lies between is given
+    /// up, and the peer does not ask for it. Returns whether it is done: not if the number is not higher,
+    /// and not while logged off or while messages wait for the peer to read.
+    pub fn skip_to(&mut self, now: Now, seq_num: u64) -> bool {
+        self.core.skip_to(now, seq_num)
+    }
+
     /// Begins both numbers at 1: at once if not logged on, else by a Logon with ResetSeqNumFlag.
     pub fn reset(&mut self, now: Now) {
         self.core.reset_by_application(now);
