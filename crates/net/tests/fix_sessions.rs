@@ -5,9 +5,11 @@ mod peers;
 use peers::{Collector, Folder, acceptor_config, initiator_config, run_until};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tickwire_fix_session::{MemoryStore, SessionId};
+use tickwire_fix_session::settings::Settings;
+use tickwire_fix_session::{Fsync, MemoryStore, SessionId};
 use tickwire_net::fix::{
     AcceptorOptions, Backoff, ClientTls, Engine, EngineOptions, InitiatorOptions, ServerTls,
+    TemplateSession,
 };
 
 fn engine() -> Engine<Collector> {
@@ -59,7 +61,7 @@ fn unknown_counterparties_get_a_session_of_the_template() {
         let known = id.target_comp_id.starts_with("OK");
         known.then(|| {
             let config = acceptor_config(&id.target_comp_id);
-            (config, Box::new(MemoryStore::new()) as tickwire_net::fix::BoxStore)
+            TemplateSession { config, store: Box::new(MemoryStore::new()), log: None }
         })
     };
     let options = AcceptorOptions::new(loopback());
@@ -76,6 +78,62 @@ fn unknown_counterparties_get_a_session_of_the_template() {
         engines[0].application().received == 20
     });
     assert_eq!(acceptor.sessions().len(), 2);
+}
+
+#[test]
+fn a_template_of_a_settings_file_keeps_a_log_of_each_counterparty() {
+    let folder = Folder::new("template-log");
+    let logs = folder.path("log");
+    let text = format!(
+        "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nTargetCompID=*\n\
+         AcceptorTemplate=Y\nSocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\nFileLogPath={}\n\
+         UseDataDictionary=N\n",
+        logs.display()
+    );
+    let settings = Settings::parse(&text).expect("well written");
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
+    for name in ["ONE", "TWO"] {
+        let store = Box::new(MemoryStore::new());
+        let key = initiator.add_initiator(initiator_config(name), store, quick(address));
+        initiator.application_mut().to_send.insert(key, 5);
+    }
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines[0].application().received == 10
+    });
+    drop(acceptor);
+    for name in ["ONE", "TWO"] {
+        let path = logs.join(format!("FIX.4.4-A-{name}.messages.log"));
+        let log = std::fs::read_to_string(path).expect("kept");
+        assert_eq!(log.matches("\u{1}35=B\u{1}").count(), 5, "{log}");
+    }
+}
+
+#[test]
+fn a_template_makes_no_more_sessions_than_allowed() {
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let template = |id: &SessionId| {
+        let config = acceptor_config(&id.target_comp_id);
+        Some(TemplateSession { config, store: Box::new(MemoryStore::new()), log: None })
+    };
+    let mut options = AcceptorOptions::new(loopback());
+    options.template_sessions_max = 2;
+    let address = acceptor.listen(options, Some(Box::new(template))).expect("listens");
+    let keys = ["ONE", "TWO", "THREE"].map(|name| {
+        let store = Box::new(MemoryStore::new());
+        initiator.add_initiator(initiator_config(name), store, quick(address))
+    });
+    let logons = |engine: &Engine<Collector>| {
+        keys.map(|key| engine.sessions().session(key).expect("there").counters().logons)
+    };
+    let (mut sum, mut after) = (0, 0);
+    // Whoever comes third is refused, again and again: it tries every ten milliseconds.
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        sum = logons(engines[1]).into_iter().sum::<u64>();
+        after += u32::from(sum >= 2);
+        after > 100
+    });
+    assert_eq!((acceptor.sessions().len(), sum), (2, 2));
 }
 
 /// Files of an authority, a server and a client, and of a stranger.

@@ -1,5 +1,6 @@
 //! Listening: who may connect, how often, and which sessions there are.
 
+use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 
 use tickwire_fix_session::{Config, SessionId};
@@ -41,9 +42,24 @@ impl AddressRange {
     }
 }
 
-/// Makes sessions for counterparties that are not known: configuration and store for the id that the
-/// Logon names, or `None` to refuse it.
-pub type Template = Box<dyn FnMut(&SessionId) -> Option<(Config, BoxStore)> + Send>;
+/// Makes sessions for counterparties that are not known, by the id that the Logon names; `None` refuses it.
+pub type Template = Box<dyn FnMut(&SessionId) -> Option<TemplateSession> + Send>;
+
+/// What a template makes.
+pub struct TemplateSession {
+    /// The configuration, with the id that the Logon names.
+    pub config: Config,
+    /// The store.
+    pub store: BoxStore,
+    /// Where the message log goes, if the configuration says that one is made.
+    pub log: Option<File>,
+}
+
+impl std::fmt::Debug for TemplateSession {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("TemplateSession").field("id", &self.config.id).finish_non_exhaustive()
+    }
+}
 
 /// What a listener allows.
 #[derive(Clone, Debug)]
@@ -62,6 +78,8 @@ pub struct AcceptorOptions {
     pub connection_rate: Rate,
     /// Logons a second. Default 200.
     pub logon_rate: Rate,
+    /// Most sessions that the template makes; who comes later is refused. Default 1,000.
+    pub template_sessions_max: usize,
     /// Most bytes before the first message is whole. Default 8 KiB.
     pub first_message_len_max: usize,
     /// Seconds for the first message to come. Default 10.
@@ -79,6 +97,7 @@ impl AcceptorOptions {
             strangers_max: 128,
             connection_rate: Rate { per_second: 200 },
             logon_rate: Rate { per_second: 200 },
+            template_sessions_max: 1000,
             first_message_len_max: 8 << 10,
             first_message_timeout_s: 10,
         }

@@ -16,7 +16,7 @@ use tickwire_fix_session::{
     MemoryStore, SessionId,
 };
 
-use super::acceptor::{AcceptorOptions, AddressRange, Template};
+use super::acceptor::{AcceptorOptions, AddressRange, Template, TemplateSession};
 use super::application::Application;
 use super::engine::Engine;
 use super::initiator::{Backoff, InitiatorOptions};
@@ -151,13 +151,19 @@ impl Prepared {
 
     /// Lets the engine keep the message log.
     fn log<A: Application>(&self, engine: &mut Engine<A>, key: SessionKey) -> Result<(), String> {
-        let Some(folder) = &self.log_folder else { return Ok(()) };
-        let path = folder.join(format!("{}.messages.log", self.config.id.file_name()));
+        if let Some(file) = self.open_log(&self.config.id)? {
+            engine.sessions_mut().keep_log(key, file);
+        }
+        Ok(())
+    }
+
+    /// Opens the message log of a session, if there is to be one.
+    fn open_log(&self, id: &SessionId) -> Result<Option<fs::File>, String> {
+        let Some(folder) = &self.log_folder else { return Ok(None) };
+        let path = folder.join(format!("{}.messages.log", id.file_name()));
         let opened = fs::create_dir_all(folder)
             .and_then(|()| fs::OpenOptions::new().append(true).create(true).open(&path));
-        let file = opened.map_err(|error| format!("{}: {error}", path.display()))?;
-        engine.sessions_mut().keep_log(key, file);
-        Ok(())
+        opened.map(Some).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     /// Whether a counterparty may use this template; `*` stands for anyone.
@@ -176,9 +182,10 @@ fn template(templates: Vec<Prepared>) -> Option<Template> {
     }
     Some(Box::new(move |id: &SessionId| {
         let prepared = templates.iter().find(|prepared| prepared.fits(id))?;
-        let mut prepared = prepared.clone();
-        prepared.config.log_messages = false;
-        prepared.open(id).ok()
+        // A counterparty whose files cannot be opened is not let in.
+        let log = prepared.open_log(id).ok()?;
+        let (config, store) = prepared.open(id).ok()?;
+        Some(TemplateSession { config, store, log })
     }))
 }
 

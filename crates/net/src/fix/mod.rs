@@ -17,7 +17,7 @@ mod sessions;
 mod tls;
 mod transport;
 
-pub use acceptor::{AcceptorOptions, AddressRange, Template};
+pub use acceptor::{AcceptorOptions, AddressRange, Template, TemplateSession};
 pub use application::Application;
 pub use configure::{ConfigureError, Configured};
 pub use engine::{Engine, EngineOptions};

@@ -42,6 +42,7 @@ impl<A: Application> Engine<A> {
         self.listeners.push(Listener {
             socket,
             template,
+            made: 0,
             connections: Bucket::new(options.connection_rate, now_ns),
             logons: Bucket::new(options.logon_rate, now_ns),
             options,
@@ -156,9 +157,17 @@ impl<A: Application> Engine<A> {
         if let Some(key) = self.sessions.find(id) {
             return Some(key);
         }
-        let template = self.listeners.get_mut(listener?)?.template.as_mut()?;
-        let (config, store) = template(id)?;
-        Some(self.sessions.add(config, store))
+        let listener = self.listeners.get_mut(listener?)?;
+        if listener.made >= listener.options.template_sessions_max {
+            return None;
+        }
+        let made = listener.template.as_mut()?(id)?;
+        listener.made += 1;
+        let key = self.sessions.add(made.config, made.store);
+        if let Some(log) = made.log {
+            self.sessions.keep_log(key, log);
+        }
+        Some(key)
     }
 
     /// Gives a connection to its session, with what arrived already.

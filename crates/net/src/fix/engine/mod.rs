@@ -60,6 +60,8 @@ struct Listener {
     socket: TcpListener,
     options: AcceptorOptions,
     template: Option<Template>,
+    /// Sessions that the template has made.
+    made: usize,
     connections: Bucket,
     logons: Bucket,
     open: usize,
