@@ -92,18 +92,19 @@ impl<'p> Encoding<'_, 'p> {
         let body = self.body(&format!("if is_named {{ o.unsigned({id})?; }}\n"));
         format!(
             "#[inline(never)]
-            fn {function}(m: &{name}, state: &mut State, o: &mut Output<'_>, x: &mut Context) -> Option<()> {{
+            fn {function}(m: &{name}, state: &mut State, bytes: &mut [u8], pos: usize, x: &mut Context) -> Option<usize> {{
                 let saved = state.save::<{from}, {len}>();
-                let end = {function}_fields(m, state, o, x);
+                let end = {function}_fields(m, state, bytes, pos, x);
                 if end.is_none() {{ state.restore::<{from}, {len}>(&saved); }}
                 end
             }}
-            #[allow(unused_variables, clippy::collapsible_if)]
-            fn {function}_fields(m: &{name}, state: &mut State, o: &mut Output<'_>, x: &mut Context) -> Option<()> {{
+            #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+            fn {function}_fields(m: &{name}, state: &mut State, bytes: &mut [u8], pos: usize, x: &mut Context) -> Option<usize> {{
                 x.begin_message({depth})?;
+                let mut o = Output::new(bytes, pos);
                 {arena}let is_named = state.last_template() != Some({number});
                 if is_named {{ state.set_last_template({number}); }}
-                {reset}{body}Some(())
+                {reset}{body}Some(o.position())
             }}\n",
             name = shape.name,
             depth = root.depth,
@@ -114,9 +115,10 @@ impl<'p> Encoding<'_, 'p> {
         let (module, shape) = (self.module, self.shape);
         format!(
             "#[inline(never)]
-            #[allow(unused_variables, clippy::collapsible_if)]
-            fn {}(m: &{}, arena: &[u8], state: &mut State, o: &mut Output<'_>, x: &mut Context) -> Option<()> {{
-                {}Some(())
+            #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+            fn {}(m: &{}, arena: &[u8], state: &mut State, bytes: &mut [u8], pos: usize, x: &mut Context) -> Option<usize> {{
+                let mut o = Output::new(bytes, pos);
+                {}Some(o.position())
             }}\n",
             module.encode_name(shape),
             shape.name,
@@ -499,7 +501,10 @@ impl<'p> Encoding<'_, 'p> {
         if child.depth > tickwire_fast::Limits::DEPTH_MAX {
             return "return None;\n".to_owned();
         }
-        format!("{}({value}, arena, state, o, x)?;\n", self.module.encode_name(child))
+        format!(
+            "o.append(|bytes, pos| {}({value}, arena, state, bytes, pos, x))?;\n",
+            self.module.encode_name(child)
+        )
     }
 
     fn sequence(&self, member: &Member<'p>, length: &Operation<'_>) -> Vec<Step> {
@@ -528,7 +533,8 @@ impl<'p> Encoding<'_, 'p> {
     fn dynamic(&self, member: &Member<'p>) -> Step {
         let depth = self.shape.depth;
         let write = format!(
-            "x.begin_nested({depth})?;\nencode_message(m.{}.messages()?.message(), state, o, x)?;\n\
+            "x.begin_nested({depth})?;\nlet message = m.{}.messages()?.message();\n\
+             o.append(|bytes, pos| encode_message(message, state, bytes, pos, x))?;\n\
              x.end_nested({depth});\n",
             member.ident
         );

@@ -172,16 +172,16 @@ impl<'p> Module<'p> {
     }
 
     fn encode_dispatcher(&self) -> String {
-        let head = "fn encode_message(message: Message<'_>, state: &mut State, o: &mut Output<'_>, \
-             x: &mut Context) -> Option<()> {";
+        let head = "fn encode_message(message: Message<'_>, state: &mut State, bytes: &mut [u8], \
+             pos: usize, x: &mut Context) -> Option<usize> {";
         if !self.is_complete {
-            return format!("{head} let _ = (message, state, o, x); None }}\n");
+            return format!("{head} let _ = (message, state, bytes, pos, x); None }}\n");
         }
         let calls: String = self
             .roots()
             .map(|shape| {
                 format!(
-                    "Message::{}(message) => {}(message, state, o, x),\n",
+                    "Message::{}(message) => {}(message, state, bytes, pos, x),\n",
                     shape.name,
                     self.encode_name(shape)
                 )
@@ -260,8 +260,8 @@ impl<'p> Module<'p> {
                 fn fill(messages: &mut Messages, number: usize, record: Record<'_>, \
                  numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{ fill_message(messages, number, record, numbers) }}
                 fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {{ message.visit(visitor) }}
-                fn encode(message: Message<'_>, state: &mut State, output: &mut Output<'_>, \
-                 context: &mut Context) -> Option<()> {{ encode_message(message, state, output, context) }}
+                fn encode(message: Message<'_>, state: &mut State, bytes: &mut [u8], pos: usize, \
+                 context: &mut Context) -> Option<usize> {{ encode_message(message, state, bytes, pos, context) }}
             }}\n",
             array(self.set.signature().as_bytes()),
             self.is_complete,

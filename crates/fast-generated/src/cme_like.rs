@@ -1466,14 +1466,16 @@ fn decode_md_inc_refresh109_fields(
     Some(c.position())
 }
 #[inline(never)]
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_inc_refresh81_md_entries(
     m: &MdIncRefresh81MdEntries,
     arena: &[u8],
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
+    let mut o = Output::new(bytes, pos);
     let mut map = 0u64;
     map
         |= u64::from(
@@ -1584,30 +1586,33 @@ fn encode_md_inc_refresh81_md_entries(
     if map & (1 << 54) != 0 {
         o.ascii_nullable(m.trading_session_id(), arena, x)?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_md_inc_refresh81(
     m: &MdIncRefresh81,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 8>();
-    let end = encode_md_inc_refresh81_fields(m, state, o, x);
+    let end = encode_md_inc_refresh81_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 8>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_inc_refresh81_fields(
     m: &MdIncRefresh81,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(1)?;
+    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
     if is_named {
@@ -1629,20 +1634,29 @@ fn encode_md_inc_refresh81_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64, usize::MAX)?;
         for entry in entries.iter() {
-            encode_md_inc_refresh81_md_entries(entry, arena, state, o, x)?;
+            o.append(|bytes, pos| encode_md_inc_refresh81_md_entries(
+                entry,
+                arena,
+                state,
+                bytes,
+                pos,
+                x,
+            ))?;
         }
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_inc_refresh84_md_entries(
     m: &MdIncRefresh84MdEntries,
     arena: &[u8],
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
+    let mut o = Output::new(bytes, pos);
     let mut map = 0u64;
     map |= u64::from(u64::from(m.md_update_action) != 0) << 63;
     map |= u64::from(m.md_entry_type != const { Text::literal(b"2") }) << 62;
@@ -1745,30 +1759,33 @@ fn encode_md_inc_refresh84_md_entries(
     if map & (1 << 53) != 0 {
         o.ascii_nullable(m.match_event_indicator(), arena, x)?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_md_inc_refresh84(
     m: &MdIncRefresh84,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<8, 7>();
-    let end = encode_md_inc_refresh84_fields(m, state, o, x);
+    let end = encode_md_inc_refresh84_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<8, 7>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_inc_refresh84_fields(
     m: &MdIncRefresh84,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(1)?;
+    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
     if is_named {
@@ -1791,20 +1808,29 @@ fn encode_md_inc_refresh84_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64, usize::MAX)?;
         for entry in entries.iter() {
-            encode_md_inc_refresh84_md_entries(entry, arena, state, o, x)?;
+            o.append(|bytes, pos| encode_md_inc_refresh84_md_entries(
+                entry,
+                arena,
+                state,
+                bytes,
+                pos,
+                x,
+            ))?;
         }
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_inc_refresh109_md_entries(
     m: &MdIncRefresh109MdEntries,
     arena: &[u8],
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
+    let mut o = Output::new(bytes, pos);
     let mut map = 0u64;
     map
         |= u64::from(
@@ -1934,30 +1960,33 @@ fn encode_md_inc_refresh109_md_entries(
     if map & (1 << 51) != 0 {
         o.unsigned_nullable(m.settl_date().map(u64::from))?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_md_inc_refresh109(
     m: &MdIncRefresh109,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<15, 9>();
-    let end = encode_md_inc_refresh109_fields(m, state, o, x);
+    let end = encode_md_inc_refresh109_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<15, 9>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_inc_refresh109_fields(
     m: &MdIncRefresh109,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(1)?;
+    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
     if is_named {
@@ -1980,22 +2009,34 @@ fn encode_md_inc_refresh109_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64, usize::MAX)?;
         for entry in entries.iter() {
-            encode_md_inc_refresh109_md_entries(entry, arena, state, o, x)?;
+            o.append(|bytes, pos| encode_md_inc_refresh109_md_entries(
+                entry,
+                arena,
+                state,
+                bytes,
+                pos,
+                x,
+            ))?;
         }
     }
-    Some(())
+    Some(o.position())
 }
 fn encode_message(
     message: Message<'_>,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     match message {
-        Message::MdIncRefresh81(message) => encode_md_inc_refresh81(message, state, o, x),
-        Message::MdIncRefresh84(message) => encode_md_inc_refresh84(message, state, o, x),
+        Message::MdIncRefresh81(message) => {
+            encode_md_inc_refresh81(message, state, bytes, pos, x)
+        }
+        Message::MdIncRefresh84(message) => {
+            encode_md_inc_refresh84(message, state, bytes, pos, x)
+        }
         Message::MdIncRefresh109(message) => {
-            encode_md_inc_refresh109(message, state, o, x)
+            encode_md_inc_refresh109(message, state, bytes, pos, x)
         }
     }
 }
@@ -2642,9 +2683,10 @@ impl rt::Templates for Templates {
     fn encode(
         message: Message<'_>,
         state: &mut State,
-        output: &mut Output<'_>,
+        bytes: &mut [u8],
+        pos: usize,
         context: &mut Context,
-    ) -> Option<()> {
-        encode_message(message, state, output, context)
+    ) -> Option<usize> {
+        encode_message(message, state, bytes, pos, context)
     }
 }

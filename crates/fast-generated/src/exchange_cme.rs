@@ -962,14 +962,16 @@ fn decode_md_snapshot_full_refresh_fields(
     Some(c.position())
 }
 #[inline(never)]
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_incremental_refresh_md_entries(
     m: &MdIncrementalRefreshMdEntries,
     arena: &[u8],
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
+    let mut o = Output::new(bytes, pos);
     let mut map = 0u64;
     map
         |= u64::from(
@@ -1102,30 +1104,33 @@ fn encode_md_incremental_refresh_md_entries(
     if map & (1 << 50) != 0 {
         o.ascii_nullable(m.match_event_indicator(), arena, x)?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_md_incremental_refresh(
     m: &MdIncrementalRefresh,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 9>();
-    let end = encode_md_incremental_refresh_fields(m, state, o, x);
+    let end = encode_md_incremental_refresh_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 9>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_incremental_refresh_fields(
     m: &MdIncrementalRefresh,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(1)?;
+    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
     if is_named {
@@ -1148,20 +1153,29 @@ fn encode_md_incremental_refresh_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64, usize::MAX)?;
         for entry in entries.iter() {
-            encode_md_incremental_refresh_md_entries(entry, arena, state, o, x)?;
+            o.append(|bytes, pos| encode_md_incremental_refresh_md_entries(
+                entry,
+                arena,
+                state,
+                bytes,
+                pos,
+                x,
+            ))?;
         }
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_snapshot_full_refresh_md_entries(
     m: &MdSnapshotFullRefreshMdEntries,
     arena: &[u8],
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
+    let mut o = Output::new(bytes, pos);
     let mut map = 0u64;
     map
         |= u64::from(
@@ -1223,30 +1237,33 @@ fn encode_md_snapshot_full_refresh_md_entries(
     if map & (1 << 60) != 0 {
         o.ascii_nullable(m.trading_session_id(), arena, x)?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_md_snapshot_full_refresh(
     m: &MdSnapshotFullRefresh,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<9, 5>();
-    let end = encode_md_snapshot_full_refresh_fields(m, state, o, x);
+    let end = encode_md_snapshot_full_refresh_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<9, 5>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_md_snapshot_full_refresh_fields(
     m: &MdSnapshotFullRefresh,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(1)?;
+    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
     if is_named {
@@ -1277,23 +1294,31 @@ fn encode_md_snapshot_full_refresh_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64, usize::MAX)?;
         for entry in entries.iter() {
-            encode_md_snapshot_full_refresh_md_entries(entry, arena, state, o, x)?;
+            o.append(|bytes, pos| encode_md_snapshot_full_refresh_md_entries(
+                entry,
+                arena,
+                state,
+                bytes,
+                pos,
+                x,
+            ))?;
         }
     }
-    Some(())
+    Some(o.position())
 }
 fn encode_message(
     message: Message<'_>,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     match message {
         Message::MdIncrementalRefresh(message) => {
-            encode_md_incremental_refresh(message, state, o, x)
+            encode_md_incremental_refresh(message, state, bytes, pos, x)
         }
         Message::MdSnapshotFullRefresh(message) => {
-            encode_md_snapshot_full_refresh(message, state, o, x)
+            encode_md_snapshot_full_refresh(message, state, bytes, pos, x)
         }
     }
 }
@@ -1735,9 +1760,10 @@ impl rt::Templates for Templates {
     fn encode(
         message: Message<'_>,
         state: &mut State,
-        output: &mut Output<'_>,
+        bytes: &mut [u8],
+        pos: usize,
         context: &mut Context,
-    ) -> Option<()> {
-        encode_message(message, state, output, context)
+    ) -> Option<usize> {
+        encode_message(message, state, bytes, pos, context)
     }
 }

@@ -878,14 +878,16 @@ fn decode_done_fields(
     Some(c.position())
 }
 #[inline(never)]
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_market_data_md_entries(
     m: &MarketDataMdEntries,
     arena: &[u8],
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
+    let mut o = Output::new(bytes, pos);
     let mut map = 0u64;
     map
         |= u64::from(
@@ -1023,30 +1025,33 @@ fn encode_market_data_md_entries(
     if map & (1 << 49) != 0 {
         o.ascii_nullable(m.match_event_indicator(), arena, x)?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_market_data(
     m: &MarketData,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 9>();
-    let end = encode_market_data_fields(m, state, o, x);
+    let end = encode_market_data_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 9>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_market_data_fields(
     m: &MarketData,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(1)?;
+    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
     if is_named {
@@ -1068,20 +1073,29 @@ fn encode_market_data_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64, usize::MAX)?;
         for entry in entries.iter() {
-            encode_market_data_md_entries(entry, arena, state, o, x)?;
+            o.append(|bytes, pos| encode_market_data_md_entries(
+                entry,
+                arena,
+                state,
+                bytes,
+                pos,
+                x,
+            ))?;
         }
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_quote_request_related_sym(
     m: &QuoteRequestRelatedSym,
     arena: &[u8],
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
+    let mut o = Output::new(bytes, pos);
     let mut map = 0u64;
     map |= u64::from(m.side().map(u64::from) != Some(1)) << 63;
     map |= u64::from(u64::from(m.quote_type) != 1) << 62;
@@ -1095,30 +1109,33 @@ fn encode_quote_request_related_sym(
         o.unsigned(u64::from(m.quote_type))?;
     }
     o.unsigned(u64::from(m.security_id))?;
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_quote_request(
     m: &QuoteRequest,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 0>();
-    let end = encode_quote_request_fields(m, state, o, x);
+    let end = encode_quote_request_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 0>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_quote_request_fields(
     m: &QuoteRequest,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(1)?;
+    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
     if is_named {
@@ -1140,33 +1157,43 @@ fn encode_quote_request_fields(
         let entries = &m.related_sym;
         x.begin_sequence(entries.len() as u64, usize::MAX)?;
         for entry in entries.iter() {
-            encode_quote_request_related_sym(entry, arena, state, o, x)?;
+            o.append(|bytes, pos| encode_quote_request_related_sym(
+                entry,
+                arena,
+                state,
+                bytes,
+                pos,
+                x,
+            ))?;
         }
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_done(
     m: &Done,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 0>();
-    let end = encode_done_fields(m, state, o, x);
+    let end = encode_done_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 0>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_done_fields(
     m: &Done,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(0)?;
+    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
     if is_named {
@@ -1177,18 +1204,21 @@ fn encode_done_fields(
     if is_named {
         o.unsigned(99)?;
     }
-    Some(())
+    Some(o.position())
 }
 fn encode_message(
     message: Message<'_>,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     match message {
-        Message::MarketData(message) => encode_market_data(message, state, o, x),
-        Message::QuoteRequest(message) => encode_quote_request(message, state, o, x),
-        Message::Done(message) => encode_done(message, state, o, x),
+        Message::MarketData(message) => encode_market_data(message, state, bytes, pos, x),
+        Message::QuoteRequest(message) => {
+            encode_quote_request(message, state, bytes, pos, x)
+        }
+        Message::Done(message) => encode_done(message, state, bytes, pos, x),
     }
 }
 impl MarketDataMdEntries {
@@ -1608,9 +1638,10 @@ impl rt::Templates for Templates {
     fn encode(
         message: Message<'_>,
         state: &mut State,
-        output: &mut Output<'_>,
+        bytes: &mut [u8],
+        pos: usize,
         context: &mut Context,
-    ) -> Option<()> {
-        encode_message(message, state, output, context)
+    ) -> Option<usize> {
+        encode_message(message, state, bytes, pos, context)
     }
 }

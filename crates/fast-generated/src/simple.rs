@@ -690,24 +690,27 @@ fn decode_done_fields(
 fn encode_quote(
     m: &Quote,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 9>();
-    let end = encode_quote_fields(m, state, o, x);
+    let end = encode_quote_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 9>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_quote_fields(
     m: &Quote,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(0)?;
+    let mut o = Output::new(bytes, pos);
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(0);
     if is_named {
@@ -774,30 +777,33 @@ fn encode_quote_fields(
     if map & (1 << 54) != 0 {
         o.unsigned(u64::from(m.session_id))?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_new(
     m: &New,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 10>();
-    let end = encode_new_fields(m, state, o, x);
+    let end = encode_new_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 10>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_new_fields(
     m: &New,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(0)?;
+    let mut o = Output::new(bytes, pos);
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(1);
     if is_named {
@@ -868,30 +874,33 @@ fn encode_new_fields(
     if map & (1 << 53) != 0 {
         o.unsigned(u64::from(m.side))?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_change(
     m: &Change,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 10>();
-    let end = encode_change_fields(m, state, o, x);
+    let end = encode_change_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 10>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_change_fields(
     m: &Change,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(0)?;
+    let mut o = Output::new(bytes, pos);
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(2);
     if is_named {
@@ -962,30 +971,33 @@ fn encode_change_fields(
     if map & (1 << 53) != 0 {
         o.unsigned(u64::from(m.side))?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_remove(
     m: &Remove,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 10>();
-    let end = encode_remove_fields(m, state, o, x);
+    let end = encode_remove_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 10>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_remove_fields(
     m: &Remove,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(0)?;
+    let mut o = Output::new(bytes, pos);
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(3);
     if is_named {
@@ -1048,30 +1060,33 @@ fn encode_remove_fields(
     if map & (1 << 55) != 0 {
         o.unsigned(u64::from(m.side))?;
     }
-    Some(())
+    Some(o.position())
 }
 #[inline(never)]
 fn encode_done(
     m: &Done,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     let saved = state.save::<0, 0>();
-    let end = encode_done_fields(m, state, o, x);
+    let end = encode_done_fields(m, state, bytes, pos, x);
     if end.is_none() {
         state.restore::<0, 0>(&saved);
     }
     end
 }
-#[allow(unused_variables, clippy::collapsible_if)]
+#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 fn encode_done_fields(
     m: &Done,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     x.begin_message(0)?;
+    let mut o = Output::new(bytes, pos);
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(4);
     if is_named {
@@ -1082,20 +1097,21 @@ fn encode_done_fields(
     if is_named {
         o.unsigned(99)?;
     }
-    Some(())
+    Some(o.position())
 }
 fn encode_message(
     message: Message<'_>,
     state: &mut State,
-    o: &mut Output<'_>,
+    bytes: &mut [u8],
+    pos: usize,
     x: &mut Context,
-) -> Option<()> {
+) -> Option<usize> {
     match message {
-        Message::Quote(message) => encode_quote(message, state, o, x),
-        Message::New(message) => encode_new(message, state, o, x),
-        Message::Change(message) => encode_change(message, state, o, x),
-        Message::Remove(message) => encode_remove(message, state, o, x),
-        Message::Done(message) => encode_done(message, state, o, x),
+        Message::Quote(message) => encode_quote(message, state, bytes, pos, x),
+        Message::New(message) => encode_new(message, state, bytes, pos, x),
+        Message::Change(message) => encode_change(message, state, bytes, pos, x),
+        Message::Remove(message) => encode_remove(message, state, bytes, pos, x),
+        Message::Done(message) => encode_done(message, state, bytes, pos, x),
     }
 }
 impl Quote {
@@ -1471,9 +1487,10 @@ impl rt::Templates for Templates {
     fn encode(
         message: Message<'_>,
         state: &mut State,
-        output: &mut Output<'_>,
+        bytes: &mut [u8],
+        pos: usize,
         context: &mut Context,
-    ) -> Option<()> {
-        encode_message(message, state, output, context)
+    ) -> Option<usize> {
+        encode_message(message, state, bytes, pos, context)
     }
 }

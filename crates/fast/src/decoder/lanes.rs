@@ -383,6 +383,12 @@ pub(super) fn keep(run: &Run, home: &mut Lanes, lanes: &[Word]) {
             _ => copy::<LANES_MAX>(home, lanes),
         };
     }
+    let count = run.kept.trailing_ones() as usize;
+    if let (Some(home), Some(lanes), 0) =
+        (home.get_mut(..count), lanes.get(..count), run.kept & (run.kept.wrapping_add(1)))
+    {
+        return home.copy_from_slice(lanes);
+    }
     for lane in lanes_of::<LANES_MAX>(run.kept) {
         let Some(&word) = lanes.get(lane) else { return };
         home[lane] = word;

@@ -27,8 +27,9 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::program::Program;
-use crate::rt::Output;
+use crate::rt::grow;
 use engine::Engine;
+use lanes::Expected;
 use std::sync::Arc;
 
 /// What an encoder does and what it accepts.
@@ -57,6 +58,8 @@ pub struct Encoder {
     pub(crate) dictionary: Dictionary,
     /// Where plain messages are put together.
     buffer: Vec<u8>,
+    /// Room for what is expected of entries.
+    expected: Box<Expected>,
 }
 
 /// Room for a message to begin with; it grows to the longest.
@@ -70,8 +73,13 @@ impl Encoder {
 
     /// An encoder with these options.
     pub fn with_options(program: Arc<Program>, options: EncoderOptions) -> Self {
-        let buffer = vec![0; BUFFER_BYTES];
-        Self { dictionary: Dictionary::new(&program), options, program, buffer }
+        Self {
+            dictionary: Dictionary::new(&program),
+            buffer: vec![0; BUFFER_BYTES],
+            expected: Box::default(),
+            options,
+            program,
+        }
     }
 
     /// The program this encoder runs.
@@ -170,18 +178,18 @@ impl Encoder {
             store: &message.store,
             limits: &self.options.limits,
             obey_reset: self.options.reset != ResetPolicy::Never,
+            expected: &mut self.expected,
         };
-        let mut output = Output::new(&mut self.buffer);
-        if quick.encode(message.template_index() as u32, room, &mut output).is_some() {
-            out.extend_from_slice(output.written());
-            return Some(output.written().len());
+        match quick.encode(message.template_index() as u32, room, &mut self.buffer) {
+            Some(len) => {
+                out.extend_from_slice(self.buffer.get(..len).unwrap_or_default());
+                Some(len)
+            }
+            None => {
+                self.dictionary.return_to(mark);
+                None
+            }
         }
-        let is_full = output.is_full();
-        self.dictionary.return_to(mark);
-        if is_full && self.buffer.len() < self.options.limits.message_bytes_max {
-            self.buffer.resize(self.buffer.len() * 2, 0);
-        }
-        None
     }
 
     /// Encodes a message field by field, whatever it holds: as a whole or not at all.
@@ -198,6 +206,7 @@ impl Encoder {
         let outcome = self.run(message, out);
         let len = out.len() - start;
         if outcome.is_ok() && len <= room {
+            grow(&mut self.buffer, len);
             return Ok(Some(len));
         }
         out.truncate(start);

@@ -3,11 +3,11 @@
 //! Nothing is kept of a message that is not plain throughout: dictionaries take their lanes back
 //! after the last field, and the operations encode the message from its start.
 
-use super::lanes::{self, Expected, Head};
-use crate::dictionary::Dictionary;
+use super::lanes::{self, Entries, Expected, Head, Lanes};
+use crate::dictionary::{Dictionary, LaneState, Word};
 use crate::limits::Limits;
 use crate::message::{Store, pair_of};
-use crate::program::{OutgoingRun, Program, QuickSequence, Run};
+use crate::program::{Program, Run};
 use crate::rt::Output;
 
 /// One run over one message.
@@ -17,19 +17,15 @@ pub(super) struct Message<'q> {
     pub(super) store: &'q Store,
     pub(super) limits: &'q Limits,
     pub(super) obey_reset: bool,
-}
-
-/// A run that was encoded and what the dictionary does not know of it yet.
-struct Pending<'q> {
-    run: &'q Run,
-    expected: Expected,
+    /// Room for what is expected of entries.
+    pub(super) expected: &'q mut Expected,
 }
 
 impl<'q> Message<'q> {
-    /// Encodes a message of the template `index`. The dictionary has then seen nothing but resets if
-    /// this fails, or if the message is longer than `room`.
+    /// Encodes a message of the template `index` into `bytes` and returns its length. The dictionary
+    /// has seen nothing but resets if this fails, or if the message is longer than `room`.
     #[inline]
-    pub(super) fn encode(&mut self, index: u32, room: usize, out: &mut Output<'_>) -> Option<()> {
+    pub(super) fn encode(&mut self, index: u32, room: usize, bytes: &mut [u8]) -> Option<usize> {
         let program = self.program;
         let quick = program.quick.get(index as usize)?.as_ref()?;
         let template = program.outgoing.templates.get(index as usize)?.as_ref()?;
@@ -44,78 +40,79 @@ impl<'q> Message<'q> {
         if present & template.sequence != template.sequence {
             return None;
         }
-        let fields = match quick.run {
-            Some(index) => {
-                let (run, lanes) = self.run(index)?;
-                let mut expected = Expected::of(run, self.dictionary.lanes::<false>(program, run)?);
-                let words = self.store.words.get(run.first_slot as usize..)?;
-                lanes::record(run, lanes, words, present, head, &mut expected, out)?;
-                Some(Pending { run, expected })
+        let mut out = Output::new(bytes, 0);
+        let mut fields = None;
+        if let Some(index) = quick.run {
+            let lanes = Lanes::of(program, index)?;
+            let before = self.dictionary.lanes::<false>(program, lanes.run)?;
+            let words = self.store.words.get(lanes.run.first_slot as usize..)?;
+            let (pos, state) = lanes.record(words, present, head, before, out)?;
+            out = Output::new(bytes, pos);
+            fields = Some((lanes.run, words, state));
+        } else {
+            lanes::begin(head, 0, &mut out)?;
+        }
+        let mut entries = None;
+        if let Some(sequence) = &quick.sequence {
+            let (count, first) = pair_of(*self.store.words.get(sequence.slot as usize)?);
+            if count > self.limits.entries_max.min(self.limits.entries_total_max) {
+                return None;
             }
-            None => {
-                lanes::begin(head, 0, out)?;
-                None
+            out.unsigned(u64::from(count))?;
+            if count > 0 {
+                let lanes = Lanes::of(program, sequence.run)?;
+                self.expected.begin(lanes.run, self.dictionary.lanes::<false>(program, lanes.run)?);
+                let segment = program.segments.get(sequence.segment as usize)?;
+                let of_sequence = Entries {
+                    words: self.store.words.get(first as usize..)?,
+                    step: segment.record_words as usize,
+                    presence_at: segment.presence_at as usize,
+                    count: count as usize,
+                };
+                out.append(|bytes, pos| {
+                    lanes.entries(of_sequence, self.expected, Output::new(bytes, pos))
+                })?;
+                entries = Some(lanes.run);
             }
-        };
-        let entries = match &quick.sequence {
-            Some(sequence) => self.sequence(sequence, out)?,
-            None => None,
-        };
-        if out.written().len() > room {
+        }
+        let len = out.position();
+        if len > room {
             return None;
         }
         self.dictionary.set_last_template(index);
-        self.settle(fields);
-        self.settle(entries);
-        Some(())
+        if let Some((run, words, state)) = fields.filter(|(run, ..)| run.kept != 0) {
+            self.settle_fields(run, words, state);
+        }
+        if let Some(run) = entries.filter(|run| run.kept != 0) {
+            let (state, lanes) = self.expected.end(run);
+            self.dictionary.set_lanes(None, run, lanes, state);
+        }
+        Some(len)
     }
 
-    fn run(&self, index: u32) -> Option<(&'q Run, &'q OutgoingRun)> {
-        let program = self.program;
-        let lanes = program.outgoing.runs.get(index as usize)?.as_ref()?;
-        Some((program.runs.get(index as usize)?, lanes))
+    /// Gives the dictionary the lanes of the message's own fields.
+    #[inline(always)]
+    fn settle_fields(&mut self, run: &Run, words: &[Word], state: LaneState) {
+        if run.deltas & !state.carried() == 0 {
+            return self.dictionary.set_lanes(None, run, words, state);
+        }
+        self.settle_with_absent(run, words, state);
+    }
+
+    /// As [`settle_fields`](Self::settle_fields); deltas that are absent keep their previous value.
+    fn settle_with_absent(&mut self, run: &Run, words: &[Word], state: LaneState) {
+        let Some((_, before)) = self.dictionary.lanes::<false>(self.program, run) else { return };
+        let mut lanes = *before;
+        for (lane, (kept, word)) in lanes.iter_mut().zip(words).enumerate() {
+            if (run.deltas & !state.carried()) >> lane & 1 == 0 {
+                *kept = *word;
+            }
+        }
+        self.dictionary.set_lanes(None, run, &lanes, state);
     }
 
     #[inline(always)]
     fn word(&self, at: usize) -> Option<u64> {
         self.store.words.get(at).map(|word| u64::from_le_bytes(*word))
-    }
-
-    /// Gives the dictionary the lanes it waits for.
-    #[inline(always)]
-    fn settle(&mut self, pending: Option<Pending<'q>>) {
-        if let Some(Pending { run, expected }) = pending.filter(|pending| pending.run.kept != 0) {
-            let (state, lanes) = expected.into_lanes(run);
-            self.dictionary.set_lanes(None, run, &lanes, state);
-        }
-    }
-
-    /// Encodes the sequence; returns what is pending of its entries, if it has any.
-    #[inline]
-    fn sequence(
-        &mut self,
-        sequence: &QuickSequence,
-        out: &mut Output<'_>,
-    ) -> Option<Option<Pending<'q>>> {
-        let program = self.program;
-        let (count, first) = pair_of(*self.store.words.get(sequence.slot as usize)?);
-        if count > self.limits.entries_max.min(self.limits.entries_total_max) {
-            return None;
-        }
-        out.unsigned(u64::from(count))?;
-        if count == 0 {
-            return Some(None);
-        }
-        let segment = program.segments.get(sequence.segment as usize)?;
-        let (run, lanes) = self.run(sequence.run)?;
-        let mut expected = Expected::of(run, self.dictionary.lanes::<false>(program, run)?);
-        let mut base = first as usize;
-        for _ in 0..count {
-            let present = self.word(base + segment.presence_at as usize)?;
-            let words = self.store.words.get(base + run.first_slot as usize..)?;
-            lanes::record(run, lanes, words, present, Head::Entry, &mut expected, out)?;
-            base += segment.record_words as usize;
-        }
-        Some(Some(Pending { run, expected }))
     }
 }

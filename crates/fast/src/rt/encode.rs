@@ -11,12 +11,24 @@ use super::text::{Charset, Text};
 const STOP: u8 = 0x80;
 const FIRST_BIT: u8 = 0x40;
 
-/// Where a generated encoder writes: a buffer, and whether it was too small.
+/// Most value bits of four bytes.
+const SHORT_BITS: u32 = 28;
+
+/// Where an encoder writes: a buffer and how far it is filled.
+///
+/// Functions make an output of their own and hand on its place, so that it stays in registers; what
+/// is long or rare is therefore written by functions that take buffer and place.
 #[derive(Debug)]
 pub struct Output<'o> {
     bytes: &'o mut [u8],
     pos: usize,
-    is_full: bool,
+}
+
+/// Spreads the low 28 bits to four bytes of seven, the highest first.
+#[inline(always)]
+fn spread_short(value: u32) -> u32 {
+    let halves = value & 0x3fff | (value & 0x0fff_c000) << 2;
+    halves & 0x007f_007f | (halves & 0x3f80_3f80) << 1
 }
 
 /// Spreads the low 56 bits to eight bytes of seven, the highest first.
@@ -27,10 +39,10 @@ fn spread(value: u64) -> u64 {
     quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1
 }
 
-/// Number of bytes that `bits` bits take, at least one: as `bits.div_ceil(7).max(1)` up to 70.
+/// Number of bytes that `bits` bits take: as `bits.div_ceil(7)` from 1 to 70.
 #[inline(always)]
 fn groups(bits: u32) -> usize {
-    (((bits + 6) * 37) >> 8).max(1) as usize
+    (((bits + 6) * 37) >> 8) as usize
 }
 
 /// Whether the word of a string is one of one to seven ascii characters, the first not NUL.
@@ -40,57 +52,113 @@ fn is_plain(word: u64) -> bool {
     characters & 0x0080_8080_8080_8080 == 0 && characters & 0xff != 0 && word >> 56 <= 7
 }
 
-impl<'o> Output<'o> {
-    pub(crate) fn new(bytes: &'o mut [u8]) -> Self {
-        Self { bytes, pos: 0, is_full: false }
+/// Writes an integer of `len` bytes, more than four.
+#[inline(never)]
+fn long(bytes: &mut [u8], pos: usize, value: i128, len: usize) -> Option<usize> {
+    let room = bytes.get_mut(pos..)?.get_mut(..len)?;
+    let mut left = value;
+    for byte in room.iter_mut().rev() {
+        *byte = left as u8 & !STOP;
+        left >>= 7;
     }
+    *room.last_mut()? |= STOP;
+    Some(pos + len)
+}
 
-    /// What was written.
-    #[inline(always)]
-    pub(crate) fn written(&self) -> &[u8] {
-        self.bytes.get(..self.pos).unwrap_or_default()
+/// Writes five to eight bytes.
+#[inline(never)]
+fn medium(bytes: &mut [u8], pos: usize, value: u64, len: usize) -> Option<usize> {
+    let word = (spread(value) | u64::from(STOP)) << (64 - 8 * len);
+    *bytes.get_mut(pos..)?.first_chunk_mut()? = word.to_be_bytes();
+    Some(pos + len)
+}
+
+/// Writes an ascii string that is not a plain one of a word.
+#[inline(never)]
+fn any_ascii(bytes: &mut [u8], pos: usize, value: &[u8], nullable: bool) -> Option<usize> {
+    let mut out = Output::new(bytes, pos);
+    if !value.is_ascii() {
+        return None;
     }
-
-    /// Whether the buffer was too small.
-    pub(crate) fn is_full(&self) -> bool {
-        self.is_full
-    }
-
-    #[cold]
-    fn full(&mut self) -> Option<()> {
-        self.is_full = true;
-        None
-    }
-
-    /// Writes the first `len` of eight bytes.
-    #[inline(always)]
-    fn front(&mut self, word: [u8; 8], len: usize) -> Option<()> {
-        match self.bytes.get_mut(self.pos..).and_then(<[u8]>::first_chunk_mut::<8>) {
-            Some(room) => {
-                *room = word;
-                self.pos += len;
-                Some(())
-            }
-            None => self.full(),
+    let Some((last, head)) = value.split_last() else {
+        if nullable {
+            out.byte(0)?;
         }
+        out.byte(STOP)?;
+        return Some(out.pos);
+    };
+    if value[0] == 0 {
+        if value.len() > 1 {
+            return None;
+        }
+        if nullable {
+            out.byte(0)?;
+        }
+        out.byte(0)?;
+    }
+    out.raw(head)?;
+    out.byte(last | STOP)?;
+    Some(out.pos)
+}
+
+#[inline(never)]
+fn vector(bytes: &mut [u8], pos: usize, value: &[u8], nullable: bool) -> Option<usize> {
+    let mut out = Output::new(bytes, pos);
+    out.unsigned(value.len() as u64 + u64::from(nullable))?;
+    out.raw(value)?;
+    Some(out.pos)
+}
+
+impl<'o> Output<'o> {
+    /// Writes from `pos` on.
+    #[inline(always)]
+    pub fn new(bytes: &'o mut [u8], pos: usize) -> Self {
+        Self { bytes, pos }
+    }
+
+    /// Where the next byte goes.
+    #[inline(always)]
+    pub fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// Lets `write` go on from here; it says where it ended.
+    #[inline(always)]
+    pub fn append(&mut self, write: impl FnOnce(&mut [u8], usize) -> Option<usize>) -> Option<()> {
+        self.pos = write(self.bytes, self.pos)?;
+        Some(())
+    }
+
+    /// Writes the first `len` bytes of a word.
+    #[inline(always)]
+    fn front<const N: usize>(&mut self, word: [u8; N], len: usize) -> Option<()> {
+        *self.bytes.get_mut(self.pos..)?.first_chunk_mut()? = word;
+        self.pos += len;
+        Some(())
     }
 
     #[inline(always)]
     fn byte(&mut self, byte: u8) -> Option<()> {
-        match self.bytes.get_mut(self.pos) {
-            Some(room) => {
-                *room = byte;
-                self.pos += 1;
-                Some(())
-            }
-            None => self.full(),
-        }
+        *self.bytes.get_mut(self.pos)? = byte;
+        self.pos += 1;
+        Some(())
     }
 
+    /// Writes the low groups of `value`; `magnitude`, not 0, has as many bits as are to be written,
+    /// but for `sign_bits`.
     #[inline(always)]
-    fn grouped(&mut self, value: u64, len: usize) -> Option<()> {
-        let bytes = (spread(value) | u64::from(STOP)) << (64 - 8 * len);
-        self.front(bytes.to_be_bytes(), len)
+    fn grouped(&mut self, value: u64, magnitude: u64, sign_bits: u32) -> Option<()> {
+        if magnitude >> (SHORT_BITS - sign_bits) == 0 {
+            let len = groups((magnitude as u32).ilog2() + 1 + sign_bits);
+            let word = (spread_short(value as u32) | u32::from(STOP)) << (32 - 8 * len);
+            return self.front(word.to_be_bytes(), len);
+        }
+        let len = groups(magnitude.ilog2() + 1 + sign_bits);
+        match len {
+            ..=8 => self.append(|bytes, pos| medium(bytes, pos, value, len)),
+            _ if sign_bits == 0 => self.append(|bytes, pos| long(bytes, pos, value.into(), len)),
+            _ => self.append(|bytes, pos| long(bytes, pos, (value as i64).into(), len)),
+        }
     }
 
     /// NULL, whatever the type.
@@ -105,18 +173,7 @@ impl<'o> Output<'o> {
         if value < 0x80 {
             return self.byte(value as u8 | STOP);
         }
-        match groups(u64::BITS - value.leading_zeros()) {
-            len @ 1..=8 => self.grouped(value, len),
-            len => self.wide(value, len),
-        }
-    }
-
-    #[cold]
-    fn wide(&mut self, value: u64, len: usize) -> Option<()> {
-        for index in (1..len as u32).rev() {
-            self.byte((i128::from(value) >> (7 * index)) as u8 & !STOP)?;
-        }
-        self.byte(value as u8 | STOP)
+        self.grouped(value, value, 0)
     }
 
     /// A nullable unsigned integer; `None` is NULL.
@@ -135,18 +192,7 @@ impl<'o> Output<'o> {
         if magnitude < 0x40 {
             return self.byte(value as u8 | STOP);
         }
-        match groups(u64::BITS + 1 - magnitude.leading_zeros()) {
-            len @ 1..=8 => self.grouped(value, len),
-            len => self.wide_signed(value as i64, len),
-        }
-    }
-
-    #[cold]
-    fn wide_signed(&mut self, value: i64, len: usize) -> Option<()> {
-        for index in (1..len as u32).rev() {
-            self.byte((i128::from(value) >> (7 * index)) as u8 & !STOP)?;
-        }
-        self.byte(value as u8 | STOP)
+        self.grouped(value, magnitude, 1)
     }
 
     /// A nullable signed integer; `None` is NULL.
@@ -190,31 +236,24 @@ impl<'o> Output<'o> {
     #[inline(always)]
     pub fn ascii(&mut self, text: Text, nullable: bool, arena: &[u8], x: &Context) -> Option<()> {
         let word = text.word();
-        let len = (word >> 56) as usize;
-        if is_plain(word) && len <= x.string_max {
+        if is_plain(word) && (word >> 56) as usize <= x.string_max {
             return self.plain_ascii(word);
         }
-        self.any_ascii(text.bytes(arena), nullable, x)
-    }
-
-    /// An ascii string in the form of a word.
-    #[inline(always)]
-    pub(crate) fn short_ascii(&mut self, word: u64, nullable: bool) -> Option<()> {
-        match is_plain(word) {
-            true => self.plain_ascii(word),
-            false => self.empty_ascii(word, nullable),
-        }
-    }
-
-    #[cold]
-    fn empty_ascii(&mut self, word: u64, nullable: bool) -> Option<()> {
-        if word != 0 {
+        let value = text.bytes(arena);
+        if value.len() > x.string_max {
             return None;
         }
-        if nullable {
-            self.byte(0)?;
+        self.append(|bytes, pos| any_ascii(bytes, pos, value, nullable))
+    }
+
+    /// An ascii string in the form of a word; `None` for longer ones.
+    #[inline(always)]
+    pub(crate) fn short_ascii(&mut self, word: u64, nullable: bool) -> Option<()> {
+        if is_plain(word) {
+            return self.plain_ascii(word);
         }
-        self.byte(STOP)
+        let word = word.to_le_bytes();
+        self.append(|bytes, pos| any_ascii(bytes, pos, word.get(..word[7].into())?, nullable))
     }
 
     #[inline(always)]
@@ -233,42 +272,21 @@ impl<'o> Output<'o> {
         }
     }
 
-    #[inline(never)]
     pub(super) fn any_ascii(&mut self, value: &[u8], nullable: bool, x: &Context) -> Option<()> {
-        if value.len() > x.string_max || !value.is_ascii() {
+        if value.len() > x.string_max {
             return None;
         }
-        let Some((last, head)) = value.split_last() else {
-            if nullable {
-                self.byte(0)?;
-            }
-            return self.byte(STOP);
-        };
-        if value[0] == 0 {
-            if value.len() > 1 {
-                return None;
-            }
-            if nullable {
-                self.byte(0)?;
-            }
-            self.byte(0)?;
-        }
-        self.raw(head)?;
-        self.byte(last | STOP)
+        self.append(|bytes, pos| any_ascii(bytes, pos, value, nullable))
     }
 
     fn raw(&mut self, bytes: &[u8]) -> Option<()> {
-        match self.bytes.get_mut(self.pos..).and_then(|rest| rest.get_mut(..bytes.len())) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.pos += bytes.len();
-                Some(())
-            }
-            None => self.full(),
-        }
+        self.bytes.get_mut(self.pos..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        self.pos += bytes.len();
+        Some(())
     }
 
     /// A unicode string or byte vector.
+    #[inline]
     pub fn vector(
         &mut self,
         value: &[u8],
@@ -281,11 +299,11 @@ impl<'o> Output<'o> {
         {
             return None;
         }
-        self.unsigned(value.len() as u64 + u64::from(nullable))?;
-        self.raw(value)
+        self.append(|bytes, pos| vector(bytes, pos, value, nullable))
     }
 
     /// A nullable unicode string or byte vector; `None` is NULL.
+    #[inline]
     pub fn vector_nullable(
         &mut self,
         text: Option<Text>,
@@ -302,7 +320,14 @@ impl<'o> Output<'o> {
     /// A presence map of at most 56 bits, the first bit at the top: up to its last set bit.
     #[inline(always)]
     pub fn map(&mut self, map: u64) -> Option<()> {
-        let len = groups(u64::BITS - map.trailing_zeros().min(u64::BITS));
+        if map << SHORT_BITS == 0 {
+            // A map of nothing is a byte too.
+            let bits = (map >> (64 - SHORT_BITS)) as u32;
+            let len = groups(SHORT_BITS - (bits | 1 << (SHORT_BITS - 1)).trailing_zeros());
+            let stop = u32::from(STOP) << (32 - 8 * len);
+            return self.front((spread_short(bits) | stop).to_be_bytes(), len);
+        }
+        let len = groups(u64::BITS - map.trailing_zeros());
         let stop = u64::from(STOP) << (64 - 8 * len);
         self.front((spread(map >> 8) | stop).to_be_bytes(), len)
     }

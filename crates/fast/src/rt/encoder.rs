@@ -1,7 +1,6 @@
 //! Encodes with a generated module, and with the dynamic engine what the module leaves to it.
 
 use super::context::Context;
-use super::encode::Output;
 use super::facts::Templates;
 use super::link::{LinkError, Links};
 use super::state::sealed::Handover;
@@ -121,16 +120,14 @@ impl<T: Templates> Encoder<T> {
         let last = self.state.last();
         self.state.begin();
         self.context.begin();
-        let mut output = Output::new(&mut self.buffer);
-        match T::encode(message, &mut self.state, &mut output, &mut self.context) {
-            Some(()) => {
-                out.extend_from_slice(output.written());
-                Ok(output.written().len())
+        match T::encode(message, &mut self.state, &mut self.buffer, 0, &mut self.context) {
+            Some(len) => {
+                out.extend_from_slice(self.buffer.get(..len).unwrap_or_default());
+                Ok(len)
             }
             None => {
-                let is_full = output.is_full();
                 self.state.set_last(last);
-                self.encode_left_over(message, out, is_full)
+                self.encode_left_over(message, out)
             }
         }
     }
@@ -141,12 +138,8 @@ impl<T: Templates> Encoder<T> {
         &mut self,
         message: T::Message<'_>,
         out: &mut Vec<u8>,
-        is_full: bool,
     ) -> Result<usize, Error> {
         self.left_over += 1;
-        if is_full && self.buffer.len() < self.options.limits.message_bytes_max {
-            self.buffer.resize(self.buffer.len() * 2, 0);
-        }
         let number = T::number(message);
         let index = self.links.indexes.get(number).copied().flatten();
         let index = index.ok_or(Error::new(ErrorKind::UnknownTemplate, 0))?;
@@ -157,6 +150,15 @@ impl<T: Templates> Encoder<T> {
         self.links.lend::<T>(None, &self.state, &mut self.dynamic.dictionary);
         let len = self.dynamic.encode_by_operations(built, out, usize::MAX, false)?;
         self.links.take_back::<T>(None, &mut self.state, &self.dynamic.dictionary);
-        Ok(len.unwrap_or_default())
+        let len = len.unwrap_or_default();
+        grow(&mut self.buffer, len);
+        Ok(len)
+    }
+}
+
+/// Makes a buffer large enough for the next message of `len` bytes: words are written as a whole.
+pub(crate) fn grow(buffer: &mut Vec<u8>, len: usize) {
+    if len + size_of::<u64>() > buffer.len() {
+        buffer.resize((len + size_of::<u64>()).next_power_of_two(), 0);
     }
 }

@@ -1,7 +1,6 @@
 //! What a generated module says of itself, and what the dispatcher asks it to do.
 
 use super::context::Context;
-use super::encode::Output;
 use super::state::{PreviousValues, Slot};
 use super::visit::Visit;
 use crate::error::Error;
@@ -97,11 +96,13 @@ pub trait Templates: Sized + 'static {
     /// Those of the visitor.
     fn visit(message: Self::Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error>;
 
-    /// Encodes a message; `None` for the dynamic engine to do it. The state is then as before.
+    /// Encodes a message to `bytes` from `pos` on and returns where it ends; `None` for the dynamic
+    /// engine to do it. The state is then as before.
     fn encode(
         message: Self::Message<'_>,
         state: &mut Self::State,
-        output: &mut Output<'_>,
+        bytes: &mut [u8],
+        pos: usize,
         context: &mut Context,
-    ) -> Option<()>;
+    ) -> Option<usize>;
 }

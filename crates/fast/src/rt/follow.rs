@@ -18,6 +18,12 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
             self.assign::<true>(slot, value);
             return differs;
         }
+        self.sends_first(slot, value, initial)
+    }
+
+    /// As [`sends_copy`](Self::sends_copy), where there is no previous value.
+    #[inline(never)]
+    fn sends_first(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
         let follows = initial == Some(value) && self.entry_state(slot) == EntryState::Undefined;
         self.assign::<false>(slot, value);
         !follows
@@ -54,7 +60,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
             self.assign::<true>(slot, value);
             return differs;
         }
-        self.sends_copy(slot, value, initial)
+        self.sends_first(slot, value, initial)
     }
 
     /// Whether an integer that increments and may be absent has to be sent.

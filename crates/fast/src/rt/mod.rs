@@ -33,6 +33,7 @@ pub use decimal::exponent;
 pub use decoder::{Decoded, Decoder, Message, Step};
 pub use encode::{OpenMap, Output};
 pub use encoder::Encoder;
+pub(crate) use encoder::grow;
 pub use entries::{Entries, Reference};
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
 pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
