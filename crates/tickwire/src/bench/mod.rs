@@ -2,6 +2,7 @@
 //!
 //! One module a subject; [`timing`] measures for all of them, [`report`] writes what was found.
 
+mod books;
 pub mod counted;
 mod fast;
 mod instructions;

@@ -4,8 +4,9 @@
 //! Their capture is not to be had. Ours is made up with its mean of 4.83 entries a packet and its
 //! 116 entries at most.
 
+use super::books;
 use super::fast::corpus::Corpus;
-use super::fast::engine::{Engine, Pass};
+use super::fast::engine::Engine;
 use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
 use crate::decode::output::entries_of;
@@ -13,11 +14,7 @@ use crate::failure::{Failure, Outcome};
 use crate::table::{Align, Table};
 use clap::Args;
 use serde_json::json;
-use std::hint::black_box;
 use tickwire_exchange::{CmeShape, Options};
-use tickwire_feed::recovery::{
-    LevelNaming, MarketData, MarketDataAdapter, Recovery, RecoveryOptions,
-};
 
 /// CME: incremental refreshes, packets and entries, with and without order books
 #[derive(Debug, Args)]
@@ -35,8 +32,6 @@ const PUBLISHED: [(&str, f64, f64); 2] = [
     // The same file in 9.5 instead of 11.797371 seconds.
     ("seed 000, its rival, 3.3 GHz Core i7", 0.277_6, 0.057_5),
 ];
-/// Levels a side that the feed shows.
-const DEPTH_MAX: u32 = 10;
 
 /// Runs `tickwire bench seed-000`.
 pub fn run(args: &Seed000Args) -> Result<Outcome, Failure> {
@@ -52,7 +47,7 @@ pub fn run(args: &Seed000Args) -> Result<Outcome, Failure> {
             add(engine.name(), pass);
         }
     }
-    add("dynamic and order books", with_books(&corpus));
+    add(books::NAME, books::pass(&corpus)?);
     let times = timing::minima(&mut cases, args.report.time);
 
     let entries_a_packet = corpus.entries as f64 / corpus.messages as f64;
@@ -100,24 +95,4 @@ fn entries_max(corpus: &Corpus) -> Result<u64, Failure> {
     });
     decoded.map_err(|error| Failure::Data(error.describe(&corpus.program).to_string()))?;
     Ok(most)
-}
-
-/// Decodes and keeps the book of every security.
-fn with_books(corpus: &Corpus) -> Pass<'_> {
-    let mut decoder = corpus.decoder(&corpus.program, tickwire_fast::Engine::Automatic);
-    let mut adapter = MarketDataAdapter::new(corpus.program.clone(), LevelNaming::ByLevel);
-    let options = RecoveryOptions { depth_max: DEPTH_MAX, ..RecoveryOptions::default() };
-    Box::new(move || {
-        let mut recovery = Recovery::new(options);
-        let mut seq_num = 0;
-        let decoded = corpus.each_message(&mut decoder, |message| {
-            seq_num += 1;
-            if let Ok(MarketData::Incremental(updates)) = adapter.adapt(message, seq_num) {
-                for update in updates {
-                    black_box(recovery.handle_incremental(update));
-                }
-            }
-        });
-        black_box((decoded.is_ok(), &recovery));
-    })
 }

@@ -1,7 +1,11 @@
 //! `tickwire bench seed-003`: decoding of the Simple and the Complex feed, alone and into DDS samples.
 //!
+//! Complex messages also with the order books they make. Simple ones tell order by order, of which
+//! books by price level are not made.
+//!
 //! The article's latencies need the whole chain: `tickwire demo` measures them.
 
+use super::books;
 use super::fast::corpus::Corpus;
 use super::fast::engine::{Engine, Pass};
 use super::report::{ReportArgs, rounded};
@@ -40,6 +44,10 @@ pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
             work.push((Line { what, per: "message", count, published_us }, pass));
         }
     }
+    let count = complex.messages;
+    let what = "Complex, decode and keep order books";
+    let line = Line { what, per: "message", count, published_us: None };
+    work.push((line, books::pass(&complex)?));
     #[cfg(feature = "dds")]
     {
         // The means of the four topics, 2.079 to 2.190, and of 41,700 and 300 samples together.

@@ -1,6 +1,7 @@
-//! `tickwire bench fast`: decoding of FAST by every engine, on the same bytes in one run.
+//! `tickwire bench fast`: decoding and encoding of FAST by every engine, on the same bytes in one run.
 
 pub mod corpus;
+mod encoding;
 pub mod engine;
 mod peers;
 
@@ -13,14 +14,16 @@ use crate::files;
 use crate::table::{Align, Table};
 use clap::Args;
 use corpus::Corpus;
+use encoding::{Amount, Decoded, Encoding};
 use engine::{Engine, Pass};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// FAST: decode captures and feeds made up here with every engine
+/// FAST: decode and encode captures and feeds made up here with every engine
 ///
 /// Every field of every message is stored, or handed to a visitor that uses it; errors are checked.
+/// What is encoded is what the first packets held: encode-generated, encode-dynamic.
 #[derive(Debug, Args)]
 pub struct FastArgs {
     /// Folder of captures, one folder in it for each feed
@@ -59,6 +62,8 @@ struct Row<'c> {
     corpus: &'c Corpus,
     engine: &'static str,
     threads: usize,
+    /// What one pass handles: the corpus, or what of it is encoded.
+    amount: Amount,
     ns_per_message: f64,
     instructions_per_message: Option<f64>,
 }
@@ -69,12 +74,13 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
         counted::check_valgrind()?;
     }
     let corpora = corpus::all(&args.corpora, |name| is_wanted(args.corpus.as_ref(), name))?;
-    let (labels, mut passes) = prepare(args, &corpora)?;
+    let decoded = decoded(args, &corpora)?;
+    let (labels, mut passes) = prepare(args, &corpora, &decoded)?;
     if let Some(count) = args.passes {
         passes.iter_mut().for_each(|pass| (0..count).for_each(|_| pass()));
         return Ok(Outcome::Clean);
     }
-    let messages = labels.iter().map(|row| row.corpus.messages);
+    let messages = labels.iter().map(|row| row.amount.messages);
     let mut cases: Vec<Case<'_>> =
         messages.zip(passes).map(|(messages, pass)| Case::of_many(messages, pass)).collect();
     let times = timing::minima(&mut cases, args.report.time);
@@ -106,17 +112,40 @@ fn is_wanted(filter: Option<&String>, name: &str) -> bool {
     })
 }
 
+/// What is encoded of each corpus; nothing where no encoder is wanted.
+fn decoded<'c>(
+    args: &FastArgs,
+    corpora: &'c [Corpus],
+) -> Result<Vec<Option<Decoded<'c>>>, Failure> {
+    let wanted =
+        Encoding::ALL.iter().any(|encoding| is_wanted(args.engine.as_ref(), encoding.name()));
+    corpora.iter().map(|corpus| wanted.then(|| Decoded::of(corpus)).transpose()).collect()
+}
+
 /// What is to be measured: rows without times, and for each the work to be timed.
 fn prepare<'c>(
     args: &FastArgs,
     corpora: &'c [Corpus],
+    decoded: &'c [Option<Decoded<'c>>],
 ) -> Result<(Vec<Row<'c>>, Vec<Pass<'c>>), Failure> {
     let (mut rows, mut passes) = (Vec::new(), Vec::new());
     let wanted = |engine: &Engine| is_wanted(args.engine.as_ref(), engine.name());
-    for corpus in corpora {
+    for (corpus, decoded) in corpora.iter().zip(decoded) {
         for engine in Engine::ALL.into_iter().filter(wanted) {
             if let Some(pass) = engine.pass(corpus)? {
                 rows.push(Row::new(corpus, engine.name(), 0.0));
+                passes.push(pass);
+            }
+        }
+        for (decoded, encoding) in
+            decoded.iter().flat_map(|decoded| Encoding::ALL.map(|encoding| (decoded, encoding)))
+        {
+            if !is_wanted(args.engine.as_ref(), encoding.name()) {
+                continue;
+            }
+            if let Some(pass) = encoding.pass(decoded)? {
+                let amount = decoded.amount;
+                rows.push(Row { amount, ..Row::new(corpus, encoding.name(), 0.0) });
                 passes.push(pass);
             }
         }
@@ -156,13 +185,24 @@ fn peer_rows<'c>(
 
 impl<'c> Row<'c> {
     fn new(corpus: &'c Corpus, engine: &'static str, ns_per_message: f64) -> Self {
-        Self { corpus, engine, threads: 1, ns_per_message, instructions_per_message: None }
+        let Corpus { messages, entries, bytes, .. } = *corpus;
+        let amount = Amount { messages, entries, bytes };
+        Self { corpus, engine, threads: 1, amount, ns_per_message, instructions_per_message: None }
+    }
+
+    /// Whether callgrind can run the engine: it knows no wide vectors.
+    fn is_portable(&self) -> bool {
+        self.is_encoder()
+            || Engine::ALL.iter().any(|of| of.name() == self.engine && of.is_portable())
+    }
+
+    fn is_encoder(&self) -> bool {
+        Encoding::ALL.iter().any(|encoding| encoding.name() == self.engine)
     }
 
     /// Counts instructions, unless the engine is one that callgrind cannot run.
     fn count_instructions(&mut self, corpora: &Path) -> Result<(), Failure> {
-        let is_this = |engine: &&Engine| engine.name() == self.engine && engine.is_portable();
-        if self.threads > 1 || !Engine::ALL.iter().any(|engine| is_this(&engine)) {
+        if self.threads > 1 || !self.is_portable() {
             return Ok(());
         }
         let corpora = corpora.to_string_lossy();
@@ -176,19 +216,19 @@ impl<'c> Row<'c> {
             "--engine",
             &format!("={}", self.engine),
         ])?;
-        self.instructions_per_message = Some(of_pass / self.corpus.messages as f64);
+        self.instructions_per_message = Some(of_pass / self.amount.messages as f64);
         Ok(())
     }
 
     /// Nanoseconds an entry; nothing where messages have none.
     fn ns_per_entry(&self) -> Option<f64> {
-        let Corpus { messages, entries, .. } = *self.corpus;
+        let Amount { messages, entries, .. } = self.amount;
         (entries > 0).then(|| self.ns_per_message * messages as f64 / entries as f64)
     }
 
     fn mb_per_s(&self) -> f64 {
-        let nanos = self.ns_per_message * self.corpus.messages as f64;
-        self.corpus.bytes as f64 / nanos * 1e3
+        let nanos = self.ns_per_message * self.amount.messages as f64;
+        self.amount.bytes as f64 / nanos * 1e3
     }
 
     fn json(&self) -> Value {
@@ -196,9 +236,9 @@ impl<'c> Row<'c> {
             "corpus": self.corpus.name,
             "engine": self.engine,
             "threads": self.threads,
-            "messages": self.corpus.messages,
-            "entries": self.corpus.entries,
-            "bytes": self.corpus.bytes,
+            "messages": self.amount.messages,
+            "entries": self.amount.entries,
+            "bytes": self.amount.bytes,
             "ns_per_message": rounded(self.ns_per_message),
             "ns_per_entry": self.ns_per_entry().map(rounded),
             "mb_per_s": rounded(self.mb_per_s()),
@@ -209,7 +249,7 @@ impl<'c> Row<'c> {
 
 fn picture(rows: &[Row<'_>]) -> Bars {
     let mut groups: Vec<(String, Vec<(String, f64)>)> = Vec::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| !row.is_encoder()) {
         let name = match row.threads {
             1 => row.engine.to_owned(),
             threads => format!("{}, {threads} threads", row.engine),
@@ -249,8 +289,8 @@ fn table(rows: &[Row<'_>]) -> Table {
             row.corpus.name.clone(),
             row.engine.to_owned(),
             row.threads.to_string(),
-            row.corpus.messages.to_string(),
-            row.corpus.entries.to_string(),
+            row.amount.messages.to_string(),
+            row.amount.entries.to_string(),
             format!("{:.1}", row.ns_per_message),
             row.ns_per_entry().map_or_else(|| "-".to_owned(), |nanos| format!("{nanos:.1}")),
             format!("{:.0}", row.mb_per_s()),

@@ -1,0 +1,231 @@
+//! The ways to encode that are compared: what a corpus holds is decoded once and encoded again and again.
+
+use super::corpus::Corpus;
+use super::engine::Pass;
+use crate::decode::output::entries_of;
+use crate::failure::Failure;
+use std::hint::black_box;
+use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::{Encoder, EncoderOptions, Engine, Entries, FieldValue, Message, Record};
+use tickwire_fast_generated::{
+    cme_like, complex, exchange_cme, exchange_complex, random_cme, simple,
+};
+
+/// Most messages that are kept in memory, whole packets.
+const MESSAGES_MAX: u64 = 5_000;
+
+/// A way to encode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Generated code, where it was generated for these templates.
+    Generated,
+    /// The dynamic encoder.
+    Dynamic,
+}
+
+/// What is encoded in a pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Amount {
+    pub messages: u64,
+    pub entries: u64,
+    /// Of the encoded messages.
+    pub bytes: u64,
+}
+
+/// The first packets of a corpus, decoded, and encoded again by the dynamic encoder.
+pub struct Decoded<'c> {
+    corpus: &'c Corpus,
+    packets: Vec<Vec<Message>>,
+    encoded: Vec<Vec<u8>>,
+    pub amount: Amount,
+}
+
+impl Encoding {
+    /// All, in the order of tables.
+    pub const ALL: [Self; 2] = [Self::Generated, Self::Dynamic];
+
+    /// Name in tables and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Generated => "encode-generated",
+            Self::Dynamic => "encode-dynamic",
+        }
+    }
+
+    /// Encodes all messages each time it is called; `None` where there is no generated code. What it
+    /// encodes is checked here.
+    ///
+    /// # Errors
+    /// A message that is not encoded as the dynamic encoder does it.
+    pub fn pass<'c>(self, decoded: &'c Decoded<'c>) -> Result<Option<Pass<'c>>, Failure> {
+        match self {
+            Self::Generated => generated(decoded).transpose(),
+            Self::Dynamic => Ok(Some(dynamic(decoded))),
+        }
+    }
+}
+
+/// Why a pass may expect that all goes well: the same was encoded before.
+const ENCODED_BEFORE: &str = "encodes as it did before";
+
+impl<'c> Decoded<'c> {
+    /// Decodes the first packets, and checks that what is encoded again has the same bytes, or at least
+    /// the same values: encoders write the shortest form, exchanges need not.
+    ///
+    /// # Errors
+    /// A message that cannot be encoded or comes out as another one.
+    pub fn of(corpus: &'c Corpus) -> Result<Self, Failure> {
+        let failed = |error: tickwire_fast::Error| {
+            let why = error.describe(&corpus.program);
+            Failure::Data(format!("{}: encoding again: {why}", corpus.name))
+        };
+        let mut decoder = corpus.decoder(&corpus.program, Engine::Automatic);
+        let mut again = decoder.clone();
+        let mut encoder = Encoder::with_options(corpus.program.clone(), options(corpus));
+        let mut decoded = Self {
+            corpus,
+            packets: Vec::new(),
+            encoded: Vec::new(),
+            amount: Amount { messages: 0, entries: 0, bytes: 0 },
+        };
+        for packet in &corpus.packets {
+            if decoded.amount.messages >= MESSAGES_MAX {
+                break;
+            }
+            decoder.begin_packet();
+            encoder.begin_packet();
+            let (mut messages, mut bytes, mut rest) = (Vec::new(), Vec::new(), &packet[..]);
+            while !rest.is_empty() {
+                let message = decoder.decode(rest).map_err(failed)?;
+                encoder.encode(message.message, &mut bytes).map_err(failed)?;
+                messages.push(message.message.clone());
+                rest = &rest[message.len..];
+            }
+            again.begin_packet();
+            let mut rest = &bytes[..];
+            for message in &messages {
+                let of_again = again.decode(rest).map_err(failed)?;
+                if !is_same(message.root(), of_again.message.root()) {
+                    let why = "a message is another one when it was encoded and decoded";
+                    return Err(Failure::Data(format!("{}: {why}", corpus.name)));
+                }
+                rest = &rest[of_again.len..];
+            }
+            decoded.amount.messages += messages.len() as u64;
+            decoded.amount.entries +=
+                messages.iter().map(|message| entries_of(message.root())).sum::<u64>();
+            decoded.amount.bytes += bytes.len() as u64;
+            decoded.packets.push(messages);
+            decoded.encoded.push(bytes);
+        }
+        Ok(decoded)
+    }
+}
+
+fn options(corpus: &Corpus) -> EncoderOptions {
+    EncoderOptions { reset: corpus.reset, ..EncoderOptions::default() }
+}
+
+fn dynamic<'c>(decoded: &'c Decoded<'c>) -> Pass<'c> {
+    let mut encoder =
+        Encoder::with_options(decoded.corpus.program.clone(), options(decoded.corpus));
+    let mut out = Vec::new();
+    Box::new(move || {
+        encoder.reset();
+        for packet in &decoded.packets {
+            encoder.begin_packet();
+            out.clear();
+            for message in packet {
+                encoder.encode(message, &mut out).expect(ENCODED_BEFORE);
+            }
+            black_box(&out);
+        }
+    })
+}
+
+/// Encodes by the first of the generated modules that is for these templates.
+fn generated<'c>(decoded: &'c Decoded<'c>) -> Option<Result<Pass<'c>, Failure>> {
+    generated_by::<simple::Templates>(decoded)
+        .or_else(|| generated_by::<complex::Templates>(decoded))
+        .or_else(|| generated_by::<exchange_complex::Templates>(decoded))
+        .or_else(|| generated_by::<exchange_cme::Templates>(decoded))
+        .or_else(|| generated_by::<random_cme::Templates>(decoded))
+        .or_else(|| generated_by::<cme_like::Templates>(decoded))
+}
+
+fn generated_by<'c, T: Templates + 'static>(
+    decoded: &'c Decoded<'c>,
+) -> Option<Result<Pass<'c>, Failure>> {
+    let corpus = decoded.corpus;
+    let encoder = rt::Encoder::<T>::with_options(corpus.program.clone(), options(corpus)).ok()?;
+    let numbers = |index: usize| {
+        let id = corpus.program.templates()[index].id.map(|id| id.0);
+        T::TEMPLATES.iter().position(|template| template.id == id)
+    };
+    let room = |message: &Message| {
+        let mut room = T::Messages::default();
+        let number = numbers(message.template_index())?;
+        T::fill(&mut room, number, message.root(), &numbers)?;
+        Some(room)
+    };
+    let packets: Option<Vec<Vec<T::Messages>>> =
+        decoded.packets.iter().map(|packet| packet.iter().map(room).collect()).collect();
+    Some(checked(decoded, encoder, packets?))
+}
+
+/// The pass, once it is known to encode what the dynamic encoder does.
+fn checked<'c, T: Templates + 'static>(
+    decoded: &'c Decoded<'c>,
+    mut encoder: rt::Encoder<T>,
+    packets: Vec<Vec<T::Messages>>,
+) -> Result<Pass<'c>, Failure> {
+    let mut out = Vec::new();
+    for (packet, encoded) in packets.iter().zip(&decoded.encoded) {
+        encode(&mut encoder, packet, &mut out);
+        if out != *encoded {
+            let why = "generated code encodes other bytes than the dynamic encoder";
+            return Err(Failure::Data(format!("{}: {why}", decoded.corpus.name)));
+        }
+    }
+    Ok(Box::new(move || {
+        encoder.reset();
+        for packet in &packets {
+            encode(&mut encoder, packet, &mut out);
+            black_box(&out);
+        }
+    }))
+}
+
+fn encode<T: Templates>(encoder: &mut rt::Encoder<T>, packet: &[T::Messages], out: &mut Vec<u8>) {
+    encoder.begin_packet();
+    out.clear();
+    for message in packet {
+        encoder.encode(T::message(message), out).expect(ENCODED_BEFORE);
+    }
+}
+
+/// Whether two records have the same values.
+fn is_same(a: Record<'_>, b: Record<'_>) -> bool {
+    a.segment() == b.segment()
+        && a.fields().zip(b.fields()).all(|((_, a), (_, b))| is_same_value(a, b))
+}
+
+fn is_same_value(a: FieldValue<'_>, b: FieldValue<'_>) -> bool {
+    use FieldValue as V;
+    let all = |a: Entries<'_>, b: Entries<'_>| {
+        a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_same(a, b))
+    };
+    match (a, b) {
+        (V::Absent, V::Absent) | (V::Discarded, V::Discarded) => true,
+        (V::UInt(a), V::UInt(b)) => a == b,
+        (V::Int(a), V::Int(b)) => a == b,
+        (V::Decimal(a), V::Decimal(b)) => a == b,
+        (V::Ascii(a), V::Ascii(b))
+        | (V::Unicode(a), V::Unicode(b))
+        | (V::Bytes(a), V::Bytes(b)) => a == b,
+        (V::Group(a), V::Group(b)) => is_same(a, b),
+        (V::Sequence(a), V::Sequence(b)) => all(a, b),
+        (V::Dynamic(a, of_a), V::Dynamic(b, of_b)) => a == b && is_same(of_a, of_b),
+        _ => false,
+    }
+}
