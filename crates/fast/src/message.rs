@@ -4,6 +4,7 @@
 //! it allocates nothing once both are large enough. A [`Record`] is a view of a segment: the
 //! template's fields, a group, or one entry of a sequence.
 
+use crate::decoder::Visitor;
 use crate::dictionary::{INLINE_MAX, OUTSIDE, Word, inline_word};
 use crate::error::ErrorKind;
 use crate::program::{FieldLayout, FieldRef, LANES_MAX, Program, Segment, SegmentRef, Storage};
@@ -280,6 +281,38 @@ impl<'m> Record<'m> {
         }
     }
 
+    /// Hands out the fields of a record that is a run, and of the sequence of such records that may
+    /// be its last field, as a visitor sees them while they are decoded.
+    pub(crate) fn show_plain(&self, visitor: &mut impl Visitor) {
+        let shows_constants = self.program.constants;
+        let presence = self.word(self.layout().presence_at as usize);
+        for field in self.layouts() {
+            let is_present = presence >> field.presence.1 & 1 != 0;
+            let value = match &field.storage {
+                Storage::Discarded => continue,
+                Storage::Constant(_) if !shows_constants => continue,
+                Storage::Constant(value) => FieldValue::of_constant(field, value),
+                _ if !is_present => FieldValue::Absent,
+                Storage::OptionalConstant(value) => FieldValue::of_constant(field, value),
+                Storage::Slot(slot) => self.scalar(field, *slot),
+                Storage::Sequence { slot, segment } => {
+                    let entries = self.entries(*slot as usize, *segment);
+                    visitor.begin_sequence(field, entries.len());
+                    for (index, entry) in entries.iter().enumerate() {
+                        visitor.begin_entry(field, index);
+                        entry.show_plain(visitor);
+                        visitor.end_entry(field);
+                    }
+                    visitor.end_sequence(field);
+                    continue;
+                }
+                Storage::Group(_) | Storage::Dynamic(_) => continue,
+            };
+            visitor.field(field, value);
+        }
+    }
+
+    #[inline]
     fn scalar(&self, field: &FieldLayout, slot: u32) -> FieldValue<'m> {
         let at = self.base + slot as usize;
         let word = u64::from_le_bytes(self.store.words[at]);

@@ -213,7 +213,8 @@ impl Decoder {
 
     /// Decodes the message at the start of `input` to a visitor and returns its length in bytes.
     ///
-    /// The visitor sees each field as it is decoded. Compile the program with
+    /// The visitor sees each field as it is decoded; where a template is nothing but plain fields and a
+    /// sequence of them, once the message is decoded. Compile the program with
     /// [`CompileOptions::constants`](crate::CompileOptions) for it to see mandatory constants too.
     ///
     /// # Errors
@@ -221,6 +222,12 @@ impl Decoder {
     pub fn visit(&mut self, input: &[u8], visitor: &mut impl Visitor) -> Result<usize, Error> {
         self.dictionary.return_home();
         self.prepare(input)?;
+        if let Some(len) = self.decode_quickly(input) {
+            visitor.begin_message(&self.program.templates[self.message.template_index()]);
+            self.message.root().show_plain(visitor);
+            visitor.end_message();
+            return Ok(len);
+        }
         let sink = Visiting { program: &self.program, visitor, hidden: 0 };
         let mut engine = engine::Engine::<_, false> {
             program: &self.program,
@@ -243,24 +250,38 @@ impl Decoder {
         }
     }
 
-    fn run<const JOURNAL: bool>(&mut self, input: &[u8]) -> Result<usize, Error> {
+    /// Whether runs may be decoded as a whole: their strings are read without a look at the limit.
+    fn may_run(&self) -> bool {
+        self.options.limits.string_max >= INLINE_MAX as u32
+    }
+
+    /// Decodes a message that is plain throughout to the decoder's message; for every other, nothing
+    /// is lost that decoding it again would not bring back.
+    #[inline(always)]
+    fn decode_quickly(&mut self, input: &[u8]) -> Option<usize> {
         self.message.store.clear();
-        let runs = self.options.limits.string_max >= INLINE_MAX as u32;
-        if !JOURNAL && runs {
-            let mut quick = quick::Message {
-                program: &self.program,
-                dictionary: &mut self.dictionary,
-                store: &mut self.message.store,
-                limits: &self.options.limits,
-                obey_reset: self.options.reset != ResetPolicy::Never,
-                vectors: &mut self.vectors,
-            };
-            if let Some((template, len)) = quick.decode(input) {
-                self.message.set_template(template);
-                return Ok(len);
-            }
-            self.message.store.clear();
+        if !self.may_run() {
+            return None;
         }
+        let mut quick = quick::Message {
+            program: &self.program,
+            dictionary: &mut self.dictionary,
+            store: &mut self.message.store,
+            limits: &self.options.limits,
+            obey_reset: self.options.reset != ResetPolicy::Never,
+            vectors: &mut self.vectors,
+        };
+        let (template, len) = quick.decode(input)?;
+        self.message.set_template(template);
+        Some(len)
+    }
+
+    fn run<const JOURNAL: bool>(&mut self, input: &[u8]) -> Result<usize, Error> {
+        if !JOURNAL && let Some(len) = self.decode_quickly(input) {
+            return Ok(len);
+        }
+        let runs = self.may_run();
+        self.message.store.clear();
         let bytes_max = self.options.limits.message_bytes_max;
         let reader = Reader::new(input, self.options.conformance, &mut self.findings);
         let mut engine = engine::Engine::<_, JOURNAL> {

@@ -24,7 +24,7 @@ const DEPTH_MAX: u32 = 128;
 pub struct CompileOptions {
     /// Fields to store, by name, by path (`MDEntries/MDEntryPx`) or by id; `None` stores all. A
     /// named group or sequence brings everything in it. The rest is decoded, so that dictionaries
-    /// stay right, but not stored.
+    /// stay right, but cannot be read; sequences without a wanted field are not stored.
     pub fields: Option<Vec<String>>,
     /// Make mandatory constants operations, as visitors need them. Default false.
     pub constants: bool,
@@ -108,6 +108,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         text_count: text_of_entry.iter().filter(|&&text| text != u32::MAX).count() as u32,
         text_of_entry,
         complete: options.fields.is_none(),
+        constants: options.constants,
         dense_ids: Vec::new(),
         sparse_ids: HashMap::new(),
         set,
@@ -371,14 +372,15 @@ impl<'s> Compiler<'s> {
         };
         let is_stored = constant.is_none() || optional;
         let words = slots(&field.field_type);
-        let presence = self.presence(body, wanted && is_stored, words);
+        // Unwanted fields have their place too: a record is decoded as a whole.
+        let presence = self.presence(body, is_stored, words);
         let storage = match (&constant, optional) {
             _ if !wanted => Storage::Discarded,
             (Some(value), false) => Storage::Constant(value.clone()),
             (Some(value), true) => Storage::OptionalConstant(value.clone()),
             (None, _) => Storage::Slot(0),
         };
-        let slot = if is_stored { self.slot(record, wanted, words) } else { 0 };
+        let slot = if is_stored { record.allocate(words) } else { 0 };
         let storage = if storage == Storage::Slot(0) { Storage::Slot(slot) } else { storage };
         body.fields.push(FieldLayout {
             name: field.name.clone(),

@@ -54,6 +54,8 @@ pub struct Program {
     /// For each dictionary entry the index of its text buffer, or `u32::MAX`.
     pub(crate) text_of_entry: Vec<u32>,
     pub(crate) complete: bool,
+    /// Mandatory constants are shown to visitors.
+    pub(crate) constants: bool,
     dense_ids: Vec<u32>,
     sparse_ids: HashMap<u32, u32>,
     set: TemplateSet,

@@ -90,7 +90,7 @@ impl OutgoingRun {
             ..Self::default()
         };
         let (mut lane, mut bit) = (0, 0);
-        for op in ops {
+        for op in ops.iter().filter(|op| op.code != Code::Constant) {
             let mask = 1 << lane;
             match op.operator {
                 OperatorKind::None | OperatorKind::Delta => lanes.always |= mask,

@@ -12,7 +12,7 @@
 //! needed, long strings, the end of the bytes) is left to the operations, which decode the same
 //! fields again and know every error.
 
-use super::layout::{FieldLayout, Segment};
+use super::layout::{FieldLayout, Segment, Storage};
 use super::op::{Code, Initial, Op, WireType};
 use crate::template::{OperatorKind, Width};
 
@@ -214,6 +214,10 @@ pub(super) fn find(
 ) -> Vec<Run> {
     let mut runs = Vec::new();
     for index in 0..segments.len() {
+        let parent = segments[index].parent.map(|parent| &fields[parent.index()].storage);
+        if parent == Some(&Storage::Discarded) {
+            continue;
+        }
         let ops = &code[segments[index].ops.start as usize..segments[index].ops.end as usize];
         let Some(run) = Finder::new(ops, initials).run() else { continue };
         #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
@@ -286,9 +290,12 @@ impl<'p> Finder<'p> {
 
     /// Adds the lanes of an operation and returns how many operations that were.
     fn take(&mut self, op: &'p Op, next: Option<&'p Op>) -> Option<usize> {
+        if op.code == Code::Constant {
+            return Some(1);
+        }
         let slots = if is_decimal(op) { 2 } else { 1 };
         let lane = self.run.count as usize;
-        if op.discard || usize::from(op.bit) != lane || lane + slots > LANES_MAX {
+        if usize::from(op.bit) != lane || lane + slots > LANES_MAX {
             return None;
         }
         match lane {
