@@ -11,6 +11,9 @@
 //! have the signatures of captures that Tickwire is measured on but that are not part of it.
 #![forbid(unsafe_code)]
 
+use tickwire_fast::rt::Templates;
+use tickwire_fast::template::Signature;
+
 /// Incremental refreshes as CME sent them in FAST.
 #[rustfmt::skip]
 pub mod cme_like;
@@ -29,3 +32,28 @@ pub mod random_cme;
 /// The simple feed of the simulated exchange.
 #[rustfmt::skip]
 pub mod simple;
+
+/// What is done with a module that is found by its signature: see [`with_module`].
+pub trait WithModule {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn with<T: Templates>(self) -> Self::Output;
+}
+
+/// Does `work` with the module that was generated from the template set of this signature; `None` if
+/// there is no such module here.
+pub fn with_module<W: WithModule>(signature: &Signature, work: W) -> Option<W::Output> {
+    let is = |of: &[u8; 32]| signature.as_bytes() == of;
+    Some(match () {
+        () if is(&cme_like::Templates::SIGNATURE) => work.with::<cme_like::Templates>(),
+        () if is(&complex::Templates::SIGNATURE) => work.with::<complex::Templates>(),
+        () if is(&exchange_cme::Templates::SIGNATURE) => work.with::<exchange_cme::Templates>(),
+        () if is(&exchange_complex::Templates::SIGNATURE) => {
+            work.with::<exchange_complex::Templates>()
+        }
+        () if is(&random_cme::Templates::SIGNATURE) => work.with::<random_cme::Templates>(),
+        () if is(&simple::Templates::SIGNATURE) => work.with::<simple::Templates>(),
+        () => return None,
+    })
+}

@@ -42,16 +42,28 @@ fn count(value: &Value, path: &str) -> u64 {
 
 #[test]
 fn lossy_lines_and_snapshots_give_true_books() {
-    let d = directory("receive-cme");
+    lossy_lines_and_snapshots("dynamic", 22_000);
+}
+
+#[test]
+fn generated_code_gives_true_books_of_lossy_lines_and_snapshots() {
+    lossy_lines_and_snapshots("generated", 22_004);
+}
+
+/// Ports from `port` on are used, three of them.
+fn lossy_lines_and_snapshots(engine: &str, port: u16) {
+    let d = directory(&format!("receive-cme-{engine}"));
     let snapshots = d.join("s.bin");
     let generated = format!("cme -n 3000 --framing cme --snapshots {}", snapshots.display());
     generate(&d, &generated);
-    let (d, snapshots, group) = (d.display(), snapshots.display(), group(22_000));
-    let beside = format!("--snapshot-group {} --snapshot-port 22002", address());
+    let (d, snapshots, group) = (d.display(), snapshots.display(), group(port));
+    let snapshot_port = port + 2;
+    let beside = format!("--snapshot-group {} --snapshot-port {snapshot_port}", address());
     let receiving = Receiving::start(
         &[],
         &format!(
-            "-t {d}/f.xml --framing cme {group} --line-b {beside} --first 1 {HOLD} --idle 3000"
+            "-t {d}/f.xml --framing cme {group} --line-b {beside} --first 1 {HOLD} --idle 3000 \
+             --engine {engine}"
         ),
         3,
     );
@@ -60,7 +72,7 @@ fn lossy_lines_and_snapshots_give_true_books() {
          --duplicate 5 --reorder 5 --json -"
     ));
     // Snapshots go round and round: here once more, the last of them after every gap was declared.
-    run(&format!("multicast -f {snapshots} -a {} -p 22002 -s 20000 --json -", address()));
+    run(&format!("multicast -f {snapshots} -a {} -p {snapshot_port} -s 20000 --json -", address()));
     let received = receiving.finish();
     assert_eq!(count(&sent, "/lines/0/taken"), 3000);
     let (messages, missing) = (count(&received, "/messages"), count(&received, "/missing"));
@@ -80,11 +92,13 @@ fn lossy_lines_and_snapshots_give_true_books() {
 
 #[test]
 fn numbers_inside_messages_are_found_and_done_ends_it() {
-    for (feed, port, messages) in [("simple", 22_010, 3_001), ("complex", 22_012, 3_001)] {
-        let d = directory(&format!("receive-{feed}"));
+    let runs = [("simple", "wide", 22_010), ("simple", "generated", 22_012)];
+    for (feed, engine, port) in runs.into_iter().chain([("complex", "generated", 22_014)]) {
+        let d = directory(&format!("receive-{feed}-{engine}"));
         generate(&d, &format!("{feed} -n 3000"));
         let (d, group) = (d.display(), group(port));
         let arguments = format!("-t {d}/f.xml --reset packet {group} --line-b --first 1 {HOLD}");
+        let arguments = format!("{arguments} --engine {engine}");
         let books = if feed == "simple" { "--books none" } else { "--depth 5" };
         let receiving = Receiving::start(&[], &format!("{arguments} {books}"), 2);
         run(&format!(
@@ -92,7 +106,7 @@ fn numbers_inside_messages_are_found_and_done_ends_it() {
              --json -"
         ));
         let received = receiving.finish();
-        assert_eq!(count(&received, "/messages"), messages, "{received}");
+        assert_eq!(count(&received, "/messages"), 3_001, "{received}");
         assert_eq!((count(&received, "/missing"), &received["end"]), (0, &"done".into()));
     }
 }
@@ -179,6 +193,7 @@ fn mistakes_are_told_with_what_to_do() {
         (format!("-t {d}/f.xml --held-max 2000000"), "--held-max"),
         (format!("-t {d}/f.xml --depth 0"), "--depth"),
         (format!("-t {d}/none.xml"), "cannot open"),
+        (format!("-t {d}/bare.xml --engine generated"), "no code is built in for"),
         (format!("-t {d}/f.xml --log nonsense=what"), "--log:"),
         (format!("-t {d}/f.xml --metrics nowhere"), "a port, such as 9100"),
     ] {

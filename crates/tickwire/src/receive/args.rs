@@ -40,6 +40,9 @@ pub struct ReceiveArgs {
     seq_num: Option<SeqNumField>,
     #[command(flatten)]
     pub decoder: DecoderArgs,
+    /// What decodes.
+    #[arg(long, value_name = "ENGINE", default_value = "dynamic")]
+    pub engine: EngineChoice,
 
     /// Microseconds to wait for a missing packet once one behind it has come.
     #[arg(long, value_name = "MICROS", default_value_t = 2000, help_heading = "Arbitration")]
@@ -100,6 +103,19 @@ pub struct ReceiveArgs {
     /// Write the counters to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+/// What decodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineChoice {
+    /// The dynamic engine, with vectors where this CPU has them.
+    Dynamic,
+    /// The dynamic engine, portable code.
+    Scalar,
+    /// The dynamic engine with 512-bit vectors, portable code where they are missing.
+    Wide,
+    /// Code generated from these very templates, where it is built in.
+    Generated,
 }
 
 /// How books name their levels.

@@ -1,7 +1,7 @@
 //! Books, or none.
 
 use std::sync::Arc;
-use tickwire_fast::{Message, Program};
+use tickwire_fast::Program;
 use tickwire_feed::handler::Adapt;
 use tickwire_feed::recovery::{LevelNaming, MarketData, MarketDataAdapter, MarketDataError};
 
@@ -15,14 +15,17 @@ impl MaybeBooks {
     }
 }
 
-impl Adapt<Message> for MaybeBooks {
+impl<M: ?Sized> Adapt<M> for MaybeBooks
+where
+    MarketDataAdapter: Adapt<M>,
+{
     fn adapt(
         &mut self,
-        message: &Message,
+        message: &M,
         packet_seq_num: u64,
     ) -> Result<MarketData<'_>, MarketDataError> {
         match &mut self.0 {
-            Some(adapter) => adapter.adapt(message, packet_seq_num),
+            Some(adapter) => Adapt::adapt(adapter, message, packet_seq_num),
             None => Ok(MarketData::Other),
         }
     }

@@ -1,6 +1,7 @@
 //! What came, as a table and as JSON.
 
 use super::Feed;
+use super::books::MaybeBooks;
 use super::sink::{Counting, End};
 use crate::failure::Failure;
 use crate::files;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use tickwire_feed::arbiter::LineCounters;
-use tickwire_feed::handler::{InputCounters, Source};
+use tickwire_feed::handler::{Adapt, Engine, InputCounters, Source};
 use tickwire_net::histogram::Summary;
 use tickwire_net::multicast::{Receiver, ReceiverCounters};
 use tickwire_net::process::resident_bytes;
@@ -26,20 +27,23 @@ struct Line {
 }
 
 /// Everything that was counted.
-pub struct Report<'r> {
+pub struct Report<'r, E> {
     lines: Vec<Line>,
-    handler: &'r Feed,
+    handler: &'r Feed<E>,
     end: Option<End>,
     fresh_books: usize,
     books: usize,
     resident_bytes: [Option<u64>; 2],
 }
 
-impl<'r> Report<'r> {
+impl<'r, E: Engine> Report<'r, E>
+where
+    MaybeBooks: Adapt<E::Message>,
+{
     /// The counters as they are now; `resident_at_start` is the memory that was in use then.
     pub fn new(
         reception: &Reception,
-        handler: &'r Feed,
+        handler: &'r Feed<E>,
         sink: &Counting,
         resident_at_start: Option<u64>,
     ) -> Self {
@@ -202,7 +206,10 @@ impl<'r> Report<'r> {
     }
 }
 
-fn line(source: Source, receiver: &Receiver, handler: &Feed) -> Line {
+fn line<E: Engine>(source: Source, receiver: &Receiver, handler: &Feed<E>) -> Line
+where
+    MaybeBooks: Adapt<E::Message>,
+{
     let counters = handler.counters();
     let (input, arbitrated) = match source {
         Source::Incremental(line) => {

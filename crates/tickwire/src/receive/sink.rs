@@ -2,7 +2,8 @@
 
 use super::ReceiveArgs;
 use tickwire_fast::Message;
-use tickwire_feed::handler::{Delivery, Sink};
+use tickwire_fast::rt::Templates;
+use tickwire_feed::handler::{Delivery, GeneratedMessage, Sink};
 use tickwire_net::Stop;
 use tickwire_net::reception::Reception;
 
@@ -76,10 +77,28 @@ impl Counting {
     }
 }
 
-impl Sink<Message> for Counting {
-    fn handle_message(&mut self, _: &Delivery, message: &Message) {
+/// A message that has a name.
+pub trait Named {
+    /// The name of its template.
+    fn name(&self) -> &str;
+}
+
+impl Named for Message {
+    fn name(&self) -> &str {
+        self.template_name()
+    }
+}
+
+impl<T: Templates> Named for GeneratedMessage<T> {
+    fn name(&self) -> &str {
+        self.template_name()
+    }
+}
+
+impl<M: Named + ?Sized> Sink<M> for Counting {
+    fn handle_message(&mut self, _: &Delivery, message: &M) {
         self.messages += 1;
-        self.is_done |= self.minds_done && message.template_name() == DONE;
+        self.is_done |= self.minds_done && message.name() == DONE;
         if self.messages >= self.messages_max {
             self.finish(End::Messages);
         }
