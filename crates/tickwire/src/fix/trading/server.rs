@@ -16,6 +16,7 @@ use tickwire_fix_session::{
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::fix::{
     AcceptorOptions, Application, BoxStore, Engine, FixMetrics, Rate, SessionKey, Sessions,
+    TemplateSession,
 };
 use tickwire_net::metrics::{Exporter, Metrics};
 use tickwire_net::{Error, Stop};
@@ -144,13 +145,14 @@ impl Server {
             let mut config = session.config(Role::Acceptor, id.clone()).ok()?;
             if let (None, Some(kept_max)) = (&session.store, plan.kept_max) {
                 config.limits.backlog_bytes_max = kept_max as u64 / 2;
-                return Some((config, Box::new(MemoryStore::with_bytes_max(kept_max)) as BoxStore));
+                let store: BoxStore = Box::new(MemoryStore::with_bytes_max(kept_max));
+                return Some(TemplateSession { config, store, log: None });
             }
             let store = session.open_store(id);
             if let Err(Failure::Usage(text) | Failure::Data(text)) = &store {
                 anstream::eprintln!("tickwire: {text}");
             }
-            Some((config, store.ok()?))
+            Some(TemplateSession { config, store: store.ok()?, log: None })
         });
         let address = engine.listen(options, Some(template)).map_err(failed)?;
         Ok((engine, address))
