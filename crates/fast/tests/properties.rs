@@ -267,14 +267,22 @@ fn projections_give_the_same_values(seed: u64) {
     wanted.sort();
     wanted.dedup();
     wanted.retain(|name| name != "#dyn" && stream.choices.once_in(4));
-    let options = CompileOptions { fields: Some(wanted.clone()), ..CompileOptions::default() };
+    let options = CompileOptions {
+        fields: Some(wanted.clone()),
+        constants: true,
+        ..CompileOptions::default()
+    };
     let projection = Arc::new(Program::compile_with(stream.set.clone(), &options).unwrap());
     let mut decoder = stream.decoder(&projection, Conformance::Canonical);
+    let mut visited = decoder.clone();
     for (bytes, expected) in &stream.messages {
         let decoded = decoder.decode(bytes).expect("as encoded");
         assert_eq!(decoded.len, bytes.len());
         let part = json_of(decoded.message);
         assert!(is_part(&part, expected), "{part} of {expected}, wanted {wanted:?}");
+        let mut collector = Collector::default();
+        assert_eq!(visited.visit(bytes, &mut collector), Ok(bytes.len()));
+        assert_eq!(collector.whole, part, "wanted {wanted:?}");
         for name in wanted.iter().filter(|name| expected["f"].get(name.as_str()).is_some()) {
             assert_eq!(part["f"].get(name), expected["f"].get(name), "{name}");
         }

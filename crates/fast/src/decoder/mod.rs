@@ -213,8 +213,8 @@ impl Decoder {
 
     /// Decodes the message at the start of `input` to a visitor and returns its length in bytes.
     ///
-    /// The visitor sees each field as it is decoded; where a template is nothing but plain fields and a
-    /// sequence of them, once the message is decoded. Compile the program with
+    /// The visitor sees each field as it is decoded; those that a projection wants of a template that
+    /// is nothing but plain fields and a sequence of them, once the message is decoded. Compile the program with
     /// [`CompileOptions::constants`](crate::CompileOptions) for it to see mandatory constants too.
     ///
     /// # Errors
@@ -222,7 +222,10 @@ impl Decoder {
     pub fn visit(&mut self, input: &[u8], visitor: &mut impl Visitor) -> Result<usize, Error> {
         self.dictionary.return_home();
         self.prepare(input)?;
-        if let Some(len) = self.decode_quickly(input) {
+        // All fields are handed out faster one by one, few of them from the message.
+        if !self.program.complete
+            && let Some(len) = self.decode_quickly(input)
+        {
             visitor.begin_message(&self.program.templates[self.message.template_index()]);
             self.message.root().show_plain(visitor);
             visitor.end_message();

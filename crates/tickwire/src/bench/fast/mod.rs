@@ -62,7 +62,7 @@ struct Row<'c> {
     corpus: &'c Corpus,
     engine: &'static str,
     threads: usize,
-    /// What one pass handles: the corpus, or what of it is encoded.
+    /// What is decoded, or encoded: the corpus, or the first of its messages.
     amount: Amount,
     ns_per_message: f64,
     instructions_per_message: Option<f64>,
@@ -80,7 +80,7 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
         passes.iter_mut().for_each(|pass| (0..count).for_each(|_| pass()));
         return Ok(Outcome::Clean);
     }
-    let messages = labels.iter().map(|row| row.amount.messages);
+    let messages = labels.iter().map(Row::messages_of_a_pass);
     let mut cases: Vec<Case<'_>> =
         messages.zip(passes).map(|(messages, pass)| Case::of_many(messages, pass)).collect();
     let times = timing::minima(&mut cases, args.report.time);
@@ -196,6 +196,10 @@ impl<'c> Row<'c> {
             || Engine::ALL.iter().any(|of| of.name() == self.engine && of.is_portable())
     }
 
+    fn messages_of_a_pass(&self) -> u64 {
+        self.amount.messages * if self.is_encoder() { encoding::TURNS } else { 1 }
+    }
+
     fn is_encoder(&self) -> bool {
         Encoding::ALL.iter().any(|encoding| encoding.name() == self.engine)
     }
@@ -216,7 +220,7 @@ impl<'c> Row<'c> {
             "--engine",
             &format!("={}", self.engine),
         ])?;
-        self.instructions_per_message = Some(of_pass / self.amount.messages as f64);
+        self.instructions_per_message = Some(of_pass / self.messages_of_a_pass() as f64);
         Ok(())
     }
 
