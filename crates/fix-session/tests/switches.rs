@@ -59,6 +59,20 @@ fn a_sequence_reset_goes_on_with_a_higher_number() {
 }
 
 #[test]
+fn however_late_a_heartbeat_comes_before_the_test_request_that_was_due_after_it() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    // HeartBtInt is 30 s: a heartbeat after that time, a test request after 36 s.
+    let late = NOW.plus(50_000_000_000);
+    talk.session.handle_timeout(late);
+    assert_eq!(talk.answers(false), ["35=0"]);
+    assert!(talk.session.poll_timeout().is_some_and(|at| at <= late.steady_ns));
+    talk.session.handle_timeout(late);
+    assert_eq!(talk.answers(false), ["35=1|112=TEST"]);
+    talk.session.handle_timeout(late);
+    assert!(talk.answers(false).is_empty());
+}
+
+#[test]
 fn what_is_missing_is_asked_for_with_its_end_if_the_interval_is_to_be_closed() {
     let closed = |config: &mut Config| config.closed_resend_interval = true;
     for version in [BeginString::Fix41, BeginString::Fix44] {

@@ -93,13 +93,16 @@ impl<S: Store> Core<S> {
         if self.heartbeat_ns == 0 {
             return;
         }
+        // However late the call, what was due first is said first; the next call says the next.
+        let asks_ns = self.test_request_ns();
+        let beats_ns = self.heartbeat_due_ns().filter(|due| *due <= asks_ns);
         if steady_ns >= self.silence_ns() {
             self.close(Why::Silence);
-        } else if steady_ns >= self.test_request_ns() {
+        } else if beats_ns.is_some_and(|due| steady_ns >= due) {
+            self.send_heartbeat(now, None);
+        } else if steady_ns >= asks_ns {
             self.test_requests += 1;
             self.send_test_request(now, b"TEST");
-        } else if self.heartbeat_due_ns().is_some_and(|due| steady_ns >= due) {
-            self.send_heartbeat(now, None);
         }
     }
 

@@ -21,6 +21,8 @@ use crate::tags;
 
 /// Bytes made ready at a time.
 const CHUNK: usize = 64 << 10;
+/// Room that is kept when nothing waits: what a slow peer made grow is given back.
+const KEPT_MAX: usize = 4 * CHUNK;
 /// Most resend requests that wait for their turn; more are forgotten, the peer asks again.
 const REPLAYS_MAX: usize = 16;
 /// Most messages of the session that wait; more are filled over.
@@ -77,6 +79,9 @@ impl Transmit {
         if self.written == self.out.len() {
             self.out.clear();
             self.written = 0;
+            if self.out.capacity() > KEPT_MAX {
+                self.out.shrink_to(CHUNK);
+            }
         } else if self.written > CHUNK {
             self.out.drain(..self.written);
             self.written = 0;
