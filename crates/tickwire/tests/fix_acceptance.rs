@@ -1,7 +1,7 @@
 //! The field's acceptance suite against `tickwire fix acceptance`.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The acceptor, ended with the test.
@@ -29,25 +29,34 @@ fn start() -> (Acceptor, String) {
     (Acceptor(child), port)
 }
 
-#[test]
-fn every_case_of_the_suite_passes() {
-    let fix = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fix");
-    let runner = fix.join("at_runner.py");
-    let python = Command::new("python3").arg("--version").output();
-    if !runner.exists() || python.is_err() {
-        eprintln!("SKIPPED: the acceptance suite needs ../shared/fix and python3");
-        return;
-    }
+/// Plays the cases of the suite whose names fit; returns how many passed, failed and were passed over.
+fn play(fix: &Path, only: &str) -> Vec<u32> {
     let (_acceptor, port) = start();
     let output = Command::new("python3")
-        .arg(&runner)
-        .args(["127.0.0.1", &port])
+        .arg(fix.join("at_runner.py"))
+        .args(["127.0.0.1", &port, "--only", only])
         .args(["fix42", "fix44", "fix50sp2", "validate"].map(|folder| fix.join("at").join(folder)))
         .output()
         .expect("python3 runs");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}");
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let total = text.lines().find(|line| line.starts_with("total")).expect("a total");
-    let numbers: Vec<&str> = total.split_whitespace().skip(1).collect();
-    assert_eq!(numbers, ["178", "0", "0"], "{text}");
+    total.split_whitespace().skip(1).map(|number| number.parse().expect("a number")).collect()
+}
+
+#[test]
+fn every_case_of_the_suite_passes() {
+    let fix = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fix");
+    let python = Command::new("python3").arg("--version").output();
+    if !fix.join("at_runner.py").exists() || python.is_err() {
+        eprintln!("SKIPPED: the acceptance suite needs ../shared/fix and python3");
+        return;
+    }
+    // Case 6 waits half a minute for test requests: it is played beside the others.
+    let long = std::thread::spawn({
+        let fix = fix.clone();
+        move || play(&fix, "^6_")
+    });
+    assert_eq!(play(&fix, "^(?!6_)"), [175, 0, 0]);
+    assert_eq!(long.join().expect("played"), [3, 0, 0]);
 }
