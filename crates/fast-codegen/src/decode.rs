@@ -11,54 +11,44 @@ impl<'p> Module<'p> {
     /// The functions of one shape.
     pub(crate) fn decode_functions(&self, index: usize) -> String {
         let shape = &self.shapes[index];
-        let warm = self.warm(index);
-        let scene = Scene { module: self, shape, warm };
+        let scene = Scene { module: self, shape };
         let body = Decoding { scene: &scene }.body();
         match &shape.root {
-            Some(_) => self.root_functions(shape, &scene, &body),
-            None => self.segment_function(shape, &scene, &body),
+            Some(_) => self.root_functions(shape, &body),
+            None => self.segment_function(shape, &body),
         }
     }
 
-    fn root_functions(&self, shape: &Shape<'p>, scene: &Scene<'_, 'p>, body: &str) -> String {
+    fn root_functions(&self, shape: &Shape<'p>, body: &str) -> String {
         let Some(root) = &shape.root else { return String::new() };
         let function = self.function(shape);
         let (from, len) = self.saved_words(root.template, root.is_dynamic);
         let state = self.state_type();
         let name = &shape.name;
-        let map = if self.has_wide() { "start: usize" } else { "map: u64" };
+        let map = if self.has_wide() { "start: Cursor<'b>" } else { "map: u64" };
         let map_argument = if self.has_wide() { "start" } else { "map" };
-        let fields = match scene.warm.is_empty() {
-            true => format!("{function}_fields(bytes, pos, {map_argument}, state, out, x)"),
-            false => format!(
-                "match {} {{ true => {function}_fields::<true>(bytes, pos, {map_argument}, state, out, x), \
-                 false => {function}_fields::<false>(bytes, pos, {map_argument}, state, out, x) }}",
-                self.all_assigned(&scene.warm)
-            ),
-        };
-        let generics = if scene.warm.is_empty() { "" } else { "<const WARM: bool>" };
-        let reset = match root.reset {
-            true => "if x.obeys_reset() { state.reset_values(); }\n",
-            false => "",
+        let (reset, is_forgotten) = match root.reset {
+            true => ("if x.obeys_reset() { state.reset_values(); }\n", "x.forgets()"),
+            false => ("", "false"),
         };
         let (begin_arena, end_arena) = match shape.has_text {
             true => ("x.begin_arena();\n", "x.end_arena(&mut out.arena);\n"),
             false => ("", ""),
         };
         format!(
-            "#[inline(never)]\nfn {function}(bytes: &[u8], pos: usize, {map}, state: &mut State, out: &mut {name}, \
-             x: &mut Context) -> Option<usize> {{
-                let saved = state.save::<{from}, {len}>();
-                let end = {fields};
-                if end.is_none() {{ state.restore::<{from}, {len}>(&saved); }}
+            "#[inline(never)]\nfn {function}<'b>(c: Cursor<'b>, {map}, state: &mut State, out: &mut {name}, \
+             x: &mut Context) -> Option<Cursor<'b>> {{
+                let saved = state.save_unless::<{from}, {len}>({is_forgotten});
+                let end = {function}_fields(c, {map_argument}, state, out, x);
+                if end.is_none() {{ state.put_back::<{from}, {len}>(&saved); }}
                 end
             }}
-            {}fn {function}_fields{generics}(bytes: &[u8], pos: usize, {map}, state: &mut {state}, \
-             out: &mut {name}, x: &mut Context) -> Option<usize> {{
+            {}fn {function}_fields<'b>(mut c: Cursor<'b>, {map}, state: &mut {state}, \
+             out: &mut {name}, x: &mut Context) -> Option<Cursor<'b>> {{
                 x.begin_message({})?;
-                {reset}{begin_arena}{}let mut c = Cursor::new(bytes, pos);
-                {body}{end_arena}x.end_message()?;
-                Some(c.position())
+                {reset}{begin_arena}{}{body}x.check_end(&c)?;
+                {end_arena}x.end_message()?;
+                Some(c)
             }}\n",
             allow_unused(&format!("{reset}{body}")),
             root.depth,
@@ -72,23 +62,22 @@ impl<'p> Module<'p> {
             (false, MapMode::Fixed | MapMode::Narrow) => "",
             (false, _) => "let mut map = Bits::new(map << 1);\n",
             (true, MapMode::Fixed | MapMode::Narrow) => {
-                "let map = Cursor::new(bytes, start).map(x)?;\n"
+                "let mut start = start;\nlet map = start.map(x)?;\n"
             }
             (true, MapMode::Taken) => {
-                "let mut map = Bits::new(Cursor::new(bytes, start).map(x)? << 1);\n"
+                "let mut start = start;\nlet mut map = Bits::new(start.map(x)? << 1);\n"
             }
             (true, MapMode::Wide(words)) => {
                 return format!(
-                    "let mut map = Cursor::new(bytes, start).wide_map::<{words}>(x)?;\nmap.take();\n"
+                    "let mut start = start;\nlet mut map = start.wide_map::<{words}>(x)?;\nmap.take();\n"
                 );
             }
         };
         read.to_owned() + &fixed_map(shape)
     }
 
-    fn segment_function(&self, shape: &Shape<'p>, scene: &Scene<'_, 'p>, body: &str) -> String {
+    fn segment_function(&self, shape: &Shape<'p>, body: &str) -> String {
         let function = self.function(shape);
-        let generics = if scene.warm.is_empty() { "" } else { "<const WARM: bool>" };
         let out = match shape.is_stored {
             true => format!("out: &mut {}, ", shape.name),
             false => String::new(),
@@ -108,15 +97,17 @@ impl<'p> Module<'p> {
         if shape.depth > tickwire_fast::Limits::DEPTH_MAX {
             // Deeper than any decoder goes.
             return format!(
-                "fn {function}(_: &[u8], _: usize, _: &mut State, {} _: &mut Context) -> Option<usize> {{ None }}\n",
+                "fn {function}<'b>(_: Cursor<'b>, _: &mut State, {} _: &mut Context) -> Option<Cursor<'b>> {{ None }}\n",
                 if shape.is_stored { format!("_: &mut {},", shape.name) } else { String::new() }
             );
         }
+        // The entries of a sequence that nests nothing are decoded where the sequence is.
+        let is_leaf = shape.members.iter().all(|member| member.child.is_none());
+        let inline = if is_leaf { "always" } else { "never" };
         format!(
-            "{}#[inline(never)]\nfn {function}{generics}(bytes: &[u8], pos: usize, state: &mut State, {out}x: &mut Context) \
-             -> Option<usize> {{
-                let mut c = Cursor::new(bytes, pos);
-                {map}{body}Some(c.position())
+            "{}#[inline({inline})]\nfn {function}<'b>(mut c: Cursor<'b>, state: &mut State, {out}x: &mut Context) \
+             -> Option<Cursor<'b>> {{
+                {map}{body}Some(c)
             }}\n",
             allow_unused(&format!("{map}{body}"))
         )
@@ -151,21 +142,6 @@ impl<'p> Module<'p> {
     pub(crate) fn has_wide(&self) -> bool {
         self.roots.iter().any(|root| matches!(self.shapes[*root].mode, MapMode::Wide(_)))
     }
-
-    /// The condition under which `WARM` holds.
-    pub(crate) fn all_assigned(&self, warm: &[usize]) -> String {
-        let mut masks = vec![0u64; self.masks()];
-        for slot in warm {
-            masks[slot / 64] |= 1 << (slot % 64);
-        }
-        let tests: Vec<String> = masks
-            .iter()
-            .enumerate()
-            .filter(|(_, mask)| **mask != 0)
-            .map(|(index, mask)| format!("state.all_assigned({index}, {mask:#x})"))
-            .collect();
-        tests.join(" && ")
-    }
 }
 
 /// The statements that decode the fields of a segment.
@@ -178,7 +154,10 @@ impl<'p> Decoding<'_, '_, 'p> {
         let shape = self.scene.shape;
         let mut text = String::new();
         for word in 0..shape.presence_words() {
-            text.push_str(&format!("let mut present{word} = 0u64;\n"));
+            text.push_str(&format!(
+                "let mut present{word} = {:#x}u64;\n",
+                shape.presence_mask(word)
+            ));
         }
         let mut members = &shape.members[..];
         while let Some(member) = members.first() {
@@ -189,7 +168,7 @@ impl<'p> Decoding<'_, '_, 'p> {
                     together.iter().fold(0, |mask, member| mask | shape.mode.mask(member.bit));
                 text.push_str(&format!("if map & {mask:#x} != 0 {{\n"));
                 together.iter().for_each(|member| text.push_str(&self.member(member)));
-                text.push_str("}\n");
+                text.push_str(&format!("}} {}\n", or_else(&self.all_absent(together))));
                 members = rest;
             } else {
                 text.push_str(&self.member(member));
@@ -240,7 +219,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         let is_optional = member.plan.is_optional;
         if operation.kind == OperatorKind::Constant {
             return match is_optional {
-                true => self.mark_if(&scene.test(bit), member),
+                true => self.present_by_bit(member),
                 false => String::new(),
             };
         }
@@ -249,9 +228,10 @@ impl<'p> Decoding<'_, '_, 'p> {
             let none = Operation { kind: OperatorKind::None, initial: None, ..*operation };
             let (expression, cast) = self.value(field_type, &none, true, bit);
             return format!(
-                "if {} {{ {} }}\n",
+                "if {} {{ {} }} {}\n",
                 scene.test(bit),
-                self.store(member, &expression, cast)
+                self.store(member, &expression, cast),
+                or_else(&self.absent(member))
             );
         }
         let check = scene.check_type(operation, bit);
@@ -297,24 +277,36 @@ impl<'p> Decoding<'_, '_, 'p> {
                 format!("let value = {expression};\nout.{ident} = {};\n", cast("value"))
             }
             (true, true) => format!(
-                "let value = {expression};\nif let Some(value) = value {{ out.{ident} = {}; {} }}\n",
+                "let value = {expression};\nif let Some(value) = value {{ out.{ident} = {}; }} else {{ {} }}\n",
                 cast("value"),
-                self.mark(member)
+                self.absent(member)
             ),
         }
     }
 
-    fn mark(&self, member: &Member<'p>) -> String {
-        member
-            .presence
-            .map_or(String::new(), |bit| format!("present{} |= 1 << {};", bit / 64, bit % 64))
+    /// Says that the field is absent: presence bits begin set.
+    fn absent(&self, member: &Member<'p>) -> String {
+        self.all_absent(std::slice::from_ref(member))
     }
 
-    fn mark_if(&self, condition: &str, member: &Member<'p>) -> String {
+    fn all_absent(&self, members: &[Member<'p>]) -> String {
+        let clear = |word: usize| {
+            let bits = members.iter().filter_map(|member| member.presence);
+            let mask =
+                bits.filter(|bit| bit / 64 == word).fold(0u64, |mask, bit| mask | 1 << (bit % 64));
+            (mask != 0).then(|| format!("present{word} &= !{mask:#x};"))
+        };
+        (0..self.scene.shape.presence_words()).filter_map(clear).collect()
+    }
+
+    /// A field that is present or not by its bit alone.
+    fn present_by_bit(&self, member: &Member<'p>) -> String {
         match member.presence {
-            Some(_) => format!("if {condition} {{ {} }}\n", self.mark(member)),
+            Some(_) => {
+                format!("if {} {{ {} }}\n", self.scene.test_unset(member.bit), self.absent(member))
+            }
             None if self.scene.shape.mode.is_fixed() => String::new(),
-            None => format!("let _ = {condition};\n"),
+            None => format!("let _ = {};\n", self.scene.test(member.bit)),
         }
     }
 
@@ -332,21 +324,21 @@ impl<'p> Decoding<'_, '_, 'p> {
         );
         let store = match member.is_stored {
             true => format!(
-                "out.{} = Decimal {{ mantissa: mantissa as i64, exponent }};\n{}",
-                member.ident,
-                self.mark(member)
+                "out.{} = Decimal {{ mantissa: mantissa as i64, exponent }};\n",
+                member.ident
             ),
             false => "let _ = (mantissa, exponent);\n".to_owned(),
         };
         let check = scene.check_type(exponent, member.bit);
         match is_optional {
             true => format!(
-                "{check}let exponent = {};\nif let Some(exponent) = exponent {{\n{mantissa}{store}}}\n",
-                scene.integer_optional(exponent, Integer::EXPONENT, member.bit),
+                "{check}let exponent = {};\nif let Some(exponent) = exponent {{\n{mantissa}{store}}} {}\n",
+                scene.integer_optional(exponent, exponent_type(exponent), member.bit),
+                or_else(&self.absent(member))
             ),
             false => format!(
                 "{check}{{ let exponent = {};\n{mantissa}{store}}}\n",
-                scene.integer(exponent, Integer::EXPONENT, member.bit),
+                scene.integer(exponent, exponent_type(exponent), member.bit),
             ),
         }
     }
@@ -354,33 +346,21 @@ impl<'p> Decoding<'_, '_, 'p> {
     fn group(&self, member: &Member<'p>) -> String {
         let Some(child) = member.child else { return String::new() };
         let child = &self.scene.module.shapes[child];
-        let call = format!(
-            "let end = {};\nc.go_to(end);\n",
-            self.call(member.child, "c.position()", &format!("&mut out.{}", member.ident), child)
-        );
+        let call = format!("c = {};\n", self.call(&format!("&mut out.{}", member.ident), child));
         match member.plan.is_optional {
             true => {
-                format!("if {} {{ {call} {} }}\n", self.scene.test(member.bit), self.mark(member))
+                let absent = or_else(&self.absent(member));
+                format!("if {} {{ {call} }} {absent}\n", self.scene.test(member.bit))
             }
             false => format!("{{ {call} }}\n"),
         }
     }
 
     /// Decodes a nested segment.
-    fn call(&self, index: Option<usize>, pos: &str, out: &str, child: &Shape<'p>) -> String {
-        let module = self.scene.module;
-        let function = module.function(child);
+    fn call(&self, out: &str, child: &Shape<'p>) -> String {
+        let function = self.scene.module.function(child);
         let out = if child.is_stored { format!("{out}, ") } else { String::new() };
-        let warm = index.map(|index| module.warm(index)).unwrap_or_default();
-        let deep = child.depth > tickwire_fast::Limits::DEPTH_MAX;
-        match warm.is_empty() || deep {
-            true => format!("{function}(c.bytes(), {pos}, state, {out}x)?"),
-            false => format!(
-                "match {} {{ true => {function}::<true>(c.bytes(), {pos}, state, {out}x)?, \
-                 false => {function}::<false>(c.bytes(), {pos}, state, {out}x)? }}",
-                module.all_assigned(&warm)
-            ),
-        }
+        format!("{function}(c, state, {out}x)?")
     }
 
     fn sequence(&self, member: &Member<'p>) -> String {
@@ -388,17 +368,15 @@ impl<'p> Decoding<'_, '_, 'p> {
         let Some(child) = member.child else { return String::new() };
         let child = &self.scene.module.shapes[child];
         let scene = self.scene;
-        let room = if child.takes_bytes { "c.remaining()" } else { "usize::MAX" };
-        let call = self.call(member.child, "pos", "entry", child);
+        let room = if child.takes_bytes { "x.remaining(&c)" } else { "usize::MAX" };
+        let call = self.call("entry", child);
         let (over, each) = match child.is_stored {
             true => (format!("out.{}.prepare(count)", member.ident), "entry"),
             false => ("0..count".to_owned(), "_"),
         };
         let entries = format!(
             "let count = x.begin_sequence(count, {room})?;
-            let mut pos = c.position();
-            for {each} in {over} {{ pos = {call}; }}
-            c.go_to(pos);\n"
+            for {each} in {over} {{ c = {call}; x.check_end(&c)?; }}\n"
         );
         let check = scene.check_type(length, member.bit);
         let clear = match member.is_stored {
@@ -407,9 +385,9 @@ impl<'p> Decoding<'_, '_, 'p> {
         };
         match member.plan.is_optional {
             true => format!(
-                "{check}let count = {};\nif let Some(count) = count {{ {entries} {} }} else {{ {clear} }}\n",
+                "{check}let count = {};\nif let Some(count) = count {{ {entries} }} else {{ {clear} {} }}\n",
                 scene.integer_optional(length, Integer::LENGTH, member.bit),
-                self.mark(member)
+                self.absent(member)
             ),
             false => format!(
                 "{check}{{ let count = {};\n{entries} }}\n",
@@ -422,11 +400,24 @@ impl<'p> Decoding<'_, '_, 'p> {
         let depth = self.scene.shape.depth;
         format!(
             "x.begin_nested({depth})?;
-            let end = decode_message(c.bytes(), c.position(), state, out.{}.messages_mut(), x)?;
-            c.go_to(end);
+            c = decode_message(c, state, out.{}.messages_mut(), x)?;
             x.end_nested({depth});\n",
             member.ident
         )
+    }
+}
+
+/// What is done otherwise, if anything is.
+fn or_else(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("else {{ {text} }}") }
+}
+
+/// The type an exponent is read as: the check of its range includes that of its type, unless it is
+/// kept or added to.
+fn exponent_type(exponent: &Operation<'_>) -> Integer {
+    match exponent.kind {
+        OperatorKind::None | OperatorKind::Default => Integer::MANTISSA,
+        _ => Integer::EXPONENT,
     }
 }
 
@@ -459,9 +450,8 @@ fn allow_unused(body: &str) -> &'static str {
         "c.delta",
         "c.decimal",
         "c.map",
-        "c.go_to",
         "&mut c",
-        "c = at",
+        "c = ",
     ]
     .into_iter()
     .any(uses);

@@ -142,21 +142,21 @@ impl<'p> Module<'p> {
             .zip(idents)
             .enumerate()
             .map(|(number, (shape, ident))| {
-                let map = if wide { "pos" } else { "map" };
+                let map = if wide { "start" } else { "map" };
                 format!(
-                    "{number} => {}(bytes, end, {map}, state, &mut messages.{ident}, x),\n",
+                    "{number} => {}(c, {map}, state, &mut messages.{ident}, x),\n",
                     self.function(shape)
                 )
             })
             .collect();
         let map = match wide {
             false => "let map = c.map(x)?;\nlet is_named = map >> 63 != 0;\n",
-            true => "let is_named = c.skip_map()?;\n",
+            true => "let start = c;\nlet is_named = c.skip_map()?;\n",
         };
         format!(
-            "fn decode_message(bytes: &[u8], pos: usize, state: &mut State, messages: &mut Messages, \
-             x: &mut Context) -> Option<usize> {{
-                let mut c = Cursor::new(bytes, pos);
+            "#[inline]
+             fn decode_message<'b>(mut c: Cursor<'b>, state: &mut State, messages: &mut Messages, \
+             x: &mut Context) -> Option<Cursor<'b>> {{
                 {map}let number = if is_named {{
                     let id = c.unsigned::<{{ max::U32 }}>(x)?;
                     let number = match id {{ {ids} _ => return None }};
@@ -165,7 +165,6 @@ impl<'p> Module<'p> {
                     number
                 }} else {{ state.last_template()? }};
                 messages.current = number;
-                let end = c.position();
                 match number {{ {calls} _ => None }}
             }}\n"
         )
@@ -252,8 +251,8 @@ impl<'p> Module<'p> {
                 const ENTRIES: &'static [EntryFacts] = &[{entries}];
                 fn state() -> State {{ State::new({}) }}
                 #[inline]
-                fn decode(bytes: &[u8], pos: usize, state: &mut State, messages: &mut Messages, \
-                 context: &mut Context) -> Option<usize> {{ decode_message(bytes, pos, state, messages, context) }}
+                fn decode<'b>(cursor: Cursor<'b>, state: &mut State, messages: &mut Messages, \
+                 context: &mut Context) -> Option<Cursor<'b>> {{ decode_message(cursor, state, messages, context) }}
                 #[inline]
                 fn message(messages: &Messages) -> Message<'_> {{ messages.message() }}
                 fn number(message: Message<'_>) -> usize {{ message.number() }}

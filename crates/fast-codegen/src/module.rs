@@ -3,13 +3,13 @@
 use crate::names::{Scope, camel, snake, upper};
 use crate::projection::Projection;
 use crate::shape::{
-    Member, Root, Shape, field_bits, is_fixed_constant, is_text, measure, member_scope, uses,
+    Member, Root, Shape, field_bits, is_fixed_constant, is_text, measure, member_scope,
 };
 use crate::{GenerateError, Options};
 use std::collections::HashMap;
 use tickwire_fast::TemplateSet;
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, OperatorKind, Plan};
+use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, Plan};
 use tickwire_fast::template::FieldType;
 
 /// A dictionary entry of the module.
@@ -221,65 +221,9 @@ impl<'p> Module<'p> {
         self.slot_index(operation).map_or("", |index| &self.slots[index].name)
     }
 
-    /// Masks of 64 entries each.
-    pub(crate) fn masks(&self) -> usize {
-        self.slots.len().div_ceil(64)
-    }
-
     /// The type of the module's state.
     pub(crate) fn state_type(&self) -> String {
-        format!("rt::State<{}, {}, {}>", self.words, self.masks(), self.tags)
-    }
-
-    /// Entries that a segment's fields use once each and nothing it nests uses again: where they are
-    /// all assigned, their fields need not look.
-    pub(crate) fn warm(&self, shape: usize) -> Vec<usize> {
-        let shape = &self.shapes[shape];
-        if shape.root.as_ref().is_some_and(|root| root.is_dynamic || root.reset)
-            || self.nests_dynamic(shape)
-        {
-            return Vec::new();
-        }
-        let mut counts = HashMap::new();
-        uses(&shape.members, &self.shapes, &mut counts);
-        let mut warm = Vec::new();
-        let mut consider = |operation: &Operation<'_>| {
-            if let Some(slot) = self.slot_index(operation)
-                && counts.get(&operation.entry.unwrap_or_default()) == Some(&1)
-                && operation.checked_tag.is_none()
-            {
-                warm.push(slot);
-            }
-        };
-        for member in &shape.members {
-            // A delta that may be absent may stay unassigned for ever.
-            let is_steady = |operation: &Operation<'_>| match operation.kind {
-                OperatorKind::Copy | OperatorKind::Increment => true,
-                OperatorKind::Delta => !member.plan.is_optional,
-                _ => false,
-            };
-            match &member.plan.kind {
-                FieldKind::Scalar { field_type, operation } => match field_type {
-                    FieldType::Decimal | FieldType::Unicode | FieldType::ByteVector => {}
-                    FieldType::Ascii if operation.kind != OperatorKind::Copy => {}
-                    _ if is_steady(operation) => consider(operation),
-                    _ => {}
-                },
-                FieldKind::Parts { exponent, mantissa } if !member.plan.is_optional => {
-                    consider(exponent);
-                    consider(mantissa);
-                }
-                _ => {}
-            }
-        }
-        if warm.len() < 3 { Vec::new() } else { warm }
-    }
-
-    fn nests_dynamic(&self, shape: &Shape<'_>) -> bool {
-        shape.members.iter().any(|member| {
-            matches!(member.plan.kind, FieldKind::Dynamic)
-                || member.child.is_some_and(|child| self.nests_dynamic(&self.shapes[child]))
-        })
+        format!("rt::State<{}, {}, {}>", self.words, self.slots.len(), self.tags)
     }
 }
 

@@ -14,8 +14,6 @@ use tickwire_fast::template::{FieldType, Value};
 pub(crate) struct Scene<'m, 'p> {
     pub(crate) module: &'m Module<'p>,
     pub(crate) shape: &'m Shape<'p>,
-    /// Slots that are assigned where `WARM`.
-    pub(crate) warm: Vec<usize>,
 }
 
 impl Scene<'_, '_> {
@@ -28,17 +26,19 @@ impl Scene<'_, '_> {
         }
     }
 
+    /// As [`test`](Self::test): whether it is not set.
+    pub(crate) fn test_unset(&self, bit: u32) -> String {
+        match self.shape.mode {
+            MapMode::Fixed => format!("map & (1 << {}) == 0", 63 - bit),
+            MapMode::Narrow => format!("map & (1 << {}) == 0", 31 - bit),
+            _ => "!map.take()".to_owned(),
+        }
+    }
+
     fn peek(&self, bit: u32) -> String {
         match self.shape.mode {
             mode if mode.is_fixed() => self.test(bit),
             _ => "map.peek()".to_owned(),
-        }
-    }
-
-    fn warm(&self, operation: &Operation<'_>) -> &'static str {
-        match self.module.slot_index(operation) {
-            Some(slot) if self.warm.contains(&slot) => "WARM",
-            _ => "false",
         }
     }
 
@@ -55,7 +55,7 @@ impl Scene<'_, '_> {
 
     /// An integer that is always there, as a `u64`.
     pub(crate) fn integer(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
-        let (slot, warm) = (self.module.slot(operation), self.warm(operation));
+        let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
         let read = kind.read();
@@ -67,13 +67,13 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {initial} }}", self.test(bit))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let value = {read}; state.assign::<{warm}>({slot}, value) }} \
-                 else {{ state.copied::<{warm}>({slot}, {given})? }}",
+                "if {} {{ let value = {read}; state.assign::<false>({slot}, value) }} \
+                 else {{ state.copied::<false>({slot}, {given})? }}",
                 self.test(bit)
             ),
             OperatorKind::Increment => format!(
-                "if {} {{ let value = {read}; state.assign::<{warm}>({slot}, value) }} \
-                 else {{ state.incremented::<{warm}>({slot}, {given}, {})? }}",
+                "if {} {{ let value = {read}; state.assign::<false>({slot}, value) }} \
+                 else {{ state.incremented::<false>({slot}, {given}, {})? }}",
                 self.test(bit),
                 kind.next()
             ),
@@ -81,9 +81,7 @@ impl Scene<'_, '_> {
                 let base = initial.unwrap_or("0".into());
                 format!(
                     "{{ let delta = c.signed_word(x)?; \
-                     let base = state.base::<{warm}>({slot}, {base})?; \
-                     let sum = {}(base, delta)?; \
-                     state.assign::<{warm}>({slot}, sum) }}",
+                     state.added::<false>({slot}, {base}, delta, {})? }}",
                     kind.add()
                 )
             }
@@ -97,7 +95,7 @@ impl Scene<'_, '_> {
         kind: Integer,
         bit: u32,
     ) -> String {
-        let (slot, warm) = (self.module.slot(operation), self.warm(operation));
+        let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
         let read = kind.read_nullable();
@@ -110,23 +108,22 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {given} }}", self.test(bit))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let value = {read}; state.assign_or_empty::<{warm}>({slot}, value) }} \
-                 else {{ state.copied_optional::<{warm}>({slot}, {given}) }}",
+                "if {} {{ let value = {read}; state.assign_or_empty::<false>({slot}, value) }} \
+                 else {{ state.copied_optional::<false>({slot}, {given}) }}",
                 self.test(bit)
             ),
             OperatorKind::Increment => format!(
-                "if {} {{ let value = {read}; state.assign_or_empty::<{warm}>({slot}, value) }} \
-                 else {{ state.incremented_optional::<{warm}>({slot}, {given}, {}) }}",
+                "if {} {{ let value = {read}; state.assign_or_empty::<false>({slot}, value) }} \
+                 else {{ state.incremented_optional::<false>({slot}, {given}, {}) }}",
                 self.test(bit),
                 kind.next()
             ),
             OperatorKind::Delta | OperatorKind::Tail => {
                 let base = initial.unwrap_or("0".into());
                 format!(
-                    "match c.delta_nullable(x)? {{ Some(delta) => {{ \
-                     let base = state.base::<{warm}>({slot}, {base})?; \
-                     let sum = {}(base, delta)?; \
-                     Some(state.assign::<{warm}>({slot}, sum)) }} None => None }}",
+                    "match c.delta_nullable(x)? {{ \
+                     Some(delta) => Some(state.added::<false>({slot}, {base}, delta, {})?), \
+                     None => None }}",
                     kind.add()
                 )
             }
@@ -135,7 +132,7 @@ impl Scene<'_, '_> {
 
     /// A string or byte vector that is always there, as a `Text`.
     pub(crate) fn text(&self, operation: &Operation<'_>, kind: &FieldType, bit: u32) -> String {
-        let (slot, warm) = (self.module.slot(operation), self.warm(operation));
+        let slot = self.module.slot(operation);
         let (read, charset) = (read_text(kind), charset(kind));
         let given = option(initial_bytes(operation));
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
@@ -146,8 +143,8 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {} }}", self.test(bit), initial_text(operation))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let text = {read}; state.assign_text::<{warm}>({slot}, text, x) }} \
-                 else {{ state.copied_text::<{warm}>({slot}, {given}, x)? }}",
+                "if {} {{ let text = {read}; state.assign_text::<false>({slot}, text, x) }} \
+                 else {{ state.copied_text::<false>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Tail => format!(
@@ -168,7 +165,7 @@ impl Scene<'_, '_> {
         kind: &FieldType,
         bit: u32,
     ) -> String {
-        let (slot, warm) = (self.module.slot(operation), self.warm(operation));
+        let slot = self.module.slot(operation);
         let (read, charset) = (read_text_nullable(kind), charset(kind));
         let given = option(initial_bytes(operation));
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
@@ -183,8 +180,8 @@ impl Scene<'_, '_> {
             }
             OperatorKind::Copy => format!(
                 "if {} {{ let text = {read}; \
-                 state.assign_text_or_empty::<{warm}>({slot}, text, x) }} \
-                 else {{ state.copied_text_optional::<{warm}>({slot}, {given}, x)? }}",
+                 state.assign_text_or_empty::<false>({slot}, text, x) }} \
+                 else {{ state.copied_text_optional::<false>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Tail => format!(

@@ -95,6 +95,14 @@ impl Shape<'_> {
         self.root.is_some() || self.map_bits > 0
     }
 
+    /// All presence bits of a word.
+    pub(crate) fn presence_mask(&self, word: usize) -> u64 {
+        match self.presence.saturating_sub(64 * word) {
+            bits @ 0..64 => (1 << bits) - 1,
+            _ => u64::MAX,
+        }
+    }
+
     /// Number of words of presence bits.
     pub(crate) fn presence_words(&self) -> usize {
         self.presence.div_ceil(64)

@@ -775,15 +775,14 @@ const SLOT_MD_ENTRY_PX_MANTISSA_3: Slot = Slot::new(20, 20);
 const SLOT_MD_ENTRY_TIME_3: Slot = Slot::new(21, 21);
 const SLOT_MD_ENTRY_SIZE_3: Slot = Slot::new(22, 22);
 const SLOT_NET_CHG_PREV_DAY_MANTISSA_2: Slot = Slot::new(23, 23);
-type State = rt::State<24, 1, 0>;
-fn decode_message(
-    bytes: &[u8],
-    pos: usize,
+type State = rt::State<24, 24, 0>;
+#[inline]
+fn decode_message<'b>(
+    mut c: Cursor<'b>,
     state: &mut State,
     messages: &mut Messages,
     x: &mut Context,
-) -> Option<usize> {
-    let mut c = Cursor::new(bytes, pos);
+) -> Option<Cursor<'b>> {
     let map = c.map(x)?;
     let is_named = map >> 63 != 0;
     let number = if is_named {
@@ -803,63 +802,34 @@ fn decode_message(
         state.last_template()?
     };
     messages.current = number;
-    let end = c.position();
     match number {
-        0 => {
-            decode_md_inc_refresh81(
-                bytes,
-                end,
-                map,
-                state,
-                &mut messages.md_inc_refresh81,
-                x,
-            )
-        }
-        1 => {
-            decode_md_inc_refresh84(
-                bytes,
-                end,
-                map,
-                state,
-                &mut messages.md_inc_refresh84,
-                x,
-            )
-        }
-        2 => {
-            decode_md_inc_refresh109(
-                bytes,
-                end,
-                map,
-                state,
-                &mut messages.md_inc_refresh109,
-                x,
-            )
-        }
+        0 => decode_md_inc_refresh81(c, map, state, &mut messages.md_inc_refresh81, x),
+        1 => decode_md_inc_refresh84(c, map, state, &mut messages.md_inc_refresh84, x),
+        2 => decode_md_inc_refresh109(c, map, state, &mut messages.md_inc_refresh109, x),
         _ => None,
     }
 }
-#[inline(never)]
-fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
-    bytes: &[u8],
-    pos: usize,
+#[inline(always)]
+fn decode_md_inc_refresh81_md_entries<'b>(
+    mut c: Cursor<'b>,
     state: &mut State,
     out: &mut MdIncRefresh81MdEntries,
     x: &mut Context,
-) -> Option<usize> {
-    let mut c = Cursor::new(bytes, pos);
+) -> Option<Cursor<'b>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut present0 = 0u64;
+    let mut present0 = 0x3ffu64;
     let value = if map & (1 << 31) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<WARM>(SLOT_MD_UPDATE_ACTION, value)
+        state.assign_or_empty::<false>(SLOT_MD_UPDATE_ACTION, value)
     } else {
-        state.copied_optional::<WARM>(SLOT_MD_UPDATE_ACTION, Some(0))
+        state.copied_optional::<false>(SLOT_MD_UPDATE_ACTION, Some(0))
     };
     if let Some(value) = value {
         out.md_update_action = value as u32;
-        present0 |= 1 << 0;
+    } else {
+        present0 &= !0x1;
     }
     let value = if map & (1 << 30) != 0 {
         c.unsigned_nullable::<{ max::U32 }>(x)?
@@ -868,42 +838,45 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
     };
     if let Some(value) = value {
         out.md_price_level = value as u32;
-        present0 |= 1 << 1;
+    } else {
+        present0 &= !0x2;
     }
     out.md_entry_type = if map & (1 << 29) != 0 {
         let text = c.ascii(x)?;
-        state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
+        state.assign_text::<false>(SLOT_MD_ENTRY_TYPE, text, x)
     } else {
-        state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)?
+        state.copied_text::<false>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)?
     };
-    if map & (1 << 28) != 0 {
-        present0 |= 1 << 2;
+    if map & (1 << 28) == 0 {
+        present0 &= !0x4;
     }
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign_or_empty::<false>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied_optional::<WARM>(SLOT_SECURITY_ID, None)
+        state.copied_optional::<false>(SLOT_SECURITY_ID, None)
     };
     if let Some(value) = value {
         out.security_id = value as u32;
-        present0 |= 1 << 3;
+    } else {
+        present0 &= !0x8;
     }
     let value = if map & (1 << 26) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<WARM>(SLOT_RPT_SEQ, value)
+        state.assign_or_empty::<false>(SLOT_RPT_SEQ, value)
     } else {
         state
             .incremented_optional::<
-                WARM,
+                false,
             >(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)
     };
     if let Some(value) = value {
         out.rpt_seq = value as u32;
-        present0 |= 1 << 4;
+    } else {
+        present0 &= !0x10;
     }
     let exponent = if map & (1 << 25) != 0 {
-        c.signed_nullable::<32>(x)?
+        c.signed_nullable::<64>(x)?
     } else {
         Some(0)
     };
@@ -911,53 +884,63 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-            let sum = rt::add_signed::<64>(base, delta)?;
-            state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA, sum)
+            state
+                .added::<
+                    false,
+                >(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
             exponent,
         };
-        present0 |= 1 << 5;
+    } else {
+        present0 &= !0x20;
     }
     let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
+        state.assign::<false>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME, None)?
+        state.copied::<false>(SLOT_MD_ENTRY_TIME, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
-            let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE, sum))
+            Some(
+                state.added::<false>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
+            )
         }
         None => None,
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
-        present0 |= 1 << 6;
+    } else {
+        present0 &= !0x40;
     }
     if map & (1 << 23) != 0 {
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
-            present0 |= 1 << 7;
+        } else {
+            present0 &= !0x80;
         }
+    } else {
+        present0 &= !0x80;
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
-            let sum = rt::add_unsigned::<{ max::U32 }>(base, delta)?;
-            Some(state.assign::<false>(SLOT_NUMBER_OF_ORDERS, sum))
+            Some(
+                state
+                    .added::<
+                        false,
+                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+            )
         }
         None => None,
     };
     if let Some(value) = value {
         out.number_of_orders = value as u32;
-        present0 |= 1 << 8;
+    } else {
+        present0 &= !0x100;
     }
     let value = if map & (1 << 22) != 0 {
         c.ascii_nullable(x)?
@@ -966,41 +949,39 @@ fn decode_md_inc_refresh81_md_entries<const WARM: bool>(
     };
     if let Some(value) = value {
         out.trading_session_id = value;
-        present0 |= 1 << 9;
+    } else {
+        present0 &= !0x200;
     }
     out.present = [present0];
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
-fn decode_md_inc_refresh81(
-    bytes: &[u8],
-    pos: usize,
+fn decode_md_inc_refresh81<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut MdIncRefresh81,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 8>();
-    let end = decode_md_inc_refresh81_fields(bytes, pos, map, state, out, x);
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<0, 8>(false);
+    let end = decode_md_inc_refresh81_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<0, 8>(&saved);
+        state.put_back::<0, 8>(&saved);
     }
     end
 }
-fn decode_md_inc_refresh81_fields(
-    bytes: &[u8],
-    pos: usize,
+fn decode_md_inc_refresh81_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<24, 1, 0>,
+    state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh81,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut c = Cursor::new(bytes, pos);
-    let mut present0 = 0u64;
+    let mut present0 = 0x1u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
@@ -1008,47 +989,37 @@ fn decode_md_inc_refresh81_fields(
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
-            present0 |= 1 << 0;
+        } else {
+            present0 &= !0x1;
         }
+    } else {
+        present0 &= !0x1;
     }
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, c.remaining())?;
-        let mut pos = c.position();
+        let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0x2f) {
-                true => {
-                    decode_md_inc_refresh81_md_entries::<
-                        true,
-                    >(c.bytes(), pos, state, entry, x)?
-                }
-                false => {
-                    decode_md_inc_refresh81_md_entries::<
-                        false,
-                    >(c.bytes(), pos, state, entry, x)?
-                }
-            };
+            c = decode_md_inc_refresh81_md_entries(c, state, entry, x)?;
+            x.check_end(&c)?;
         }
-        c.go_to(pos);
     }
     out.present = [present0];
+    x.check_end(&c)?;
     x.end_arena(&mut out.arena);
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
-#[inline(never)]
-fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
-    bytes: &[u8],
-    pos: usize,
+#[inline(always)]
+fn decode_md_inc_refresh84_md_entries<'b>(
+    mut c: Cursor<'b>,
     state: &mut State,
     out: &mut MdIncRefresh84MdEntries,
     x: &mut Context,
-) -> Option<usize> {
-    let mut c = Cursor::new(bytes, pos);
+) -> Option<Cursor<'b>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut present0 = 0u64;
+    let mut present0 = 0x7fu64;
     let value = if map & (1 << 31) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 0 };
     out.md_update_action = value as u32;
     out.md_entry_type = if map & (1 << 30) != 0 {
@@ -1058,29 +1029,30 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
     };
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID_2, value)
+        state.assign::<false>(SLOT_SECURITY_ID_2, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID_2, None)?
+        state.copied::<false>(SLOT_SECURITY_ID_2, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_RPT_SEQ_2, value)
+        state.assign::<false>(SLOT_RPT_SEQ_2, value)
     } else {
         state
             .incremented::<
-                WARM,
+                false,
             >(SLOT_RPT_SEQ_2, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
     {
-        let exponent = if map & (1 << 27) != 0 { c.signed::<32>(x)? } else { 0 };
+        let exponent = if map & (1 << 27) != 0 { c.signed::<64>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
-            let sum = rt::add_signed::<64>(base, delta)?;
-            state.assign::<WARM>(SLOT_MD_ENTRY_PX_MANTISSA_2, sum)
+            state
+                .added::<
+                    false,
+                >(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -1089,18 +1061,22 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_2, 0)?;
-            let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE_2, sum))
+            Some(
+                state
+                    .added::<
+                        false,
+                    >(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?,
+            )
         }
         None => None,
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
-        present0 |= 1 << 0;
+    } else {
+        present0 &= !0x1;
     }
     let exponent = if map & (1 << 26) != 0 {
-        c.signed_nullable::<32>(x)?
+        c.signed_nullable::<64>(x)?
     } else {
         Some(0)
     };
@@ -1108,57 +1084,74 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
-            let sum = rt::add_signed::<64>(base, delta)?;
-            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, sum)
+            state
+                .added::<
+                    false,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.net_chg_prev_day = Decimal {
             mantissa: mantissa as i64,
             exponent,
         };
-        present0 |= 1 << 1;
+    } else {
+        present0 &= !0x2;
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<false>(SLOT_TRADE_VOLUME, 0)?;
-            let sum = rt::add_unsigned::<{ max::U32 }>(base, delta)?;
-            Some(state.assign::<false>(SLOT_TRADE_VOLUME, sum))
+            Some(
+                state
+                    .added::<
+                        false,
+                    >(SLOT_TRADE_VOLUME, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+            )
         }
         None => None,
     };
     if let Some(value) = value {
         out.trade_volume = value as u32;
-        present0 |= 1 << 2;
+    } else {
+        present0 &= !0x4;
     }
     if map & 0x3000000 != 0 {
         if map & (1 << 25) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
-                present0 |= 1 << 3;
+            } else {
+                present0 &= !0x8;
             }
+        } else {
+            present0 &= !0x8;
         }
         if map & (1 << 24) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
-                present0 |= 1 << 4;
+            } else {
+                present0 &= !0x10;
             }
+        } else {
+            present0 &= !0x10;
         }
+    } else {
+        present0 &= !0x18;
     }
     let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME_2, value)
+        state.assign::<false>(SLOT_MD_ENTRY_TIME_2, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME_2, None)?
+        state.copied::<false>(SLOT_MD_ENTRY_TIME_2, None)?
     };
     out.md_entry_time = value as u32;
     if map & (1 << 22) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.aggressor_side = value as u32;
-            present0 |= 1 << 5;
+        } else {
+            present0 &= !0x20;
         }
+    } else {
+        present0 &= !0x20;
     }
     let value = if map & (1 << 21) != 0 {
         c.ascii_nullable(x)?
@@ -1167,41 +1160,39 @@ fn decode_md_inc_refresh84_md_entries<const WARM: bool>(
     };
     if let Some(value) = value {
         out.match_event_indicator = value;
-        present0 |= 1 << 6;
+    } else {
+        present0 &= !0x40;
     }
     out.present = [present0];
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
-fn decode_md_inc_refresh84(
-    bytes: &[u8],
-    pos: usize,
+fn decode_md_inc_refresh84<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut MdIncRefresh84,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<8, 7>();
-    let end = decode_md_inc_refresh84_fields(bytes, pos, map, state, out, x);
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<8, 7>(false);
+    let end = decode_md_inc_refresh84_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<8, 7>(&saved);
+        state.put_back::<8, 7>(&saved);
     }
     end
 }
-fn decode_md_inc_refresh84_fields(
-    bytes: &[u8],
-    pos: usize,
+fn decode_md_inc_refresh84_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<24, 1, 0>,
+    state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh84,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut c = Cursor::new(bytes, pos);
-    let mut present0 = 0u64;
+    let mut present0 = 0x1u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
@@ -1209,89 +1200,80 @@ fn decode_md_inc_refresh84_fields(
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
-            present0 |= 1 << 0;
+        } else {
+            present0 &= !0x1;
         }
+    } else {
+        present0 &= !0x1;
     }
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, c.remaining())?;
-        let mut pos = c.position();
+        let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0x4700) {
-                true => {
-                    decode_md_inc_refresh84_md_entries::<
-                        true,
-                    >(c.bytes(), pos, state, entry, x)?
-                }
-                false => {
-                    decode_md_inc_refresh84_md_entries::<
-                        false,
-                    >(c.bytes(), pos, state, entry, x)?
-                }
-            };
+            c = decode_md_inc_refresh84_md_entries(c, state, entry, x)?;
+            x.check_end(&c)?;
         }
-        c.go_to(pos);
     }
     out.present = [present0];
+    x.check_end(&c)?;
     x.end_arena(&mut out.arena);
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
-#[inline(never)]
-fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
-    bytes: &[u8],
-    pos: usize,
+#[inline(always)]
+fn decode_md_inc_refresh109_md_entries<'b>(
+    mut c: Cursor<'b>,
     state: &mut State,
     out: &mut MdIncRefresh109MdEntries,
     x: &mut Context,
-) -> Option<usize> {
-    let mut c = Cursor::new(bytes, pos);
+) -> Option<Cursor<'b>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x7fffffffffffe);
     let map = (map >> 32) as u32;
-    let mut present0 = 0u64;
+    let mut present0 = 0x1ffu64;
     let value = if map & (1 << 31) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_UPDATE_ACTION_2, value)
+        state.assign::<false>(SLOT_MD_UPDATE_ACTION_2, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_UPDATE_ACTION_2, Some(1))?
+        state.copied::<false>(SLOT_MD_UPDATE_ACTION_2, Some(1))?
     };
     out.md_update_action = value as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<WARM>(SLOT_MD_PRICE_LEVEL, value)
+        state.assign_or_empty::<false>(SLOT_MD_PRICE_LEVEL, value)
     } else {
         state
             .incremented_optional::<
-                WARM,
+                false,
             >(SLOT_MD_PRICE_LEVEL, None, rt::next_unsigned::<{ max::U32 }>)
     };
     if let Some(value) = value {
         out.md_price_level = value as u32;
-        present0 |= 1 << 0;
+    } else {
+        present0 &= !0x1;
     }
     out.md_entry_type = if map & (1 << 29) != 0 {
         let text = c.ascii(x)?;
-        state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, text, x)
+        state.assign_text::<false>(SLOT_MD_ENTRY_TYPE_2, text, x)
     } else {
-        state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+        state.copied_text::<false>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
     };
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID_3, value)
+        state.assign::<false>(SLOT_SECURITY_ID_3, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID_3, None)?
+        state.copied::<false>(SLOT_SECURITY_ID_3, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_RPT_SEQ_3, value)
+        state.assign::<false>(SLOT_RPT_SEQ_3, value)
     } else {
         state
             .incremented::<
-                WARM,
+                false,
             >(SLOT_RPT_SEQ_3, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
@@ -1299,21 +1281,25 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
-            present0 |= 1 << 1;
+        } else {
+            present0 &= !0x2;
         }
+    } else {
+        present0 &= !0x2;
     }
     {
         let exponent = if map & (1 << 25) != 0 {
-            c.signed::<32>(x)?
+            c.signed::<64>(x)?
         } else {
             (-2i64) as u64
         };
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0)?;
-            let sum = rt::add_signed::<64>(base, delta)?;
-            state.assign::<WARM>(SLOT_MD_ENTRY_PX_MANTISSA_3, sum)
+            state
+                .added::<
+                    false,
+                >(SLOT_MD_ENTRY_PX_MANTISSA_3, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -1324,27 +1310,34 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.number_of_orders = value as u32;
-            present0 |= 1 << 2;
+        } else {
+            present0 &= !0x4;
         }
+    } else {
+        present0 &= !0x4;
     }
     let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME_3, value)
+        state.assign::<false>(SLOT_MD_ENTRY_TIME_3, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME_3, None)?
+        state.copied::<false>(SLOT_MD_ENTRY_TIME_3, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_3, 0)?;
-            let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE_3, sum))
+            Some(
+                state
+                    .added::<
+                        false,
+                    >(SLOT_MD_ENTRY_SIZE_3, 0, delta, rt::add_signed::<32>)?,
+            )
         }
         None => None,
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
-        present0 |= 1 << 3;
+    } else {
+        present0 &= !0x8;
     }
     let value = if map & (1 << 22) != 0 {
         c.ascii_nullable(x)?
@@ -1353,11 +1346,12 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
     };
     if let Some(value) = value {
         out.trading_session_id = value;
-        present0 |= 1 << 4;
+    } else {
+        present0 &= !0x10;
     }
     if map & 0x300000 != 0 {
         let exponent = if map & (1 << 21) != 0 {
-            c.signed_nullable::<32>(x)?
+            c.signed_nullable::<64>(x)?
         } else {
             None
         };
@@ -1365,69 +1359,77 @@ fn decode_md_inc_refresh109_md_entries<const WARM: bool>(
             let exponent = rt::exponent(exponent)?;
             let mantissa = {
                 let delta = c.signed_word(x)?;
-                let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
-                let sum = rt::add_signed::<64>(base, delta)?;
-                state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, sum)
+                state
+                    .added::<
+                        false,
+                    >(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
             };
             out.net_chg_prev_day = Decimal {
                 mantissa: mantissa as i64,
                 exponent,
             };
-            present0 |= 1 << 5;
+        } else {
+            present0 &= !0x20;
         }
         if map & (1 << 20) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
-                present0 |= 1 << 6;
+            } else {
+                present0 &= !0x40;
             }
+        } else {
+            present0 &= !0x40;
         }
+    } else {
+        present0 &= !0x60;
     }
     let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
     if let Some(value) = value {
         out.open_close_settle_flag = value as u32;
-        present0 |= 1 << 7;
+    } else {
+        present0 &= !0x80;
     }
     if map & (1 << 19) != 0 {
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.settl_date = value as u32;
-            present0 |= 1 << 8;
+        } else {
+            present0 &= !0x100;
         }
+    } else {
+        present0 &= !0x100;
     }
     out.present = [present0];
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
-fn decode_md_inc_refresh109(
-    bytes: &[u8],
-    pos: usize,
+fn decode_md_inc_refresh109<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut MdIncRefresh109,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<15, 9>();
-    let end = decode_md_inc_refresh109_fields(bytes, pos, map, state, out, x);
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<15, 9>(false);
+    let end = decode_md_inc_refresh109_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<15, 9>(&saved);
+        state.put_back::<15, 9>(&saved);
     }
     end
 }
-fn decode_md_inc_refresh109_fields(
-    bytes: &[u8],
-    pos: usize,
+fn decode_md_inc_refresh109_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<24, 1, 0>,
+    state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh109,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut c = Cursor::new(bytes, pos);
-    let mut present0 = 0u64;
+    let mut present0 = 0x1u64;
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
@@ -1435,35 +1437,27 @@ fn decode_md_inc_refresh109_fields(
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
-            present0 |= 1 << 0;
+        } else {
+            present0 &= !0x1;
         }
+    } else {
+        present0 &= !0x1;
     }
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, c.remaining())?;
-        let mut pos = c.position();
+        let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0x3f8000) {
-                true => {
-                    decode_md_inc_refresh109_md_entries::<
-                        true,
-                    >(c.bytes(), pos, state, entry, x)?
-                }
-                false => {
-                    decode_md_inc_refresh109_md_entries::<
-                        false,
-                    >(c.bytes(), pos, state, entry, x)?
-                }
-            };
+            c = decode_md_inc_refresh109_md_entries(c, state, entry, x)?;
+            x.check_end(&c)?;
         }
-        c.go_to(pos);
     }
     out.present = [present0];
+    x.check_end(&c)?;
     x.end_arena(&mut out.arena);
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
@@ -2653,14 +2647,13 @@ impl rt::Templates for Templates {
         State::new(2)
     }
     #[inline]
-    fn decode(
-        bytes: &[u8],
-        pos: usize,
+    fn decode<'b>(
+        cursor: Cursor<'b>,
         state: &mut State,
         messages: &mut Messages,
         context: &mut Context,
-    ) -> Option<usize> {
-        decode_message(bytes, pos, state, messages, context)
+    ) -> Option<Cursor<'b>> {
+        decode_message(cursor, state, messages, context)
     }
     #[inline]
     fn message(messages: &Messages) -> Message<'_> {

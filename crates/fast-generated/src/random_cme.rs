@@ -347,15 +347,14 @@ const SLOT_MD_ENTRY_TIME: Slot = Slot::new(5, 5);
 const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(6, 6);
 const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(7, 7);
 const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(8, 8);
-type State = rt::State<9, 1, 0>;
-fn decode_message(
-    bytes: &[u8],
-    pos: usize,
+type State = rt::State<9, 9, 0>;
+#[inline]
+fn decode_message<'b>(
+    mut c: Cursor<'b>,
     state: &mut State,
     messages: &mut Messages,
     x: &mut Context,
-) -> Option<usize> {
-    let mut c = Cursor::new(bytes, pos);
+) -> Option<Cursor<'b>> {
     let map = c.map(x)?;
     let is_named = map >> 63 != 0;
     let number = if is_named {
@@ -373,30 +372,27 @@ fn decode_message(
         state.last_template()?
     };
     messages.current = number;
-    let end = c.position();
     match number {
-        0 => decode_market_data(bytes, end, map, state, &mut messages.market_data, x),
+        0 => decode_market_data(c, map, state, &mut messages.market_data, x),
         _ => None,
     }
 }
-#[inline(never)]
-fn decode_market_data_md_entries<const WARM: bool>(
-    bytes: &[u8],
-    pos: usize,
+#[inline(always)]
+fn decode_market_data_md_entries<'b>(
+    mut c: Cursor<'b>,
     state: &mut State,
     out: &mut MarketDataMdEntries,
     x: &mut Context,
-) -> Option<usize> {
-    let mut c = Cursor::new(bytes, pos);
+) -> Option<Cursor<'b>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1fffffffffffe);
     let map = (map >> 32) as u32;
-    let mut present0 = 0u64;
+    let mut present0 = 0xfffu64;
     let value = if map & (1 << 31) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_UPDATE_ACTION, value)
+        state.assign::<false>(SLOT_MD_UPDATE_ACTION, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_UPDATE_ACTION, Some(1))?
+        state.copied::<false>(SLOT_MD_UPDATE_ACTION, Some(1))?
     };
     out.md_update_action = value as u32;
     let value = if map & (1 << 30) != 0 {
@@ -406,41 +402,45 @@ fn decode_market_data_md_entries<const WARM: bool>(
     };
     if let Some(value) = value {
         out.md_price_level = value as u32;
-        present0 |= 1 << 0;
+    } else {
+        present0 &= !0x1;
     }
     out.md_entry_type = if map & (1 << 29) != 0 {
         let text = c.ascii(x)?;
-        state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
+        state.assign_text::<false>(SLOT_MD_ENTRY_TYPE, text, x)
     } else {
-        state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+        state.copied_text::<false>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
     };
     let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
     if let Some(value) = value {
         out.open_close_settle_flag = value as u32;
-        present0 |= 1 << 1;
+    } else {
+        present0 &= !0x2;
     }
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign::<false>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+        state.copied::<false>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_RPT_SEQ, value)
+        state.assign::<false>(SLOT_RPT_SEQ, value)
     } else {
-        state.incremented::<WARM>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
+        state
+            .incremented::<false>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
     {
-        let exponent = if map & (1 << 26) != 0 { c.signed::<32>(x)? } else { 0 };
+        let exponent = if map & (1 << 26) != 0 { c.signed::<64>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            let base = state.base::<WARM>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-            let sum = rt::add_signed::<64>(base, delta)?;
-            state.assign::<WARM>(SLOT_MD_ENTRY_PX_MANTISSA, sum)
+            state
+                .added::<
+                    false,
+                >(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -449,34 +449,39 @@ fn decode_market_data_md_entries<const WARM: bool>(
     }
     let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
+        state.assign::<false>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME, None)?
+        state.copied::<false>(SLOT_MD_ENTRY_TIME, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
-            let sum = rt::add_signed::<32>(base, delta)?;
-            Some(state.assign::<false>(SLOT_MD_ENTRY_SIZE, sum))
+            Some(
+                state.added::<false>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
+            )
         }
         None => None,
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
-        present0 |= 1 << 2;
+    } else {
+        present0 &= !0x4;
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
-            let sum = rt::add_unsigned::<{ max::U32 }>(base, delta)?;
-            Some(state.assign::<false>(SLOT_NUMBER_OF_ORDERS, sum))
+            Some(
+                state
+                    .added::<
+                        false,
+                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+            )
         }
         None => None,
     };
     if let Some(value) = value {
         out.number_of_orders = value as u32;
-        present0 |= 1 << 3;
+    } else {
+        present0 &= !0x8;
     }
     let value = if map & (1 << 24) != 0 {
         c.ascii_nullable(x)?
@@ -485,11 +490,12 @@ fn decode_market_data_md_entries<const WARM: bool>(
     };
     if let Some(value) = value {
         out.trading_session_id = value;
-        present0 |= 1 << 4;
+    } else {
+        present0 &= !0x10;
     }
     if map & 0xfc0000 != 0 {
         let exponent = if map & (1 << 23) != 0 {
-            c.signed_nullable::<32>(x)?
+            c.signed_nullable::<64>(x)?
         } else {
             None
         };
@@ -497,51 +503,70 @@ fn decode_market_data_md_entries<const WARM: bool>(
             let exponent = rt::exponent(exponent)?;
             let mantissa = {
                 let delta = c.signed_word(x)?;
-                let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
-                let sum = rt::add_signed::<64>(base, delta)?;
-                state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, sum)
+                state
+                    .added::<
+                        false,
+                    >(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0, delta, rt::add_signed::<64>)?
             };
             out.net_chg_prev_day = Decimal {
                 mantissa: mantissa as i64,
                 exponent,
             };
-            present0 |= 1 << 5;
+        } else {
+            present0 &= !0x20;
         }
         if map & (1 << 22) != 0 {
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.trade_volume = value as u32;
-                present0 |= 1 << 6;
+            } else {
+                present0 &= !0x40;
             }
+        } else {
+            present0 &= !0x40;
         }
         if map & (1 << 21) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
-                present0 |= 1 << 7;
+            } else {
+                present0 &= !0x80;
             }
+        } else {
+            present0 &= !0x80;
         }
         if map & (1 << 20) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
-                present0 |= 1 << 8;
+            } else {
+                present0 &= !0x100;
             }
+        } else {
+            present0 &= !0x100;
         }
         if map & (1 << 19) != 0 {
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.quote_condition = value;
-                present0 |= 1 << 9;
+            } else {
+                present0 &= !0x200;
             }
+        } else {
+            present0 &= !0x200;
         }
         if map & (1 << 18) != 0 {
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.aggressor_side = value as u32;
-                present0 |= 1 << 10;
+            } else {
+                present0 &= !0x400;
             }
+        } else {
+            present0 &= !0x400;
         }
+    } else {
+        present0 &= !0x7e0;
     }
     let value = if map & (1 << 17) != 0 {
         c.ascii_nullable(x)?
@@ -550,42 +575,40 @@ fn decode_market_data_md_entries<const WARM: bool>(
     };
     if let Some(value) = value {
         out.match_event_indicator = value;
-        present0 |= 1 << 11;
+    } else {
+        present0 &= !0x800;
     }
     out.present = [present0];
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
-fn decode_market_data(
-    bytes: &[u8],
-    pos: usize,
+fn decode_market_data<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut MarketData,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 9>();
-    let end = decode_market_data_fields(bytes, pos, map, state, out, x);
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<0, 9>(x.forgets());
+    let end = decode_market_data_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<0, 9>(&saved);
+        state.put_back::<0, 9>(&saved);
     }
     end
 }
-fn decode_market_data_fields(
-    bytes: &[u8],
-    pos: usize,
+fn decode_market_data_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<9, 1, 0>,
+    state: &mut rt::State<9, 9, 0>,
     out: &mut MarketData,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(1)?;
     if x.obeys_reset() {
         state.reset_values();
     }
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let mut c = Cursor::new(bytes, pos);
     let value = c.unsigned::<{ max::U32 }>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
@@ -593,27 +616,16 @@ fn decode_market_data_fields(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, c.remaining())?;
-        let mut pos = c.position();
+        let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            pos = match state.all_assigned(0, 0x3f) {
-                true => {
-                    decode_market_data_md_entries::<
-                        true,
-                    >(c.bytes(), pos, state, entry, x)?
-                }
-                false => {
-                    decode_market_data_md_entries::<
-                        false,
-                    >(c.bytes(), pos, state, entry, x)?
-                }
-            };
+            c = decode_market_data_md_entries(c, state, entry, x)?;
+            x.check_end(&c)?;
         }
-        c.go_to(pos);
     }
+    x.check_end(&c)?;
     x.end_arena(&mut out.arena);
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
@@ -1083,14 +1095,13 @@ impl rt::Templates for Templates {
         State::new(1)
     }
     #[inline]
-    fn decode(
-        bytes: &[u8],
-        pos: usize,
+    fn decode<'b>(
+        cursor: Cursor<'b>,
         state: &mut State,
         messages: &mut Messages,
         context: &mut Context,
-    ) -> Option<usize> {
-        decode_message(bytes, pos, state, messages, context)
+    ) -> Option<Cursor<'b>> {
+        decode_message(cursor, state, messages, context)
     }
     #[inline]
     fn message(messages: &Messages) -> Message<'_> {

@@ -208,15 +208,14 @@ const SLOT_SECURITY_ID: Slot = Slot::new(6, 6);
 const SLOT_SECURITY_TYPE: Slot = Slot::new(7, 7);
 const SLOT_SESSION_ID: Slot = Slot::new(8, 8);
 const SLOT_SIDE: Slot = Slot::new(9, 9);
-type State = rt::State<10, 1, 0>;
-fn decode_message(
-    bytes: &[u8],
-    pos: usize,
+type State = rt::State<10, 10, 0>;
+#[inline]
+fn decode_message<'b>(
+    mut c: Cursor<'b>,
     state: &mut State,
     messages: &mut Messages,
     x: &mut Context,
-) -> Option<usize> {
-    let mut c = Cursor::new(bytes, pos);
+) -> Option<Cursor<'b>> {
     let map = c.map(x)?;
     let is_named = map >> 63 != 0;
     let number = if is_named {
@@ -238,453 +237,430 @@ fn decode_message(
         state.last_template()?
     };
     messages.current = number;
-    let end = c.position();
     match number {
-        0 => decode_quote(bytes, end, map, state, &mut messages.quote, x),
-        1 => decode_new(bytes, end, map, state, &mut messages.new, x),
-        2 => decode_change(bytes, end, map, state, &mut messages.change, x),
-        3 => decode_remove(bytes, end, map, state, &mut messages.remove, x),
-        4 => decode_done(bytes, end, map, state, &mut messages.done, x),
+        0 => decode_quote(c, map, state, &mut messages.quote, x),
+        1 => decode_new(c, map, state, &mut messages.new, x),
+        2 => decode_change(c, map, state, &mut messages.change, x),
+        3 => decode_remove(c, map, state, &mut messages.remove, x),
+        4 => decode_done(c, map, state, &mut messages.done, x),
         _ => None,
     }
 }
 #[inline(never)]
-fn decode_quote(
-    bytes: &[u8],
-    pos: usize,
+fn decode_quote<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut Quote,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 9>();
-    let end = match state.all_assigned(0, 0x1ff) {
-        true => decode_quote_fields::<true>(bytes, pos, map, state, out, x),
-        false => decode_quote_fields::<false>(bytes, pos, map, state, out, x),
-    };
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<0, 9>(false);
+    let end = decode_quote_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<0, 9>(&saved);
+        state.put_back::<0, 9>(&saved);
     }
     end
 }
-fn decode_quote_fields<const WARM: bool>(
-    bytes: &[u8],
-    pos: usize,
+fn decode_quote_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<10, 1, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut Quote,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut c = Cursor::new(bytes, pos);
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<false>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                WARM,
+                false,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_TIMESTAMP, value)
+        state.assign::<false>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
+        state.copied::<false>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_ORDER_ID, value)
+        state.assign::<false>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_ORDER_ID, None)?
+        state.copied::<false>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_VOLUME, value)
+        state.assign::<false>(SLOT_VOLUME, value)
     } else {
-        state.copied::<WARM>(SLOT_VOLUME, None)?
+        state.copied::<false>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_PRICE, value)
+        state.assign::<false>(SLOT_PRICE, value)
     } else {
-        state.copied::<WARM>(SLOT_PRICE, None)?
+        state.copied::<false>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
     let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+        state.assign::<false>(SLOT_EXCHANGE_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+        state.copied::<false>(SLOT_EXCHANGE_ID, None)?
     };
     out.exchange_id = value as u8;
     let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U16 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign::<false>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+        state.copied::<false>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u16;
     let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+        state.assign::<false>(SLOT_SECURITY_TYPE, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+        state.copied::<false>(SLOT_SECURITY_TYPE, None)?
     };
     out.security_type = value as u8;
     let value = if map & (1 << 22) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SESSION_ID, value)
+        state.assign::<false>(SLOT_SESSION_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SESSION_ID, None)?
+        state.copied::<false>(SLOT_SESSION_ID, None)?
     };
     out.session_id = value as u8;
+    x.check_end(&c)?;
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
-fn decode_new(
-    bytes: &[u8],
-    pos: usize,
+fn decode_new<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut New,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 10>();
-    let end = match state.all_assigned(0, 0x3ff) {
-        true => decode_new_fields::<true>(bytes, pos, map, state, out, x),
-        false => decode_new_fields::<false>(bytes, pos, map, state, out, x),
-    };
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<0, 10>(false);
+    let end = decode_new_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<0, 10>(&saved);
+        state.put_back::<0, 10>(&saved);
     }
     end
 }
-fn decode_new_fields<const WARM: bool>(
-    bytes: &[u8],
-    pos: usize,
+fn decode_new_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<10, 1, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut New,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut c = Cursor::new(bytes, pos);
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<false>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                WARM,
+                false,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_TIMESTAMP, value)
+        state.assign::<false>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
+        state.copied::<false>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_ORDER_ID, value)
+        state.assign::<false>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_ORDER_ID, None)?
+        state.copied::<false>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_VOLUME, value)
+        state.assign::<false>(SLOT_VOLUME, value)
     } else {
-        state.copied::<WARM>(SLOT_VOLUME, None)?
+        state.copied::<false>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_PRICE, value)
+        state.assign::<false>(SLOT_PRICE, value)
     } else {
-        state.copied::<WARM>(SLOT_PRICE, None)?
+        state.copied::<false>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
     let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+        state.assign::<false>(SLOT_EXCHANGE_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+        state.copied::<false>(SLOT_EXCHANGE_ID, None)?
     };
     out.exchange_id = value as u8;
     let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U16 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign::<false>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+        state.copied::<false>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u16;
     let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+        state.assign::<false>(SLOT_SECURITY_TYPE, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+        state.copied::<false>(SLOT_SECURITY_TYPE, None)?
     };
     out.security_type = value as u8;
     let value = if map & (1 << 22) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SESSION_ID, value)
+        state.assign::<false>(SLOT_SESSION_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SESSION_ID, None)?
+        state.copied::<false>(SLOT_SESSION_ID, None)?
     };
     out.session_id = value as u8;
     let value = if map & (1 << 21) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SIDE, value)
+        state.assign::<false>(SLOT_SIDE, value)
     } else {
-        state.copied::<WARM>(SLOT_SIDE, None)?
+        state.copied::<false>(SLOT_SIDE, None)?
     };
     out.side = value as u8;
+    x.check_end(&c)?;
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
-fn decode_change(
-    bytes: &[u8],
-    pos: usize,
+fn decode_change<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut Change,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 10>();
-    let end = match state.all_assigned(0, 0x3ff) {
-        true => decode_change_fields::<true>(bytes, pos, map, state, out, x),
-        false => decode_change_fields::<false>(bytes, pos, map, state, out, x),
-    };
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<0, 10>(false);
+    let end = decode_change_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<0, 10>(&saved);
+        state.put_back::<0, 10>(&saved);
     }
     end
 }
-fn decode_change_fields<const WARM: bool>(
-    bytes: &[u8],
-    pos: usize,
+fn decode_change_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<10, 1, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut Change,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut c = Cursor::new(bytes, pos);
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<false>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                WARM,
+                false,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_TIMESTAMP, value)
+        state.assign::<false>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
+        state.copied::<false>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_ORDER_ID, value)
+        state.assign::<false>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_ORDER_ID, None)?
+        state.copied::<false>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_VOLUME, value)
+        state.assign::<false>(SLOT_VOLUME, value)
     } else {
-        state.copied::<WARM>(SLOT_VOLUME, None)?
+        state.copied::<false>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_PRICE, value)
+        state.assign::<false>(SLOT_PRICE, value)
     } else {
-        state.copied::<WARM>(SLOT_PRICE, None)?
+        state.copied::<false>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
     let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+        state.assign::<false>(SLOT_EXCHANGE_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+        state.copied::<false>(SLOT_EXCHANGE_ID, None)?
     };
     out.exchange_id = value as u8;
     let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U16 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign::<false>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+        state.copied::<false>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u16;
     let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+        state.assign::<false>(SLOT_SECURITY_TYPE, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+        state.copied::<false>(SLOT_SECURITY_TYPE, None)?
     };
     out.security_type = value as u8;
     let value = if map & (1 << 22) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SESSION_ID, value)
+        state.assign::<false>(SLOT_SESSION_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SESSION_ID, None)?
+        state.copied::<false>(SLOT_SESSION_ID, None)?
     };
     out.session_id = value as u8;
     let value = if map & (1 << 21) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SIDE, value)
+        state.assign::<false>(SLOT_SIDE, value)
     } else {
-        state.copied::<WARM>(SLOT_SIDE, None)?
+        state.copied::<false>(SLOT_SIDE, None)?
     };
     out.side = value as u8;
+    x.check_end(&c)?;
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
-fn decode_remove(
-    bytes: &[u8],
-    pos: usize,
+fn decode_remove<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut Remove,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 10>();
-    let end = match state.all_assigned(0, 0x3e7) {
-        true => decode_remove_fields::<true>(bytes, pos, map, state, out, x),
-        false => decode_remove_fields::<false>(bytes, pos, map, state, out, x),
-    };
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<0, 10>(false);
+    let end = decode_remove_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<0, 10>(&saved);
+        state.put_back::<0, 10>(&saved);
     }
     end
 }
-fn decode_remove_fields<const WARM: bool>(
-    bytes: &[u8],
-    pos: usize,
+fn decode_remove_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<10, 1, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut Remove,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x7ffffffffffffe);
     let map = (map >> 32) as u32;
-    let mut c = Cursor::new(bytes, pos);
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<false>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                WARM,
+                false,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_TIMESTAMP, value)
+        state.assign::<false>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
+        state.copied::<false>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_ORDER_ID, value)
+        state.assign::<false>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_ORDER_ID, None)?
+        state.copied::<false>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+        state.assign::<false>(SLOT_EXCHANGE_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+        state.copied::<false>(SLOT_EXCHANGE_ID, None)?
     };
     out.exchange_id = value as u8;
     let value = if map & (1 << 26) != 0 {
         let value = c.unsigned::<{ max::U16 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign::<false>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+        state.copied::<false>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u16;
     let value = if map & (1 << 25) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+        state.assign::<false>(SLOT_SECURITY_TYPE, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+        state.copied::<false>(SLOT_SECURITY_TYPE, None)?
     };
     out.security_type = value as u8;
     let value = if map & (1 << 24) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SESSION_ID, value)
+        state.assign::<false>(SLOT_SESSION_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SESSION_ID, None)?
+        state.copied::<false>(SLOT_SESSION_ID, None)?
     };
     out.session_id = value as u8;
     let value = if map & (1 << 23) != 0 {
         let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<WARM>(SLOT_SIDE, value)
+        state.assign::<false>(SLOT_SIDE, value)
     } else {
-        state.copied::<WARM>(SLOT_SIDE, None)?
+        state.copied::<false>(SLOT_SIDE, None)?
     };
     out.side = value as u8;
+    x.check_end(&c)?;
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
-fn decode_done(
-    bytes: &[u8],
-    pos: usize,
+fn decode_done<'b>(
+    c: Cursor<'b>,
     map: u64,
     state: &mut State,
     out: &mut Done,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 0>();
-    let end = decode_done_fields(bytes, pos, map, state, out, x);
+) -> Option<Cursor<'b>> {
+    let saved = state.save_unless::<0, 0>(false);
+    let end = decode_done_fields(c, map, state, out, x);
     if end.is_none() {
-        state.restore::<0, 0>(&saved);
+        state.put_back::<0, 0>(&saved);
     }
     end
 }
 #[allow(unused_mut, unused_variables)]
-fn decode_done_fields(
-    bytes: &[u8],
-    pos: usize,
+fn decode_done_fields<'b>(
+    mut c: Cursor<'b>,
     map: u64,
-    state: &mut rt::State<10, 1, 0>,
+    state: &mut rt::State<10, 10, 0>,
     out: &mut Done,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Cursor<'b>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let mut c = Cursor::new(bytes, pos);
+    x.check_end(&c)?;
     x.end_message()?;
-    Some(c.position())
+    Some(c)
 }
 #[inline(never)]
 fn encode_quote(
@@ -1457,14 +1433,13 @@ impl rt::Templates for Templates {
         State::new(0)
     }
     #[inline]
-    fn decode(
-        bytes: &[u8],
-        pos: usize,
+    fn decode<'b>(
+        cursor: Cursor<'b>,
         state: &mut State,
         messages: &mut Messages,
         context: &mut Context,
-    ) -> Option<usize> {
-        decode_message(bytes, pos, state, messages, context)
+    ) -> Option<Cursor<'b>> {
+        decode_message(cursor, state, messages, context)
     }
     #[inline]
     fn message(messages: &Messages) -> Message<'_> {

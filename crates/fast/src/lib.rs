@@ -2,7 +2,7 @@
 //!
 //! [`template::TemplateSet`] reads and checks a template file; [`Program`] compiles it;
 //! [`Decoder`] turns bytes into [`Message`]s.
-#![cfg_attr(any(feature = "portable", not(target_arch = "x86_64")), forbid(unsafe_code))]
+#![cfg_attr(feature = "portable", forbid(unsafe_code))]
 
 // Test support is written as for a user of the crate.
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::text::{Writing, record_text};
 use std::sync::Arc;
-use tickwire_fast::rt::{Decoded, Decoder, Encoder, Message, Step, Templates};
+use tickwire_fast::rt::{Decoded, Decoder, Encoder, Message, Packet, Step, Templates};
 use tickwire_fast::{
     DecoderOptions, EncoderOptions, Error, Findings, Message as DynamicMessage, Program,
 };
@@ -54,6 +54,9 @@ pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box
     };
     Box::new(Harness::<T> {
         decoder: Decoder::with_options(program.clone(), options).expect("the module's set"),
+        among_others: Decoder::with_options(program.clone(), options).expect("the module's set"),
+        buffer: Vec::new(),
+        packets: 0,
         encoder: Encoder::with_options(program, encoding).ok(),
         messages: T::Messages::default(),
     })
@@ -61,6 +64,10 @@ pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box
 
 struct Harness<T: Templates> {
     decoder: Decoder<T>,
+    /// Decodes each packet as well, with other bytes behind it.
+    among_others: Decoder<T>,
+    buffer: Vec<u8>,
+    packets: usize,
     /// None for a projection.
     encoder: Option<Encoder<T>>,
     messages: T::Messages,
@@ -88,9 +95,31 @@ fn text<T: Templates>(decoded: Decoded<'_, T>) -> (String, usize) {
     (decoded_text(&decoded), decoded.len)
 }
 
+impl<T: Templates> Harness<T> {
+    /// Puts a packet into the buffer, and behind it what would make something else of a message that
+    /// is cut: other bytes and another number of them each time.
+    fn lay_out(&mut self, bytes: &[u8]) {
+        const BEHIND: [&[u8]; 6] =
+            [&[0x80], &[0], &[0x81, 0xc0], &[0x7f, 0x80], &[0x40, 0x81, 0x82], &[0xff]];
+        const LENGTHS: [usize; 7] = [400, 0, 1, 9, 10, 11, 60];
+        self.packets += 1;
+        let behind = BEHIND[self.packets % BEHIND.len()];
+        let len = LENGTHS[self.packets % LENGTHS.len()];
+        self.buffer.clear();
+        self.buffer.extend_from_slice(bytes);
+        self.buffer.extend(behind.iter().cycle().take(len));
+    }
+}
+
 impl<T: Templates> Engine for Harness<T> {
     fn decode(&mut self, bytes: &[u8]) -> Outcome {
-        self.decoder.decode(bytes).map(text)
+        self.lay_out(bytes);
+        let packet = Packet::new(&self.buffer, bytes.len());
+        let among_others = self.among_others.decode_packet(packet).map(text);
+        let outcome = self.decoder.decode(bytes).map(text);
+        assert_eq!(among_others, outcome, "with other bytes behind {bytes:02x?}");
+        assert_eq!(self.among_others.findings(), self.decoder.findings(), "{bytes:02x?}");
+        outcome
     }
 
     fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, Error> {
@@ -114,11 +143,13 @@ impl<T: Templates> Engine for Harness<T> {
 
     fn reset(&mut self) {
         self.decoder.reset();
+        self.among_others.reset();
         self.encoder.iter_mut().for_each(Encoder::reset);
     }
 
     fn begin_packet(&mut self) {
         self.decoder.begin_packet();
+        self.among_others.begin_packet();
         self.encoder.iter_mut().for_each(Encoder::begin_packet);
     }
 

@@ -186,6 +186,27 @@ fn mutated_bytes_fail_alike() {
 }
 
 #[test]
+fn packets_cut_at_each_byte_fail_alike() {
+    let mut packets = 0;
+    for seed in seeds() {
+        let set = random::template_set(&mut Choices(seed));
+        let mut pair = Pair::new(&format!("random {seed}"), set, DecoderOptions::default());
+        let mut choices = Choices(seed + 900);
+        for _ in 0..12 {
+            pair.reset();
+            let bytes = pair.encode_random(&mut choices);
+            for end in 0..bytes.len() {
+                pair.reset();
+                pair.decode(&bytes[..end]);
+                packets += 1;
+            }
+        }
+    }
+    println!("{packets} packets");
+    assert!(packets > 1_000);
+}
+
+#[test]
 fn corpora_decode_alike() {
     for (corpus, reset, preamble) in support::CORPORA {
         let Some(file) = support::shared(&format!("corpus/{corpus}.bin")) else { continue };

@@ -1,5 +1,6 @@
 //! What decoding a message carries along besides bytes and state.
 
+use super::cursor::Cursor;
 use super::text::{Charset, Text};
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
@@ -31,6 +32,8 @@ struct Left {
 pub struct Context {
     pub(super) notes: Notes,
     pub(super) string_max: usize,
+    /// The address where the packet ends. Bytes behind it may be readable, but are not the message's.
+    end: usize,
     entries_max: u32,
     left: Left,
     /// What a message begins with.
@@ -39,6 +42,7 @@ pub struct Context {
     /// message near the limit on memory is the dynamic engine's to judge.
     record_words: usize,
     obey_reset: bool,
+    is_stream: bool,
     is_canonical: bool,
     /// Strings of the message that do not fit a word.
     pub(super) arena: Vec<u8>,
@@ -76,6 +80,15 @@ impl Context {
             is_canonical: conformance >= Conformance::Canonical,
             ..Self::default()
         }
+    }
+
+    /// Begins a message of a packet that ends at this address. In a stream the message may be cut, and
+    /// then nothing has changed.
+    #[inline(always)]
+    pub(super) fn begin_in(&mut self, end: usize, is_stream: bool) {
+        self.end = end;
+        self.is_stream = is_stream;
+        self.begin();
     }
 
     /// Begins a message: nothing is used up.
@@ -124,6 +137,12 @@ impl Context {
         self.obey_reset
     }
 
+    /// Whether the reset attribute of a template makes that nobody asks for what was before.
+    #[inline(always)]
+    pub fn forgets(&self) -> bool {
+        self.obey_reset && !self.is_stream
+    }
+
     /// Begins a message of a template that nests `depth` deep.
     #[inline(always)]
     pub fn begin_message(&mut self, depth: u32) -> Option<()> {
@@ -144,6 +163,19 @@ impl Context {
         self.left.nesting += 1;
         self.left.depth -= depth + 1;
         self.arena = self.outer_arenas.pop().unwrap_or_default();
+    }
+
+    /// Whether the cursor is still within the packet. What was read since it was last asked counts for
+    /// nothing if not.
+    #[inline(always)]
+    pub fn check_end(&self, cursor: &Cursor<'_>) -> Option<()> {
+        (cursor.address() <= self.end).then_some(())
+    }
+
+    /// Bytes of the packet that are not read yet.
+    #[inline(always)]
+    pub fn remaining(&self, cursor: &Cursor<'_>) -> usize {
+        self.end.saturating_sub(cursor.address())
     }
 
     /// Counts the entries of a sequence against the limits. `room` is what the bytes can hold.

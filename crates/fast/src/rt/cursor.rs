@@ -4,116 +4,110 @@
 //! end of the bytes, or a form that hardly occurs. The dynamic engine then decodes the message again
 //! and finds the value, or the error and its place; so nothing here needs to know why.
 //!
+//! The bytes a cursor reads may go on behind the packet: whoever reads a segment asks the context
+//! whether the cursor is still within it ([`Context::check_end`]).
+//!
 //! Spec: FAST 1.1 §10.
 
 use super::context::Context;
+#[cfg(feature = "portable")]
+use super::slices::{Ahead, WINDOW};
+#[cfg(not(feature = "portable"))]
+use super::window::{Ahead, WINDOW};
 
 const STOP: u8 = 0x80;
 
-/// A position in a packet. It is copied into the function that reads and stays in its registers.
+/// A position in a packet. It is handed from function to function by value, in registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'b> {
-    bytes: &'b [u8],
-    pos: usize,
+    ahead: Ahead<'b>,
 }
 
-/// A value and the position behind it, or position 0: not read.
+/// A value and how many bytes it takes, or 0 bytes: not read.
 #[derive(Clone, Copy)]
 struct Long {
     value: u64,
-    pos: usize,
+    len: usize,
 }
 
-const NOT_READ: Long = Long { value: 0, pos: 0 };
+const NOT_READ: Long = Long { value: 0, len: 0 };
 
 impl<'b> Cursor<'b> {
-    /// A cursor at `pos` of `bytes`.
+    /// Fewer bytes than these have no cursor: they are copied to where more follow.
+    pub(super) const BYTES_MIN: usize = WINDOW;
+
+    /// A cursor at the start of `bytes`; `None` if they are too few to have one.
     #[inline(always)]
-    pub fn new(bytes: &'b [u8], pos: usize) -> Self {
-        Self { bytes, pos }
+    pub(super) fn new(bytes: &'b [u8]) -> Option<Self> {
+        Ahead::of(bytes).map(|ahead| Self { ahead })
     }
 
-    /// Where the cursor stands.
+    /// The address of the next byte, to compare positions in one packet.
     #[inline(always)]
-    pub fn position(&self) -> usize {
-        self.pos
+    pub(super) fn address(&self) -> usize {
+        self.ahead.address()
     }
 
-    /// Goes to where another function left off.
-    #[inline(always)]
-    pub fn go_to(&mut self, pos: usize) {
-        self.pos = pos;
-    }
-
-    /// The bytes the cursor moves in.
-    #[inline(always)]
-    pub fn bytes(&self) -> &'b [u8] {
-        self.bytes
-    }
-
-    /// Bytes not read yet.
-    #[inline(always)]
-    pub fn remaining(&self) -> usize {
-        self.bytes.len().saturating_sub(self.pos)
-    }
-
-    #[inline(always)]
-    fn byte(&self, index: usize) -> Option<u8> {
-        self.bytes.get(self.pos + index).copied()
-    }
-
+    /// What is too long, or too near the end, for a window.
     #[inline(always)]
     fn take_long(&mut self, long: Long) -> Option<u64> {
-        if long.pos == 0 {
+        if long.len == 0 {
             return None;
         }
-        self.pos = long.pos;
+        self.ahead.skip(long.len)?;
         Some(long.value)
     }
 
     /// An unsigned integer of at most `MAX`.
     #[inline(always)]
     pub fn unsigned<const MAX: u64>(&mut self, context: &mut Context) -> Option<u64> {
-        let first = self.byte(0)?;
-        if first & STOP != 0 {
-            self.pos += 1;
-            return Some(u64::from(first ^ STOP));
-        }
-        let value = match first {
-            0 => self.take_long(long_unsigned(self.bytes, self.pos, context))?,
-            first => self.more_unsigned(first, context)?,
-        };
-        (value <= MAX).then_some(value)
+        self.unsigned_up_to(MAX, context)
     }
 
-    /// An integer of two bytes or more, the first of which is not 0.
     #[inline(always)]
-    fn more_unsigned(&mut self, first: u8, context: &mut Context) -> Option<u64> {
-        let second = self.byte(1)?;
-        let value = u64::from(first) << 7 | u64::from(second & !STOP);
-        if second & STOP != 0 {
-            self.pos += 2;
-            return Some(value);
+    fn unsigned_up_to(&mut self, max: u64, context: &mut Context) -> Option<u64> {
+        'long: {
+            let Some(window) = self.ahead.window() else { break 'long };
+            let [first, second, third, fourth, ..] = *window.bytes();
+            if first & STOP != 0 {
+                self.ahead = window.behind(1);
+                return Some(u64::from(first ^ STOP));
+            }
+            seldom();
+            if first == 0 {
+                break 'long;
+            }
+            let value = u64::from(first) << 7 | u64::from(second & !STOP);
+            if second & STOP != 0 {
+                self.ahead = window.behind(2);
+                return (value <= max).then_some(value);
+            }
+            let value = value << 7 | u64::from(third & !STOP);
+            if third & STOP != 0 {
+                self.ahead = window.behind(3);
+                return (value <= max).then_some(value);
+            }
+            let value = value << 7 | u64::from(fourth & !STOP);
+            if fourth & STOP != 0 {
+                self.ahead = window.behind(4);
+                return (value <= max).then_some(value);
+            }
         }
-        let third = self.byte(2)?;
-        let value = value << 7 | u64::from(third & !STOP);
-        if third & STOP != 0 {
-            self.pos += 3;
-            return Some(value);
-        }
-        let fourth = self.byte(3)?;
-        let value = value << 7 | u64::from(fourth & !STOP);
-        if fourth & STOP != 0 {
-            self.pos += 4;
-            return Some(value);
-        }
-        self.take_long(long_unsigned(self.bytes, self.pos, context))
+        seldom();
+        let value = self.take_long(long_unsigned(self.ahead.rest(), context))?;
+        (value <= max).then_some(value)
     }
 
     /// An unsigned integer of 64 bits that mostly is many bytes long: a time, an identifier.
     #[inline(always)]
     pub fn unsigned_long(&mut self, context: &mut Context) -> Option<u64> {
-        self.take_long(long_unsigned(self.bytes, self.pos, context))
+        if let Some(window) = self.ahead.window()
+            && let Some((value, len)) = wide_unsigned(window.bytes())
+        {
+            self.ahead = window.behind(len);
+            return Some(value);
+        }
+        self.take_long(long_unsigned(self.ahead.rest(), context))
     }
 
     /// A nullable unsigned integer of at most `MAX`; the inner `None` is NULL.
@@ -122,39 +116,43 @@ impl<'b> Cursor<'b> {
         &mut self,
         context: &mut Context,
     ) -> Option<Option<u64>> {
-        let value = self.unsigned::<{ u64::MAX }>(context)?;
-        match value.checked_sub(1) {
-            Some(value) if value > MAX => None,
-            value => Some(value),
-        }
+        Some(self.unsigned_up_to(MAX.saturating_add(1), context)?.checked_sub(1))
     }
 
     /// A signed integer of at most 64 bits.
     #[inline(always)]
     pub fn signed_word(&mut self, context: &mut Context) -> Option<i64> {
-        let first = self.byte(0)?;
-        let value = i64::from((first << 1) as i8 >> 1);
-        if first & STOP != 0 {
-            self.pos += 1;
-            return Some(value);
+        'long: {
+            let Some(window) = self.ahead.window() else { break 'long };
+            let [first, second, third, fourth, ..] = *window.bytes();
+            let value = i64::from((first << 1) as i8 >> 1);
+            if first & STOP != 0 {
+                self.ahead = window.behind(1);
+                return Some(value);
+            }
+            seldom();
+            let value = value << 7 | i64::from(second & !STOP);
+            if (-64..64).contains(&value) {
+                // Longer than needed.
+                break 'long;
+            }
+            if second & STOP != 0 {
+                self.ahead = window.behind(2);
+                return Some(value);
+            }
+            let value = value << 7 | i64::from(third & !STOP);
+            if third & STOP != 0 {
+                self.ahead = window.behind(3);
+                return Some(value);
+            }
+            let value = value << 7 | i64::from(fourth & !STOP);
+            if fourth & STOP != 0 {
+                self.ahead = window.behind(4);
+                return Some(value);
+            }
         }
-        let second = self.byte(1)?;
-        let value = value << 7 | i64::from(second & !STOP);
-        if (-64..64).contains(&value) {
-            // Longer than needed.
-            return self.take_long(long_signed(self.bytes, self.pos, context)).map(|v| v as i64);
-        }
-        if second & STOP != 0 {
-            self.pos += 2;
-            return Some(value);
-        }
-        let third = self.byte(2)?;
-        let value = value << 7 | i64::from(third & !STOP);
-        if third & STOP != 0 {
-            self.pos += 3;
-            return Some(value);
-        }
-        self.take_long(long_signed(self.bytes, self.pos, context)).map(|value| value as i64)
+        seldom();
+        self.take_long(long_signed(self.ahead.rest(), context)).map(|value| value as i64)
     }
 
     /// A signed integer of at most `BITS` bits, as two's complement in 64.
@@ -191,35 +189,36 @@ impl<'b> Cursor<'b> {
     /// A presence map of at most 63 bits, the first bit at the top.
     #[inline(always)]
     pub fn map(&mut self, context: &mut Context) -> Option<u64> {
-        let first = self.byte(0)?;
-        let bits = u64::from(first) << 57;
-        if first & STOP != 0 {
-            self.pos += 1;
-            return Some(bits);
-        }
-        let second = self.byte(1)?;
-        let bits = bits | u64::from(second & !STOP) << 50;
-        if second > STOP {
-            self.pos += 2;
-            return Some(bits);
-        }
-        if second < STOP {
-            let third = self.byte(2)?;
-            if third > STOP {
-                self.pos += 3;
-                return Some(bits | u64::from(third & !STOP) << 43);
+        'long: {
+            let Some(window) = self.ahead.window() else { break 'long };
+            let [first, second, third, ..] = *window.bytes();
+            let bits = u64::from(first) << 57;
+            if first & STOP != 0 {
+                self.ahead = window.behind(1);
+                return Some(bits);
             }
+            let bits = bits | u64::from(second & !STOP) << 50;
+            if second > STOP {
+                self.ahead = window.behind(2);
+                return Some(bits);
+            }
+            if second == STOP || third <= STOP {
+                break 'long;
+            }
+            self.ahead = window.behind(3);
+            return Some(bits | u64::from(third & !STOP) << 43);
         }
-        self.take_long(long_map(self.bytes, self.pos, context))
+        seldom();
+        self.take_long(long_map(self.ahead.rest(), context))
     }
 
     /// Goes behind a presence map of any length; says whether its first bit is set.
     #[inline(never)]
     pub fn skip_map(&mut self) -> Option<bool> {
-        let first = self.byte(0)?;
-        let rest = self.bytes.get(self.pos..)?;
-        self.pos += 1 + rest.iter().position(|byte| byte & STOP != 0)?;
-        Some(first & 0x40 != 0)
+        let rest = self.ahead.rest();
+        let last = rest.iter().position(|byte| byte & STOP != 0)?;
+        self.ahead.skip(last + 1)?;
+        Some(rest.first()? & 0x40 != 0)
     }
 
     /// A presence map of any width for a segment that uses up to 63 bits a word of `WORDS`.
@@ -228,7 +227,7 @@ impl<'b> Cursor<'b> {
         context: &mut Context,
     ) -> Option<WideBits<WORDS>> {
         let mut bits = WideBits { words: [0; WORDS], used: 0, beyond: false };
-        for (index, &byte) in self.bytes.get(self.pos..)?.iter().enumerate() {
+        for (index, &byte) in self.ahead.rest().iter().enumerate() {
             let value = u64::from(byte & !STOP) << (57 - 7 * (index % 9));
             match bits.words.get_mut(index / 9) {
                 Some(word) => *word |= value,
@@ -238,7 +237,7 @@ impl<'b> Cursor<'b> {
                 if byte == STOP && index > 0 {
                     context.notes.overlong_presence_map += 1;
                 }
-                self.pos += index + 1;
+                self.ahead.skip(index + 1)?;
                 return Some(bits);
             }
         }
@@ -248,33 +247,53 @@ impl<'b> Cursor<'b> {
     /// The bytes of an ascii string of at least two bytes, as on the wire.
     #[inline(never)]
     pub(super) fn stop_bit_bytes(&mut self, max: usize) -> Option<&'b [u8]> {
-        let rest = self.bytes.get(self.pos..)?;
+        let rest = self.ahead.rest();
         let last = rest.iter().position(|byte| byte & STOP != 0)?;
         if last >= max && last > 0 {
             return None;
         }
-        self.pos += last + 1;
+        self.ahead.skip(last + 1)?;
         rest.get(..=last)
     }
 
     /// The next `len` bytes.
     #[inline]
     pub(super) fn raw(&mut self, len: usize) -> Option<&'b [u8]> {
-        let value = self.bytes.get(self.pos..)?.get(..len)?;
-        self.pos += len;
+        let value = self.ahead.rest().get(..len)?;
+        self.ahead.skip(len)?;
         Some(value)
     }
 
     /// The next byte if it ends an ascii string of one character.
     #[inline(always)]
     pub(super) fn one_character(&mut self) -> Option<u8> {
-        let first = self.byte(0)?;
+        let window = self.ahead.window()?;
+        let first = window.bytes()[0];
         if first <= STOP {
             return None;
         }
-        self.pos += 1;
+        self.ahead = window.behind(1);
         Some(first ^ STOP)
     }
+}
+
+/// Says that what follows is not what happens most, so that it is out of the way of what does.
+#[cold]
+#[inline]
+fn seldom() {}
+
+/// An integer of up to nine bytes, the first of which is not 0.
+#[inline(always)]
+fn wide_unsigned(window: &[u8; WINDOW]) -> Option<(u64, usize)> {
+    let [first, .., ninth, _] = *window;
+    let word = u64::from_be_bytes(*window.first_chunk()?);
+    if first == 0 {
+        return None;
+    }
+    if let Some(short) = groups_of(word) {
+        return Some(short);
+    }
+    (ninth & STOP != 0).then(|| (joined(word) << 7 | u64::from(ninth & !STOP), 9))
 }
 
 /// Whether a value fits a signed type.
@@ -305,89 +324,79 @@ fn joined(bytes: u64) -> u64 {
 }
 
 #[inline(never)]
-fn long_unsigned(bytes: &[u8], pos: usize, context: &mut Context) -> Long {
-    let Some(rest) = bytes.get(pos..) else { return NOT_READ };
-    if let Some((word, _)) = rest.split_first_chunk::<8>()
-        && word[0] != 0
+fn long_unsigned(bytes: &[u8], context: &mut Context) -> Long {
+    if let Some(window) = bytes.first_chunk()
+        && let Some((value, len)) = wide_unsigned(window)
     {
-        let word = u64::from_be_bytes(*word);
-        if let Some((value, len)) = groups_of(word) {
-            return Long { value, pos: pos + len };
-        }
-        if let Some(&ninth) = rest.get(8)
-            && ninth & STOP != 0
-        {
-            let value = joined(word) << 7 | u64::from(ninth & !STOP);
-            return Long { value, pos: pos + 9 };
-        }
+        return Long { value, len };
     }
-    long_unsigned_bytewise(rest, pos, context)
-}
-
-fn long_unsigned_bytewise(rest: &[u8], pos: usize, context: &mut Context) -> Long {
     let mut value = 0u64;
-    for (index, &byte) in rest.iter().enumerate() {
+    for (index, &byte) in bytes.iter().enumerate() {
         if value >> 57 != 0 {
             return NOT_READ;
         }
         value = value << 7 | u64::from(byte & !STOP);
         if byte & STOP != 0 {
-            if rest.first() == Some(&0) {
+            if index > 0 && bytes.first() == Some(&0) {
                 context.notes.overlong_integer += 1;
             }
-            return Long { value, pos: pos + index + 1 };
+            return Long { value, len: index + 1 };
         }
     }
     NOT_READ
 }
 
 #[inline(never)]
-fn long_signed(bytes: &[u8], pos: usize, context: &mut Context) -> Long {
-    let Some([first, second, ..]) = bytes.get(pos..) else { return NOT_READ };
-    let overlong = (*first == 0 || *first == 0x7f) && (first ^ second) & 0x40 == 0;
+fn long_signed(bytes: &[u8], context: &mut Context) -> Long {
+    let Some((first, rest)) = bytes.split_first() else { return NOT_READ };
     let mut value = i64::from((first << 1) as i8 >> 1);
-    for (index, &byte) in bytes.iter().enumerate().skip(pos + 1).take(8) {
+    if first & STOP != 0 {
+        return Long { value: value as u64, len: 1 };
+    }
+    let second = rest.first().copied().unwrap_or_default();
+    let overlong = (*first == 0 || *first == 0x7f) && (first ^ second) & 0x40 == 0;
+    for (index, &byte) in rest.iter().enumerate().take(8) {
         value = value << 7 | i64::from(byte & !STOP);
         if byte & STOP != 0 {
             if overlong {
                 context.notes.overlong_integer += 1;
             }
-            return Long { value: value as u64, pos: index + 1 };
+            return Long { value: value as u64, len: index + 2 };
         }
     }
-    // Nine bytes and more: not worth a form of its own.
-    long_signed_wide(bytes, pos, overlong, context)
+    // Ten bytes and more: not worth a form of its own.
+    long_signed_wide(bytes, overlong, context)
 }
 
 #[cold]
-fn long_signed_wide(bytes: &[u8], pos: usize, overlong: bool, context: &mut Context) -> Long {
+fn long_signed_wide(bytes: &[u8], overlong: bool, context: &mut Context) -> Long {
     let mut value = 0i128;
-    for (index, &byte) in bytes.iter().enumerate().skip(pos) {
-        value = match index == pos {
-            true => i128::from((byte << 1) as i8 >> 1),
-            false => value << 7 | i128::from(byte & !STOP),
+    for (index, &byte) in bytes.iter().enumerate() {
+        value = match index {
+            0 => i128::from((byte << 1) as i8 >> 1),
+            _ => value << 7 | i128::from(byte & !STOP),
         };
         let Ok(word) = i64::try_from(value) else { return NOT_READ };
         if byte & STOP != 0 {
             context.notes.overlong_integer += u32::from(overlong);
-            return Long { value: word as u64, pos: index + 1 };
+            return Long { value: word as u64, len: index + 1 };
         }
     }
     NOT_READ
 }
 
 #[inline(never)]
-fn long_map(bytes: &[u8], pos: usize, context: &mut Context) -> Long {
+fn long_map(bytes: &[u8], context: &mut Context) -> Long {
     let mut bits = 0;
     let mut shift = 57i32;
-    for (index, &byte) in bytes.iter().enumerate().skip(pos).take(9) {
+    for (index, &byte) in bytes.iter().enumerate().take(9) {
         bits |= u64::from(byte & !STOP) << shift;
         shift -= 7;
         if byte & STOP != 0 {
-            if byte == STOP {
+            if byte == STOP && index > 0 {
                 context.notes.overlong_presence_map += 1;
             }
-            return Long { value: bits | 1, pos: index + 1 };
+            return Long { value: bits | 1, len: index + 1 };
         }
     }
     NOT_READ
@@ -454,5 +463,84 @@ impl<const WORDS: usize> WideBits<WORDS> {
             left |= u64::from(self.take());
         }
         context.unused_map_bits(left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What every kind of read makes of the bytes at the cursor, and how many it takes.
+    fn reads(bytes: &[u8], len: usize) -> Vec<Option<(String, usize)>> {
+        type Read = fn(&mut Cursor<'_>, &mut Context) -> Option<String>;
+        const READS: [Read; 10] = [
+            |c, x| Some(format!("{:?}", c.unsigned::<{ u32::MAX as u64 }>(x)?)),
+            |c, x| Some(format!("{:?}", c.unsigned::<{ u8::MAX as u64 }>(x)?)),
+            |c, x| Some(format!("{:?}", c.unsigned_long(x)?)),
+            |c, x| Some(format!("{:?}", c.unsigned_nullable::<{ u64::MAX }>(x)?)),
+            |c, x| Some(format!("{:?}", c.unsigned_nullable::<{ u16::MAX as u64 }>(x)?)),
+            |c, x| Some(format!("{:?}", c.signed::<32>(x)?)),
+            |c, x| Some(format!("{:?}", c.signed_nullable::<64>(x)?)),
+            |c, x| Some(format!("{:?}", c.map(x)?)),
+            |c, x| Some(format!("{:?}", c.ascii(x)?.word())),
+            |c, x| Some(format!("{:?}", c.ascii_nullable(x)?.map(|text| text.word()))),
+        ];
+        READS
+            .iter()
+            .map(|read| {
+                let mut context = Context::default();
+                context.string_max = 100;
+                let mut cursor = Cursor::new(bytes).expect("bytes enough");
+                let start = cursor.address();
+                context.begin_in(start + len, false);
+                let value = read(&mut cursor, &mut context)?;
+                context.check_end(&cursor)?;
+                let notes = context.notes;
+                Some((format!("{value} {notes:?}"), cursor.address() - start))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_read_near_the_end_is_that_with_more_bytes_behind() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as u8
+        };
+        for round in 0..20_000 {
+            let len = WINDOW + round % 3;
+            let bytes: Vec<u8> = (0..len)
+                .map(|index| match next() % 8 {
+                    0 => 0,
+                    1 => 0x80,
+                    2 => 0x7f,
+                    3 if index > 2 => next() | STOP,
+                    _ => next() & !STOP,
+                })
+                .collect();
+            let padded: Vec<u8> = bytes.iter().copied().chain([0x81; 64]).collect();
+            assert_eq!(reads(&bytes, len), reads(&padded, len), "{bytes:02x?}");
+        }
+    }
+
+    #[test]
+    fn a_read_that_goes_over_the_end_of_the_packet_is_none() {
+        let bytes: Vec<u8> = [1, 2, 3].into_iter().chain([0x81; 40]).collect();
+        assert!(reads(&bytes, 3).iter().all(|read| read.is_none()));
+        assert!(reads(&bytes, 4).iter().any(|read| read.is_some()));
+    }
+
+    #[test]
+    fn what_is_behind_a_window_is_read_byte_by_byte() {
+        let mut context = Context::default();
+        let bytes = [0x01; WINDOW - 1].into_iter().chain([0x85, 0x86]).collect::<Vec<u8>>();
+        let mut cursor = Cursor::new(&bytes).expect("bytes enough");
+        assert_eq!(cursor.raw(WINDOW - 1), Some(&bytes[..WINDOW - 1]));
+        assert_eq!(cursor.unsigned::<9>(&mut context), Some(5));
+        assert_eq!(cursor.unsigned::<9>(&mut context), Some(6));
+        assert_eq!(cursor.unsigned::<9>(&mut context), None);
+        assert_eq!(cursor.map(&mut context), None);
+        assert!(Cursor::new(&bytes[..WINDOW - 1]).is_none());
     }
 }

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::cursor::Cursor;
 use super::facts::Templates;
 use super::link::{LinkError, Links};
+use super::packet::{PADDED_LEN, Packet, Padded};
 use super::state::sealed::Handover;
 use crate::decoder::{Decoder as Dynamic, DecoderOptions, ResetPolicy, Step as DynamicStep};
 use crate::error::Error;
@@ -28,6 +29,7 @@ pub struct Decoder<T: Templates> {
     context: Context,
     options: DecoderOptions,
     left_over: u64,
+    padded: Padded,
 }
 
 /// A message, of the module or of the dynamic engine.
@@ -99,6 +101,7 @@ impl<T: Templates> Decoder<T> {
             links,
             options,
             left_over: 0,
+            padded: Padded::default(),
         })
     }
 
@@ -161,9 +164,19 @@ impl<T: Templates> Decoder<T> {
     ///
     /// # Errors
     /// Those of [`Decoder::decode`](crate::Decoder::decode).
-    #[inline]
+    #[inline(always)]
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_, T>, Error> {
-        let Some(len) = self.run(input) else { return self.decode_left_over(input) };
+        self.decode_packet(Packet::from(input))
+    }
+
+    /// As [`decode`](Self::decode), where the bytes behind the packet may be looked at: quicker at its
+    /// end, and so for short packets.
+    ///
+    /// # Errors
+    /// Those of [`decode`](Self::decode).
+    #[inline(always)]
+    pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_, T>, Error> {
+        let Some(len) = self.run(input, false) else { return self.decode_left_over(input.bytes()) };
         self.known(len)
     }
 
@@ -175,7 +188,7 @@ impl<T: Templates> Decoder<T> {
         if input.is_empty() {
             return Ok(Step::NeedMore);
         }
-        if let Some(len) = self.run(input) {
+        if let Some(len) = self.run(Packet::from(input), true) {
             return self.known(len).map(Step::Message);
         }
         let scope = self.lend(input);
@@ -188,22 +201,29 @@ impl<T: Templates> Decoder<T> {
         }
     }
 
-    #[inline(always)]
-    fn run(&mut self, input: &[u8]) -> Option<usize> {
+    #[inline]
+    fn run(&mut self, input: Packet<'_>, is_stream: bool) -> Option<usize> {
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
         if self.dynamic.failed {
             return None;
         }
+        let buffer = match input.buffer().len() < PADDED_LEN {
+            true => self.padded.copy(input.buffer()),
+            false => input.buffer(),
+        };
+        let cursor = Cursor::new(buffer)?;
+        let start = cursor.address();
         self.state.begin();
-        self.context.begin();
+        self.context.begin_in(start + input.len(), is_stream);
         let context = &mut self.context;
-        let last = self.state.last();
-        let Some(len) = T::decode(input, 0, &mut self.state, &mut self.messages, context) else {
-            self.state.set_last(last);
+        let last = self.state.last_word();
+        let Some(end) = T::decode(cursor, &mut self.state, &mut self.messages, context) else {
+            self.state.set_last_word(last);
             return None;
         };
+        let len = end.address() - start;
         if context.is_noted() {
             context.settle(&mut self.dynamic.findings);
         }
@@ -262,7 +282,9 @@ impl<T: Templates> Decoder<T> {
 
     /// The index in the set of the message's template, as far as it can be told.
     fn peek(&mut self, input: &[u8]) -> Option<usize> {
-        let mut cursor = Cursor::new(input, 0);
+        let mut padded = Padded::default();
+        let buffer = if input.len() < PADDED_LEN { padded.copy(input) } else { input };
+        let mut cursor = Cursor::new(buffer)?;
         let map = cursor.wide_map::<1>(&mut self.context)?;
         if !map.peek() {
             return self.links.last_index(self.state.last()).map(|index| index as usize);

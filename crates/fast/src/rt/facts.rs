@@ -1,6 +1,7 @@
 //! What a generated module says of itself, and what the dispatcher asks it to do.
 
 use super::context::Context;
+use super::cursor::Cursor;
 use super::state::{PreviousValues, Slot};
 use super::visit::Visit;
 use crate::error::Error;
@@ -64,15 +65,14 @@ pub trait Templates: Sized + 'static {
     /// A state with everything undefined.
     fn state() -> Self::State;
 
-    /// Decodes the message at `pos`; returns the position behind it, or `None` for the dynamic
+    /// Decodes the message at the cursor; returns the cursor behind it, or `None` for the dynamic
     /// engine to decode it. The state is then as before.
-    fn decode(
-        bytes: &[u8],
-        pos: usize,
+    fn decode<'b>(
+        cursor: Cursor<'b>,
         state: &mut Self::State,
         messages: &mut Self::Messages,
         context: &mut Context,
-    ) -> Option<usize>;
+    ) -> Option<Cursor<'b>>;
 
     /// The message that was decoded or filled last; the first template's before any was.
     fn message(messages: &Self::Messages) -> Self::Message<'_>;

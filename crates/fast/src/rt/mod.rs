@@ -22,10 +22,15 @@ pub mod fill;
 mod follow;
 mod integer;
 mod link;
+mod packet;
 pub mod plan;
+#[cfg(feature = "portable")]
+mod slices;
 mod state;
 mod text;
 mod visit;
+#[cfg(not(feature = "portable"))]
+mod window;
 
 pub use context::Context;
 pub use cursor::{Bits, Cursor, WideBits};
@@ -38,6 +43,7 @@ pub use entries::{Entries, Reference};
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
 pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
 pub use link::LinkError;
+pub use packet::Packet;
 pub use state::{LastTemplate, PreviousValues, Saved, Slot, State};
 pub use text::{Charset, Text};
 pub use visit::{Value, Visit};

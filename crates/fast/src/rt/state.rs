@@ -8,9 +8,8 @@ use crate::dictionary::{EntryState, Word};
 /// indexes go when it is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
+    entry: usize,
     word: usize,
-    mask: usize,
-    bit: u64,
     /// Text buffer, tag: of entries that have one.
     text: usize,
     tag: usize,
@@ -19,7 +18,7 @@ pub struct Slot {
 impl Slot {
     /// The place of the entry of number `entry`, whose value is at `word`.
     pub const fn new(entry: usize, word: usize) -> Self {
-        Self { word, mask: entry / 64, bit: 1 << (entry % 64), text: usize::MAX, tag: usize::MAX }
+        Self { entry, word, text: usize::MAX, tag: usize::MAX }
     }
 
     /// With a buffer for long strings.
@@ -44,19 +43,22 @@ struct Buffer {
     kept_for: u64,
 }
 
-/// Previous values: `WORDS` words, and states for 64 entries each in `MASKS` masks.
+/// Previous values: `WORDS` words, and a state for each of `ENTRIES` entries.
 ///
-/// An entry is assigned if its bit is in `assigned`; else empty if it is in `empty`; else undefined.
+/// States are bytes, not bits: they are written without being read, and a byte that was just written
+/// can be read at once, which cannot be said of a word of which a byte was.
 #[derive(Clone, Debug)]
-pub struct State<const WORDS: usize, const MASKS: usize, const TAGS: usize> {
+pub struct State<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
     words: [Word; WORDS],
-    assigned: [u64; MASKS],
-    empty: [u64; MASKS],
+    states: [EntryState; ENTRIES],
     tags: [u8; TAGS],
+    /// Nothing has been assigned since everything was emptied.
+    is_fresh: bool,
     buffers: Vec<Buffer>,
     message: u64,
-    /// The generated template named last, or one that generated code does not know.
-    pub(super) last_template: LastTemplate,
+    /// The generated template named last, or one that generated code does not know: see
+    /// [`LastTemplate::word`].
+    last_template: u64,
 }
 
 /// The template id is a copy field of the global dictionary.
@@ -71,40 +73,60 @@ pub enum LastTemplate {
     Foreign(u32),
 }
 
+const KNOWN: u64 = 1 << 32;
+const FOREIGN: u64 = 2 << 32;
+
+impl LastTemplate {
+    /// As one word, which is written and read as a whole.
+    fn word(self) -> u64 {
+        match self {
+            Self::Undefined => 0,
+            Self::Known(template) => KNOWN | u64::from(template),
+            Self::Foreign(template) => FOREIGN | u64::from(template),
+        }
+    }
+
+    fn of_word(word: u64) -> Self {
+        match word & !u64::from(u32::MAX) {
+            KNOWN => Self::Known(word as u32),
+            FOREIGN => Self::Foreign(word as u32),
+            _ => Self::Undefined,
+        }
+    }
+}
+
 /// What a template's function may have to put back: `LEN` words from a place on, and all states.
 #[derive(Clone, Copy, Debug)]
-pub struct Saved<const LEN: usize, const MASKS: usize, const TAGS: usize> {
+pub struct Saved<const LEN: usize, const ENTRIES: usize, const TAGS: usize> {
     words: [Word; LEN],
-    assigned: [u64; MASKS],
-    empty: [u64; MASKS],
+    states: [EntryState; ENTRIES],
     tags: [u8; TAGS],
 }
 
-impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
+impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, ENTRIES, TAGS> {
     /// A state with everything undefined and this many buffers for long strings.
     pub fn new(buffers: usize) -> Self {
         Self {
             words: [[0; 8]; WORDS],
-            assigned: [0; MASKS],
-            empty: [0; MASKS],
+            states: [EntryState::Undefined; ENTRIES],
             tags: [0; TAGS],
+            is_fresh: true,
             buffers: vec![Buffer::default(); buffers],
             message: 1,
-            last_template: LastTemplate::Undefined,
+            last_template: LastTemplate::Undefined.word(),
         }
     }
 
     /// Empties every dictionary but keeps the template id: a template's own reset attribute.
     #[inline(always)]
     pub fn reset_values(&mut self) {
-        self.assigned = [0; MASKS];
-        self.empty = [0; MASKS];
+        self.states = [EntryState::Undefined; ENTRIES];
     }
 
     /// The template named last, if it is a generated one.
     #[inline(always)]
     pub fn last_template(&self) -> Option<usize> {
-        match self.last_template {
+        match LastTemplate::of_word(self.last_template) {
             LastTemplate::Known(template) => Some(template as usize),
             _ => None,
         }
@@ -113,30 +135,58 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     /// Notes which generated template was named.
     #[inline(always)]
     pub fn set_last_template(&mut self, template: usize) {
-        self.last_template = LastTemplate::Known(template as u32);
+        self.last_template = LastTemplate::Known(template as u32).word();
     }
 
     /// Copies what a message may change: the words `FROM..FROM + LEN` and all states.
     #[inline(always)]
-    pub fn save<const FROM: usize, const LEN: usize>(&self) -> Saved<LEN, MASKS, TAGS> {
+    pub fn save<const FROM: usize, const LEN: usize>(&self) -> Saved<LEN, ENTRIES, TAGS> {
         let mut words = [[0; 8]; LEN];
         if let Some(from) = self.words.get(FROM..FROM + LEN) {
             words.copy_from_slice(from);
         }
-        Saved { words, assigned: self.assigned, empty: self.empty, tags: self.tags }
+        Saved { words, states: self.states, tags: self.tags }
+    }
+
+    /// As [`save`](Self::save), where a message is decoded; `None` if there is nothing to put back:
+    /// nothing is assigned, or nothing that is will be asked for again.
+    #[inline(always)]
+    pub fn save_unless<const FROM: usize, const LEN: usize>(
+        &mut self,
+        is_forgotten: bool,
+    ) -> Option<Saved<LEN, ENTRIES, TAGS>> {
+        if is_forgotten || std::mem::replace(&mut self.is_fresh, false) {
+            return None;
+        }
+        Some(self.save::<FROM, LEN>())
+    }
+
+    /// Puts back what [`save_unless`](Self::save_unless) saved, or empties every dictionary.
+    #[cold]
+    #[inline(never)]
+    pub fn put_back<const FROM: usize, const LEN: usize>(
+        &mut self,
+        saved: &Option<Saved<LEN, ENTRIES, TAGS>>,
+    ) {
+        match saved {
+            Some(saved) => self.restore::<FROM, LEN>(saved),
+            None => {
+                self.reset_values();
+                self.restore_texts();
+            }
+        }
     }
 
     /// Puts back what was copied.
     #[cold]
     pub fn restore<const FROM: usize, const LEN: usize>(
         &mut self,
-        saved: &Saved<LEN, MASKS, TAGS>,
+        saved: &Saved<LEN, ENTRIES, TAGS>,
     ) {
         if let Some(words) = self.words.get_mut(FROM..FROM + LEN) {
             words.copy_from_slice(&saved.words);
         }
-        self.assigned = saved.assigned;
-        self.empty = saved.empty;
+        self.states = saved.states;
         self.tags = saved.tags;
         self.restore_texts();
     }
@@ -150,26 +200,14 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// Whether the entries of `mask` of word `index` are all assigned.
-    #[inline(always)]
-    pub fn all_assigned(&self, index: usize, mask: u64) -> bool {
-        self.assigned[index] & mask == mask
-    }
-
     /// Whether an entry is assigned. With `WARM` the caller has seen that it is.
     #[inline(always)]
     pub fn is_assigned<const WARM: bool>(&self, slot: Slot) -> bool {
-        WARM || self.assigned[slot.mask] & slot.bit != 0
+        WARM || self.states[slot.entry] == EntryState::Assigned
     }
 
     pub(super) fn entry_state(&self, slot: Slot) -> EntryState {
-        if self.assigned[slot.mask] & slot.bit != 0 {
-            EntryState::Assigned
-        } else if self.empty[slot.mask] & slot.bit != 0 {
-            EntryState::Empty
-        } else {
-            EntryState::Undefined
-        }
+        self.states[slot.entry]
     }
 
     #[inline(always)]
@@ -182,7 +220,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     pub fn assign<const WARM: bool>(&mut self, slot: Slot, value: u64) -> u64 {
         self.words[slot.word] = value.to_le_bytes();
         if !WARM {
-            self.assigned[slot.mask] |= slot.bit;
+            self.states[slot.entry] = EntryState::Assigned;
         }
         value
     }
@@ -206,8 +244,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     /// Leaves the entry empty.
     #[inline(always)]
     pub fn set_empty(&mut self, slot: Slot) {
-        self.assigned[slot.mask] &= !slot.bit;
-        self.empty[slot.mask] |= slot.bit;
+        self.states[slot.entry] = EntryState::Empty;
     }
 
     /// Makes a string of more than seven bytes the previous value.
@@ -289,7 +326,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     fn begin_with(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
-        let initial = initial.filter(|_| self.empty[slot.mask] & slot.bit == 0)?;
+        let initial = initial.filter(|_| self.states[slot.entry] != EntryState::Empty)?;
         Some(self.assign::<false>(slot, initial))
     }
 
@@ -299,7 +336,24 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         if self.is_assigned::<WARM>(slot) {
             return Some(self.word(slot));
         }
-        (self.empty[slot.mask] & slot.bit == 0).then_some(initial)
+        (self.states[slot.entry] != EntryState::Empty).then_some(initial)
+    }
+
+    /// A delta added to the previous value, or to `initial`; the sum becomes the previous value.
+    #[inline(always)]
+    pub fn added<const WARM: bool>(
+        &mut self,
+        slot: Slot,
+        initial: u64,
+        delta: i64,
+        add: impl Fn(u64, i64) -> Option<u64>,
+    ) -> Option<u64> {
+        if self.is_assigned::<WARM>(slot) {
+            let sum = add(self.word(slot), delta)?;
+            return Some(self.assign::<true>(slot, sum));
+        }
+        let sum = add(self.base::<false>(slot, initial)?, delta)?;
+        Some(self.assign::<false>(slot, sum))
     }
 
     /// D4: false if the entry holds a value of another type than the field that is about to use it,
@@ -339,8 +393,8 @@ pub(super) enum Previous<'v> {
 /// What the dispatcher needs of a [`State`], whatever its size.
 pub trait PreviousValues: Clone + std::fmt::Debug + sealed::Handover {}
 
-impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> PreviousValues
-    for State<WORDS, MASKS, TAGS>
+impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> PreviousValues
+    for State<WORDS, ENTRIES, TAGS>
 {
 }
 
@@ -354,6 +408,9 @@ pub(super) mod sealed {
         fn reset(&mut self);
         fn begin(&mut self);
         fn last(&self) -> LastTemplate;
+        /// The same as a word, to be put back.
+        fn last_word(&self) -> u64;
+        fn set_last_word(&mut self, last: u64);
         fn set_last(&mut self, last: LastTemplate);
         #[allow(private_interfaces)]
         fn previous(&self, slot: Slot, kind: ValueKind) -> Previous<'_>;
@@ -364,13 +421,14 @@ pub(super) mod sealed {
     }
 }
 
-impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> sealed::Handover
-    for State<WORDS, MASKS, TAGS>
+impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handover
+    for State<WORDS, ENTRIES, TAGS>
 {
     #[inline]
     fn reset(&mut self) {
         self.reset_values();
-        self.last_template = LastTemplate::Undefined;
+        self.is_fresh = true;
+        self.last_template = LastTemplate::Undefined.word();
     }
 
     #[inline]
@@ -379,11 +437,21 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> sealed::Handover
     }
 
     fn last(&self) -> LastTemplate {
+        LastTemplate::of_word(self.last_template)
+    }
+
+    #[inline]
+    fn last_word(&self) -> u64 {
         self.last_template
     }
 
-    fn set_last(&mut self, last: LastTemplate) {
+    #[inline]
+    fn set_last_word(&mut self, last: u64) {
         self.last_template = last;
+    }
+
+    fn set_last(&mut self, last: LastTemplate) {
+        self.last_template = last.word();
     }
 
     #[allow(private_interfaces)]
@@ -402,11 +470,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> sealed::Handover
 
     #[allow(private_interfaces)]
     fn set_previous(&mut self, slot: Slot, value: Previous<'_>) {
+        self.is_fresh = false;
         match value {
-            Previous::Undefined => {
-                self.assigned[slot.mask] &= !slot.bit;
-                self.empty[slot.mask] &= !slot.bit;
-            }
+            Previous::Undefined => self.states[slot.entry] = EntryState::Undefined,
             Previous::Empty => self.set_empty(slot),
             Previous::Word(value) => {
                 self.assign::<false>(slot, value);

@@ -10,7 +10,7 @@
 //! to be right (values out of range, encodings longer than needed, the end of the bytes) is declined,
 //! record by record, and left to the portable engine.
 //!
-//! This is the one module that may use `unsafe`: to call functions of a CPU that has been asked for
+//! This and `rt::window` are the modules that may use `unsafe`; this one to call functions of a CPU that has been asked for
 //! its features, and to load and store vectors.
 #![allow(unsafe_code)]
 

@@ -1,0 +1,134 @@
+//! Packets, and what may be looked at behind them.
+
+use super::cursor::Cursor;
+
+/// A packet in a buffer that goes on behind it: a slot of a receive ring, a capture file.
+///
+/// A decoder that may look at the bytes behind a packet needs not be careful at its end. What stands
+/// there does not matter: it is never taken for the packet's.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'b> {
+    buffer: &'b [u8],
+    len: usize,
+}
+
+impl<'b> Packet<'b> {
+    /// The first `len` bytes of a buffer, or all of it if it is shorter.
+    #[inline]
+    pub fn new(buffer: &'b [u8], len: usize) -> Self {
+        Self { buffer, len: len.min(buffer.len()) }
+    }
+
+    /// The packet.
+    #[inline]
+    pub fn bytes(&self) -> &'b [u8] {
+        self.buffer.get(..self.len).unwrap_or_default()
+    }
+
+    /// Bytes of the packet.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What is left of the packet behind its first `count` bytes.
+    #[inline]
+    #[must_use]
+    pub fn behind(&self, count: usize) -> Self {
+        Self {
+            buffer: self.buffer.get(count..).unwrap_or_default(),
+            len: self.len.saturating_sub(count),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn buffer(&self) -> &'b [u8] {
+        self.buffer
+    }
+}
+
+/// A packet with nothing behind it.
+impl<'b> From<&'b [u8]> for Packet<'b> {
+    #[inline]
+    fn from(bytes: &'b [u8]) -> Self {
+        Self { buffer: bytes, len: bytes.len() }
+    }
+}
+
+/// Shorter packets are copied to where more bytes follow.
+pub(super) const PADDED_LEN: usize = 256;
+const ROOM: usize = PADDED_LEN + Cursor::BYTES_MIN;
+
+/// Room for a short packet and as much behind it as a read may look at.
+#[derive(Clone, Debug)]
+pub(super) struct Padded([u8; ROOM]);
+
+impl Default for Padded {
+    fn default() -> Self {
+        Self([0; ROOM])
+    }
+}
+
+impl Padded {
+    /// The bytes, with others behind them; at most `PADDED_LEN` of them.
+    #[inline(always)]
+    pub(super) fn copy(&mut self, bytes: &[u8]) -> &[u8] {
+        match bytes.len() {
+            16..32 => self.copy_ends::<16>(bytes),
+            32..64 => self.copy_ends::<32>(bytes),
+            len => {
+                if let Some(room) = self.0.get_mut(..len) {
+                    room.copy_from_slice(bytes);
+                }
+            }
+        }
+        &self.0
+    }
+
+    /// Copies the first and the last `LEN` bytes, which are all.
+    #[inline(always)]
+    fn copy_ends<const LEN: usize>(&mut self, bytes: &[u8]) {
+        let behind = bytes.len().saturating_sub(LEN);
+        if let (Some(first), Some(last)) = (bytes.first_chunk::<LEN>(), bytes.last_chunk::<LEN>())
+            && let Some(room) = self.0.first_chunk_mut()
+        {
+            *room = *first;
+            if let Some(room) = self.0.get_mut(behind..).and_then(|room| room.first_chunk_mut()) {
+                *room = *last;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_the_front_of_its_buffer() {
+        let buffer = [1, 2, 3, 4, 5];
+        let packet = Packet::new(&buffer, 3);
+        assert_eq!((packet.bytes(), packet.len(), packet.is_empty()), (&buffer[..3], 3, false));
+        let rest = packet.behind(2);
+        assert_eq!((rest.bytes(), rest.buffer()), (&buffer[2..3], &buffer[2..]));
+        assert!(rest.behind(9).is_empty());
+        assert_eq!(Packet::new(&buffer, 9).len(), 5);
+    }
+
+    #[test]
+    fn short_packets_are_copied_whole() {
+        let bytes: Vec<u8> = (0..PADDED_LEN as u32).map(|byte| byte as u8).collect();
+        let mut padded = Padded::default();
+        for len in 0..PADDED_LEN {
+            let copy = padded.copy(&bytes[..len]);
+            assert_eq!(&copy[..len], &bytes[..len]);
+            assert!(copy.len() >= len + Cursor::BYTES_MIN);
+        }
+    }
+}

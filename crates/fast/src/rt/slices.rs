@@ -1,0 +1,62 @@
+//! The bytes ahead as a slice: stands in for `window` where unsafe code is forbidden.
+
+/// Bytes that one read may look at: those of the longest integer.
+pub(super) const WINDOW: usize = 10;
+
+/// The bytes from a position to the end of a slice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead<'b>(&'b [u8]);
+
+impl<'b> Ahead<'b> {
+    /// All bytes of a slice; `None` if it is shorter than a window.
+    #[inline(always)]
+    pub(super) fn of(bytes: &'b [u8]) -> Option<Self> {
+        (bytes.len() >= WINDOW).then_some(Self(bytes))
+    }
+
+    /// The address of the next byte, to compare positions in one slice.
+    #[inline(always)]
+    pub(super) fn address(&self) -> usize {
+        self.0.as_ptr().addr()
+    }
+
+    /// What one read may look at; `None` if less than that is left.
+    #[inline(always)]
+    pub(super) fn window(self) -> Option<Window<'b>> {
+        self.0.first_chunk().map(|bytes| Window { bytes, all: self.0 })
+    }
+
+    /// All bytes to the end.
+    #[inline(always)]
+    pub(super) fn rest(&self) -> &'b [u8] {
+        self.0
+    }
+
+    /// Goes on by so many bytes; `None` if they are not there.
+    #[inline(always)]
+    pub(super) fn skip(&mut self, count: usize) -> Option<()> {
+        self.0 = self.0.get(count..)?;
+        Some(())
+    }
+}
+
+/// The next bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window<'b> {
+    bytes: &'b [u8; WINDOW],
+    all: &'b [u8],
+}
+
+impl<'b> Window<'b> {
+    /// The bytes.
+    #[inline(always)]
+    pub(super) fn bytes(self) -> &'b [u8; WINDOW] {
+        self.bytes
+    }
+
+    /// What is ahead when the first `count` of them are read.
+    #[inline(always)]
+    pub(super) fn behind(self, count: usize) -> Ahead<'b> {
+        Ahead(self.all.get(count..).unwrap_or_default())
+    }
+}
