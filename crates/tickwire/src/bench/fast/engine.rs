@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::files;
 use std::hint::black_box;
 use std::sync::Arc;
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::rt::{self, Packet, Templates};
 use tickwire_fast::{
     CompileOptions, Decoder, Engine as DynamicEngine, FieldLayout, FieldValue, Program, Visitor,
 };
@@ -95,7 +95,8 @@ fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
     })
 }
 
-/// Decodes by the first of the generated modules that is for these templates.
+/// Decodes by the first of the generated modules that is for these templates. The packets lie one
+/// behind the other, as in a capture that has been read.
 fn generated(corpus: &Corpus) -> Option<Pass<'_>> {
     generated_by::<simple::Templates>(corpus)
         .or_else(|| generated_by::<complex::Templates>(corpus))
@@ -108,15 +109,18 @@ fn generated(corpus: &Corpus) -> Option<Pass<'_>> {
 fn generated_by<T: Templates + 'static>(corpus: &Corpus) -> Option<Pass<'_>> {
     let options = corpus.decoder_options(DynamicEngine::Automatic);
     let mut decoder = rt::Decoder::<T>::with_options(corpus.program.clone(), options).ok()?;
+    let capture = corpus.packets.concat();
     Some(Box::new(move || {
         decoder.reset();
+        let mut from = 0;
         for packet in &corpus.packets {
             decoder.begin_packet();
-            let mut rest = &packet[..];
+            let mut rest = Packet::new(&capture[from..], packet.len());
+            from += packet.len();
             while !rest.is_empty() {
-                let decoded = decoder.decode(rest).expect(DECODED_BEFORE);
+                let decoded = decoder.decode_packet(rest).expect(DECODED_BEFORE);
                 black_box(&decoded.message);
-                rest = &rest[decoded.len..];
+                rest = rest.behind(decoded.len);
             }
         }
     }))
