@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tickwire_fix::typed::Layout;
+
 /// Why nothing could be generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -10,6 +12,9 @@ pub enum Error {
     UnknownMessage(String),
     /// The dictionary has no header: FIX 5.0 takes it from the dictionary of FIXT 1.1.
     NoHeader,
+    /// A header, message or group of that name has more fields, or larger tags, than a table of places holds:
+    /// see [`tickwire_fix::typed::Layout`].
+    TooLarge(String),
     /// A file could not be read or written, or is no dictionary; the text names it.
     File(String),
 }
@@ -23,6 +28,11 @@ impl fmt::Display for Error {
             Self::NoHeader => write!(
                 out,
                 "the dictionary has no header: give the session's dictionary (FIXT11.xml) too"
+            ),
+            Self::TooLarge(name) => write!(
+                out,
+                "{name} has too many fields, or tags above {}: leave out what is not used",
+                Layout::TAG_MAX
             ),
             Self::File(text) => out.write_str(text),
         }

@@ -58,7 +58,7 @@ impl<'d> Generator<'d> {
     /// Returns the source of the module: items only, to be a file or included in one.
     ///
     /// # Errors
-    /// [`Error::UnknownMessage`], [`Error::NoHeader`].
+    /// [`Error::UnknownMessage`], [`Error::NoHeader`], [`Error::TooLarge`].
     pub fn generate(&self) -> Result<String, Error> {
         if self.session.header().is_empty() {
             return Err(Error::NoHeader);
@@ -72,6 +72,9 @@ impl<'d> Generator<'d> {
             planner.add_message(ident, message);
         }
         let plan = planner.finish();
+        if let Some(name) = emit::too_large(&plan) {
+            return Err(Error::TooLarge(name.to_owned()));
+        }
         Ok(format!("{}{}", self.note, emit::module(&plan, self.session.begin_string())))
     }
 

@@ -10,6 +10,21 @@ use crate::names::{self, Scope};
 /// Deepest nesting of groups generated; dictionaries in use have five.
 const DEPTH_MAX: usize = 16;
 
+/// Names that a struct has for itself.
+const OWN_METHODS: [&str; 11] = [
+    "blank",
+    "clear",
+    "clone",
+    "decode",
+    "decode_entries",
+    "decode_from",
+    "decode_into",
+    "encode",
+    "encode_fields",
+    "new",
+    "slots",
+];
+
 /// How a field is represented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -43,6 +58,8 @@ pub(crate) struct MemberPlan {
     pub(crate) name: String,
     /// In Rust.
     pub(crate) ident: String,
+    /// The method that sets it.
+    pub(crate) setter: String,
     /// Name of the constant that holds the tag as text.
     pub(crate) constant: String,
     pub(crate) required: bool,
@@ -68,8 +85,6 @@ pub(crate) struct StructPlan {
     pub(crate) name: String,
     pub(crate) role: Role,
     pub(crate) members: Vec<MemberPlan>,
-    /// Whether it borrows from the message.
-    pub(crate) borrows: bool,
 }
 
 /// How the values of an enum are written.
@@ -119,9 +134,9 @@ impl<'d> Planner<'d> {
     /// Starts with the names that the module uses for itself.
     pub(crate) fn new(dictionary: &'d Dictionary) -> Self {
         let mut types = Scope::default();
-        let own = "Decimal Error ErrorKind Field GroupEntry Item LocalMktDate Message Met MonthYear Multiple \
-            Option Ok Err Result Some None Self Stamped String Tag TagText Text UtcTime UtcTimestamp Vec \
-            Writer Default Clone Copy Debug PartialEq Eq Header Trailer";
+        let own = "Clone Copy Debug Decimal Default Eq Err Error Field Header Into Item LocalMktDate Message \
+            MonthYear Multiple None Ok Option PartialEq Precision Result Self Some Stamped String Tag TagText \
+            Text Trailer UtcTime UtcTimestamp Vec Writer";
         for name in own.split_whitespace() {
             types.take(name.to_owned(), "");
         }
@@ -168,18 +183,15 @@ impl<'d> Planner<'d> {
     }
 
     fn push(&mut self, ident: String, name: String, role: Role, members: Vec<MemberPlan>) -> usize {
-        let borrows = members.iter().any(|member| match member.kind {
-            Kind::Data(_) | Kind::Multiple(_) | Kind::Text => true,
-            Kind::Enum(index) => self.plan.enums[index].repr == Repr::Text,
-            Kind::Group(index) => self.plan.structs[index].borrows,
-            _ => false,
-        });
-        self.plan.structs.push(StructPlan { ident, name, role, members, borrows });
+        self.plan.structs.push(StructPlan { ident, name, role, members });
         self.plan.structs.len() - 1
     }
 
     fn members(&mut self, parent: &str, members: &[Member], depth: usize) -> Vec<MemberPlan> {
         let mut scope = Scope::default();
+        for own in OWN_METHODS {
+            scope.take(own.to_owned(), "");
+        }
         let mut plans: Vec<MemberPlan> = Vec::new();
         for (at, member) in members.iter().enumerate() {
             let Some(field) = self.dictionary.field(member.tag) else { continue };
@@ -201,10 +213,14 @@ impl<'d> Planner<'d> {
                 }
                 _ => names::field(field.name()),
             };
-            let ident = scope.take(ident, &format!("_{}", member.tag));
+            let suffix = format!("_{}", member.tag);
+            let ident = scope.take(ident, &suffix);
+            let plain = ident.strip_prefix("r#").unwrap_or(&ident);
+            let setter = scope.take(format!("set_{plain}"), &suffix);
             let constant = self.tag_constant(field);
             let (name, required) = (field.name().to_owned(), member.required);
-            plans.push(MemberPlan { tag: member.tag.0, name, ident, constant, required, kind });
+            let tag = member.tag.0;
+            plans.push(MemberPlan { tag, name, ident, setter, constant, required, kind });
         }
         plans
     }

@@ -11,17 +11,15 @@
 //! let now = Stamped::new(UtcTimestamp::EPOCH, Precision::Millis);
 //! let header = Header::new(Text::from("CLIENT"), Text::from("MARKET"), 7, now);
 //! let hand = HandlInst::from_char(b'1');
-//! let order = NewOrderSingle {
-//!     order_qty: Some(Decimal::new(57, 0)),
-//!     price: Some(Decimal::new(298_075, -3)),
-//!     ..NewOrderSingle::new("order-1".into(), hand, "XYZ".into(), Side::Buy, now, OrdType::Limit)
-//! };
+//! let mut order = NewOrderSingle::new("order-1".into(), hand, "XYZ".into(), Side::Buy, now, OrdType::Limit);
+//! order.set_order_qty(Decimal::new(57, 0)).set_price(Decimal::new(298_075, -3));
 //! let mut out = [0; 400];
 //! let bytes = order.encode(&header, &mut out).expect("room");
 //!
 //! let mut reader = Reader::new();
 //! let message = reader.decode(bytes).expect("whole");
 //! let decoded = NewOrderSingle::decode(&message).expect("valid");
+//! assert_eq!(decoded.price(), Some(Decimal::new(298_075, -3)));
 //! assert_eq!(decoded, order);
 //! ```
 #![forbid(unsafe_code)]

@@ -32,24 +32,24 @@ fn refusal(body: &str) -> (ErrorKind, u32) {
 fn every_field_has_its_type() {
     with(ORDER, |message| {
         let (header, _) = Header::decode(message).expect("a header");
-        assert_eq!((header.sender_comp_id, header.msg_seq_num), (Text::from("A"), 7));
-        assert_eq!(header.sending_time.value.time.picos(), 125_000_000_000);
+        assert_eq!((header.sender_comp_id(), header.msg_seq_num()), (Text::from("A"), 7));
+        assert_eq!(header.sending_time().value.time.picos(), 125_000_000_000);
         let order = NewOrderSingle::decode(message).expect("an order");
-        assert_eq!((order.cl_ord_id.as_str(), order.side), (Some("id-1"), Side::Buy));
+        assert_eq!((order.cl_ord_id().as_str(), order.side()), (Some("id-1"), Side::Buy));
         assert_eq!(
-            (order.ord_type, order.price),
+            (order.ord_type(), order.price()),
             (OrdType::Limit, Some(Decimal::new(298_070, -3)))
         );
         assert_eq!(order.party_ids.len(), 2);
         let party = &order.party_ids[0];
-        assert_eq!(party.party_id, Some(Text::from("P1")));
-        assert_eq!(party.party_id_source, Some(PartyIdSource::ProprietaryCustomCode));
-        assert_eq!(party.party_sub_ids[0].party_sub_id, Some(Text::from("sub")));
-        assert_eq!(order.party_ids[1].party_id_source, None);
+        assert_eq!(party.party_id(), Some(Text::from("P1")));
+        assert_eq!(party.party_id_source(), Some(PartyIdSource::ProprietaryCustomCode));
+        assert_eq!(party.party_sub_ids[0].party_sub_id(), Some(Text::from("sub")));
+        assert_eq!(order.party_ids[1].party_id_source(), None);
         let instructions: Vec<Text<'_>> =
-            order.exec_inst.expect("given").iter().map(|value| value.text()).collect();
+            order.exec_inst().expect("given").iter().map(|value| value.text()).collect();
         assert_eq!(instructions, ["1", "G", "q"]);
-        assert_eq!(order.encoded_text, Some(&b"a=b"[..]));
+        assert_eq!(order.encoded_text(), Some(&b"a=b"[..]));
     });
 }
 
@@ -59,8 +59,8 @@ fn values_that_are_not_listed_are_kept() {
         ORDER.replace("54=1|", "54=~|").replace("447=D|", "447=~|").replace("803=4", "803=4711");
     with(&body, |message| {
         let order = NewOrderSingle::decode(message).expect("an order");
-        assert_eq!(order.side, Side::Unlisted(b'~'));
-        assert_eq!(order.party_ids[0].party_id_source, Some(PartyIdSource::Unlisted(b'~')));
+        assert_eq!(order.side(), Side::Unlisted(b'~'));
+        assert_eq!(order.party_ids[0].party_id_source(), Some(PartyIdSource::Unlisted(b'~')));
         let (header, _) = Header::decode(message).expect("a header");
         let mut out = [0; 1000];
         let again = order.encode(&header, &mut out).expect("room");
@@ -112,7 +112,8 @@ fn text_that_would_break_the_message_is_not_encoded() {
     let outcome = with("35=0|49=A|56=B|34=7|52=20260105-11:20:43|", |message| {
         let (header, _) = Header::decode(message).expect("a header");
         let kind = |text: &str| {
-            let beat = Heartbeat { test_req_id: Some(text.into()) };
+            let mut beat = Heartbeat::new();
+            beat.set_test_req_id(Text::from(text));
             beat.encode(&header, &mut [0; 300]).map(|_| ()).map_err(|error: Error| error.kind)
         };
         [kind("fine"), kind("a\u{1}b"), kind("")]
@@ -134,7 +135,7 @@ fn a_warm_message_decodes_without_allocation() {
     });
     with("35=A|49=A|56=B|34=1|52=20260105-11:20:43|98=0|108=30|", |message| {
         let info = allocation_counter::measure(|| {
-            assert_eq!(Logon::decode(message).expect("a logon").heart_bt_int, 30);
+            assert_eq!(Logon::decode(message).expect("a logon").heart_bt_int(), 30);
         });
         assert_eq!(info.count_total, 0);
     });

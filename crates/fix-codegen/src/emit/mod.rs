@@ -3,6 +3,8 @@
 mod decode;
 mod encode;
 mod enums;
+mod members;
+mod slots;
 mod structs;
 
 use std::collections::BTreeMap;
@@ -32,6 +34,12 @@ pub(crate) fn module(plan: &Plan, begin_string: &str) -> String {
     format!("{}\n{body}", imports(&body))
 }
 
+/// Returns the name of a struct that is too large.
+pub(crate) fn too_large(plan: &Plan) -> Option<&str> {
+    let found = plan.structs.iter().find(|found| !slots::fits(plan, found));
+    found.map(|found| found.name.as_str())
+}
+
 /// Returns the imports that `body` needs.
 fn imports(body: &str) -> String {
     let is_used = |name: &&&str| {
@@ -46,12 +54,12 @@ fn imports(body: &str) -> String {
         let used: Vec<&str> = names.iter().filter(is_used).copied().collect();
         used.join(", ")
     };
-    let typed = used(&["GroupEntry", "Item", "Met", "Multiple", "Stamped", "Text"]);
+    let typed = used(&["Item", "Multiple", "Stamped", "Text"]);
     let value = used(&["LocalMktDate", "MonthYear", "UtcTime"]);
     let root = used(&[
         "Decimal",
         "Error",
-        "ErrorKind",
+        "Field",
         "Message",
         "Precision",
         "Tag",
@@ -128,18 +136,7 @@ fn blank(plan: &Plan, kind: &Kind) -> String {
 }
 
 fn struct_type(found: &StructPlan) -> String {
-    format!("{}{}", found.ident, if found.borrows { "<'m>" } else { "" })
-}
-
-/// What the code of a struct begins with.
-fn impl_of(found: &StructPlan) -> String {
-    let lifetime = if found.borrows { "<'m>" } else { "" };
-    format!("impl{lifetime} {}", struct_type(found))
-}
-
-/// The message that a struct is decoded from.
-fn message_type(found: &StructPlan) -> &'static str {
-    if found.borrows { "&Message<'m>" } else { "&Message<'_>" }
+    format!("{}<'m>", found.ident)
 }
 
 /// What a struct is, in words.

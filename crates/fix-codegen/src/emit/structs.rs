@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{blank, impl_of, put, role, struct_type, type_of};
-use super::{decode, encode};
+use super::slots::Assigned;
+use super::{decode, encode, members};
+use super::{put, role, struct_type, type_of};
 use crate::names::doc;
 use crate::plan::{Kind, MemberPlan, Plan, Role, StructPlan};
 
@@ -12,88 +13,70 @@ const ARGUMENTS_MAX: usize = 7;
 
 /// Adds a struct with all its code.
 pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
+    let assigned = Assigned::new(plan, found);
     put!(out, "/// {}", role(found));
-    put!(out, "#[derive(Clone, Debug, PartialEq)]");
+    put!(out, "#[derive(Clone, PartialEq)]");
     put!(out, "pub struct {} {{", struct_type(found));
-    for member in kept(found) {
+    put!(out, "    slots: {},", assigned.slots_type());
+    for member in found.members.iter().filter(|member| matches!(member.kind, Kind::Group(_))) {
         let required = if member.required { ", required" } else { "" };
         put!(out, "    /// {} ({}){required}.", doc(&member.name), member.tag);
-        put!(out, "    pub {}: {},", member.ident, member_type(plan, member));
+        put!(out, "    pub {}: {},", member.ident, type_of(plan, &member.kind));
     }
     put!(out, "}}\n");
-    put!(out, "{} {{", impl_of(found));
+    put!(out, "impl<'m> {} {{", struct_type(found));
     if let Role::Message(msg_type) = &found.role {
         put!(out, "    /// MsgType.");
         put!(out, "    pub const MSG_TYPE: &'static str = {msg_type:?};\n");
     }
     constructor(out, plan, found);
-    blank_constant(out, plan, found);
-    decode::methods(out, plan, found);
-    encode::methods(out, plan, found);
+    members::all(out, plan, &found.members, &assigned);
+    decode::methods(out, found);
+    encode::methods(out, plan, found, &assigned);
     put!(out, "}}\n");
+    let kept: Vec<&MemberPlan> = kept(found).collect();
+    members::debug(out, &found.ident, &kept);
     if arguments(found).next().is_none() {
-        put!(out, "impl Default for {} {{", anonymous(found));
+        put!(out, "impl Default for {}<'_> {{", found.ident);
         put!(out, "    fn default() -> Self {{\n        Self::new()\n    }}\n}}\n");
     }
-    decode::group_entry(out, plan, found);
+    decode::fields(out, plan, found, &assigned);
 }
 
-/// Returns the members that are fields of the struct.
-pub(super) fn kept(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
+/// Returns the members that can be seen.
+fn kept(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
     found.members.iter().filter(|member| member.kind != Kind::Length)
 }
 
-/// Whether a member is there always.
-pub(super) fn is_plain(member: &MemberPlan) -> bool {
-    member.required || matches!(member.kind, Kind::Group(_))
-}
-
-fn member_type(plan: &Plan, member: &MemberPlan) -> String {
-    let own = type_of(plan, &member.kind);
-    if is_plain(member) { own } else { format!("Option<{own}>") }
+/// Whether a member is there always. A group has no entries where it is not there.
+pub(super) fn is_required(member: &MemberPlan) -> bool {
+    member.required && !matches!(member.kind, Kind::Group(_))
 }
 
 /// Returns the members that a struct cannot be made without.
 fn arguments(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
-    kept(found).filter(|member| member.required && !matches!(member.kind, Kind::Group(_)))
-}
-
-fn anonymous(found: &StructPlan) -> String {
-    format!("{}{}", found.ident, if found.borrows { "<'_>" } else { "" })
+    kept(found).filter(|member| is_required(member))
 }
 
 fn constructor(out: &mut String, plan: &Plan, found: &StructPlan) {
-    let names: Vec<&str> = arguments(found).map(|member| member.ident.as_str()).collect();
     let typed: Vec<String> = arguments(found)
         .map(|member| format!("{}: {}", member.ident, type_of(plan, &member.kind)))
         .collect();
     put!(out, "    /// Creates one with what is required, and nothing else.");
-    if names.len() > ARGUMENTS_MAX {
+    if typed.len() > ARGUMENTS_MAX {
         put!(
             out,
             "    #[allow(clippy::too_many_arguments, reason = \"so many fields are required\")]"
         );
     }
-    put!(out, "    pub const fn new({}) -> Self {{", typed.join(", "));
-    // What is required is given, and what is not has a value of its own: nothing is left of a blank one.
-    put!(out, "        Self {{");
-    for member in kept(found) {
-        if names.contains(&member.ident.as_str()) {
-            put!(out, "            {},", member.ident);
-        } else {
-            put!(out, "            {}: {},", member.ident, absent(member));
-        }
+    put!(out, "    pub fn new({}) -> Self {{", typed.join(", "));
+    if typed.is_empty() {
+        put!(out, "        typed::Fields::blank()\n    }}\n");
+        return;
     }
-    put!(out, "        }}\n    }}\n");
-}
-
-fn absent(member: &MemberPlan) -> &'static str {
-    if matches!(member.kind, Kind::Group(_)) { "Vec::new()" } else { "None" }
-}
-
-/// Adds what decoding begins with: a constant, so that it is copied and not put together.
-fn blank_constant(out: &mut String, plan: &Plan, found: &StructPlan) {
-    let blanks: Vec<String> = arguments(found).map(|member| blank(plan, &member.kind)).collect();
-    put!(out, "    /// What decoding begins with; never handed out.");
-    put!(out, "    const BLANK: Self = Self::new({});\n", blanks.join(", "));
+    put!(out, "        let mut made: Self = typed::Fields::blank();");
+    for member in arguments(found) {
+        put!(out, "        made.{}({});", member.setter, member.ident);
+    }
+    put!(out, "        made\n    }}\n");
 }

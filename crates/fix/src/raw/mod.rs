@@ -1,4 +1,5 @@
-//! The only `unsafe` of this crate: wide instructions, and the buffer that messages are written to.
+//! The only `unsafe` of this crate: wide instructions, the buffer that messages are written to, and slots
+//! that are not cleared.
 //!
 //! Both engines find delimiters and `=` 64 bytes at a time as bit masks, and sum the bytes on the way.
 //! They treat plain messages only: every field is a tag of one to four digits without leading zero, `=`,
@@ -10,6 +11,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod buffer;
+mod column;
 #[cfg(target_arch = "x86_64")]
 mod columns;
 #[cfg(not(target_arch = "x86_64"))]
@@ -18,6 +20,7 @@ mod elsewhere;
 mod marks;
 
 pub(crate) use buffer::{Buffer, Place, Step};
+pub(crate) use column::Column;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {avx2::Avx2, avx512::Avx512};
 #[cfg(not(target_arch = "x86_64"))]

@@ -155,16 +155,30 @@ impl<'b> Columns<'b> {
         // Before every value stands BeginString, so there are eight bytes unless it is the culprit itself.
         let tail = match before.last_chunk() {
             Some(tail) => u64::from_le_bytes(*tail),
-            None => short_tail(tag, value),
+            None => short_tail(value),
         };
         Some(Field { tag, offset, value, tail })
+    }
+
+    /// Returns how long the message is, in bytes.
+    pub(crate) const fn message_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns the offset of the field at `index`.
+    pub(crate) fn offset(&self, index: usize) -> Option<usize> {
+        let before = index.checked_sub(1).map(|before| self.ends.get(before));
+        match before {
+            Some(end) => Some(*end? as usize + 1),
+            None => Some(0),
+        }
     }
 }
 
 #[cold]
 #[inline(never)]
-fn short_tail(tag: Tag, value: &[u8]) -> u64 {
-    Field::new(tag, value).tail
+fn short_tail(value: &[u8]) -> u64 {
+    Field::new(Tag(0), value).tail
 }
 
 /// Looks fields up, each first just after the one before: one comparison where the guess is right.

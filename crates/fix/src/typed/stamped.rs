@@ -22,7 +22,7 @@ impl<T> Stamped<T> {
 
 /// Returns the precision of a text that is `len` bytes with a point, `whole` without.
 #[inline(always)]
-fn precision(len: usize, whole: usize) -> Precision {
+pub(super) fn precision(len: usize, whole: usize) -> Precision {
     match len.saturating_sub(whole + 1) {
         0 => Precision::Seconds,
         1..=3 => Precision::Millis,

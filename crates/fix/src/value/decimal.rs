@@ -67,11 +67,14 @@ impl Decimal {
 pub(super) fn short(digits: u64, len: usize) -> Option<(i64, i8)> {
     const POINT: u64 = 0x0101_0101_0101_0101 * (b'.' ^ b'0') as u64;
     const HIGH: u64 = 0x8080_8080_8080_8080;
+    if are_digits(digits) {
+        return Some((eight_digits(digits) as i64, 0));
+    }
     // The high bit of each byte that is a point: of all others, something is left to carry.
     let other = digits ^ POINT;
     let points = !((other & !HIGH).wrapping_add(!HIGH) | other) & HIGH;
     if points == 0 {
-        return are_digits(digits).then(|| (eight_digits(digits) as i64, 0));
+        return None;
     }
     // What stands before the point moves up by one into its place.
     let after = !(points | (points - 1));

@@ -6,13 +6,16 @@ mod time;
 pub use decimal::Decimal;
 pub use time::{LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp};
 
+pub(crate) use time::timestamp_words;
+
 use crate::digits::{ZEROS, are_digits, eight_digits};
 use crate::error::{Error, ErrorKind};
 use crate::reader::Field;
 
 impl<'b> Field<'b> {
+    #[inline(always)]
     fn error(&self, kind: ErrorKind) -> Error {
-        Error::new(kind, self.tag.0, self.offset as usize)
+        self.refused(kind)
     }
 
     fn parse<T>(&self, value: Option<T>) -> Result<T, Error> {
@@ -23,7 +26,7 @@ impl<'b> Field<'b> {
     ///
     /// # Errors
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] outside 64 bits.
-    #[inline]
+    #[inline(always)]
     pub fn int(&self) -> Result<i64, Error> {
         let (negative, len) = self.sign();
         match self.short_digits(len) {
@@ -36,7 +39,7 @@ impl<'b> Field<'b> {
     ///
     /// # Errors
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above 64 bits.
-    #[inline]
+    #[inline(always)]
     pub fn uint(&self) -> Result<u64, Error> {
         match self.short_digits(self.value.len()) {
             Some(value) => Ok(value),
@@ -48,7 +51,7 @@ impl<'b> Field<'b> {
     ///
     /// # Errors
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] if the mantissa does not fit 64 bits.
-    #[inline]
+    #[inline(always)]
     pub fn decimal(&self) -> Result<Decimal, Error> {
         let (negative, len) = self.sign();
         if let Some(digits) = self.short_text(len)
@@ -57,13 +60,7 @@ impl<'b> Field<'b> {
             let mantissa = if negative { -mantissa } else { mantissa };
             return Ok(Decimal { mantissa, exponent: -places });
         }
-        self.long_decimal()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn long_decimal(&self) -> Result<Decimal, Error> {
-        Decimal::parse(self.value).map_err(|kind| self.error(kind))
+        long_decimal(self.value).map_err(|kind| self.error(kind))
     }
 
     /// Whether the value begins with a minus, and how long the rest is.
@@ -93,7 +90,7 @@ impl<'b> Field<'b> {
     ///
     /// # Errors
     /// [`ErrorKind::ValueFormat`] if the value is not one byte.
-    #[inline]
+    #[inline(always)]
     pub fn char(&self) -> Result<u8, Error> {
         match self.value {
             [byte] => Ok(*byte),
@@ -105,7 +102,7 @@ impl<'b> Field<'b> {
     ///
     /// # Errors
     /// [`ErrorKind::ValueFormat`] for anything else.
-    #[inline]
+    #[inline(always)]
     pub fn boolean(&self) -> Result<bool, Error> {
         match self.value {
             b"Y" => Ok(true),
@@ -165,8 +162,16 @@ impl<'b> Field<'b> {
     }
 }
 
+/// Parses a decimal of any length.
+#[cold]
+#[inline(never)]
+fn long_decimal(text: &[u8]) -> Result<Decimal, ErrorKind> {
+    Decimal::parse(text)
+}
+
 /// Parses an int of any length.
 #[cold]
+#[inline(never)]
 fn parse_int(text: &[u8]) -> Result<i64, ErrorKind> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -179,6 +184,7 @@ fn parse_int(text: &[u8]) -> Result<i64, ErrorKind> {
 
 /// Parses digits of any number.
 #[cold]
+#[inline(never)]
 fn parse_uint(digits: &[u8]) -> Result<u64, ErrorKind> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(ErrorKind::ValueFormat);

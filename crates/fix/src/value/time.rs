@@ -280,6 +280,46 @@ impl UtcTimestamp {
     }
 }
 
+/// Parses a UTCTimestamp to year in two bytes, month, day, hour, minute and second, and picoseconds: what
+/// [`UtcTimestamp::parse`] does, but all at once and without a look at the parts.
+#[inline(always)]
+pub(crate) fn timestamp_words(text: &[u8]) -> Option<[u64; 2]> {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    const COLONS: u64 = (b':' ^ b'0') as u64 * 0x0000_0100_0001_0000;
+    const COLON_PLACES: u64 = 0x0000_FF00_00FF_0000;
+    /// Month above 12, day above 28, hour above 23, minute above 59, second above 60: the high bit is set.
+    const ABOVE: u64 = 0x0043_4468_6373_0000;
+    /// Month or day 0: the high bit is not set.
+    const BELOW: u64 = 0x7F7F_0000;
+    let (whole, fraction) = text.split_first_chunk::<17>()?;
+    let (Some(date), Some(time)) = (whole.first_chunk(), whole.last_chunk()) else { return None };
+    let date = u64::from_le_bytes(*date) ^ ZEROS;
+    let time = u64::from_le_bytes(*time) ^ ZEROS ^ COLONS;
+    let others =
+        |digits: u64| ((digits & !HIGH).wrapping_add(0x7676_7676_7676_7676) | digits) & HIGH;
+    let odd = others(date) | others(time) | time & COLON_PLACES | u64::from(whole[8] ^ b'-');
+    if odd != 0 {
+        return None;
+    }
+    let (date, time) = (pairs(date), pairs(time));
+    let year = (date & 0xFF) * 100 + (date >> 16 & 0xFF);
+    let month_day = date >> 16 & 0x00FF_0000 | date >> 24 & 0xFF00_0000;
+    let of_day = (time & 0xFF) << 32 | (time & 0xFF00_0000) << 16 | time & 0x00FF_0000_0000_0000;
+    let word = year | month_day | of_day;
+    let above = (month_day | of_day).wrapping_add(ABOVE) & HIGH;
+    let not_below = month_day.wrapping_add(BELOW) & HIGH;
+    if above != 0 || not_below != 0x8080_0000 {
+        // Every month has 28 days; longer ones are looked at with care.
+        let is_day = above == 0x8000_0000 && not_below == 0x8080_0000;
+        let day = (month_day >> 24) as u8;
+        if !is_day || day > days_in_month(year as u16, (month_day >> 16) as u8) {
+            return None;
+        }
+    }
+    let picos = if fraction.is_empty() { 0 } else { parse_fraction(fraction)? };
+    Some([word, picos])
+}
+
 impl MonthYear {
     /// January 1970.
     pub const EPOCH: Self = Self { year: 1970, month: 1, detail: MonthYearDetail::Month };
@@ -346,6 +386,40 @@ mod tests {
             "20181227-11:20:43Z",
         ] {
             assert_eq!(UtcTimestamp::parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn both_ways_to_read_a_timestamp_agree() {
+        let agree = |text: &[u8]| {
+            let words = UtcTimestamp::parse(text).map(|UtcTimestamp { date, time }| {
+                let [low, high] = date.year.to_le_bytes();
+                let parts =
+                    [low, high, date.month, date.day, time.hour, time.minute, time.second, 0];
+                [u64::from_le_bytes(parts), time.picos]
+            });
+            assert_eq!(timestamp_words(text), words, "{}", String::from_utf8_lossy(text));
+        };
+        for year in [0, 1900, 2000, 2023, 2024, 9999] {
+            for month in 0..=13 {
+                for day in (0..=32).chain([99]) {
+                    agree(format!("{year:04}{month:02}{day:02}-11:20:43").as_bytes());
+                }
+            }
+        }
+        for of_day in 0..100 {
+            agree(format!("20240229-{of_day:02}:20:43").as_bytes());
+            agree(format!("20240229-11:{of_day:02}:43.5").as_bytes());
+            agree(format!("20240131-11:20:{of_day:02}.123456789012").as_bytes());
+        }
+        let good = b"20240131-11:20:43.125";
+        for at in 0..good.len() {
+            agree(&good[..at]);
+            for byte in 0..=255 {
+                let mut text = *good;
+                text[at] = byte;
+                agree(&text);
+            }
         }
     }
 

@@ -1,0 +1,119 @@
+//! Slots of which only those are written that a message has: nothing is cleared before the next.
+
+use std::fmt;
+use std::mem::MaybeUninit;
+
+/// Up to `N` values and a bit for each that is there; `WORDS` is `N` by 64, rounded up.
+#[derive(Clone, Copy)]
+pub(crate) struct Column<T: Copy, const N: usize, const WORDS: usize> {
+    /// A slot whose bit is set has been written.
+    present: [u64; WORDS],
+    slots: [MaybeUninit<T>; N],
+}
+
+impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
+    /// A column without a value.
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        const { assert!(N <= 64 * WORDS, "a bit for each slot") };
+        Self { present: [0; WORDS], slots: [const { MaybeUninit::uninit() }; N] }
+    }
+
+    /// Returns the value of a slot.
+    #[inline(always)]
+    pub(crate) const fn at(&self, slot: usize) -> Option<T> {
+        if slot >= N || self.present[slot / 64] >> (slot & 63) & 1 == 0 {
+            return None;
+        }
+        // SAFETY: a bit is set only after its slot has been written, and no slot is ever unwritten.
+        Some(unsafe { self.slots[slot].assume_init() })
+    }
+
+    /// Writes the value of a slot; a slot that is not there is left alone.
+    #[inline(always)]
+    pub(crate) const fn set(&mut self, slot: usize, value: T) {
+        if slot < N {
+            self.slots[slot] = MaybeUninit::new(value);
+            self.present[slot / 64] |= 1 << (slot & 63);
+        }
+    }
+
+    /// Empties a slot.
+    #[inline(always)]
+    pub(crate) const fn remove(&mut self, slot: usize) {
+        if slot < N {
+            self.present[slot / 64] &= !(1 << (slot & 63));
+        }
+    }
+
+    /// Empties all slots.
+    #[inline(always)]
+    pub(crate) const fn clear(&mut self) {
+        self.present = [0; WORDS];
+    }
+
+    /// Whether one of the slots of a word is there whose bit is in `mask`.
+    #[inline(always)]
+    pub(crate) const fn has_any(&self, word: usize, mask: u64) -> bool {
+        word < WORDS && self.present[word] & mask != 0
+    }
+
+    /// Writes the value of a slot; returns whether there was one. A slot that is not there is left alone.
+    #[inline(always)]
+    pub(crate) const fn put(&mut self, slot: usize, value: T) -> bool {
+        if slot >= N {
+            return false;
+        }
+        let (word, bit) = (&mut self.present[slot / 64], 1 << (slot & 63));
+        self.slots[slot] = MaybeUninit::new(value);
+        let before = *word;
+        *word = before | bit;
+        before & bit != 0
+    }
+
+    /// Returns which slots are there, a bit each.
+    #[inline(always)]
+    pub(crate) const fn present(&self) -> &[u64] {
+        &self.present
+    }
+}
+
+impl<T: Copy + PartialEq, const N: usize, const WORDS: usize> PartialEq for Column<T, N, WORDS> {
+    fn eq(&self, other: &Self) -> bool {
+        self.present == other.present && (0..N).all(|slot| self.at(slot) == other.at(slot))
+    }
+}
+
+impl<T: Copy + fmt::Debug, const N: usize, const WORDS: usize> fmt::Debug for Column<T, N, WORDS> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let present = (0..N).filter_map(|slot| Some((slot, self.at(slot)?)));
+        out.debug_map().entries(present).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_written_is_there() {
+        let mut column = Column::<u64, 70, 2>::new();
+        assert_eq!((0..80).find_map(|slot| column.at(slot)), None);
+        assert!(!column.put(69, 7));
+        assert!(column.put(69, 8));
+        assert!(!column.put(70, 9));
+        assert!(!column.put(640, 9));
+        column.set(3, 5);
+        column.set(75, 5);
+        assert_eq!((column.at(69), column.at(3), column.at(70)), (Some(8), Some(5), None));
+        assert!(column.has_any(1, 1 << 5) && !column.has_any(1, 1) && !column.has_any(2, u64::MAX));
+        assert_eq!(format!("{column:?}"), "{3: 5, 69: 8}");
+        let mut other = column;
+        other.remove(3);
+        assert!(column != other);
+        other.set(3, 5);
+        assert!(column == other);
+        column.clear();
+        assert_eq!(column.at(69), None);
+    }
+}

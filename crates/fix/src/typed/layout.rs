@@ -1,0 +1,251 @@
+//! Where the members of a message go: a table by tag, made at compile time.
+
+/// Tags of one page of the table.
+const PAGE: usize = 64;
+/// Bits of a place that say the kind.
+const KIND_BITS: u32 = 4;
+/// Words of 64 slots, among which are all that are required.
+const WORDS: usize = 2;
+
+/// How a member is read and where it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// No member.
+    Foreign,
+    /// A text slot: the bytes as they are.
+    Text,
+    /// A value slot: one character.
+    Char,
+    /// A value slot.
+    Decimal,
+    /// A value slot.
+    Uint,
+    /// A value slot.
+    UtcTimestamp,
+    /// A value slot.
+    Int,
+    /// A value slot: `Y` or `N`.
+    Boolean,
+    /// A value slot: UTCDateOnly or LocalMktDate.
+    Date,
+    /// A value slot.
+    UtcTime,
+    /// A value slot.
+    MonthYear,
+    /// The length of the data that follows, which the reader has verified: no slot but a number.
+    Length,
+    /// NumInGroup: no slot but a number.
+    Group,
+    /// A field of a group, outside of it.
+    Misplaced,
+}
+
+impl Kind {
+    const fn is_text(self) -> bool {
+        matches!(self, Self::Text)
+    }
+
+    const fn is_numbered(self) -> bool {
+        matches!(self, Self::Length | Self::Group)
+    }
+}
+
+/// A member: its tag, kind and slot, and whether it is required.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub(super) tag: u32,
+    pub(super) kind: Kind,
+    pub(super) slot: u16,
+    pub(super) required: bool,
+}
+
+impl Member {
+    /// A member that may be there.
+    pub const fn optional(tag: u32, kind: Kind, slot: u16) -> Self {
+        Self { tag, kind, slot, required: false }
+    }
+
+    /// A member that must be there.
+    pub const fn required(tag: u32, kind: Kind, slot: u16) -> Self {
+        Self { tag, kind, slot, required: true }
+    }
+}
+
+/// The table: the first `FLAT` tags at once; all others by `PAGES` pages that are in use, and which of them,
+/// by tag, for the first `64 * INDEX` tags.
+#[derive(Debug)]
+pub struct Places<const FLAT: usize, const INDEX: usize, const PAGES: usize> {
+    flat: [u16; FLAT],
+    index: [u8; INDEX],
+    /// Slot and kind; the last page is empty.
+    pages: [[u16; PAGE]; PAGES],
+}
+
+impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, INDEX, PAGES> {
+    /// Makes the table. `PAGES` is one more than have a member that is not among the first `FLAT` tags.
+    ///
+    /// # Panics
+    /// At compile time, if the table is too small or a number too large.
+    pub const fn new(members: &[Member]) -> Self {
+        assert!(PAGES > 0 && PAGES <= 256, "pages have numbers of one byte");
+        let mut flat = [0; FLAT];
+        let mut index = [(PAGES - 1) as u8; INDEX];
+        let mut pages = [[0; PAGE]; PAGES];
+        let (mut at, mut used) = (0, 0);
+        while at < members.len() {
+            let Member { tag, kind, slot, .. } = members[at];
+            assert!(slot < 1 << (16 - KIND_BITS), "a slot has twelve bits");
+            let place = slot << KIND_BITS | kind as u16;
+            at += 1;
+            if (tag as usize) < FLAT {
+                flat[tag as usize] = place;
+                continue;
+            }
+            let page = tag as usize / PAGE;
+            if index[page] as usize == PAGES - 1 {
+                assert!(used < PAGES - 1, "the last page stays empty");
+                index[page] = used as u8;
+                used += 1;
+            }
+            pages[index[page] as usize][tag as usize % PAGE] = place;
+        }
+        Self { flat, index, pages }
+    }
+}
+
+/// All that decoding must know of a struct.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    flat: &'static [u16],
+    index: &'static [u8],
+    pages: &'static [[u16; PAGE]],
+    pub(super) members: &'static [Member],
+    pub(super) required: Required,
+    /// The field that begins each entry; 0 if it is no entry.
+    pub(super) delimiter: u32,
+    /// Whether the first field that is no member ends it, or is left alone.
+    pub(super) ends: bool,
+}
+
+/// Words of bits of what is required.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Required {
+    pub(super) texts: [u64; WORDS],
+    pub(super) values: [u64; WORDS],
+    pub(super) numbered: [u64; Layout::NUMBERED_WORDS],
+    pub(super) has_numbered: bool,
+}
+
+impl Required {
+    const fn new(members: &[Member]) -> Self {
+        let mut found = Self {
+            texts: [0; WORDS],
+            values: [0; WORDS],
+            numbered: [0; Layout::NUMBERED_WORDS],
+            has_numbered: false,
+        };
+        let mut at = 0;
+        while at < members.len() {
+            let Member { kind, slot, required, .. } = members[at];
+            let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
+            if kind.is_numbered() {
+                assert!(word < Layout::NUMBERED_WORDS, "too many lengths and groups");
+            }
+            assert!(word < WORDS || !required, "too many fields are required");
+            if required && kind.is_text() {
+                found.texts[word] |= bit;
+            } else if required && kind.is_numbered() {
+                found.numbered[word] |= bit;
+                found.has_numbered = true;
+            } else if required {
+                found.values[word] |= bit;
+            }
+            at += 1;
+        }
+        found
+    }
+}
+
+impl Layout {
+    /// Words of 64 lengths and groups: as many as a struct can have.
+    pub(super) const NUMBERED_WORDS: usize = 4;
+    /// Most lengths and groups of a struct.
+    pub const NUMBERED_MAX: usize = 64 * Self::NUMBERED_WORDS;
+    /// Most texts, values, and groups, of a struct that are required.
+    pub const REQUIRED_MAX: usize = 64 * WORDS;
+    /// Most texts, and most values, of a struct.
+    pub const SLOTS_MAX: usize = 1 << (16 - KIND_BITS);
+    /// Largest tag of a member.
+    pub const TAG_MAX: u32 = 999_999;
+    /// Most pages of 64 tags with members.
+    pub const PAGES_MAX: usize = 255;
+
+    /// A header, whose end is the first field that is no member.
+    pub const fn header<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
+        members: &'static [Member],
+        places: &'static Places<FLAT, INDEX, PAGES>,
+    ) -> Self {
+        Self { ends: true, ..Self::message(members, places) }
+    }
+
+    /// A message or trailer: fields that are no members are left alone.
+    pub const fn message<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
+        members: &'static [Member],
+        places: &'static Places<FLAT, INDEX, PAGES>,
+    ) -> Self {
+        let Places { flat, index, pages } = places;
+        let required = Required::new(members);
+        Self { flat, index, pages, members, required, delimiter: 0, ends: false }
+    }
+
+    /// An entry of a group, which begins with the field `delimiter`.
+    pub const fn entry<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
+        delimiter: u32,
+        members: &'static [Member],
+        places: &'static Places<FLAT, INDEX, PAGES>,
+    ) -> Self {
+        Self { delimiter, ends: true, ..Self::message(members, places) }
+    }
+
+    /// Returns kind and slot of a tag, as one number; 0 if it is no member.
+    #[inline(always)]
+    pub(super) fn place(&self, tag: u32) -> u16 {
+        if let Some(place) = self.flat.get(tag as usize) {
+            return *place;
+        }
+        let page = self.index.get(tag as usize / PAGE);
+        page.and_then(|page| self.pages.get(usize::from(*page)))
+            .map_or(0, |page| page[tag as usize % PAGE])
+    }
+
+    /// Returns the slot of a place.
+    #[inline(always)]
+    pub(super) const fn slot(place: u16) -> usize {
+        (place >> KIND_BITS) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_has_its_place_and_nothing_else_has_one() {
+        const MEMBERS: [Member; 4] = [
+            Member::required(11, Kind::Text, 0),
+            Member::optional(63, Kind::Char, 5),
+            Member::optional(64, Kind::Group, 7),
+            Member::optional(5001, Kind::Decimal, 300),
+        ];
+        static PLACES: Places<64, 79, 3> = Places::new(&MEMBERS);
+        const LAYOUT: Layout = Layout::message(&MEMBERS, &PLACES);
+        for tag in (0..70_000).chain([u32::MAX]) {
+            let found = LAYOUT.place(tag);
+            let expected = MEMBERS.iter().find(|member| member.tag == tag);
+            assert_eq!(found & 15, expected.map_or(Kind::Foreign, |member| member.kind) as u16);
+            assert_eq!(Layout::slot(found), expected.map_or(0, |member| member.slot.into()));
+        }
+        assert_eq!(LAYOUT.required.texts[0], 1);
+    }
+}

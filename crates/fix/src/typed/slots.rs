@@ -1,0 +1,369 @@
+//! What a struct keeps of its fields: text as it stands in the message, all other values in two words.
+
+use super::stamped::precision;
+use super::{Multiple, Stamped, Text};
+use crate::raw::Column;
+use crate::value::{
+    Decimal, LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
+    timestamp_words,
+};
+
+/// A value that is no text, in two words.
+pub(super) type Words = [u64; 2];
+
+/// The fields of a struct that are no groups, in slots: those that are not there cost a bit.
+///
+/// `TEXTS` and `VALUES` slots, with bits in `TEXT_WORDS` and `VALUE_WORDS` words.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slots<
+    'm,
+    const TEXTS: usize,
+    const TEXT_WORDS: usize,
+    const VALUES: usize,
+    const VALUE_WORDS: usize,
+> {
+    texts: Column<&'m [u8], TEXTS, TEXT_WORDS>,
+    values: Column<Words, VALUES, VALUE_WORDS>,
+}
+
+/// The slots of any struct, to be filled.
+pub trait Fill<'m> {
+    /// Fills the slot of a text; returns whether there was one. A slot that is not there is left alone.
+    fn put_text(&mut self, slot: usize, text: &'m [u8]) -> bool;
+
+    /// Fills the slot of a value; returns whether there was one. A slot that is not there is left alone.
+    fn put_value(&mut self, slot: usize, words: [u64; 2]) -> bool;
+
+    /// Returns which texts are there, a bit each.
+    fn texts(&self) -> &[u64];
+
+    /// Returns which values are there, a bit each.
+    fn values(&self) -> &[u64];
+}
+
+impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<'m>
+    for Slots<'m, T, TW, V, VW>
+{
+    #[inline(always)]
+    fn put_text(&mut self, slot: usize, text: &'m [u8]) -> bool {
+        self.texts.put(slot, text)
+    }
+
+    #[inline(always)]
+    fn put_value(&mut self, slot: usize, words: Words) -> bool {
+        self.values.put(slot, words)
+    }
+
+    #[inline(always)]
+    fn texts(&self) -> &[u64] {
+        self.texts.present()
+    }
+
+    #[inline(always)]
+    fn values(&self) -> &[u64] {
+        self.values.present()
+    }
+}
+
+/// A value that two words hold.
+pub trait Value: Copy {
+    /// Returns the words.
+    fn to_words(self) -> [u64; 2];
+    /// Returns what the words hold, which came of a value of this type.
+    fn from_words(words: [u64; 2]) -> Self;
+}
+
+impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Slots<'m, T, TW, V, VW> {
+    /// Creates slots without fields.
+    #[inline(always)]
+    pub const fn new() -> Self {
+        Self { texts: Column::new(), values: Column::new() }
+    }
+
+    /// Returns a text.
+    #[inline(always)]
+    pub const fn text(&self, slot: usize) -> Option<Text<'m>> {
+        match self.texts.at(slot) {
+            Some(bytes) => Some(Text(bytes)),
+            None => None,
+        }
+    }
+
+    /// Returns text with spaces between its values.
+    #[inline(always)]
+    pub fn multiple<I>(&self, slot: usize) -> Option<Multiple<'m, I>> {
+        self.text(slot).map(Multiple::new)
+    }
+
+    /// Returns a value; it must be of the type that was set.
+    #[inline(always)]
+    pub fn value<A: Value>(&self, slot: usize) -> Option<A> {
+        self.values.at(slot).map(A::from_words)
+    }
+
+    /// Sets or removes a text.
+    #[inline(always)]
+    pub fn set_text(&mut self, slot: usize, text: Option<Text<'m>>) {
+        match text {
+            Some(text) => self.texts.set(slot, text.0),
+            None => self.texts.remove(slot),
+        }
+    }
+
+    /// Sets or removes a value.
+    #[inline(always)]
+    pub fn set_value<A: Value>(&mut self, slot: usize, value: Option<A>) {
+        match value {
+            Some(value) => self.values.set(slot, value.to_words()),
+            None => self.values.remove(slot),
+        }
+    }
+
+    /// Whether one of 64 texts is there: bits of slots from `64 * word` on.
+    #[inline(always)]
+    pub const fn has_text(&self, word: usize, mask: u64) -> bool {
+        self.texts.has_any(word, mask)
+    }
+
+    /// Whether one of 64 values is there: bits of slots from `64 * word` on.
+    #[inline(always)]
+    pub const fn has_value(&self, word: usize, mask: u64) -> bool {
+        self.values.has_any(word, mask)
+    }
+
+    /// Removes all fields.
+    #[inline(always)]
+    pub const fn clear(&mut self) {
+        self.texts.clear();
+        self.values.clear();
+    }
+}
+
+impl<const T: usize, const TW: usize, const V: usize, const VW: usize> Default
+    for Slots<'_, T, TW, V, VW>
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Value for bool {
+    #[inline(always)]
+    fn to_words(self) -> Words {
+        [u64::from(self), 0]
+    }
+
+    #[inline(always)]
+    fn from_words([word, _]: Words) -> Self {
+        word != 0
+    }
+}
+
+impl Value for u8 {
+    #[inline(always)]
+    fn to_words(self) -> Words {
+        [u64::from(self), 0]
+    }
+
+    #[inline(always)]
+    fn from_words([word, _]: Words) -> Self {
+        word as u8
+    }
+}
+
+impl Value for u64 {
+    #[inline(always)]
+    fn to_words(self) -> Words {
+        [self, 0]
+    }
+
+    #[inline(always)]
+    fn from_words([word, _]: Words) -> Self {
+        word
+    }
+}
+
+impl Value for i64 {
+    #[inline(always)]
+    fn to_words(self) -> Words {
+        [self as u64, 0]
+    }
+
+    #[inline(always)]
+    fn from_words([word, _]: Words) -> Self {
+        word as Self
+    }
+}
+
+impl Value for Decimal {
+    #[inline(always)]
+    fn to_words(self) -> Words {
+        [self.mantissa as u64, self.exponent as u64]
+    }
+
+    #[inline(always)]
+    fn from_words([mantissa, exponent]: Words) -> Self {
+        Self { mantissa: mantissa as i64, exponent: exponent as i8 }
+    }
+}
+
+impl Value for LocalMktDate {
+    #[inline(always)]
+    fn to_words(self) -> Words {
+        [date_word(self), 0]
+    }
+
+    #[inline(always)]
+    fn from_words([word, _]: Words) -> Self {
+        word_date(word)
+    }
+}
+
+impl Value for Stamped<UtcTime> {
+    #[inline(always)]
+    fn to_words(self) -> Words {
+        [time_word(self.value, self.precision), self.value.picos]
+    }
+
+    #[inline(always)]
+    fn from_words([word, picos]: Words) -> Self {
+        Self::new(word_time(word, picos), word_precision(word))
+    }
+}
+
+impl Value for Stamped<UtcTimestamp> {
+    #[inline(always)]
+    fn to_words(self) -> Words {
+        let UtcTimestamp { date, time } = self.value;
+        [date_word(date) | time_word(time, self.precision), time.picos]
+    }
+
+    #[inline(always)]
+    fn from_words([word, picos]: Words) -> Self {
+        let (date, time) = (word_date(word), word_time(word, picos));
+        Self::new(UtcTimestamp { date, time }, word_precision(word))
+    }
+}
+
+impl Value for MonthYear {
+    fn to_words(self) -> Words {
+        let (kind, number) = match self.detail {
+            MonthYearDetail::Month => (0, 0),
+            MonthYearDetail::Day(day) => (1, day),
+            MonthYearDetail::Week(week) => (2, week),
+        };
+        [u64::from_le_bytes([0, 0, 0, 0, 0, self.month, kind, number]), u64::from(self.year)]
+    }
+
+    fn from_words([word, year]: Words) -> Self {
+        let [.., month, kind, number] = word.to_le_bytes();
+        let detail = match kind {
+            0 => MonthYearDetail::Month,
+            1 => MonthYearDetail::Day(number),
+            _ => MonthYearDetail::Week(number),
+        };
+        Self { year: year as u16, month, detail }
+    }
+}
+
+/// A day in the lower half: year in two bytes, month, day.
+#[inline(always)]
+fn date_word(date: LocalMktDate) -> u64 {
+    u64::from(date.year) | u64::from(date.month) << 16 | u64::from(date.day) << 24
+}
+
+#[inline(always)]
+const fn word_date(word: u64) -> LocalMktDate {
+    LocalMktDate { year: word as u16, month: (word >> 16) as u8, day: (word >> 24) as u8 }
+}
+
+/// A time without its fraction in the higher half: hour, minute, second, precision.
+#[inline(always)]
+fn time_word(time: UtcTime, precision: Precision) -> u64 {
+    u64::from(time.hour) << 32
+        | u64::from(time.minute) << 40
+        | u64::from(time.second) << 48
+        | precision_word(precision)
+}
+
+#[inline(always)]
+const fn precision_word(precision: Precision) -> u64 {
+    let precision = match precision {
+        Precision::Seconds => 0,
+        Precision::Millis => 1,
+        Precision::Micros => 2,
+        Precision::Nanos => 3,
+        Precision::Picos => 4,
+    };
+    precision << 56
+}
+
+/// Reads a UTCTimestamp to what [`Value::to_words`] makes of it.
+#[inline(always)]
+pub(super) fn timestamp(text: &[u8]) -> Option<Words> {
+    let [word, picos] = timestamp_words(text)?;
+    let precision = if text.len() == 17 { 0 } else { precision_word(precision(text.len(), 17)) };
+    Some([word | precision, picos])
+}
+
+#[inline(always)]
+const fn word_time(word: u64, picos: u64) -> UtcTime {
+    UtcTime {
+        hour: (word >> 32) as u8,
+        minute: (word >> 40) as u8,
+        second: (word >> 48) as u8,
+        picos,
+    }
+}
+
+#[inline(always)]
+const fn word_precision(word: u64) -> Precision {
+    match word >> 56 {
+        0 => Precision::Seconds,
+        1 => Precision::Millis,
+        2 => Precision::Micros,
+        3 => Precision::Nanos,
+        _ => Precision::Picos,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::Field;
+    use crate::tag::Tag;
+    use std::fmt::Debug;
+
+    fn comes_back<A: Value + PartialEq + Debug>(value: A) {
+        let mut slots = Slots::<'_, 0, 0, 1, 1>::new();
+        slots.set_value(0, Some(value));
+        assert_eq!(slots.value(0), Some(value));
+        slots.set_value::<A>(0, None);
+        assert_eq!(slots.value::<A>(0), None);
+    }
+
+    #[test]
+    fn every_value_comes_back() {
+        [true, false].into_iter().for_each(comes_back);
+        [0, 1, u8::MAX].into_iter().for_each(comes_back);
+        [0, u64::MAX].into_iter().for_each(comes_back);
+        [i64::MIN, -1, 0, i64::MAX].into_iter().for_each(comes_back);
+        for exponent in [i8::MIN, -3, 0, i8::MAX] {
+            comes_back(Decimal::new(i64::MIN, exponent));
+            comes_back(Decimal::new(298_075, exponent));
+        }
+        for text in ["20260105-11:20:43", "99991231-23:59:60.123456789012", "00000229-00:00:00.5"] {
+            let field = Field::new(Tag(52), text.as_bytes());
+            let stamp = Stamped::<UtcTimestamp>::decode(&field).expect(text);
+            assert_eq!(timestamp(text.as_bytes()), Some(stamp.to_words()));
+            comes_back(Stamped::<UtcTimestamp>::decode(&field).expect(text));
+            comes_back(Field::new(Tag(64), &text.as_bytes()[..8]).date().expect(text));
+            comes_back(
+                Stamped::<UtcTime>::decode(&Field::new(Tag(1), &text.as_bytes()[9..])).expect(text),
+            );
+        }
+        for text in ["202406", "20240630", "999912w5"] {
+            comes_back(Field::new(Tag(200), text.as_bytes()).month_year().expect(text));
+        }
+    }
+}
