@@ -22,7 +22,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// As [`sends_copy`](Self::sends_copy), where there is no previous value.
-    #[inline(never)]
+    #[inline(always)]
     fn sends_first(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
         let follows = initial == Some(value) && self.entry_state(slot) == EntryState::Undefined;
         self.assign::<false>(slot, value);
