@@ -57,3 +57,37 @@ pub fn with_module<W: WithModule>(signature: &Signature, work: W) -> Option<W::O
         () => return None,
     })
 }
+
+/// What is tried with modules until one gives something: see [`first_capture`].
+pub trait TryModule {
+    /// What comes of it.
+    type Output;
+    /// Tries a module.
+    fn try_module<T: Templates>(&mut self) -> Option<Self::Output>;
+}
+
+/// Tries the modules that were generated, when this was built with the feature `captures`, of captures
+/// beside the project: of the templates that their messages have.
+#[allow(unused_variables, reason = "there may be none")]
+pub fn first_capture<W: TryModule>(work: &mut W) -> Option<W::Output> {
+    #[cfg(has_cme_2012)]
+    if let Some(found) = work.try_module::<cme_2012::Templates>() {
+        return Some(found);
+    }
+    #[cfg(has_moex_forts)]
+    if let Some(found) = work.try_module::<moex_forts::Templates>() {
+        return Some(found);
+    }
+    None
+}
+
+#[cfg(has_cme_2012)]
+#[allow(dead_code, missing_docs, clippy::all, reason = "of templates that are not here")]
+mod cme_2012 {
+    include!(concat!(env!("OUT_DIR"), "/cme_2012.rs"));
+}
+#[cfg(has_moex_forts)]
+#[allow(dead_code, missing_docs, clippy::all, reason = "of templates that are not here")]
+mod moex_forts {
+    include!(concat!(env!("OUT_DIR"), "/moex_forts.rs"));
+}

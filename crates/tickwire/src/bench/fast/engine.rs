@@ -10,7 +10,7 @@ use tickwire_fast::{
     CompileOptions, Decoder, Engine as DynamicEngine, FieldLayout, FieldValue, Program, Visitor,
 };
 use tickwire_fast_generated::{
-    cme_like, complex, exchange_cme, exchange_complex, random_cme, simple,
+    TryModule, cme_like, complex, exchange_cme, exchange_complex, first_capture, random_cme, simple,
 };
 use tickwire_feed::parallel::Parallel;
 
@@ -104,13 +104,36 @@ fn generated(corpus: &Corpus) -> Option<Pass<'_>> {
         .or_else(|| generated_by::<exchange_cme::Templates>(corpus))
         .or_else(|| generated_by::<random_cme::Templates>(corpus))
         .or_else(|| generated_by::<cme_like::Templates>(corpus))
+        .or_else(|| first_capture(&mut Adopting { corpus }))
 }
 
-fn generated_by<T: Templates + 'static>(corpus: &Corpus) -> Option<Pass<'_>> {
+fn generated_by<T: Templates>(corpus: &Corpus) -> Option<Pass<'_>> {
     let options = corpus.decoder_options(DynamicEngine::Automatic);
-    let mut decoder = rt::Decoder::<T>::with_options(corpus.program.clone(), options).ok()?;
+    let decoder = rt::Decoder::<T>::with_options(corpus.program.clone(), options).ok()?;
+    Some(generated_pass(corpus, decoder))
+}
+
+/// Tries modules of some of a capture's templates.
+struct Adopting<'c> {
+    corpus: &'c Corpus,
+}
+
+impl<'c> TryModule for Adopting<'c> {
+    type Output = Pass<'c>;
+
+    fn try_module<T: Templates>(&mut self) -> Option<Pass<'c>> {
+        let corpus = self.corpus;
+        let options = corpus.decoder_options(DynamicEngine::Automatic);
+        let decoder = rt::Decoder::<T>::adopting(corpus.program.clone(), options).ok()?;
+        let mut numbers = 0..T::TEMPLATES.len();
+        let has_all = numbers.all(|number| decoder.template_index(number).is_some());
+        has_all.then(|| generated_pass(corpus, decoder))
+    }
+}
+
+fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: rt::Decoder<T>) -> Pass<'_> {
     let capture = corpus.packets.concat();
-    Some(Box::new(move || {
+    Box::new(move || {
         decoder.reset();
         let mut from = 0;
         for packet in &corpus.packets {
@@ -123,7 +146,7 @@ fn generated_by<T: Templates + 'static>(corpus: &Corpus) -> Option<Pass<'_>> {
                 rest = rest.behind(decoded.len);
             }
         }
-    }))
+    })
 }
 
 /// Decodes a corpus whose packets stand alone on so many threads.

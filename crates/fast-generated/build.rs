@@ -1,0 +1,49 @@
+//! Generates modules of captures beside the project, where these are: their templates are not ours to
+//! keep here. With the feature `captures` only; says nothing where there are none.
+
+fn main() {
+    println!("cargo::rustc-check-cfg=cfg(has_cme_2012, has_moex_forts)");
+    println!("cargo::rerun-if-changed=build.rs");
+    #[cfg(feature = "captures")]
+    captures::generate();
+}
+
+#[cfg(feature = "captures")]
+mod captures {
+    use std::path::{Path, PathBuf};
+    use tickwire_fast::TemplateSet;
+    use tickwire_fast::template::{ParseLimits, Template};
+    use tickwire_fast_codegen::{Options, generate_set};
+
+    /// Captures, and the ids of the templates that their messages have: a whole exchange's templates
+    /// would take minutes to compile.
+    const CAPTURES: [(&str, &[u32]); 2] =
+        [("cme_2012", &[83, 84, 99, 103, 109]), ("moex_forts", &[49, 66, 74, 75, 120])];
+
+    pub fn generate() {
+        let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("a build script"));
+        for (name, ids) in CAPTURES {
+            let path = root.join("../../../shared/corpus").join(name).join("templates.xml");
+            println!("cargo::rerun-if-changed={}", path.display());
+            let Ok(xml) = std::fs::read(&path) else { continue };
+            match module(&xml, ids) {
+                Ok(source) => {
+                    let folder = std::env::var_os("OUT_DIR").expect("a build script");
+                    let file = Path::new(&folder).join(name).with_extension("rs");
+                    std::fs::write(file, source).expect("OUT_DIR can be written");
+                    println!("cargo::rustc-cfg=has_{name}");
+                }
+                Err(why) => println!("cargo::warning={}: left out: {why}", path.display()),
+            }
+        }
+    }
+
+    fn module(xml: &[u8], ids: &[u32]) -> Result<String, String> {
+        let all = TemplateSet::parse_bytes(xml).map_err(|errors| errors.to_string())?;
+        let is_wanted = |template: &&Template| template.id.is_some_and(|id| ids.contains(&id.0));
+        let wanted = all.templates().iter().filter(is_wanted).cloned().collect();
+        let set = TemplateSet::from_templates(wanted, &ParseLimits::default());
+        let set = set.map_err(|errors| errors.to_string())?;
+        generate_set(set, &Options::default()).map_err(|error| error.to_string())
+    }
+}
