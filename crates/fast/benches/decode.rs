@@ -14,7 +14,9 @@ fn decode(c: &mut Criterion) {
     for corpus in &CORPORA {
         let Some((program, file)) = corpus.load() else { continue };
         let packets = packets(&file);
-        for (name, engine) in [("scalar", Engine::Scalar), ("wide", Engine::Wide)] {
+        let engines =
+            [("scalar", Engine::Scalar), ("wide", Engine::Wide), ("compiled", Engine::Compiled)];
+        for (name, engine) in engines {
             let options = DecoderOptions { reset: corpus.reset, engine, ..Default::default() };
             let mut decoder = Decoder::with_options(program.clone(), options);
             if decoder.engine() != engine {

@@ -3,8 +3,8 @@
 mod homes;
 
 use crate::program::Program;
-use homes::Homes;
-pub(crate) use homes::{LaneState, Lanes};
+use homes::{Homes, Waiting};
+pub(crate) use homes::{LaneState, Lanes, WaitingLanes};
 
 /// Eight bytes of a record or an entry: an integer, a short string, or a place.
 pub(crate) type Word = [u8; 8];
@@ -64,6 +64,8 @@ pub(crate) struct Dictionary {
     journal: Option<Journal>,
     /// Lanes of runs between records; see [`Homes`].
     homes: Homes,
+    /// Lanes of the last message that their homes have not taken back yet.
+    waiting: Waiting,
 }
 
 /// A point between messages; see [`Dictionary::mark`].
@@ -100,6 +102,7 @@ impl Dictionary {
             last_template: None,
             journal: None,
             homes: Homes::new(program),
+            waiting: Waiting::default(),
         }
     }
 
@@ -124,6 +127,7 @@ impl Dictionary {
         self.epoch = 2;
         self.entries.iter_mut().for_each(|entry| entry.stamp = 0);
         self.homes.start_epochs_again();
+        self.waiting = Waiting::default();
     }
 
     #[inline]

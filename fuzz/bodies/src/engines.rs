@@ -1,4 +1,4 @@
-//! Engines on any bytes: the vector engine and the portable one say the same.
+//! Engines on any bytes: vectors and machine code say the same as the portable engine.
 
 use crate::choices::Choices;
 use crate::events::{self, Event};
@@ -7,7 +7,7 @@ use tickwire_fast::{Conformance, Decoder, DecoderOptions, Engine, Error, ResetPo
 
 const MESSAGES_MAX: usize = 64;
 
-/// Decodes a stream of messages of one of the built-in template sets by both engines. The first byte
+/// Decodes a stream of messages of one of the built-in template sets by every engine. The first byte
 /// chooses the set, the second conformance and reset, as for [`decoder`](crate::decoder).
 ///
 /// # Panics
@@ -27,13 +27,15 @@ pub fn engines(data: &[u8]) {
         };
         Decoder::with_options(set.whole.clone(), options)
     };
-    let mut decoders = [Engine::Scalar, Engine::Wide].map(decoder);
+    let mut decoders = [Engine::Scalar, Engine::Wide, Engine::Compiled].map(decoder);
     let mut rest = choices.rest();
     for index in 0..MESSAGES_MAX {
         let decode = if index % 5 == 4 { streamed } else { whole };
-        let [scalar, wide] = decoders.each_mut().map(|decoder| decode(decoder, rest));
-        assert_eq!(scalar, wide, "message {index}: {rest:02x?}");
-        assert_eq!(decoders[0].findings(), decoders[1].findings());
+        let [scalar, others @ ..] = decoders.each_mut().map(|decoder| decode(decoder, rest));
+        for (other, decoder) in others.iter().zip(&decoders[1..]) {
+            assert_eq!(scalar, *other, "message {index}: {rest:02x?}");
+            assert_eq!(decoders[0].findings(), decoder.findings());
+        }
         match scalar {
             Ok((len, _)) if len > 0 => rest = &rest[len..],
             Ok(_) => break,

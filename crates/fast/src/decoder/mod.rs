@@ -4,6 +4,11 @@
 //! treats an early end as an error; [`Decoder::decode_stream`] takes what has arrived so far of a
 //! stream and, if a message is cut, changes nothing and asks for more.
 
+#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+mod compiled;
+#[cfg(not(all(target_arch = "x86_64", feature = "jit", not(feature = "portable"))))]
+#[path = "no_code.rs"]
+mod compiled;
 mod decimal;
 mod engine;
 mod integer;
@@ -21,6 +26,8 @@ mod visitor;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod wide;
 
+#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+pub(crate) use compiled::Compiled;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
@@ -31,9 +38,10 @@ use crate::message::Message;
 use crate::program::Program;
 use crate::template::TemplateId;
 use crate::wire::{Conformance, Findings, Reader};
+use quick::Tail;
 use sink::Flat;
 use std::sync::Arc;
-use vectors::{Vectors, Wide};
+use vectors::Vectors;
 use visitor::Visiting;
 
 /// When dictionaries are emptied.
@@ -64,6 +72,10 @@ pub enum Engine {
     /// GFNI; where these are missing, or left out by the feature `portable`, it is the same as
     /// [`Scalar`](Self::Scalar).
     Wide,
+    /// Machine code made of the templates when the decoder is, with portable code for what is not
+    /// plain. Needs the feature `jit` and x86-64; elsewhere it is the same as
+    /// [`Scalar`](Self::Scalar).
+    Compiled,
 }
 
 /// How a decoder judges and what it accepts.
@@ -90,6 +102,7 @@ pub struct Decoder {
     text: Vec<u8>,
     pub(crate) failed: bool,
     vectors: Vectors,
+    tail: Tail,
 }
 
 /// A message and how many bytes it took.
@@ -119,14 +132,15 @@ impl Decoder {
 
     /// A decoder with these options.
     pub fn with_options(program: Arc<Program>, options: DecoderOptions) -> Self {
-        let wide = Wide::detect().filter(|_| options.engine != Engine::Scalar);
+        let vectors = Vectors::new(options.engine, &program);
         Self {
             dictionary: Dictionary::new(&program),
             message: Message::new(program.clone()),
             findings: Findings::default(),
             text: Vec::new(),
             failed: false,
-            vectors: Vectors::new(wide, &program),
+            tail: Tail::new(vectors.reach()),
+            vectors,
             options,
             program,
         }
@@ -139,7 +153,7 @@ impl Decoder {
 
     /// The engine that decodes: never [`Engine::Automatic`].
     pub fn engine(&self) -> Engine {
-        if self.vectors.wide.is_some() { Engine::Wide } else { Engine::Scalar }
+        self.vectors.engine()
     }
 
     /// Reportable errors let pass so far.
@@ -171,8 +185,27 @@ impl Decoder {
     /// Any [`Error`]; its offset counts from the start of `input`. The dictionaries are then not to
     /// be trusted: every further call is [`ErrorKind::NeedsReset`] until a reset, by call, by
     /// policy, or by a message whose template resets.
+    #[inline]
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
+        match self.plain(input) {
+            Some(len) => Ok(Decoded { message: &self.message, len }),
+            None => self.decode_by_operations(input),
+        }
+    }
+
+    /// Decodes a message that is plain throughout.
+    #[inline]
+    fn plain(&mut self, input: &[u8]) -> Option<usize> {
         self.dictionary.return_home();
+        if self.options.reset == ResetPolicy::Message {
+            self.reset();
+        }
+        if self.failed { None } else { self.decode_quickly(input) }
+    }
+
+    #[inline(never)]
+    fn decode_by_operations(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
+        self.settle();
         self.prepare(input)?;
         match self.run::<false>(input) {
             Ok(len) => Ok(Decoded { message: &self.message, len }),
@@ -189,6 +222,7 @@ impl Decoder {
         if input.is_empty() {
             return Ok(Step::NeedMore);
         }
+        self.settle();
         self.dictionary.begin_journal(&self.program);
         let findings = self.findings;
         let failed = self.failed;
@@ -231,6 +265,7 @@ impl Decoder {
             visitor.end_message();
             return Ok(len);
         }
+        self.settle();
         let sink = Visiting { program: &self.program, visitor, hidden: 0 };
         let mut engine = engine::Engine::<_, false> {
             program: &self.program,
@@ -266,6 +301,7 @@ impl Decoder {
         if !self.may_run() {
             return None;
         }
+        let bytes = self.tail.lengthened(input);
         let mut quick = quick::Message {
             program: &self.program,
             dictionary: &mut self.dictionary,
@@ -274,17 +310,14 @@ impl Decoder {
             obey_reset: self.options.reset != ResetPolicy::Never,
             vectors: &mut self.vectors,
         };
-        let (template, len) = quick.decode(input)?;
+        let (template, len) = quick.decode(bytes, input.len())?;
         self.message.set_template(template);
         Some(len)
     }
 
     fn run<const JOURNAL: bool>(&mut self, input: &[u8]) -> Result<usize, Error> {
-        if !JOURNAL && let Some(len) = self.decode_quickly(input) {
-            return Ok(len);
-        }
-        let runs = self.may_run();
         self.message.store.clear();
+        let runs = self.may_run();
         let bytes_max = self.options.limits.message_bytes_max;
         let reader = Reader::new(input, self.options.conformance, &mut self.findings);
         let mut engine = engine::Engine::<_, JOURNAL> {
@@ -311,7 +344,13 @@ impl Decoder {
     /// Makes the dictionary's entries hold every previous value, for others to read and write them
     /// before the next message.
     pub(crate) fn settle_entries(&mut self) {
+        self.settle();
         self.dictionary.leave_homes(&self.program);
+    }
+
+    /// Lets the dictionary take back what the last message has of it, before that is overwritten.
+    fn settle(&mut self) {
+        self.dictionary.settle(&self.program, self.vectors.wide, &self.message.store.words);
     }
 
     /// Resets before a message where the policy says so, and refuses to go on after a failure

@@ -1,5 +1,7 @@
 //! Stands for the vector engine where it is not built.
 
+use super::Engine;
+pub(super) use super::compiled::Compiled;
 use super::lanes::{self, Place, Progress};
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Run};
@@ -8,20 +10,29 @@ use crate::program::{Program, Run};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wide {}
 
-impl Wide {
-    pub(super) fn detect() -> Option<Self> {
-        None
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Vectors {
     pub(super) wide: Option<Wide>,
 }
 
 impl Vectors {
-    pub(super) fn new(wide: Option<Wide>, _program: &Program) -> Self {
-        Self { wide }
+    pub(super) fn new(_engine: Engine, _program: &Program) -> Self {
+        Self { wide: None }
+    }
+
+    /// What decodes: never [`Engine::Automatic`].
+    pub(super) fn engine(&self) -> Engine {
+        Engine::Scalar
+    }
+
+    /// The machine code: there is none.
+    pub(super) fn compiled(&self) -> Option<&Compiled> {
+        None
+    }
+
+    /// Most bytes that a record is read ahead.
+    pub(super) fn reach(&self) -> usize {
+        0
     }
 }
 
@@ -41,4 +52,17 @@ pub(super) fn entries(
 #[inline(always)]
 pub(crate) fn keep(_wide: Option<Wide>, run: &Run, home: &mut Lanes, lanes: &[Word]) {
     lanes::keep(run, home, lanes);
+}
+
+#[inline(always)]
+pub(super) fn single(
+    _vectors: &Vectors,
+    run: &Run,
+    bytes: &[u8],
+    bits: u64,
+    lanes: &Lanes,
+    out: &mut [Word],
+    progress: &mut Progress,
+) -> Option<()> {
+    lanes::single(run, bytes, bits, lanes, out, progress)
 }

@@ -135,6 +135,7 @@ impl Decoder {
         input: &[u8],
         mut tell: impl FnMut(TraceEvent),
     ) -> Result<usize, Error> {
+        self.settle();
         self.dictionary.return_home();
         self.prepare(input)?;
         let sink = Tracing {

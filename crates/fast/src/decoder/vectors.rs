@@ -1,5 +1,7 @@
 //! Entries by vectors where they can be, by the portable engine where vectors decline them.
 
+use super::Engine;
+pub(super) use super::compiled::Compiled;
 use super::lanes::{self, Place, Progress};
 pub(crate) use super::wide::Wide;
 use crate::dictionary::{Lanes, Word};
@@ -9,6 +11,8 @@ use crate::program::{Program, Run};
 #[derive(Clone, Debug)]
 pub(super) struct Vectors {
     pub(super) wide: Option<Wide>,
+    #[cfg(feature = "jit")]
+    compiled: Option<Compiled>,
     habits: Vec<Habit>,
 }
 
@@ -38,8 +42,46 @@ impl Habit {
 }
 
 impl Vectors {
-    pub(super) fn new(wide: Option<Wide>, program: &Program) -> Self {
-        Self { wide, habits: vec![Habit::default(); program.runs.len()] }
+    pub(super) fn new(engine: Engine, program: &Program) -> Self {
+        let is_wide = matches!(engine, Engine::Automatic | Engine::Wide);
+        Self {
+            wide: Wide::detect().filter(|_| is_wide),
+            #[cfg(feature = "jit")]
+            compiled: match engine {
+                Engine::Compiled => {
+                    program.machine_code.get_or_init(|| Compiled::of(program)).clone()
+                }
+                _ => None,
+            },
+            habits: vec![Habit::default(); program.runs.len()],
+        }
+    }
+
+    /// What decodes: never [`Engine::Automatic`].
+    pub(super) fn engine(&self) -> Engine {
+        #[cfg(feature = "jit")]
+        if self.compiled.is_some() {
+            return Engine::Compiled;
+        }
+        if self.wide.is_some() { Engine::Wide } else { Engine::Scalar }
+    }
+
+    /// The machine code, if there is any.
+    #[inline(always)]
+    pub(super) fn compiled(&self) -> Option<&Compiled> {
+        #[cfg(feature = "jit")]
+        return self.compiled.as_ref();
+        #[cfg(not(feature = "jit"))]
+        None
+    }
+
+    /// Most bytes that a record is read ahead.
+    pub(super) fn reach(&self) -> usize {
+        #[cfg(feature = "jit")]
+        if let Some(compiled) = &self.compiled {
+            return compiled.bytes_max();
+        }
+        0
     }
 
     /// What it takes to decode entries of this run by vectors now.
@@ -69,6 +111,10 @@ pub(super) fn entries(
     progress: &mut Progress,
     count: u32,
 ) -> u32 {
+    #[cfg(feature = "jit")]
+    if let Some(compiled) = &vectors.compiled {
+        return by_code(compiled, run, bytes, place, lanes, progress, count);
+    }
     let Some((wide, habit)) = vectors.of(run, count) else {
         return lanes::entries(run, bytes, place, lanes, progress, count);
     };
@@ -117,4 +163,53 @@ pub(crate) fn keep(wide: Option<Wide>, run: &Run, home: &mut Lanes, lanes: &[Wor
         (Some(wide), Some(plan)) => wide.keep(run, plan, home, lanes),
         _ => lanes::keep(run, home, lanes),
     }
+}
+
+/// Decodes one record, its presence map given, to the start of `out`.
+#[inline(always)]
+pub(super) fn single(
+    vectors: &Vectors,
+    run: &Run,
+    bytes: &[u8],
+    bits: u64,
+    lanes: &Lanes,
+    out: &mut [Word],
+    progress: &mut Progress,
+) -> Option<()> {
+    if let Some(compiled) = vectors.compiled()
+        && compiled.single(run, bytes, bits, lanes, out, progress).is_some()
+    {
+        return Some(());
+    }
+    lanes::single(run, bytes, bits, lanes, out, progress)
+}
+
+/// Entries by compiled code as long as it takes them, then by the portable engine.
+#[cfg(feature = "jit")]
+#[inline(always)]
+fn by_code(
+    compiled: &Compiled,
+    run: &Run,
+    bytes: &[u8],
+    place: Place<'_>,
+    lanes: &Lanes,
+    progress: &mut Progress,
+    count: u32,
+) -> u32 {
+    let Place { words, base, step, presence_at } = place;
+    let first = Place { words: &mut *words, base, step, presence_at };
+    let done = compiled.entries(run, bytes, first, lanes, progress, count);
+    if done == count {
+        return done;
+    }
+    let mut copy = *lanes;
+    if done > 0 {
+        let last = base + (done as usize - 1) * step + run.first_slot as usize;
+        let Some(last) = words.get(last..).and_then(|words| words.first_chunk()) else {
+            return done;
+        };
+        copy = *last;
+    }
+    let place = Place { words, base: base + done as usize * step, step, presence_at };
+    done + lanes::entries(run, bytes, place, &copy, progress, count - done)
 }

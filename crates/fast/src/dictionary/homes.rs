@@ -65,6 +65,24 @@ impl LaneState {
     }
 }
 
+/// The lanes of a run's last record, which are still in the message.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WaitingLanes {
+    /// Index of the run.
+    pub run: u32,
+    /// First lane, in the words of the message.
+    pub at: u32,
+    pub state: LaneState,
+}
+
+/// What homes are to take back before the next message, unless that resets: most feeds do at each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waiting {
+    /// Void in any other epoch.
+    epoch: u32,
+    lanes: [Option<WaitingLanes>; 2],
+}
+
 impl Homes {
     pub(super) fn new(program: &Program) -> Self {
         let home = Home { stamp: 0, assigned: 0, empty: 0, words: [[0; 8]; LANES_MAX] };
@@ -139,6 +157,31 @@ impl Dictionary {
         home.assigned = home.assigned & !run.kept | assigned & run.kept;
         home.empty = home.empty & !run.kept | empty;
         vectors::keep(wide, run, &mut home.words, lanes);
+    }
+
+    /// Notes the lanes of a message that was decoded whole, to be taken back when they are wanted.
+    #[inline(always)]
+    pub(crate) fn await_lanes(&mut self, lanes: [Option<WaitingLanes>; 2]) {
+        self.waiting = Waiting { epoch: self.epoch, lanes };
+    }
+
+    /// Takes the lanes of the last message back from its words.
+    #[inline]
+    pub(crate) fn settle(&mut self, program: &Program, wide: Option<Wide>, words: &[Word]) {
+        if self.waiting.epoch == self.epoch {
+            self.settle_waiting(program, wide, words);
+        }
+    }
+
+    fn settle_waiting(&mut self, program: &Program, wide: Option<Wide>, words: &[Word]) {
+        self.waiting.epoch = 0;
+        for waiting in self.waiting.lanes.into_iter().flatten() {
+            if let (Some(run), Some(lanes)) =
+                (program.runs.get(waiting.run as usize), words.get(waiting.at as usize..))
+            {
+                self.set_lanes(wide, run, lanes, waiting.state);
+            }
+        }
     }
 
     /// Makes the entries of a run hold the truth.

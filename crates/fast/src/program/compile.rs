@@ -108,6 +108,8 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         text_count: text_of_entry.iter().filter(|&&text| text != u32::MAX).count() as u32,
         text_of_entry,
         complete: options.fields.is_none(),
+        #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+        machine_code: Default::default(),
         constants: options.constants,
         dense_ids: Vec::new(),
         sparse_ids: HashMap::new(),

@@ -33,8 +33,12 @@ pub(crate) use quick::{Quick, QuickSequence};
 pub(crate) use runs::MapLanes;
 pub(crate) use runs::{LANES_MAX, LaneCode, Run};
 
+#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+use crate::decoder::Compiled;
 use crate::template::{TemplateId, TemplateSet};
 use std::collections::HashMap;
+#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+use std::sync::OnceLock;
 
 /// A compiled template set. Cheap to share: put it in an `Arc`.
 #[derive(Debug)]
@@ -54,6 +58,9 @@ pub struct Program {
     /// For each dictionary entry the index of its text buffer, or `u32::MAX`.
     pub(crate) text_of_entry: Vec<u32>,
     pub(crate) complete: bool,
+    /// Made by the first decoder that wants it.
+    #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+    pub(crate) machine_code: OnceLock<Option<Compiled>>,
     /// Mandatory constants are shown to visitors.
     pub(crate) constants: bool,
     dense_ids: Vec<u32>,

@@ -9,7 +9,11 @@ use tickwire_fast::{Engine, FieldValue, Message, Record};
 
 /// Every engine, each to give the same values and errors. One that this CPU or this build has not
 /// falls back to another, and is then no other test than that one.
+#[cfg(not(feature = "jit"))]
 pub const ENGINES: [Engine; 2] = [Engine::Scalar, Engine::Wide];
+/// Every engine.
+#[cfg(feature = "jit")]
+pub const ENGINES: [Engine; 3] = [Engine::Scalar, Engine::Wide, Engine::Compiled];
 
 /// A file or folder of the material beside the project, or `None`, said on standard error.
 pub fn shared(path: &str) -> Option<PathBuf> {

@@ -10,7 +10,8 @@
 //! to be right (values out of range, encodings longer than needed, the end of the bytes) is declined,
 //! record by record, and left to the portable engine.
 //!
-//! This and `rt::window` are the modules that may use `unsafe`; this one to call functions of a CPU that has been asked for
+//! This, `compiled` and `rt::window` are the modules that may use `unsafe`; this one to call functions of a CPU that has
+//! been asked for
 //! its features, and to load and store vectors.
 #![allow(unsafe_code)]
 

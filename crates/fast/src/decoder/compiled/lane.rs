@@ -1,0 +1,359 @@
+//! The code of a record: lane after lane, in wire order.
+
+use super::integer::{Kind, Length};
+use super::record::map_width;
+use crate::program::{LaneCode, Run};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
+use cranelift_frontend::{FunctionBuilder, Variable};
+
+/// Loads and stores of bytes and words that are known to be there.
+pub(super) const HEAD: MemFlags = MemFlags::new().with_notrap();
+
+/// Where the value of a lane comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Stream,
+    /// From the stream if this presence-map bit is set.
+    Bit(u32),
+    /// Present if this presence-map bit is set.
+    Given(u32),
+    /// Never from the stream.
+    Silent,
+}
+
+/// The code of one record.
+pub(super) struct Body<'a, 'f> {
+    pub(super) b: &'a mut FunctionBuilder<'f>,
+    pub(super) run: &'a Run,
+    /// The presence map, its first bit the highest of [`map_width`] bits.
+    bits: Value,
+    /// First lane of the record before and of this one.
+    before: Value,
+    out: Value,
+    pub(super) bail: Block,
+    pub(super) position: Variable,
+    /// The presence word so far.
+    present: Variable,
+    sources: Vec<Source>,
+}
+
+impl<'a, 'f> Body<'a, 'f> {
+    pub(super) fn new(
+        b: &'a mut FunctionBuilder<'f>,
+        run: &'a Run,
+        bits: Value,
+        before: Value,
+        out: Value,
+        bail: Block,
+    ) -> Self {
+        let position = b.declare_var(types::I64);
+        let present = b.declare_var(types::I64);
+        Self { b, run, bits, before, out, bail, position, present, sources: sources(run) }
+    }
+
+    /// Emits the record that begins at `position`, behind its presence map.
+    pub(super) fn record(&mut self, position: Value, carried: Value) {
+        self.b.def_var(self.position, position);
+        let known = self.b.ins().band_imm(carried, i64::from(self.run.carried));
+        // All that may turn out absent begins as present, and fields behind the run too.
+        let others = !u64::from(self.run.carried);
+        let present = self.b.ins().bor_imm(known, others as i64);
+        self.b.def_var(self.present, present);
+        let mut lane = 0;
+        while lane < self.run.count as usize {
+            lane += self.lane(lane);
+        }
+        let required = self.run.required & self.run.carried;
+        if required != 0 {
+            let present = self.b.use_var(self.present);
+            let found = self.b.ins().band_imm(present, i64::from(required));
+            let is_less = self.b.ins().icmp_imm(IntCC::NotEqual, found, i64::from(required));
+            self.bail_if(is_less);
+        }
+    }
+
+    /// Where the record ends, and its presence word.
+    pub(super) fn done(self) -> (Value, Value) {
+        let end = self.b.use_var(self.position);
+        let present = self.b.use_var(self.present);
+        (end, present)
+    }
+
+    /// Emits a lane, or an exponent and its mantissa; returns how many lanes that are.
+    fn lane(&mut self, lane: usize) -> usize {
+        if self.run.codes[lane] == LaneCode::ExponentNullable {
+            self.optional_decimal(lane);
+            return 2;
+        }
+        let after = self.b.create_block();
+        match self.sources[lane] {
+            Source::Stream => {
+                self.read(lane, after, None);
+                self.b.switch_to_block(after);
+                return 1;
+            }
+            Source::Bit(bit) => {
+                let silent = self.branch_if_in_stream(bit);
+                self.read(lane, after, None);
+                self.b.switch_to_block(silent);
+                self.silent(lane);
+            }
+            Source::Given(bit) => {
+                let silent = self.branch_if_in_stream(bit);
+                self.store_constant(lane);
+                self.b.ins().jump(after, &[]);
+                self.b.switch_to_block(silent);
+                self.clear(1 << lane);
+            }
+            Source::Silent => self.silent(lane),
+        }
+        self.b.ins().jump(after, &[]);
+        self.b.switch_to_block(after);
+        1
+    }
+
+    /// An exponent that may be NULL and the mantissa that is then not there.
+    fn optional_decimal(&mut self, lane: usize) {
+        let (both, mantissa) = (3 << lane, lane + 1);
+        let after = self.b.create_block();
+        let with_mantissa = self.b.create_block();
+        let without = self.b.create_block();
+        let silent = match self.sources[lane] {
+            Source::Bit(bit) => Some(self.branch_if_in_stream(bit)),
+            _ => None,
+        };
+        self.read(lane, with_mantissa, Some(without));
+        if let Some(silent) = silent {
+            self.b.switch_to_block(silent);
+            if self.run.given >> lane & 1 != 0 {
+                self.store_constant(lane);
+                self.b.ins().jump(with_mantissa, &[]);
+            } else {
+                self.b.ins().jump(without, &[]);
+            }
+        }
+        self.b.switch_to_block(with_mantissa);
+        self.read(mantissa, after, None);
+        self.b.switch_to_block(without);
+        self.clear(both);
+        if self.run.deltas >> mantissa & 1 != 0 {
+            let before = self.load_before(mantissa);
+            self.store(mantissa, before);
+        }
+        self.b.ins().jump(after, &[]);
+        self.b.switch_to_block(after);
+    }
+
+    /// Goes on in a block for a lane whose bit is set; returns the block for one whose is not.
+    fn branch_if_in_stream(&mut self, bit: u32) -> Block {
+        let mask = 1i64 << (map_width(self.run) - 1 - bit);
+        let is_set = self.b.ins().band_imm(self.bits, mask);
+        let (stream, silent) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(is_set, stream, &[], silent, &[]);
+        self.b.switch_to_block(stream);
+        silent
+    }
+
+    /// A lane that is not in the stream.
+    fn silent(&mut self, lane: usize) {
+        let mask = 1u32 << lane;
+        let run = self.run;
+        if run.carried & mask != 0 {
+            let mut value = self.load_before(lane);
+            if run.increments & mask != 0 {
+                value = self.b.ins().iadd_imm(value, run.add[lane] as i64);
+                self.check_range(lane, value);
+            }
+            self.store(lane, value);
+        } else if run.given & mask != 0 {
+            self.store_constant(lane);
+        } else {
+            self.clear(mask);
+        }
+    }
+
+    fn store_constant(&mut self, lane: usize) {
+        let value = self.b.ins().iconst(types::I64, self.run.add[lane] as i64);
+        self.store(lane, value);
+    }
+
+    /// Reads a lane from the stream and goes on in `after`, or in `null` if it is NULL: by default
+    /// the lane is then absent.
+    fn read(&mut self, lane: usize, after: Block, null: Option<Block>) {
+        use LaneCode as C;
+        let absent = self.b.create_block();
+        let kind = match self.run.codes[lane] {
+            C::Unsigned => Kind { signed: false, nullable: false, delta: false },
+            C::UnsignedNullable => Kind { signed: false, nullable: true, delta: false },
+            C::Signed => Kind { signed: true, nullable: false, delta: false },
+            C::SignedNullable | C::ExponentNullable => {
+                Kind { signed: true, nullable: true, delta: false }
+            }
+            C::UnsignedDelta | C::SignedDelta => {
+                Kind { signed: true, nullable: false, delta: true }
+            }
+            C::UnsignedDeltaNullable | C::SignedDeltaNullable => {
+                Kind { signed: true, nullable: true, delta: true }
+            }
+            C::Ascii => return self.text(lane, after, None),
+            C::AsciiNullable => {
+                self.text(lane, after, Some(absent));
+                return self.absent(lane, absent, after, null);
+            }
+            C::Constant => {
+                self.b.ins().jump(self.bail, &[]);
+                return;
+            }
+        };
+        self.integer(lane, kind, after, absent);
+        if kind.nullable {
+            self.absent(lane, absent, after, null);
+        }
+    }
+
+    /// The block of a NULL of one byte.
+    fn absent(&mut self, lane: usize, absent: Block, after: Block, null: Option<Block>) {
+        self.b.switch_to_block(absent);
+        self.advance(1);
+        if let Some(null) = null {
+            self.b.ins().jump(null, &[]);
+            return;
+        }
+        self.clear(1 << lane);
+        if self.run.deltas >> lane & 1 != 0 {
+            let before = self.load_before(lane);
+            self.store(lane, before);
+        }
+        self.b.ins().jump(after, &[]);
+    }
+
+    /// A value of the stream, `len` bytes long, goes to its lane.
+    pub(super) fn received(&mut self, lane: usize, value: Value, len: Length, after: Block) {
+        self.store(lane, value);
+        if self.run.carried >> lane & 1 != 0 {
+            let present = self.b.use_var(self.present);
+            let present = self.b.ins().bor_imm(present, 1 << lane);
+            self.b.def_var(self.present, present);
+        }
+        match len {
+            Length::Known(len) => self.advance(len),
+            Length::Counted(len) => {
+                let position = self.b.use_var(self.position);
+                let position = self.b.ins().iadd(position, len);
+                self.b.def_var(self.position, position);
+            }
+        }
+        self.b.ins().jump(after, &[]);
+    }
+
+    fn advance(&mut self, len: i64) {
+        let position = self.b.use_var(self.position);
+        let position = self.b.ins().iadd_imm(position, len);
+        self.b.def_var(self.position, position);
+    }
+
+    fn clear(&mut self, lanes: u32) {
+        let present = self.b.use_var(self.present);
+        let present = self.b.ins().band_imm(present, !i64::from(lanes));
+        self.b.def_var(self.present, present);
+    }
+
+    pub(super) fn load_before(&mut self, lane: usize) -> Value {
+        self.b.ins().load(types::I64, HEAD, self.before, 8 * lane as i32)
+    }
+
+    fn store(&mut self, lane: usize, value: Value) {
+        self.b.ins().store(HEAD, value, self.out, 8 * lane as i32);
+    }
+
+    pub(super) fn bail_if(&mut self, condition: Value) {
+        let plain = self.b.create_block();
+        self.b.ins().brif(condition, self.bail, &[], plain, &[]);
+        self.b.switch_to_block(plain);
+    }
+
+    /// Goes on only with a value in the lane's range.
+    pub(super) fn check_range(&mut self, lane: usize, value: Value) {
+        let (bias, limit) = (self.run.bias[lane], self.run.limit[lane]);
+        if limit == u64::MAX {
+            return;
+        }
+        let biased = match bias {
+            0 => value,
+            bias => self.b.ins().iadd_imm(value, bias as i64),
+        };
+        let is_beyond = match limit & (limit + 1) {
+            0 => self.b.ins().ushr_imm(biased, i64::from(limit.count_ones())),
+            _ => self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, biased, limit as i64),
+        };
+        self.bail_if(is_beyond);
+    }
+
+    /// A string of at most seven bytes that does not begin with a zero; one byte of zero is NULL.
+    fn text(&mut self, lane: usize, after: Block, null: Option<Block>) {
+        const STOPS: i64 = 0x80_8080_8080_8080;
+        const GROUPS: i64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let position = self.b.use_var(self.position);
+        let bytes = self.b.ins().load(types::I64, HEAD, position, 0);
+        let first = self.b.ins().band_imm(bytes, 0x7f);
+        let is_one = self.b.ins().band_imm(bytes, 0x80);
+        let (one, more) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(is_one, one, &[], more, &[]);
+
+        self.b.switch_to_block(one);
+        let plain = self.b.create_block();
+        self.b.ins().brif(first, plain, &[], null.unwrap_or(self.bail), &[]);
+        self.b.switch_to_block(plain);
+        let word = self.b.ins().bor_imm(first, 1 << 56);
+        self.received(lane, word, Length::Known(1), after);
+
+        self.b.switch_to_block(more);
+        let is_zero = self.b.ins().icmp_imm(IntCC::Equal, first, 0);
+        self.bail_if(is_zero);
+        for len in 2..=3u32 {
+            let stop = self.b.ins().band_imm(bytes, 0x80 << (8 * (len - 1)));
+            let (this, longer) = (self.b.create_block(), self.b.create_block());
+            self.b.ins().brif(stop, this, &[], longer, &[]);
+            self.b.switch_to_block(this);
+            let word = self.b.ins().band_imm(bytes, GROUPS & ((1 << (8 * len)) - 1));
+            let word = self.b.ins().bor_imm(word, i64::from(len) << 56);
+            self.received(lane, word, Length::Known(i64::from(len)), after);
+            self.b.switch_to_block(longer);
+        }
+        let stops = self.b.ins().band_imm(bytes, STOPS);
+        let is_long = self.b.ins().icmp_imm(IntCC::Equal, stops, 0);
+        self.bail_if(is_long);
+        // Bits up to the stop bit, which are eight a byte.
+        let below = self.b.ins().iadd_imm(stops, -1);
+        let up_to_stop = self.b.ins().bxor(stops, below);
+        let text = self.b.ins().band(bytes, up_to_stop);
+        let text = self.b.ins().band_imm(text, GROUPS);
+        let stop = self.b.ins().ctz(stops);
+        let count = self.b.ins().iadd_imm(stop, 1);
+        let len = self.b.ins().ushr_imm(count, 3);
+        let top = self.b.ins().ishl_imm(len, 56);
+        let word = self.b.ins().bor(text, top);
+        self.received(lane, word, Length::Counted(len), after);
+    }
+}
+
+/// The sources of all lanes, as the tables of the run have them.
+fn sources(run: &Run) -> Vec<Source> {
+    let source = |lane: u32| {
+        if run.always >> lane & 1 != 0 {
+            return Source::Stream;
+        }
+        for bit in 0..run.map_bits {
+            let lanes = run.lookup(1 << (63 - bit));
+            if lanes.stream() >> lane & 1 != 0 {
+                return Source::Bit(bit);
+            }
+            if lanes.present() >> lane & 1 != 0 {
+                return Source::Given(bit);
+            }
+        }
+        Source::Silent
+    };
+    (0..run.count).map(source).collect()
+}

@@ -1,0 +1,325 @@
+//! Functions of a run: one record with its presence map given, and entries of a sequence.
+
+use super::Call;
+use super::lane::{Body, HEAD};
+use crate::program::{LaneCode, Quick, QuickSequence, Run, Segment};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, Function, InstBuilder, MemFlags, Signature, Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use std::mem::offset_of;
+
+/// Bits of a presence-map byte.
+const MAP_BYTE_BITS: u32 = 7;
+const STOP: i64 = 0x80;
+/// Bytes of a count of entries.
+const COUNT_BYTES_MAX: usize = 2;
+
+/// A run and the segment that begins with it.
+pub(super) struct Frame<'p> {
+    pub run: &'p Run,
+    pub segment: &'p Segment,
+}
+
+/// Most bytes that a record of the run reads: its presence map, its fields, and what loads of eight
+/// bytes reach beyond.
+pub(super) fn bytes_max(run: &Run) -> usize {
+    let fields = run.codes.iter().take(run.count as usize).map(|code| match code {
+        LaneCode::Constant => 0,
+        LaneCode::Ascii | LaneCode::AsciiNullable => 8,
+        _ => 9,
+    });
+    map_bytes(run) as usize + fields.sum::<usize>() + 8
+}
+
+fn map_bytes(run: &Run) -> u32 {
+    run.map_bits.div_ceil(MAP_BYTE_BITS)
+}
+
+/// Bits of a full presence map; the first is the highest of them.
+pub(super) fn map_width(run: &Run) -> u32 {
+    map_bytes(run) * MAP_BYTE_BITS
+}
+
+/// A template of fields without a dictionary and a sequence at the end.
+pub(super) struct MessageFrame<'p> {
+    pub fields: Option<&'p Run>,
+    pub quick: &'p Quick,
+    pub sequence: &'p QuickSequence,
+    pub entries: Frame<'p>,
+}
+
+impl MessageFrame<'_> {
+    /// Most bytes that are read from the first field on, or of an entry.
+    pub(super) fn bytes_max(&self) -> usize {
+        let fields = self.fields.map_or(0, bytes_max) + COUNT_BYTES_MAX;
+        fields.max(bytes_max(self.entries.run))
+    }
+
+    /// Builds `fn(call, bits) -> end or null`.
+    pub(super) fn message(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
+        let mut b = FunctionBuilder::new(function, context);
+        let (call, bits) = with_bits(&mut b);
+        let bail = b.create_block();
+        b.set_cold_block(bail);
+        let mut position = load(&mut b, call, offset_of!(Call, position));
+        let record = load(&mut b, call, offset_of!(Call, out));
+        let mut present = b.ins().iconst(types::I64, -1);
+        if let Some(run) = self.fields {
+            let bits = first_lowered(&mut b, run, bits);
+            let out = b.ins().iadd_imm(record, 8 * i64::from(run.first_slot));
+            let none = b.ins().iconst(types::I64, 0);
+            // There is no lane that the record before has a part in.
+            let mut body = Body::new(&mut b, run, bits, out, out, bail);
+            body.record(position, none);
+            (position, present) = body.done();
+        }
+        b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
+        let (count, position) = self.count(&mut b, position, bail);
+        let most = load(&mut b, call, offset_of!(Call, left));
+        let is_more = b.ins().icmp(IntCC::UnsignedGreaterThan, count, most);
+        let plain = b.create_block();
+        b.ins().brif(is_more, bail, &[], plain, &[]);
+        b.switch_to_block(plain);
+        // Count and place; entries come behind the record.
+        let words = i64::from(self.quick.record_words);
+        let place = b.ins().bor_imm(count, words << 32);
+        b.ins().store(HEAD, place, record, 8 * self.sequence.slot as i32);
+        store(&mut b, call, offset_of!(Call, left), count);
+        let (some, none) = (b.create_block(), b.create_block());
+        b.ins().brif(count, some, &[], none, &[]);
+        b.switch_to_block(none);
+        b.ins().return_(&[position]);
+        b.switch_to_block(some);
+        let carried = load(&mut b, call, offset_of!(Call, carried));
+        let assigned = load(&mut b, call, offset_of!(Call, assigned));
+        let before = load(&mut b, call, offset_of!(Call, before));
+        let last = load(&mut b, call, offset_of!(Call, last));
+        let out = b.ins().iadd_imm(record, 8 * (words + i64::from(self.entries.run.first_slot)));
+        let start = [position, carried, assigned, count, out, before];
+        let (_, [end, carried, assigned, _]) = self.entries.repeated(&mut b, start, last, bail);
+        store(&mut b, call, offset_of!(Call, carried), carried);
+        store(&mut b, call, offset_of!(Call, assigned), assigned);
+        b.ins().return_(&[end]);
+        decline(&mut b, bail);
+        b.finalize();
+    }
+
+    /// The count of entries, of at most two bytes.
+    fn count(&self, b: &mut FunctionBuilder<'_>, position: Value, bail: Block) -> (Value, Value) {
+        let done = b.create_block();
+        let results = [(); 2].map(|()| b.append_block_param(done, types::I64));
+        let first = b.ins().uload8(types::I64, HEAD, position, 0);
+        let value = b.ins().band_imm(first, STOP - 1);
+        let is_last = b.ins().band_imm(first, STOP);
+        let end = b.ins().iadd_imm(position, 1);
+        let more = b.create_block();
+        let one = [value, end].map(BlockArg::Value);
+        b.ins().brif(is_last, done, &one, more, &[]);
+        b.switch_to_block(more);
+        let second = b.ins().uload8(types::I64, HEAD, position, 1);
+        let low = b.ins().band_imm(second, STOP - 1);
+        let high = b.ins().ishl_imm(value, 7);
+        let both = b.ins().bor(high, low);
+        let end = b.ins().iadd_imm(position, 2);
+        // Neither longer than two bytes nor than needed.
+        let is_last = b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, second, STOP);
+        let is_needed = b.ins().icmp_imm(IntCC::NotEqual, value, 0);
+        let is_plain = b.ins().band(is_last, is_needed);
+        let two = [both, end].map(BlockArg::Value);
+        b.ins().brif(is_plain, done, &two, bail, &[]);
+        b.switch_to_block(done);
+        (results[0], results[1])
+    }
+}
+
+/// Begins `fn(call, bits) -> end or null`.
+fn with_bits(b: &mut FunctionBuilder<'_>) -> (Value, Value) {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([AbiParam::new(types::I64); 2]);
+    signature.returns.push(AbiParam::new(types::I64));
+    b.func.signature = signature;
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    (b.block_params(entry)[0], b.block_params(entry)[1])
+}
+
+/// The bits of a map, its first at the top, as the record's code has them.
+fn first_lowered(b: &mut FunctionBuilder<'_>, run: &Run, bits: Value) -> Value {
+    match i64::from(map_width(run)) {
+        0 => bits,
+        width => b.ins().ushr_imm(bits, 64 - width),
+    }
+}
+
+/// Ends a function that returns null where it declines.
+fn decline(b: &mut FunctionBuilder<'_>, bail: Block) {
+    b.switch_to_block(bail);
+    let null = b.ins().iconst(types::I64, 0);
+    b.ins().return_(&[null]);
+    b.seal_all_blocks();
+}
+
+impl Frame<'_> {
+    /// Builds `fn(call, bits) -> end or null`.
+    pub(super) fn single(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
+        let mut b = FunctionBuilder::new(function, context);
+        let (call, bits) = with_bits(&mut b);
+        let bail = b.create_block();
+        b.set_cold_block(bail);
+        let bits = first_lowered(&mut b, self.run, bits);
+        let position = load(&mut b, call, offset_of!(Call, position));
+        let out = load(&mut b, call, offset_of!(Call, out));
+        let before = load(&mut b, call, offset_of!(Call, before));
+        let carried = load(&mut b, call, offset_of!(Call, carried));
+        let mut body = Body::new(&mut b, self.run, bits, before, out, bail);
+        body.record(position, carried);
+        let (end, present) = body.done();
+        store(&mut b, call, offset_of!(Call, carried), present);
+        b.ins().return_(&[end]);
+        decline(&mut b, bail);
+        b.finalize();
+    }
+
+    /// Builds `fn(call)`.
+    pub(super) fn entries(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.push(AbiParam::new(types::I64));
+        function.signature = signature;
+        let mut b = FunctionBuilder::new(function, context);
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        let call = b.block_params(entry)[0];
+        let bail = b.create_block();
+        b.set_cold_block(bail);
+        let at = [
+            offset_of!(Call, position),
+            offset_of!(Call, carried),
+            offset_of!(Call, assigned),
+            offset_of!(Call, left),
+            offset_of!(Call, out),
+            offset_of!(Call, before),
+        ];
+        let start = at.map(|at| load(&mut b, call, at));
+        let last = load(&mut b, call, offset_of!(Call, last));
+        let (unchanged, results) = self.repeated(&mut b, start, last, bail);
+        give_back(&mut b, call, at, results);
+        b.switch_to_block(bail);
+        give_back(&mut b, call, at, unchanged);
+        b.seal_all_blocks();
+        b.finalize();
+    }
+
+    /// Emits entries until none is left. `start` is position, lanes carried and assigned, entries
+    /// left, first lane of the record and of the one before. Returns the first four of these before
+    /// an entry that is declined in `bail`, and after the last entry, where it goes on.
+    fn repeated(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        start: [Value; 6],
+        last: Value,
+        bail: Block,
+    ) -> ([Value; 4], [Value; 4]) {
+        let head = b.create_block();
+        let again = start.map(|_| b.append_block_param(head, types::I64));
+        let [position, carried, assigned, left, out, before] = again;
+        let exit = b.create_block();
+        let results = [(); 4].map(|()| b.append_block_param(exit, types::I64));
+        b.ins().jump(head, &start.map(BlockArg::Value));
+
+        b.switch_to_block(head);
+        let is_near_end = b.ins().icmp(IntCC::UnsignedGreaterThan, position, last);
+        let plain = b.create_block();
+        b.ins().brif(is_near_end, bail, &[], plain, &[]);
+        b.switch_to_block(plain);
+        let (bits, fields) = self.presence_map(b, position, bail);
+        let mut body = Body::new(b, self.run, bits, before, out, bail);
+        body.record(fields, carried);
+        let (end, present) = body.done();
+        let presence_at = self.segment.presence_at as i32 - self.run.first_slot as i32;
+        b.ins().store(HEAD, present, out, 8 * presence_at);
+        let all_assigned = b.ins().bor(assigned, present);
+        let fewer = b.ins().iadd_imm(left, -1);
+        let next = b.ins().iadd_imm(out, 8 * i64::from(self.segment.record_words));
+        let onward = [end, present, all_assigned, fewer, next, out].map(BlockArg::Value);
+        b.ins().brif(fewer, head, &onward, exit, &onward[..4]);
+        b.switch_to_block(exit);
+        ([position, carried, assigned, left], results)
+    }
+
+    /// Takes a presence map of at most as many bytes as the run needs.
+    fn presence_map(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        position: Value,
+        bail: Block,
+    ) -> (Value, Value) {
+        let bytes = map_bytes(self.run);
+        if bytes == 0 {
+            let none = b.ins().iconst(types::I64, 0);
+            return (none, position);
+        }
+        let width = map_width(self.run);
+        let done = b.create_block();
+        let bits = b.append_block_param(done, types::I64);
+        let end = b.append_block_param(done, types::I64);
+        let mut so_far = None;
+        for index in 0..bytes {
+            let byte = b.ins().uload8(types::I64, HEAD, position, index as i32);
+            if index > 0 {
+                // Longer than needed is for the operations to judge.
+                let is_overlong = b.ins().icmp_imm(IntCC::Equal, byte, STOP);
+                let plain = b.create_block();
+                b.ins().brif(is_overlong, bail, &[], plain, &[]);
+                b.switch_to_block(plain);
+            }
+            let seven = b.ins().band_imm(byte, STOP - 1);
+            let shift = i64::from(width - MAP_BYTE_BITS * (index + 1));
+            let placed = b.ins().ishl_imm(seven, shift);
+            let bits = match so_far {
+                Some(bits) => b.ins().bor(bits, placed),
+                None => placed,
+            };
+            so_far = Some(bits);
+            let is_last = b.ins().band_imm(byte, STOP);
+            let end = b.ins().iadd_imm(position, i64::from(index) + 1);
+            let arguments = [bits, end].map(BlockArg::Value);
+            if index + 1 == bytes {
+                b.ins().brif(is_last, done, &arguments, bail, &[]);
+            } else {
+                let more = b.create_block();
+                b.ins().brif(is_last, done, &arguments, more, &[]);
+                b.switch_to_block(more);
+            }
+        }
+        b.switch_to_block(done);
+        let unused = width - self.run.map_bits;
+        if unused > 0 {
+            // Bits the run does not use are reported by the operations.
+            let is_more = b.ins().band_imm(bits, (1 << unused) - 1);
+            let plain = b.create_block();
+            b.ins().brif(is_more, bail, &[], plain, &[]);
+            b.switch_to_block(plain);
+        }
+        (bits, end)
+    }
+}
+
+fn load(b: &mut FunctionBuilder<'_>, call: Value, at: usize) -> Value {
+    b.ins().load(types::I64, MemFlags::trusted(), call, at as i32)
+}
+
+fn store(b: &mut FunctionBuilder<'_>, call: Value, at: usize, value: Value) {
+    b.ins().store(MemFlags::trusted(), value, call, at as i32);
+}
+
+fn give_back(b: &mut FunctionBuilder<'_>, call: Value, at: [usize; 6], values: [Value; 4]) {
+    for (at, value) in at.into_iter().zip(values) {
+        store(b, call, at, value);
+    }
+    b.ins().return_(&[]);
+}

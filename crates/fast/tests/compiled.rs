@@ -1,0 +1,132 @@
+//! Machine code gives what the portable engine gives: values, lengths and errors, for whole messages,
+//! cut ones and spoiled ones, alone and with others behind them, with dictionaries kept and emptied.
+
+mod support;
+
+use std::sync::Arc;
+use support::random::{self, Choices};
+use support::{Absent, record_json};
+use tickwire_fast::{
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, MessageBuilder, Program,
+    ResetPolicy, TemplateSet,
+};
+
+/// Every operator and presence that machine code is made for, in fields and in entries; templates
+/// that share entries; one whose fields have a dictionary of their own.
+const XML: &str = r#"<templates>
+    <template name="Entries" id="1">
+        <uInt32 name="Number"/><uInt64 name="Time"/><int64 name="Skew" presence="optional"/>
+        <string name="Flag" presence="optional"><default/></string>
+        <string name="Kind" presence="optional"><constant value="K"/></string>
+        <sequence name="Rows">
+            <uInt32 name="Action"><copy value="1"/></uInt32>
+            <uInt8 name="Level" presence="optional"><default value="1"/></uInt8>
+            <string name="Type"><copy value="J"/></string>
+            <uInt32 name="Security" presence="optional"><copy/></uInt32>
+            <uInt16 name="Sequence"><increment value="65530"/></uInt16>
+            <uInt32 name="Count" presence="optional"><increment/></uInt32>
+            <decimal name="Price" presence="optional">
+                <exponent><default value="0"/></exponent><mantissa><delta/></mantissa></decimal>
+            <decimal name="Change" presence="optional">
+                <exponent><default/></exponent><mantissa><delta/></mantissa></decimal>
+            <decimal name="Yield"><exponent><copy value="-2"/></exponent><mantissa><delta/></mantissa></decimal>
+            <decimal name="Rate" presence="optional"/>
+            <int32 name="Size" presence="optional"><delta/></int32>
+            <uInt64 name="Volume"><delta/></uInt64>
+            <int64 name="Balance"><delta/></int64>
+            <uInt32 name="Orders" presence="optional"><delta/></uInt32>
+            <string name="Condition" presence="optional"/>
+            <int8 name="Small" presence="optional"/>
+            <int16 name="Signed"><copy value="-5"/></int16>
+        </sequence>
+    </template>
+    <template name="Plain" id="2">
+        <uInt32 name="Security"><copy value="7"/></uInt32><uInt32 name="Count"><increment value="1"/></uInt32>
+        <uInt64 name="Volume"><delta/></uInt64><string name="Note"><copy value="abc"/></string>
+    </template>
+    <template name="Other" id="3">
+        <uInt64 name="Volume"><delta/></uInt64><uInt32 name="Security"><copy value="7"/></uInt32>
+    </template>
+    <template name="Both" id="4">
+        <uInt32 name="Note2"><copy value="1"/></uInt32><uInt32 name="Tick"><increment value="3"/></uInt32>
+        <sequence name="Lines"><int32 name="A"/><int64 name="B" presence="optional"><delta/></int64></sequence>
+    </template>
+    </templates>"#;
+
+type Outcome = Result<(usize, usize, serde_json::Value), Error>;
+
+fn decoded(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
+    let decoded = decoder.decode(bytes)?;
+    let message = decoded.message;
+    Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
+}
+
+/// Decodes the same packet by both and returns whether it was decoded to its end.
+fn same(decoders: &mut [Decoder; 2], packet: &[u8]) -> bool {
+    decoders.iter_mut().for_each(Decoder::begin_packet);
+    let mut rest = packet;
+    while !rest.is_empty() {
+        let [portable, compiled] = decoders.each_mut().map(|decoder| decoded(decoder, rest));
+        assert_eq!(portable, compiled, "{rest:02x?} of {packet:02x?}");
+        match portable {
+            Ok((len, ..)) => rest = &rest[len..],
+            Err(_) => {
+                decoders.iter_mut().for_each(Decoder::reset);
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn agree(reset: ResetPolicy, rounds: u64) {
+    let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
+    let decoder = |engine| {
+        let options = DecoderOptions { reset, engine, ..DecoderOptions::default() };
+        Decoder::with_options(program.clone(), options)
+    };
+    let mut decoders = [Engine::Scalar, Engine::Compiled].map(decoder);
+    if decoders[1].engine() != Engine::Compiled {
+        eprintln!("SKIPPED: this build has no engine of machine code");
+        return;
+    }
+    let mut encoder = Encoder::with_options(
+        program.clone(),
+        EncoderOptions { reset, ..EncoderOptions::default() },
+    );
+    let mut builder = MessageBuilder::new(program.clone());
+    let mut whole = 0;
+    for seed in 0..rounds {
+        let mut choices = Choices(seed);
+        encoder.begin_packet();
+        let mut packet = Vec::new();
+        for _ in 0..1 + choices.below(6) {
+            let template = choices.below(program.templates().len());
+            let message = random::message(&mut choices, &mut builder, template);
+            _ = encoder.encode(message, &mut packet);
+        }
+        whole += u32::from(same(&mut decoders, &packet));
+        // What is spoiled must leave no trace in what both know of whole packets.
+        let before = decoders.clone();
+        for at in 0..packet.len() {
+            decoders.clone_from(&before);
+            same(&mut decoders, &packet[..at]);
+            decoders.clone_from(&before);
+            let mut spoiled = packet.clone();
+            spoiled[at] ^= 1 << choices.below(8);
+            same(&mut decoders, &spoiled);
+        }
+        decoders = before;
+    }
+    assert!(u64::from(whole) > rounds / 2, "{whole} packets decoded");
+}
+
+#[test]
+fn machine_code_agrees_where_dictionaries_are_kept() {
+    agree(ResetPolicy::Never, 150);
+}
+
+#[test]
+fn machine_code_agrees_where_packets_reset() {
+    agree(ResetPolicy::Packet, 150);
+}
