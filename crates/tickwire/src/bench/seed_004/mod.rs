@@ -1,5 +1,8 @@
 //! `tickwire bench seed-004`: the FIX codec on the order and the execution report of hftest.
 
+mod by_hand;
+mod peers;
+
 use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
 use crate::failure::{Failure, Outcome};
@@ -7,8 +10,10 @@ use crate::table::{Align, Table};
 use clap::Args;
 use serde_json::json;
 use std::hint::black_box;
+use std::path::PathBuf;
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::{Dictionary, Engine, Reader, Validator};
+use tickwire_fix::typed::{BODY_START, Fields, Room};
+use tickwire_fix::{Dictionary, Engine, Message, Reader, Validator};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 
 /// FIX: encode, parse, read typed and validate an order and an execution report
@@ -17,6 +22,9 @@ use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 /// header and body to its type; validate checks a message that has been parsed against the dictionary.
 #[derive(Debug, Args)]
 pub struct Seed004Args {
+    /// Also measure other engines: the folder of their programs, `peers/fix` in the source tree
+    #[arg(long, value_name = "FOLDER")]
+    peers: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -92,13 +100,23 @@ impl<'c> Cases<'c> {
         let mut reader = Reader::new();
         self.add("typed", name, "generated", move || {
             let Ok(message) = reader.decode(black_box(bytes)) else { return };
-            black_box(&Header::decode(&message).is_ok_and(|header| black_box(&header).1 > 0));
             if name == ORDER {
-                black_box(&NewOrderSingle::decode(&message));
+                typed::<NewOrderSingle<'_>>(&message);
             } else {
-                black_box(&ExecutionReport::decode(&message));
+                typed::<ExecutionReport<'_>>(&message);
             }
         });
+    }
+}
+
+/// Decodes header and body, every field to its type, where they stay.
+#[inline(always)]
+fn typed<'m, M: Fields<'m>>(message: &Message<'m>) {
+    let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());
+    let Ok((header, start)) = header.decode(message, BODY_START) else { return };
+    black_box(&*header);
+    if let Ok((body, _)) = body.decode(message, start) {
+        black_box(&*body);
     }
 }
 
@@ -132,6 +150,8 @@ pub fn run(args: &Seed004Args) -> Result<Outcome, Failure> {
     let again = report.encode(&report_header, &mut report_out).map_err(data)?;
     checked(&report_bytes, again, &dictionary)?;
 
+    let (mut order_by_hand, mut report_by_hand) = ([0; 512], [0; 512]);
+
     let mut all = Cases::default();
     all.add("encode", ORDER, "generated", || {
         let encoded = black_box(&order).encode(black_box(&order_header), &mut order_out);
@@ -140,6 +160,18 @@ pub fn run(args: &Seed004Args) -> Result<Outcome, Failure> {
     all.add("encode", REPORT, "generated", || {
         let encoded = black_box(&report).encode(black_box(&report_header), &mut report_out);
         black_box(encoded.is_ok());
+    });
+    let again = by_hand::order(&order, &order_header, &mut order_by_hand).map_err(data)?;
+    checked(&order_bytes, again, &dictionary)?;
+    let again = by_hand::report(&report, &report_header, &mut report_by_hand).map_err(data)?;
+    checked(&report_bytes, again, &dictionary)?;
+    all.add("encode", ORDER, "writer", || {
+        let (order, header) = (black_box(&order), black_box(&order_header));
+        black_box(by_hand::order(order, header, &mut order_by_hand).is_ok());
+    });
+    all.add("encode", REPORT, "writer", || {
+        let (report, header) = (black_box(&report), black_box(&report_header));
+        black_box(by_hand::report(report, header, &mut report_by_hand).is_ok());
     });
     all.parse_and_typed(ORDER, &order_bytes);
     all.parse_and_typed(REPORT, &report_bytes);
@@ -150,8 +182,14 @@ pub fn run(args: &Seed004Args) -> Result<Outcome, Failure> {
             black_box(validator.validate(black_box(&message), dictionary).is_ok());
         });
     }
-    let Cases { labels, mut cases } = all;
-    let times = timing::minima(&mut cases, args.report.time);
+    let Cases { mut labels, mut cases } = all;
+    let mut times = timing::minima(&mut cases, args.report.time);
+    if let Some(folder) = &args.peers {
+        for peer in peers::measure(folder, &[(ORDER, &order_bytes), (REPORT, &report_bytes)]) {
+            labels.push(peer.0);
+            times.push(peer.1);
+        }
+    }
     let tables = format!("{}\n{}", operations(&labels, &times), beside_seed(&labels, &times));
     let rows = labels.iter().zip(&times).map(|(Label { operation, message, engine }, nanos)| {
         json!({

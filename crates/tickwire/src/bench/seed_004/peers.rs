@@ -1,0 +1,88 @@
+//! Other engines on the same bytes in the same run, each in a program of its own.
+
+use super::Label;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Seconds to measure each operation.
+const SECONDS: &str = "1";
+
+/// An engine to compare with: its name in tables and JSON, and of its folder; how it is built, how it runs.
+struct Peer {
+    name: &'static str,
+    build: &'static [&'static str],
+    run: &'static str,
+}
+
+const CARGO: &[&str] = &["cargo", "build", "--release", "--quiet", "--target-dir", "target"];
+
+/// All that are known; `peers/README.md` says what they are.
+const ALL: [Peer; 4] = [
+    Peer { name: "fefix", build: CARGO, run: "target/release/peer-fefix" },
+    Peer { name: "fixlite", build: CARGO, run: "target/release/peer-fixlite" },
+    Peer { name: "ironfix", build: CARGO, run: "target/release/peer-ironfix" },
+    Peer { name: "quickfix", build: &["sh", "build.sh"], run: "target/peer-quickfix" },
+];
+
+/// What they do; other names are of no table.
+const OPERATIONS: [&str; 4] = ["parse", "typed", "encode", "validate"];
+
+/// Measures every peer that can be built; says of the others why they are left out.
+pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label, f64)> {
+    let mut found = Vec::new();
+    for peer in &ALL {
+        let folder = folder.join(peer.name);
+        let left_out = |why: &str| anstream::eprintln!("tickwire: {} left out: {why}", peer.name);
+        if let Err(why) = run(peer.build, &[], &folder) {
+            left_out(&why);
+            continue;
+        }
+        for (message, bytes) in messages {
+            match run(&[peer.run, SECONDS], bytes, &folder).and_then(|output| times(&output)) {
+                Ok(times) => found.extend(times.into_iter().map(|(operation, nanos)| {
+                    (Label { operation, message, engine: peer.name }, nanos)
+                })),
+                Err(why) => left_out(&format!("{message}: {why}")),
+            }
+        }
+    }
+    found
+}
+
+/// Reads what a program has printed: an object of operations and nanoseconds.
+fn times(output: &Output) -> Result<Vec<(&'static str, f64)>, String> {
+    let printed: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|_| "it did not print what it should".to_owned())?;
+    let time = |operation: &&'static str| Some((*operation, printed.get(*operation)?.as_f64()?));
+    Ok(OPERATIONS.iter().filter_map(time).collect())
+}
+
+/// Runs a command to its end in `folder`, with `input`; its first line of error where it fails.
+fn run(command: &[&str], input: &[u8], folder: &Path) -> Result<Output, String> {
+    let (&program, arguments) = command.split_first().ok_or("there is no command")?;
+    if !folder.is_dir() {
+        return Err(format!("{} is not there", folder.display()));
+    }
+    let start = |error: std::io::Error| format!("{program} does not start: {error}");
+    let mut child = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(start)?;
+    // A program that ends without reading has failed, and says why.
+    if let Some(mut pipe) = child.stdin.take() {
+        _ = pipe.write_all(input);
+    }
+    let output = child.wait_with_output().map_err(start)?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    Err(line.unwrap_or("it failed without a word").to_owned())
+}
