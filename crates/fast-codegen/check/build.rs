@@ -124,7 +124,7 @@ fn projections(sets: &BTreeMap<String, TemplateSet>) -> Vec<(String, TemplateSet
 fn write(sets: &BTreeMap<String, TemplateSet>, projections: &[(String, TemplateSet, Vec<String>)]) {
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("a build script"));
     let mut modules = BTreeMap::new();
-    let (mut mods, mut arms) = (String::new(), String::new());
+    let (mut mods, mut table) = (String::new(), String::new());
     for (name, set) in sets {
         let next = modules.len();
         let number = *modules.entry(set.signature()).or_insert(next);
@@ -139,18 +139,17 @@ fn write(sets: &BTreeMap<String, TemplateSet>, projections: &[(String, TemplateS
             }
             writeln!(mods, "#[allow(missing_docs)] pub mod set_{number} {{ include!(concat!(env!(\"OUT_DIR\"), \"/set_{number}.rs\")); }}").unwrap();
         }
-        writeln!(arms, "{name:?} => Some(make::<set_{number}::Templates>),").unwrap();
+        writeln!(table, "({name:?}, make::<set_{number}::Templates>),").unwrap();
     }
     for (number, (name, set, fields)) in projections.iter().enumerate() {
         let options = Options { command: Some(name.clone()), fields: Some(fields.clone()) };
         let source = generate_set(set.clone(), &options).expect("generates");
         std::fs::write(folder.join(format!("projected_{number}.rs")), source).expect("writable");
         writeln!(mods, "#[allow(missing_docs)] pub mod projected_{number} {{ include!(concat!(env!(\"OUT_DIR\"), \"/projected_{number}.rs\")); }}").unwrap();
-        writeln!(arms, "{name:?} => Some(make::<projected_{number}::Templates>),").unwrap();
+        writeln!(table, "({name:?}, make::<projected_{number}::Templates>),").unwrap();
     }
-    let table = format!(
-        "{mods}\n/// The engine of a set, by its name.\n\
-         pub fn engine(name: &str) -> Option<Make> {{ match name {{ {arms} _ => None }} }}\n"
+    let source = format!(
+        "{mods}\n/// Names of sets and their engines.\nconst SETS: &[(&str, Make)] = &[{table}];\n"
     );
-    std::fs::write(folder.join("sets.rs"), table).expect("writable");
+    std::fs::write(folder.join("sets.rs"), source).expect("writable");
 }
