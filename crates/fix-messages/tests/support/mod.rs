@@ -50,6 +50,20 @@ fn value(dice: &mut Dice, field: &FieldDef) -> String {
             1 => format!("2026{:02}{:02}", 1 + number % 12, 1 + number % 28),
             _ => format!("2026{:02}w{}", 1 + number % 12, 1 + number % 5),
         },
+        T::MultipleCharValue => ["1", "1 G", "q 1 G"][dice.below(3) as usize].to_owned(),
+        T::TzTimeOnly => {
+            let offset = ["", "Z", "+05:45", "-04"][dice.below(4) as usize];
+            format!("{:02}:{:02}{offset}", number % 24, number % 60)
+        }
+        T::TzTimestamp => {
+            let offset = [":59Z", "Z", ":07.125-03:30", "+14"][dice.below(4) as usize];
+            format!(
+                "2026{:02}{:02}-{:02}:07{offset}",
+                1 + number % 12,
+                1 + number % 28,
+                number % 24
+            )
+        }
         T::UtcTimeOnly => {
             format!("{:02}:{:02}:{:02}.{:03}", number % 24, number % 60, number % 60, number % 1000)
         }

@@ -32,9 +32,8 @@ impl Run<'_> {
 fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
     use FieldType as T;
     match field_type {
-        T::Int | T::Length | T::NumInGroup | T::SeqNum | T::TagNum | T::DayOfMonth => {
-            is_int(found.value)
-        }
+        T::Int | T::Length | T::NumInGroup | T::SeqNum | T::TagNum => is_int(found.value),
+        T::DayOfMonth => matches!(found.uint(), Ok(1..=31)),
         T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => {
             is_decimal(found.value)
         }
@@ -43,7 +42,11 @@ fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
         T::UtcTimestamp => found.utc_timestamp().is_ok(),
         T::UtcTimeOnly => found.utc_time().is_ok(),
         T::UtcDateOnly | T::LocalMktDate => found.date().is_ok(),
+        T::TzTimestamp => found.tz_timestamp().is_ok(),
+        T::TzTimeOnly => found.tz_time().is_ok(),
         T::MonthYear => found.month_year().is_ok(),
+        T::MultipleCharValue => found.values().all(|value| value.len() == 1),
+        T::MultipleStringValue => found.values().all(|value| !value.is_empty()),
         _ => true,
     }
 }

@@ -2,9 +2,11 @@
 
 mod decimal;
 mod time;
+mod zoned;
 
 pub use decimal::Decimal;
 pub use time::{LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp};
+pub use zoned::{TzTime, TzTimestamp, UtcOffset};
 
 pub(crate) use time::timestamp_words;
 
@@ -136,6 +138,25 @@ impl<'b> Field<'b> {
     #[inline]
     pub fn utc_time(&self) -> Result<UtcTime, Error> {
         self.parse(UtcTime::parse(self.value))
+    }
+
+    /// Returns a TZTimestamp, `YYYYMMDD-HH:MM`, seconds with up to twelve digits after a point where given, and
+    /// the offset from UTC where given: `Z`, or a sign and `hh` or `hh:mm`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`], also for a day that does not exist or an offset beyond 14 hours.
+    #[inline]
+    pub fn tz_timestamp(&self) -> Result<TzTimestamp, Error> {
+        self.parse(TzTimestamp::parse(self.value))
+    }
+
+    /// Returns a TZTimeOnly, `HH:MM`, seconds and offset as in [`Self::tz_timestamp`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueFormat`], also for an offset beyond 14 hours.
+    #[inline]
+    pub fn tz_time(&self) -> Result<TzTime, Error> {
+        self.parse(TzTime::parse(self.value))
     }
 
     /// Returns a UTCDateOnly or LocalMktDate, `YYYYMMDD`.
