@@ -123,10 +123,15 @@ impl<T: Templates> Engine for Harness<T> {
     }
 
     fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, Error> {
-        Ok(match self.decoder.decode_stream(bytes)? {
-            Step::Message(decoded) => Some(text(decoded)),
-            Step::NeedMore => None,
-        })
+        // Both, so that they have the same dictionaries whatever is decoded next.
+        let [among_others, outcome] = [&mut self.among_others, &mut self.decoder].map(|decoder| {
+            Ok(match decoder.decode_stream(bytes)? {
+                Step::Message(decoded) => Some(text(decoded)),
+                Step::NeedMore => None,
+            })
+        });
+        assert_eq!(among_others, outcome, "as a stream: {bytes:02x?}");
+        outcome
     }
 
     fn encode(&mut self, message: &DynamicMessage, out: &mut Vec<u8>) -> Result<usize, Error> {
