@@ -1,5 +1,6 @@
 //! FIX messages: any bytes are framed, read by every engine alike, judged, printed and read typed.
 
+use crate::fix_typed::fix_typed;
 use std::sync::LazyLock;
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{
@@ -13,8 +14,8 @@ static FIX44: LazyLock<Dictionary> =
 /// Reads bytes as a stream, and as the body of a message with right BodyLength and CheckSum.
 ///
 /// # Panics
-/// If engines disagree, a stream gives other messages when it comes in pieces, an error has no reason, or a
-/// typed message is encoded to another one.
+/// If engines disagree, a stream gives other messages when it comes in pieces, an error has no reason, a typed
+/// message is not what the fields say, or it is encoded to another one.
 pub fn fix_message(data: &[u8]) {
     let whole = messages(data, data.len().max(1));
     assert_eq!(messages(data, 7), whole, "pieces of seven bytes");
@@ -85,7 +86,9 @@ fn read(bytes: &[u8]) {
     assert!(Printed::new(message, &FIX44).to_string().lines().count() > message.len());
     for field in message.fields() {
         _ = (field.int(), field.decimal(), field.utc_timestamp(), field.month_year());
+        _ = (field.tz_timestamp(), field.tz_time());
     }
+    fix_typed(&message, &FIX44);
     typed(&message);
 }
 

@@ -17,6 +17,7 @@ mod fix_message;
 mod fix_session;
 mod fix_settings;
 mod fix_store;
+mod fix_typed;
 mod generated;
 mod grammar;
 mod opra;
