@@ -1,56 +1,62 @@
-//! Numbers as digits: written three at a time from a table that also holds the sum of the digits' bytes,
-//! read eight at a time in one word.
+//! Numbers as digits: written two and three at a time from tables, read eight at a time in one word.
 
 /// `0` in each byte.
 pub(crate) const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Three digits of a number below 1000.
-#[derive(Clone, Copy)]
-pub(crate) struct Triple {
-    /// Three digits with leading zeros, first digit in the lowest byte; the highest byte is 0.
-    pub text: u32,
-    /// Sum of the three bytes.
-    pub sum: u8,
-    /// Digits without leading zeros, at least 1.
-    pub len: u8,
-}
-
-/// Every number below 1000; the rest repeats, so that a 10-bit index needs no check.
-pub(crate) static TRIPLES: [Triple; 1024] = {
-    let mut table = [Triple { text: 0, sum: 0, len: 0 }; 1024];
+/// Three digits of every number below 1000, with leading zeros, the first in the lowest byte; the highest
+/// byte is 0. The rest repeats, so that a 10-bit index needs no check.
+static TRIPLES: [u32; 1024] = {
+    let mut table = [0; 1024];
     let mut number = 0;
     while number < 1024 {
         let below = number as u32 % 1000;
         let (a, b, c) = (below / 100, below / 10 % 10, below % 10);
-        let len = if below > 99 {
-            3
-        } else if below > 9 {
-            2
-        } else {
-            1
-        };
-        table[number] = Triple {
-            text: 0x30_3030 + a + (b << 8) + (c << 16),
-            sum: (3 * 0x30 + a + b + c) as u8,
-            len,
-        };
+        table[number] = 0x30_3030 + a + (b << 8) + (c << 16);
         number += 1;
     }
     table
 };
 
-/// Returns the digits of a number below 1000.
+/// Two digits of every number below 100; the rest repeats, as above.
+static PAIRS: [u16; 128] = {
+    let mut table = [0; 128];
+    let mut number = 0;
+    while number < 128 {
+        let below = number as u16 % 100;
+        table[number] = 0x3030 + below / 10 + ((below % 10) << 8);
+        number += 1;
+    }
+    table
+};
+
+/// Returns the three digits of a number below 1000, the first in the lowest byte; the highest byte is 0.
 #[inline(always)]
-pub(crate) fn triple(number: u32) -> &'static Triple {
-    &TRIPLES[number as usize & 1023]
+pub(crate) fn triple(number: u32) -> u32 {
+    TRIPLES[number as usize & 1023]
 }
 
-/// Returns the sum of the bytes of a word.
+/// Returns the two digits of a number below 100, the first in the lowest byte.
 #[inline(always)]
-pub(crate) const fn sum_of(word: u64) -> u32 {
-    const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
-    let pairs = (word & EVEN) + (word >> 8 & EVEN);
-    (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32
+pub(crate) fn pair(number: u32) -> u16 {
+    PAIRS[number as usize & 127]
+}
+
+/// Returns the eight digits of a number below 100 000 000, the first in the lowest byte.
+#[inline(always)]
+pub(crate) fn eight(number: u32) -> u64 {
+    if number < 1_000_000 {
+        let [high, low] = [number / 1000, number % 1000].map(triple);
+        return 0x3030 | u64::from(high) << 16 | u64::from(low) << 40;
+    }
+    let high = number / 1000;
+    let [middle, low] = [high % 1000, number % 1000].map(triple);
+    u64::from(pair(high / 1000)) | u64::from(middle) << 16 | u64::from(low) << 40
+}
+
+/// Returns the bits before the first digit that is not 0 of eight digits, or before the last.
+#[inline(always)]
+pub(crate) const fn leading_zero_bits(digits: u64) -> u32 {
+    ((digits ^ ZEROS) | 1 << 56).trailing_zeros() & 56
 }
 
 /// Returns at most eight bytes as the low bytes of a word.
@@ -119,13 +125,27 @@ mod tests {
     }
 
     #[test]
-    fn the_table_holds_every_number() {
+    fn the_tables_hold_every_number() {
         for number in 0..1000 {
-            let found = triple(number);
-            let text = format!("{number:03}");
-            assert_eq!(&found.text.to_le_bytes()[..3], text.as_bytes());
-            assert_eq!(u32::from(found.sum), text.bytes().map(u32::from).sum::<u32>());
-            assert_eq!(usize::from(found.len), number.to_string().len());
+            let bytes = triple(number).to_le_bytes();
+            assert_eq!(bytes, *format!("{number:03}\0").as_bytes());
+        }
+        for number in 0..100 {
+            assert_eq!(pair(number).to_le_bytes(), *format!("{number:02}").as_bytes());
+        }
+    }
+
+    #[test]
+    fn eight_digits_of_every_length() {
+        let mut power = 1;
+        while power < 100_000_000 {
+            for number in [power, power - 1, power * 7 + power / 3, power * 10 - 1] {
+                let digits = eight(number);
+                assert_eq!(digits.to_le_bytes(), *format!("{number:08}").as_bytes());
+                let len = number.to_string().len() as u32;
+                assert_eq!(leading_zero_bits(digits), 8 * (8 - len), "{number}");
+            }
+            power *= 10;
         }
     }
 }

@@ -12,8 +12,10 @@ const RUN_MAX: usize = 12;
 /// Adds the methods that encode a struct.
 pub(super) fn methods(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
     put!(out, "    /// Writes its fields in the dictionary's order.");
-    let mutable = if found.members.is_empty() { "" } else { "mut " };
-    put!(out, "    pub fn encode_fields<'b>(&self, {mutable}writer: Writer<'b>) -> Writer<'b> {{");
+    put!(out, "    pub fn encode_fields<'b>(&self, writer: Writer<'b>) -> Writer<'b> {{");
+    if !found.members.is_empty() {
+        put!(out, "        let mut writer = writer.in_registers();");
+    }
     for run in runs(found) {
         let is_long = run.len() > 1;
         if is_long {

@@ -18,9 +18,11 @@ mod columns;
 mod elsewhere;
 #[cfg(target_arch = "x86_64")]
 mod marks;
+mod sum;
 
-pub(crate) use buffer::{Buffer, Place, Step};
+pub(crate) use buffer::{Buffer, Pen, Place, WINDOW};
 pub(crate) use column::Column;
+pub(crate) use sum::sum_of_windows;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {avx2::Avx2, avx512::Avx512};
 #[cfg(not(target_arch = "x86_64"))]

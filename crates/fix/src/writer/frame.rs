@@ -2,8 +2,8 @@
 //!
 //! Fields bring the delimiter before them, so the delimiter after BodyLength belongs to MsgType.
 
-use crate::digits::{short_word, sum_of, triple};
-use crate::raw::{Buffer, Place, Step};
+use crate::digits::{eight, leading_zero_bits, short_word, triple};
+use crate::raw::{Buffer, Place, WINDOW, sum_of_windows};
 use crate::reader::SOH;
 
 /// Longest BeginString: with `8=` and the delimiter it takes two words.
@@ -17,7 +17,7 @@ const BODY_LEN_MAX: u32 = 999_999_999;
 /// Digits of a BodyLength that lies in one word with `9=`.
 const SHORT_LENGTH_DIGITS: u32 = 6;
 /// Length of `10=nnn` and the delimiters before and after it.
-const TRAILER_LEN: u32 = 8;
+const TRAILER_LEN: usize = 8;
 
 /// `8=`, BeginString and a delimiter.
 #[derive(Clone, Copy, Debug)]
@@ -49,26 +49,30 @@ impl Begin {
 pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'b mut [u8]> {
     // The delimiter before MsgType does not count, and that of the last field is still to come.
     let body_len = end.at().checked_sub(HEAD_MAX)?;
-    let fits = end.at() <= out.len().checked_sub(TRAILER_LEN)?;
-    if !fits || body_len > BODY_LEN_MAX || begin.len == 0 {
+    if body_len > BODY_LEN_MAX || begin.len == 0 {
         return None;
     }
     let (length, digits) = length(body_len);
     let put = |at, text: u128| {
-        let none = Step::new(0, 0);
-        let _ = out.put(Place::new(at), text as u64, none);
-        let _ = out.put(Place::new(at + 8), (text >> 64) as u64, none);
-        sum_of(text as u64) + sum_of((text >> 64) as u64)
+        out.pen().put(Place::new(at), [(0, text as u64), (8, (text >> 64) as u64)], 0)
     };
     // Both texts end their sixteen bytes, and what is too much lies before: the later begins.
-    let length_sum = put(HEAD_MAX - 16, length);
+    let _ = put(HEAD_MAX - 16, length);
     let length_at = HEAD_MAX - (digits + 2);
-    let begin_sum = put(length_at - BEGIN_LEN_MAX, begin.text);
-    let sum = end.sum().wrapping_add(length_sum + begin_sum + u32::from(SOH)) & 0xFF;
+    let _ = put(length_at - BEGIN_LEN_MAX, begin.text);
+    // The message is summed in windows, with zeros after it.
+    let zeros = out.pen().put(end, [(0, 0), (8, 0), (16, 0), (24, 0)], 0);
+    if zeros != end {
+        return None;
+    }
+    let message = out.finish().get_mut((length_at - begin.len) as usize..)?;
+    let len = (body_len + digits + 2 + begin.len) as usize;
+    let (windows, _) = message.as_chunks::<WINDOW>();
+    let sum = sum_of_windows(windows.get(..len.div_ceil(WINDOW))?).wrapping_add(u32::from(SOH));
     let tag = u64::from_le_bytes([SOH, b'1', b'0', b'=', 0, 0, 0, SOH]);
-    let trailer = tag | u64::from(triple(sum).text) << 32;
-    let end = out.put(end, trailer, Step::new(TRAILER_LEN, 0));
-    out.finish(length_at - begin.len, end.at())
+    let trailer = tag | u64::from(triple(sum & 0xFF)) << 32;
+    *message.get_mut(len..)?.first_chunk_mut()? = trailer.to_le_bytes();
+    message.get_mut(..len + TRAILER_LEN)
 }
 
 /// Returns `9=` and the length as the last bytes of sixteen, and how many digits it has.
@@ -77,12 +81,10 @@ fn length(body_len: u32) -> (u128, u32) {
     if body_len > 999_999 {
         return long_length(body_len);
     }
-    let high = triple(body_len / 1000);
-    let low = triple(body_len % 1000);
-    let digits = if body_len > 999 { 3 + u32::from(high.len) } else { u32::from(low.len) };
     // Six digits end the word; zeros before the first digit are cut.
-    let text = u64::from(high.text) << 16 | u64::from(low.text) << 40;
-    let cut = 8 * (8 - digits);
+    let text = eight(body_len);
+    let cut = leading_zero_bits(text);
+    let digits = 8 - cut / 8;
     let text = text >> cut << cut;
     let tag = u64::from(u16::from_le_bytes(*b"9=")) << (8 * (SHORT_LENGTH_DIGITS - digits));
     (u128::from(text | tag) << 64, digits)

@@ -1,7 +1,8 @@
-//! The writer: a message into the caller's buffer, its sum carried along.
+//! The writer: a message into the caller's buffer.
 //!
 //! The body is written first, after room for the longest start; BeginString and BodyLength are put
-//! before it when the length is known. So nothing is moved and nothing is read twice. What does not fit is
+//! before it when the length is known, so nothing is moved. The body is read once more, for its sum: in wide
+//! words that takes less time than to carry the sum along. What does not fit is
 //! not written, and [`Writer::finish`] tells of it.
 
 mod frame;
@@ -11,15 +12,13 @@ mod text;
 pub use tag_text::TagText;
 
 use crate::error::{Error, ErrorKind};
-use crate::raw::{Buffer, Place};
+use crate::raw::{Buffer, Place, WINDOW};
 use crate::tag::Tag;
-use crate::value::{
-    Decimal, LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
-};
+use crate::value::{Decimal, LocalMktDate, MonthYear, Precision, UtcTime, UtcTimestamp};
 use frame::{Begin, HEAD_MAX};
 
-/// Bytes that a short field may write beyond its end, to be written over by the next.
-const SLACK: usize = 16;
+/// Bytes that a field may write beyond its end, to be written over by the next.
+const SLACK: usize = WINDOW;
 
 /// Writes one message.
 ///
@@ -47,22 +46,31 @@ impl<'b> Writer<'b> {
         writer
     }
 
+    /// Returns the same writer, in registers: as an argument of a function it is in memory, and every field
+    /// would wait there for the one before.
+    #[inline(always)]
+    #[must_use]
+    pub fn in_registers(self) -> Self {
+        let Self { out, place, begin } = self;
+        Self { out, place, begin }
+    }
+
     /// Writes a tag and returns the place after it.
     #[inline(always)]
     fn tag(&self, tag: impl Into<TagText>) -> Place {
-        text::tag(&self.out, self.place, tag.into())
+        text::tag(self.out.pen(), self.place, tag.into())
     }
 
     /// Writes bytes as they are: a value made elsewhere, whoever calls makes sure that it may stand there.
     #[inline(always)]
     pub fn bytes(&mut self, tag: impl Into<TagText>, value: &[u8]) {
-        self.place = text::bytes(&self.out, self.tag(tag), value);
+        self.place = text::bytes(self.out.pen(), self.tag(tag), value);
     }
 
     /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn text(&mut self, tag: impl Into<TagText>, value: &[u8]) {
-        self.place = text::text(&self.out, self.tag(tag), value);
+        self.place = text::text(self.out.pen(), self.tag(tag), value);
     }
 
     /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
@@ -72,6 +80,7 @@ impl<'b> Writer<'b> {
     }
 
     /// Writes a data field after its length field.
+    #[inline(always)]
     pub fn data(&mut self, length: impl Into<TagText>, data: impl Into<TagText>, value: &[u8]) {
         self.uint(length, value.len() as u64);
         self.bytes(data, value);
@@ -80,7 +89,7 @@ impl<'b> Writer<'b> {
     /// Writes one character. A delimiter is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn char(&mut self, tag: impl Into<TagText>, value: u8) {
-        self.place = text::char(&self.out, self.place, tag.into(), value);
+        self.place = text::char(self.out.pen(), self.place, tag.into(), value);
     }
 
     /// Writes `Y` or `N`.
@@ -94,21 +103,21 @@ impl<'b> Writer<'b> {
     pub fn int(&mut self, tag: impl Into<TagText>, value: i64) {
         let mut place = self.tag(tag);
         if value < 0 {
-            place = text::byte(&self.out, place, b'-');
+            place = text::byte(self.out.pen(), place, b'-');
         }
-        self.place = text::number(&self.out, place, value.unsigned_abs());
+        self.place = text::number(self.out.pen(), place, value.unsigned_abs());
     }
 
     /// Writes a length, count, NumInGroup or sequence number.
     #[inline(always)]
     pub fn uint(&mut self, tag: impl Into<TagText>, value: u64) {
-        self.place = text::number(&self.out, self.tag(tag), value);
+        self.place = text::number(self.out.pen(), self.tag(tag), value);
     }
 
     /// Writes a decimal with just the digits it has.
     #[inline(always)]
     pub fn decimal(&mut self, tag: impl Into<TagText>, value: Decimal) {
-        self.place = text::decimal(&self.out, self.tag(tag), value);
+        self.place = text::decimal(self.out.pen(), self.tag(tag), value);
     }
 
     /// Writes a UTCTimestamp.
@@ -119,39 +128,25 @@ impl<'b> Writer<'b> {
         value: UtcTimestamp,
         precision: Precision,
     ) {
-        let place = text::day(&self.out, self.tag(tag), value.date);
-        let place = text::byte(&self.out, place, b'-');
-        self.place = text::time_of_day(&self.out, place, value.time, precision);
+        self.place = text::timestamp(self.out.pen(), self.tag(tag), value, precision);
     }
 
     /// Writes a UTCTimeOnly.
     #[inline(always)]
     pub fn utc_time(&mut self, tag: impl Into<TagText>, value: UtcTime, precision: Precision) {
-        self.place = text::time_of_day(&self.out, self.tag(tag), value, precision);
+        self.place = text::time_of_day(self.out.pen(), self.tag(tag), value, precision);
     }
 
     /// Writes a UTCDateOnly or LocalMktDate.
     #[inline(always)]
     pub fn date(&mut self, tag: impl Into<TagText>, value: LocalMktDate) {
-        self.place = text::day(&self.out, self.tag(tag), value);
+        self.place = text::day(self.out.pen(), self.tag(tag), value);
     }
 
     /// Writes a MonthYear.
+    #[inline(always)]
     pub fn month_year(&mut self, tag: impl Into<TagText>, value: MonthYear) {
-        let out = &self.out;
-        let mut place = self.tag(tag);
-        for part in [value.year / 100, value.year % 100, u16::from(value.month)] {
-            place = text::pair(out, place, u32::from(part));
-        }
-        let place = match value.detail {
-            MonthYearDetail::Month => place,
-            MonthYearDetail::Day(day) => text::pair(out, place, u32::from(day)),
-            MonthYearDetail::Week(week) => {
-                let place = text::byte(out, place, b'w');
-                text::byte(out, place, b'0' + week % 10)
-            }
-        };
-        self.place = place;
+        self.place = text::month_year(self.out.pen(), self.tag(tag), value);
     }
 
     /// Puts BeginString and BodyLength before, and CheckSum after, and returns the message.

@@ -1,6 +1,5 @@
 //! Tags as text.
 
-use crate::raw::Step;
 use crate::reader::SOH;
 use crate::tag::Tag;
 
@@ -15,7 +14,6 @@ pub struct TagText {
     /// The delimiter in the lowest byte.
     pub(super) text: u64,
     pub(super) len: u32,
-    pub(super) sum: u32,
     /// The tag where its text is longer than a word, or else 0.
     pub(super) long: u32,
 }
@@ -24,24 +22,19 @@ impl TagText {
     /// Creates the text of a tag.
     pub const fn new(tag: Tag) -> Self {
         if tag.0 >= 10_u32.pow(SHORT_DIGITS) {
-            return Self { text: 0, len: 0, sum: 0, long: tag.0 };
+            return Self { text: 0, len: 0, long: tag.0 };
         }
-        let (mut text, mut sum, mut len) = (b'=' as u64, b'=' as u32 + SOH as u32, 2);
+        let (mut text, mut len) = (b'=' as u64, 2);
         let mut rest = tag.0;
         loop {
             let digit = b'0' as u64 + (rest % 10) as u64;
             text = text << 8 | digit;
-            sum += digit as u32;
             len += 1;
             rest /= 10;
             if rest == 0 {
-                return Self { text: text << 8 | SOH as u64, len, sum, long: 0 };
+                return Self { text: text << 8 | SOH as u64, len, long: 0 };
             }
         }
-    }
-
-    pub(super) const fn step(&self) -> Step {
-        Step::new(self.len, self.sum)
     }
 }
 
