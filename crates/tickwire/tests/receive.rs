@@ -92,8 +92,12 @@ fn lossy_lines_and_snapshots(engine: &str, port: u16) {
 
 #[test]
 fn numbers_inside_messages_are_found_and_done_ends_it() {
-    let runs = [("simple", "wide", 22_010), ("simple", "generated", 22_012)];
-    for (feed, engine, port) in runs.into_iter().chain([("complex", "generated", 22_014)]) {
+    for (feed, engine, port) in [
+        ("simple", "wide", 22_010),
+        ("simple", "generated", 22_012),
+        ("complex", "generated", 22_014),
+        ("complex", "compiled", 22_016),
+    ] {
         let d = directory(&format!("receive-{feed}-{engine}"));
         generate(&d, &format!("{feed} -n 3000"));
         let (d, group) = (d.display(), group(port));

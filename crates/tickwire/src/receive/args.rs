@@ -114,6 +114,8 @@ pub enum EngineChoice {
     Scalar,
     /// The dynamic engine with 512-bit vectors, portable code where they are missing.
     Wide,
+    /// The dynamic engine that makes machine code of the templates when it starts.
+    Compiled,
     /// Code generated from these very templates, where it is built in.
     Generated,
 }

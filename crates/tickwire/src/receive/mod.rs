@@ -51,6 +51,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let dynamic = match args.engine {
         EngineChoice::Scalar => DynamicEngine::Scalar,
         EngineChoice::Wide => DynamicEngine::Wide,
+        EngineChoice::Compiled => DynamicEngine::Compiled,
         EngineChoice::Dynamic | EngineChoice::Generated => DynamicEngine::Automatic,
     };
     let decoding =

@@ -24,6 +24,8 @@ pub enum Engine {
     Generated,
     /// The dynamic engine, with the widest vectors of this CPU.
     DynamicWide,
+    /// The dynamic engine, templates compiled to machine code.
+    DynamicCompiled,
     /// The dynamic engine, portable.
     DynamicScalar,
     /// The dynamic engine, which calls for each field and stores nothing.
@@ -38,13 +40,20 @@ const PROJECTIONS: [[&str; 3]; 2] =
 
 impl Engine {
     /// All, in the order of tables.
-    pub const ALL: [Self; 5] =
-        [Self::Generated, Self::DynamicWide, Self::DynamicScalar, Self::Visitor, Self::Projection];
+    pub const ALL: [Self; 6] = [
+        Self::Generated,
+        Self::DynamicCompiled,
+        Self::DynamicWide,
+        Self::DynamicScalar,
+        Self::Visitor,
+        Self::Projection,
+    ];
 
     /// Name in tables and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Generated => "generated",
+            Self::DynamicCompiled => "dynamic-compiled",
             Self::DynamicWide => "dynamic-wide",
             Self::DynamicScalar => "dynamic-scalar",
             Self::Visitor => "visitor",
@@ -69,7 +78,8 @@ impl Engine {
     pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<Pass<'c>>, Failure> {
         Ok(match self {
             Self::Generated => generated(corpus),
-            Self::DynamicWide => wide(corpus),
+            Self::DynamicCompiled => where_it_runs(corpus, DynamicEngine::Compiled),
+            Self::DynamicWide => where_it_runs(corpus, DynamicEngine::Wide),
             Self::DynamicScalar => {
                 Some(stored(corpus, corpus.decoder(&corpus.program, DynamicEngine::Scalar)))
             }
@@ -83,10 +93,10 @@ impl Engine {
 /// Why a pass may expect that all goes well: the corpus was decoded when it was read.
 const DECODED_BEFORE: &str = "decodes as it did before";
 
-/// Decodes with vectors; nothing where this CPU has none that are used.
-fn wide(corpus: &Corpus) -> Option<Pass<'_>> {
-    let decoder = corpus.decoder(&corpus.program, DynamicEngine::Wide);
-    (decoder.engine() == DynamicEngine::Wide).then(|| stored(corpus, decoder))
+/// Decodes with an engine that not every CPU has, nor every build; nothing where it is not.
+fn where_it_runs(corpus: &Corpus, engine: DynamicEngine) -> Option<Pass<'_>> {
+    let decoder = corpus.decoder(&corpus.program, engine);
+    (decoder.engine() == engine).then(|| stored(corpus, decoder))
 }
 
 fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
