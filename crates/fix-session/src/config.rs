@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tickwire_fix::dictionary::{Problems, shipped};
-use tickwire_fix::{Checks, Dictionary, Precision};
+use tickwire_fix::{Checks, Dictionary, Precision, Tag};
 
 use crate::id::{ApplVersion, BeginString, SessionId};
 use crate::schedule::Schedule;
@@ -99,10 +99,16 @@ pub struct Config {
     pub sender_sub_id: Option<String>,
     /// TargetSubID of what is sent.
     pub target_sub_id: Option<String>,
+    /// SenderLocationID of what is sent.
+    pub sender_location_id: Option<String>,
+    /// TargetLocationID of what is sent.
+    pub target_location_id: Option<String>,
     /// Username of an initiator's Logon.
     pub username: Option<String>,
     /// Password of an initiator's Logon.
     pub password: Option<String>,
+    /// More body fields of every Logon that is sent, with their values.
+    pub logon_fields: Vec<(Tag, String)>,
     /// DefaultApplVerID, as sent: an initiator of FIXT must have one; an acceptor answers the peer's.
     pub default_appl_ver_id: Option<String>,
     /// Whether the application decides on each Logon ([`crate::Event::Logon`]). Default no.
@@ -117,7 +123,14 @@ pub struct Config {
     pub latency_max_s: Option<u32>,
     /// Whether SenderCompID and TargetCompID of what arrives must be those of the session. Default yes.
     pub check_comp_id: bool,
-    /// Whether NextExpectedMsgSeqNum is sent and honoured; FIX 4.4 and later. Default no.
+    /// Whether MsgSeqNum of what arrives must be the one that is expected. If not, a message is handled
+    /// when it comes, whatever its number: nothing is asked for again, nothing is refused for its number,
+    /// and the application gets possible duplicates. Default yes.
+    pub check_seq_nums: bool,
+    /// Whether LastMsgSeqNumProcessed stands in every header; FIX 4.2 and later. Default no.
+    pub last_seq_num_processed: bool,
+    /// Whether NextExpectedMsgSeqNum is sent and honoured; FIX 4.4 and later, and only while
+    /// [`Config::check_seq_nums`]. Default no.
     pub next_expected_seq_num: bool,
     /// Whether a message that the dictionaries find invalid is refused; if not, it is told with
     /// [`crate::Notice::Invalid`] and handled as if it were valid. Default yes.
@@ -140,6 +153,14 @@ pub struct Config {
     /// When the session may be logged on; `None` for always. Numbers begin at 1 with each of its
     /// sessions.
     pub schedule: Option<Schedule>,
+    /// When, within the schedule, both sides may be logged on; `None` for all of it. The numbers go on.
+    pub logon_schedule: Option<Schedule>,
+    /// How long a peer may say nothing before a Test Request asks it, in thousandths of the heartbeat
+    /// interval; again after each that is not answered. Default 1,200.
+    pub test_request_permille: u32,
+    /// How long a peer may say nothing before it counts as gone, in thousandths of the heartbeat
+    /// interval; `None` for ever, and without Test Requests. Default 2,400.
+    pub silence_permille: Option<u32>,
     /// Seconds to wait for the answer to a Logon. Default 10.
     pub logon_timeout_s: u32,
     /// Seconds to wait for the answer to a Logout. Default 2.
@@ -171,8 +192,11 @@ impl Config {
             heartbeat_s: 30,
             sender_sub_id: None,
             target_sub_id: None,
+            sender_location_id: None,
+            target_location_id: None,
             username: None,
             password: None,
+            logon_fields: Vec::new(),
             default_appl_ver_id: None,
             authenticate: false,
             reset_on_logon: false,
@@ -180,6 +204,8 @@ impl Config {
             reset_on_disconnect: false,
             latency_max_s: Some(120),
             check_comp_id: true,
+            check_seq_nums: true,
+            last_seq_num_processed: false,
             next_expected_seq_num: false,
             reject_invalid: true,
             requires_orig_sending_time: true,
@@ -189,6 +215,9 @@ impl Config {
             persist_messages: true,
             business_reject_version: false,
             schedule: None,
+            logon_schedule: None,
+            test_request_permille: 1200,
+            silence_permille: Some(2400),
             logon_timeout_s: 10,
             logout_timeout_s: 2,
             precision,
@@ -198,6 +227,24 @@ impl Config {
             checks: Checks::default(),
             limits: Limits::default(),
         }
+    }
+
+    /// Returns from when on the session may be logged on, in nanoseconds since 1970-01-01 UTC: the moment
+    /// itself if it may be then. Look again when that time has come. `None` if never.
+    pub fn logon_from(&self, wall_ns: u64) -> Option<u64> {
+        for schedule in [&self.schedule, &self.logon_schedule].into_iter().flatten() {
+            if schedule.session_at(wall_ns).is_none() {
+                return schedule.next_start(wall_ns);
+            }
+        }
+        Some(wall_ns)
+    }
+
+    /// Whether NextExpectedMsgSeqNum is sent and honoured.
+    pub(crate) fn uses_next_expected(&self) -> bool {
+        self.next_expected_seq_num
+            && self.check_seq_nums
+            && self.id.begin_string >= BeginString::Fix44
     }
 
     /// Whether a message sent while not logged on would be lost in a reset.

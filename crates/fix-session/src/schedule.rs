@@ -138,6 +138,15 @@ impl Schedule {
         self.sessions_around(wall_ns).map(|(start, _)| start).find(|start| *start > wall_ns)
     }
 
+    /// Whether every session of another schedule lies within one of this; looked at around a fixed week.
+    pub fn holds(&self, other: &Self) -> bool {
+        /// 2024-03-06, a Wednesday: no zone changes its clocks in the days around it.
+        const WEDNESDAY_NS: u64 = 1_709_683_200 * SECOND_NS;
+        other.sessions_around(WEDNESDAY_NS).all(|(start, end)| {
+            self.session_at(start).is_some_and(|(_, session_end)| end <= session_end)
+        })
+    }
+
     /// Whether two moments lie in the same session.
     pub fn is_same_session(&self, one_ns: u64, other_ns: u64) -> bool {
         let one = self.session_at(one_ns);

@@ -15,9 +15,16 @@ fn at(hour: u64, minute: u64) -> Now {
 }
 
 fn session(store: MemoryStore) -> Session<MemoryStore> {
+    limited(store, None)
+}
+
+/// A session that may be logged on from one time to another only.
+fn limited(store: MemoryStore, logon: Option<(&str, &str)>) -> Session<MemoryStore> {
     let id = SessionId::new(BeginString::Fix44, "I", "A");
     let mut config = Config::new(Role::Initiator, id);
     config.schedule = Some(Schedule::daily("UTC", "08:00:00", "16:00:00").expect("well written"));
+    config.logon_schedule =
+        logon.map(|(from, to)| Schedule::daily("UTC", from, to).expect("well written"));
     Session::new(config, store)
 }
 
@@ -29,6 +36,31 @@ fn disconnects(session: &mut Session<MemoryStore>, now: Now) -> Option<Why> {
         }
     }
     found
+}
+
+fn acceptor() -> Session<MemoryStore> {
+    let id = SessionId::new(BeginString::Fix44, "A", "I");
+    Session::new(Config::new(Role::Acceptor, id), MemoryStore::new())
+}
+
+/// Hands over what one side says; returns why the other then wants to be disconnected.
+fn exchange(
+    from: &mut Session<MemoryStore>,
+    to: &mut Session<MemoryStore>,
+    now: Now,
+) -> Option<Why> {
+    let bytes = from.poll_transmit(now).expect("memory").to_vec();
+    from.handle_transmitted(bytes.len());
+    to.handle_bytes(&bytes);
+    disconnects(to, now)
+}
+
+fn log_on(initiator: &mut Session<MemoryStore>, acceptor: &mut Session<MemoryStore>, now: Now) {
+    initiator.handle_connected(now);
+    acceptor.handle_connected(now);
+    exchange(initiator, acceptor, now);
+    exchange(acceptor, initiator, now);
+    assert!(initiator.is_logged_on() && acceptor.is_logged_on());
 }
 
 #[test]
@@ -60,23 +92,39 @@ fn numbers_begin_at_1_with_each_session() {
 fn the_end_of_the_session_is_a_logout() {
     let (now, end) = (at(15, 59), at(16, 0).plus(SECOND));
     let mut initiator = session(MemoryStore::new());
-    let id = SessionId::new(BeginString::Fix44, "A", "I");
-    let mut acceptor = Session::new(Config::new(Role::Acceptor, id), MemoryStore::new());
-    initiator.handle_connected(now);
-    acceptor.handle_connected(now);
-    let exchange = |from: &mut Session<MemoryStore>, to: &mut Session<MemoryStore>, now| {
-        let bytes = from.poll_transmit(now).expect("memory").to_vec();
-        from.handle_transmitted(bytes.len());
-        to.handle_bytes(&bytes);
-        disconnects(to, now)
-    };
-    exchange(&mut initiator, &mut acceptor, now);
-    exchange(&mut acceptor, &mut initiator, now);
-    assert!(initiator.is_logged_on() && acceptor.is_logged_on());
+    let mut acceptor = acceptor();
+    log_on(&mut initiator, &mut acceptor, now);
     assert!(initiator.poll_timeout().expect("some") <= end.steady_ns);
     initiator.handle_timeout(end);
     let why = exchange(&mut initiator, &mut acceptor, end);
     assert_eq!(why, Some(Why::LoggedOut { text: "end of session".to_owned() }));
     let why = exchange(&mut acceptor, &mut initiator, end);
     assert_eq!(why, Some(Why::LoggedOut { text: String::new() }));
+}
+
+#[test]
+fn the_time_to_be_logged_on_ends_with_a_logout_and_the_numbers_go_on() {
+    let mut initiator = limited(MemoryStore::new(), Some(("09:00:00", "15:00:00")));
+    // In session, but not yet to be logged on.
+    initiator.handle_connected(at(8, 30));
+    assert_eq!(disconnects(&mut initiator, at(8, 30)), Some(Why::Schedule));
+    initiator.handle_disconnected(at(8, 30));
+    let config = initiator.config();
+    assert_eq!(config.logon_from(at(7, 0).wall_ns), Some(at(8, 0).wall_ns));
+    assert_eq!(config.logon_from(at(8, 30).wall_ns), Some(at(9, 0).wall_ns));
+    assert_eq!(config.logon_from(at(9, 30).wall_ns), Some(at(9, 30).wall_ns));
+
+    let (mut acceptor, end) = (acceptor(), at(15, 0).plus(SECOND));
+    log_on(&mut initiator, &mut acceptor, at(14, 59));
+    assert!(initiator.poll_timeout().expect("some") <= end.steady_ns);
+    initiator.handle_timeout(end);
+    let why = exchange(&mut initiator, &mut acceptor, end);
+    assert_eq!(why, Some(Why::LoggedOut { text: "end of logon time".to_owned() }));
+    exchange(&mut acceptor, &mut initiator, end);
+    initiator.handle_disconnected(end);
+    assert_eq!((initiator.store().next_sender(), initiator.store().next_target()), (3, 3));
+    initiator.handle_connected(end);
+    assert_eq!(disconnects(&mut initiator, end), Some(Why::Schedule));
+    // The numbers are still those of the session.
+    assert_eq!(initiator.store().next_sender(), 3);
 }

@@ -8,7 +8,7 @@ use super::event::{Counters, Notice, Why};
 use super::transmit::Transmit;
 use crate::config::{Config, Role};
 use crate::error::StoreError;
-use crate::id::ApplVersion;
+use crate::id::{ApplVersion, BeginString};
 use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
 
@@ -59,7 +59,7 @@ pub(crate) struct Core<S> {
     /// When decoding of the message at hand began, on the codec clock.
     pub(super) decoding_from: Option<u64>,
     pub(super) connected_ns: Option<u64>,
-    /// When the session of the schedule ends, on the steady clock.
+    /// When the schedule's session or the time to be logged on ends, on the steady clock.
     pub(super) session_end_ns: Option<u64>,
     pub(super) closing: bool,
     pub(super) sent_logon: bool,
@@ -140,10 +140,26 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Counts the message that was expected as received.
-    pub(super) fn count_received(&mut self) {
-        let next = self.store.next_target().saturating_add(1);
-        self.with_store(|store| store.set_next_target(next));
+    /// Counts the message with that number as received, and those before it.
+    pub(super) fn count_received(&mut self, seq_num: u64) {
+        let expected = self.store.next_target();
+        let next = seq_num.saturating_add(1);
+        if next > expected {
+            self.with_store(|store| store.set_next_target(next));
+        }
+    }
+
+    /// Whether a message with that number is counted as soon as it comes.
+    pub(super) fn is_due(&self, seq_num: u64) -> bool {
+        let expected = self.store.next_target();
+        seq_num == expected || !self.config.check_seq_nums && seq_num > expected
+    }
+
+    /// Returns LastMsgSeqNumProcessed, if it is sent.
+    pub(super) fn last_processed(&self) -> Option<u64> {
+        let is_sent =
+            self.config.last_seq_num_processed && self.config.id.begin_string >= BeginString::Fix42;
+        is_sent.then(|| self.store.next_target().saturating_sub(1))
     }
 
     /// Begins both numbers at 1.

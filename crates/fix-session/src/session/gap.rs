@@ -41,7 +41,7 @@ impl<S: Store> Core<S> {
                 continue;
             }
             let Some(message) = message else {
-                self.count_received();
+                self.count_received(seq_num);
                 continue;
             };
             out.clear();
@@ -148,7 +148,6 @@ impl<S: Store> Core<S> {
         if !self.verify(now, message, head, Order::Any) {
             return;
         }
-        let expected = self.store.next_target();
         let numbers =
             Self::number(message, tags::BEGIN_SEQ_NO).zip(Self::number(message, tags::END_SEQ_NO));
         let Some((begin, end)) = numbers else {
@@ -157,9 +156,9 @@ impl<S: Store> Core<S> {
             self.refuse(now, message, head, reason, Some(tag.as_bytes()));
             return;
         };
-        if head.seq_num == expected {
-            self.count_received();
-        } else if head.seq_num > expected {
+        if self.is_due(head.seq_num) {
+            self.count_received(head.seq_num);
+        } else if head.seq_num > self.store.next_target() {
             self.hold(head.seq_num, None);
         }
         let last = self.store.next_sender().saturating_sub(1);

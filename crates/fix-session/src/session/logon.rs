@@ -43,8 +43,8 @@ impl<S: Store> Core<S> {
         } else {
             (None, None)
         };
-        let with_next =
-            self.config.next_expected_seq_num && self.config.id.begin_string >= BeginString::Fix44;
+        let with_next = self.config.uses_next_expected();
+        let more = self.config.logon_fields.clone();
         let next_target = self.store.next_target();
         self.sent_logon = true;
         self.send_admin(now, "A", |writer| {
@@ -63,6 +63,9 @@ impl<S: Store> Core<S> {
             }
             if let Some(version) = appl_ver_id.filter(|_| is_fixt) {
                 writer.bytes(tags::DEFAULT_APPL_VER_ID, version);
+            }
+            for (tag, text) in &more {
+                writer.str(*tag, text);
             }
         });
     }
@@ -137,22 +140,24 @@ impl<S: Store> Core<S> {
             self.heartbeat_ns = u64::from(heartbeat_s) * SECOND_NS;
         }
         let sender_before = self.store.next_sender();
+        let expected = self.store.next_target();
+        let is_early = self.config.check_seq_nums && logon.seq_num > expected && !logon.reset;
+        if !is_early {
+            self.count_received(if logon.reset { expected } else { logon.seq_num });
+        }
         if !answers || logon.reset && !self.sent_reset {
             let version = logon.appl_ver_id.as_deref();
             self.send_logon(now, logon.reset, version);
         }
         self.sent_reset = false;
         self.counters.logons += 1;
-        let expected = self.store.next_target();
-        if logon.seq_num > expected && !logon.reset {
+        if is_early {
             self.hold(logon.seq_num, None);
-            if self.config.next_expected_seq_num && logon.next_expected.is_some() {
+            if self.config.uses_next_expected() && logon.next_expected.is_some() {
                 self.expect_missing(logon.seq_num);
             } else {
                 self.ask_for_missing(now, logon.seq_num);
             }
-        } else {
-            self.count_received();
         }
         self.notices.push_back(Notice::LoggedOn);
         self.send_what_peer_expects(now, &logon, sender_before);
@@ -161,7 +166,7 @@ impl<S: Store> Core<S> {
 
     /// Sends again what the peer says it has not got, without waiting to be asked.
     fn send_what_peer_expects(&mut self, now: Now, logon: &PendingLogon, sender_before: u64) {
-        let Some(expected) = logon.next_expected.filter(|_| self.config.next_expected_seq_num)
+        let Some(expected) = logon.next_expected.filter(|_| self.config.uses_next_expected())
         else {
             return;
         };

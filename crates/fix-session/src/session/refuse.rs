@@ -78,8 +78,8 @@ impl<S: Store> Core<S> {
             return;
         }
         let resets = matches!(message.msg_type(), b"A" | b"4");
-        if !resets && head.seq_num == self.store.next_target() {
-            self.count_received();
+        if !resets && self.is_due(head.seq_num) {
+            self.count_received(head.seq_num);
         }
         if let Err(SendError::Store(error)) =
             self.send_reject(now, message, head.seq_num, reason, tag)

@@ -47,33 +47,36 @@ pub(super) fn finish(writer: Writer<'_>) -> Result<(usize, usize), tickwire_fix:
     writer.finish().map(|message| (message.as_ptr().addr(), message.len()))
 }
 
-/// Encodes a message of this session; `orig` makes it a possible duplicate of one sent then.
+/// What a header tells beyond the configuration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp {
+    pub now: Now,
+    pub seq_num: u64,
+    /// Makes the message a possible duplicate of one sent then.
+    pub orig: Option<UtcTimestamp>,
+    /// LastMsgSeqNumProcessed, if it is sent.
+    pub last_processed: Option<u64>,
+}
+
+/// Encodes a message of this session.
 pub(super) fn encode_new<'b>(
     scratch: &'b mut Vec<u8>,
     config: &Config,
-    now: Now,
-    seq_num: u64,
-    orig: Option<UtcTimestamp>,
+    stamp: &Stamp,
     head: &Head<'_>,
     mut body: impl FnMut(&mut Writer<'_>),
 ) -> Result<&'b [u8], SendError> {
     encode(scratch, config, |out| {
         let mut writer = Writer::new(out, config.id.begin_string.as_str(), head.msg_type);
-        write_header(&mut writer, config, now, seq_num, orig, head.fields);
+        write_header(&mut writer, config, stamp, head.fields);
         body(&mut writer);
         finish(writer)
     })
 }
 
 /// Writes the header after MsgType: ascending, the caller's fields at their places.
-fn write_header(
-    writer: &mut Writer<'_>,
-    config: &Config,
-    now: Now,
-    seq_num: u64,
-    orig: Option<UtcTimestamp>,
-    fields: &[(Tag, &[u8])],
-) {
+fn write_header(writer: &mut Writer<'_>, config: &Config, stamp: &Stamp, fields: &[(Tag, &[u8])]) {
+    let Stamp { now, seq_num, orig, last_processed } = *stamp;
     let mut fields = fields.iter().peekable();
     let mut before = |writer: &mut Writer<'_>, limit: Tag| {
         while let Some((tag, value)) = fields.next_if(|(tag, _)| *tag < limit) {
@@ -101,6 +104,20 @@ fn write_header(
     if let Some(orig) = orig {
         writer.utc_timestamp(tags::ORIG_SENDING_TIME, orig, config.precision);
     }
+    let locations = [
+        (tags::SENDER_LOCATION_ID, &config.sender_location_id),
+        (tags::TARGET_LOCATION_ID, &config.target_location_id),
+    ];
+    for (tag, location) in locations {
+        if let Some(location) = location {
+            before(writer, tag);
+            writer.str(tag, location);
+        }
+    }
+    if let Some(seq_num) = last_processed {
+        before(writer, tags::LAST_MSG_SEQ_NUM_PROCESSED);
+        writer.uint(tags::LAST_MSG_SEQ_NUM_PROCESSED, seq_num);
+    }
     before(writer, Tag(u32::MAX));
 }
 
@@ -126,9 +143,10 @@ impl<S: Store> Core<S> {
         if lags && (!keeps || is_full) {
             return Err(SendError::QueueFull);
         }
+        let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
         let Self { transmit, store, config, counters, .. } = self;
         let started = config.codec_clock.map(|clock| (clock, clock()));
-        let message = encode_new(&mut transmit.scratch, config, now, seq_num, None, head, body)?;
+        let message = encode_new(&mut transmit.scratch, config, &stamp, head, body)?;
         if let Some((clock, started)) = started {
             counters.encode_ns += clock().saturating_sub(started);
         }
@@ -177,9 +195,10 @@ impl<S: Store> Core<S> {
         let waits = self.is_logged_on()
             && head.msg_type != "5"
             && self.transmit.lags(self.config.limits.transmit_len_max);
+        let seq_num = self.store.next_sender();
+        let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
         let Self { transmit, store, config, .. } = self;
-        let seq_num = store.next_sender();
-        let message = encode_new(&mut transmit.scratch, config, now, seq_num, None, head, body)?;
+        let message = encode_new(&mut transmit.scratch, config, &stamp, head, body)?;
         store.set_next_sender(seq_num.saturating_add(1))?;
         if waits {
             let message = message.into();

@@ -3,19 +3,31 @@
 use super::core::Core;
 use super::event::Why;
 use crate::now::{Now, SECOND_NS};
+use crate::schedule::Schedule;
 use crate::store::Store;
 
 impl<S: Store> Core<S> {
-    /// Returns when a Test Request is due: a fifth over the interval after the last sign of life, and
-    /// once more for each that was not answered.
-    fn test_request_ns(&self) -> u64 {
-        let wait = (self.heartbeat_ns / 5).saturating_mul(6).saturating_mul(self.test_requests + 1);
-        self.last_received_ns.saturating_add(wait)
+    /// Returns the moment that many thousandths of the interval after the last sign of life.
+    fn silent_for_ns(&self, permille: u32, times: u64) -> u64 {
+        let wait = (self.heartbeat_ns / 1000).saturating_mul(u64::from(permille));
+        self.last_received_ns.saturating_add(wait.saturating_mul(times))
     }
 
-    /// Returns when a peer counts as gone: 2.4 intervals after the last sign of life.
+    /// Returns when a Test Request is due, once more for each that was not answered; never if silence
+    /// is not noticed.
+    fn test_request_ns(&self) -> u64 {
+        match self.config.silence_permille {
+            None => u64::MAX,
+            Some(_) => {
+                self.silent_for_ns(self.config.test_request_permille, self.test_requests + 1)
+            }
+        }
+    }
+
+    /// Returns when a peer counts as gone.
     fn silence_ns(&self) -> u64 {
-        self.last_received_ns.saturating_add((self.heartbeat_ns / 5).saturating_mul(12))
+        let permille = self.config.silence_permille;
+        permille.map_or(u64::MAX, |permille| self.silent_for_ns(permille, 1))
     }
 
     /// Returns when a Heartbeat is due. None while an answer to a Test Request is waited for.
@@ -37,35 +49,49 @@ impl<S: Store> Core<S> {
     /// Begins the numbers at 1 if they are of another session of the schedule, and closes outside of
     /// sessions; returns whether the session may go on.
     pub(super) fn keep_schedule(&mut self, now: Now) -> bool {
-        let Some(schedule) = &self.config.schedule else { return true };
-        let Some((start_ns, end_ns)) = schedule.session_at(now.wall_ns) else {
-            self.session_end_ns = None;
+        self.session_end_ns = None;
+        // Without a schedule it is always in session, since ever.
+        let within = |schedule: &Option<Schedule>| match schedule {
+            None => Some((0, u64::MAX)),
+            Some(schedule) => schedule.session_at(now.wall_ns),
+        };
+        let session = within(&self.config.schedule).zip(within(&self.config.logon_schedule));
+        let Some(((begun_ns, end_ns), (_, logon_end_ns))) = session else {
             self.close(Why::Schedule);
             return false;
         };
-        let left_ns = end_ns.saturating_sub(now.wall_ns);
-        self.session_end_ns = Some(now.steady_ns.saturating_add(left_ns));
-        if self.store.created_ns() < start_ns {
+        let end_ns = end_ns.min(logon_end_ns);
+        if end_ns < u64::MAX {
+            let left_ns = end_ns.saturating_sub(now.wall_ns);
+            self.session_end_ns = Some(now.steady_ns.saturating_add(left_ns));
+        }
+        if self.store.created_ns() < begun_ns {
             self.reset(now);
         }
         true
     }
 
-    /// Says Logout when the schedule's session has ended. Returns whether it has.
+    /// Says Logout when the schedule's session or the time to be logged on has ended. Returns whether
+    /// it has.
     fn end_of_schedule(&mut self, now: Now) -> bool {
         if self.session_end_ns.is_none_or(|end_ns| now.steady_ns < end_ns) {
             return false;
         }
         // The time of day may have been corrected since.
-        let schedule = self.config.schedule.as_ref();
-        let session = schedule.and_then(|schedule| schedule.session_at(now.wall_ns));
-        if session.is_some_and(|(start_ns, _)| self.store.created_ns() >= start_ns) {
+        let session = |schedule: &Option<Schedule>| match schedule {
+            None => Some(0),
+            Some(schedule) => schedule.session_at(now.wall_ns).map(|(start_ns, _)| start_ns),
+        };
+        let begun_ns = session(&self.config.schedule);
+        let is_same = begun_ns.is_some_and(|start_ns| self.store.created_ns() >= start_ns);
+        if is_same && session(&self.config.logon_schedule).is_some() {
             self.keep_schedule(now);
             return false;
         }
         if self.is_logged_on() {
             if self.sent_logout_ns.is_none() {
-                self.send_logout(now, b"end of session");
+                let text = if is_same { "end of logon time" } else { "end of session" };
+                self.send_logout(now, text.as_bytes());
             }
         } else {
             self.close(Why::Schedule);

@@ -11,7 +11,7 @@ use tickwire_fix::{Message, Tag, UtcTimestamp, Writer};
 use super::core::Core;
 use super::event::Head;
 use super::head::is_header;
-use super::send::{encode, encode_new, finish};
+use super::send::{Stamp, encode, encode_new, finish};
 use crate::config::Config;
 use crate::error::SendError;
 use crate::log::{Direction, push_line};
@@ -203,6 +203,7 @@ impl<S: Store> Core<S> {
         if let Some(gap_from) = replay.gap_from.take() {
             self.fill_gap(now, gap_from, seq_num)?;
         }
+        let last_processed = self.last_processed();
         let Self { transmit, config, replay_reader, counters, .. } = self;
         if let Some(message) = late {
             transmit.lag_bytes = transmit.lag_bytes.saturating_sub(message.len() as u64);
@@ -212,7 +213,8 @@ impl<S: Store> Core<S> {
                 replay.gap_from = Some(seq_num);
                 return Ok(());
             };
-            let message = encode_again(&mut transmit.scratch, config, now, &message)?;
+            let message =
+                encode_again(&mut transmit.scratch, config, now, last_processed, &message)?;
             Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
             counters.resent += 1;
         } else {
@@ -225,14 +227,14 @@ impl<S: Store> Core<S> {
 
     /// Tells that the numbers from `begin` to before `end` have no message.
     fn fill_gap(&mut self, now: Now, begin: u64, end: u64) -> Result<(), SendError> {
+        let orig = Some(UtcTimestamp::from_unix_nanos(now.wall_ns));
+        let stamp = Stamp { now, seq_num: begin, orig, last_processed: self.last_processed() };
         let Self { transmit, config, .. } = self;
-        let time = Some(UtcTimestamp::from_unix_nanos(now.wall_ns));
         let head = Head::new("4");
-        let message =
-            encode_new(&mut transmit.scratch, config, now, begin, time, &head, |writer| {
-                writer.uint(tags::NEW_SEQ_NO, end);
-                writer.boolean(tags::GAP_FILL_FLAG, true);
-            })?;
+        let message = encode_new(&mut transmit.scratch, config, &stamp, &head, |writer| {
+            writer.uint(tags::NEW_SEQ_NO, end);
+            writer.boolean(tags::GAP_FILL_FLAG, true);
+        })?;
         Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
         Ok(())
     }
@@ -243,6 +245,7 @@ fn encode_again<'b>(
     scratch: &'b mut Vec<u8>,
     config: &Config,
     now: Now,
+    last_processed: Option<u64>,
     message: &Message<'_>,
 ) -> Result<&'b [u8], SendError> {
     let msg_type = std::str::from_utf8(message.msg_type()).unwrap_or_default();
@@ -264,6 +267,9 @@ fn encode_again<'b>(
                 }
                 Tag::SENDING_TIME => writer.utc_timestamp(field.tag, time, config.precision),
                 tags::POSS_DUP_FLAG | tags::ORIG_SENDING_TIME => {}
+                tags::LAST_MSG_SEQ_NUM_PROCESSED if last_processed.is_some() => {
+                    writer.uint(field.tag, last_processed.unwrap_or_default());
+                }
                 tag => writer.bytes(tag, field.value),
             }
         }

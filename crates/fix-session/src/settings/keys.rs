@@ -4,22 +4,30 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use tickwire_fix::Precision;
+use tickwire_fix::{Precision, Tag};
 
 use super::section::{Section, Value};
-use super::{ConnectionSettings, DictionarySettings, Finding, SessionSettings, TlsSettings};
+use super::{
+    ConnectionSettings, DictionarySettings, Finding, SessionSettings, TlsSettings, schedule,
+};
 use crate::config::{Config, Role};
 use crate::id::{ApplVersion, BeginString, SessionId};
-use crate::schedule::{Schedule, ScheduleError};
 
 /// Fewest bytes that a limit on messages may have: those of a Logon.
 const MESSAGE_LEN_MIN: usize = 256;
 
+/// Most that a multiplier of the heartbeat interval may be.
+const MULTIPLIER_MAX: f64 = 1000.0;
+
 /// Keys that are understood and have nothing to do here. RefreshOnLogon is among them because a store is
 /// locked: nobody else can have changed it.
-const WITHOUT_EFFECT: [&str; 18] = [
+const WITHOUT_EFFECT: [&str; 23] = [
     "description",
+    "fileincludemilliseconds",
+    "fileincludetimestampformessages",
     "filelogbackuppath",
+    "filestoremaxcachedmsgs",
+    "logmessagewhensessionnotfound",
     "persistentstore",
     "preservemessagefieldsorder",
     "refreshonlogon",
@@ -30,6 +38,7 @@ const WITHOUT_EFFECT: [&str; 18] = [
     "socketconnectprotocol",
     "socketkeepalive",
     "socketnodelay",
+    "socketoobinline",
     "socketreceivebuffersize",
     "socketreuseaddress",
     "socketsendbuffersize",
@@ -39,19 +48,25 @@ const WITHOUT_EFFECT: [&str; 18] = [
 ];
 
 /// The keys of one session while they are read.
-struct Keys {
+pub(super) struct Keys {
     line: u32,
     values: BTreeMap<String, (String, Value)>,
     errors: Vec<Finding>,
 }
 
 impl Keys {
+    /// Returns the line of a key; that of the section if it is not given.
+    pub fn line_of(&self, key: &str) -> u32 {
+        let found = self.values.get(&key.to_ascii_lowercase());
+        found.map_or(self.line, |(_, value)| value.line)
+    }
+
     fn take(&mut self, key: &str) -> Option<Value> {
         let (_, value) = self.values.remove(&key.to_ascii_lowercase())?;
         (!value.text.is_empty()).then_some(value)
     }
 
-    fn text(&mut self, key: &str) -> Option<String> {
+    pub fn text(&mut self, key: &str) -> Option<String> {
         self.take(key).map(|value| value.text)
     }
 
@@ -61,7 +76,7 @@ impl Keys {
         found.into_iter().next()
     }
 
-    fn fail(&mut self, line: u32, text: String) {
+    pub fn fail(&mut self, line: u32, text: String) {
         self.errors.push(Finding { line, text });
     }
 
@@ -73,7 +88,7 @@ impl Keys {
         text.unwrap_or_default()
     }
 
-    fn flag(&mut self, key: &str) -> Option<bool> {
+    pub fn flag(&mut self, key: &str) -> Option<bool> {
         let value = self.take(key)?;
         match value.text.as_str() {
             "Y" | "y" | "yes" | "true" | "1" => Some(true),
@@ -114,10 +129,16 @@ pub(super) fn read(
     let role = read_role(&mut keys);
     let mut config = Config::new(role, id);
     read_session(&mut keys, &mut config);
-    config.schedule = read_schedule(&mut keys);
+    schedule::read(&mut keys, &mut config);
     let dictionaries = read_dictionaries(&mut keys, &mut config);
     let connection = read_connection(&mut keys, role);
     let tls = read_tls(&mut keys);
+    if config.next_expected_seq_num && !config.check_seq_nums {
+        let line = keys.line;
+        let text = "EnableNextExpectedMsgSeqNum has no effect without ValidateSequenceNumbers=Y";
+        warnings.push(Finding { line, text: text.to_owned() });
+    }
+    let store_syncs = keys.flag("FileStoreSync").unwrap_or(false);
     let store_folder = keys.path(&["FileStorePath"]);
     let log_folder = keys.path(&["FileLogPath"]);
     for key in WITHOUT_EFFECT {
@@ -131,11 +152,20 @@ pub(super) fn read(
         return Err(keys.errors);
     }
     let line = section.line;
-    Ok(SessionSettings { line, config, connection, store_folder, log_folder, dictionaries, tls })
+    Ok(SessionSettings {
+        line,
+        config,
+        connection,
+        store_folder,
+        store_syncs,
+        log_folder,
+        dictionaries,
+        tls,
+    })
 }
 
 fn read_id(keys: &mut Keys) -> SessionId {
-    let line = keys.values.get("beginstring").map_or(keys.line, |(_, value)| value.line);
+    let line = keys.line_of("BeginString");
     let begin_string = keys.required("BeginString");
     let version = BeginString::parse(begin_string.as_bytes());
     if version.is_none() && !begin_string.is_empty() {
@@ -173,6 +203,8 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     let seconds = "a number of seconds";
     config.sender_sub_id = keys.text("SenderSubID");
     config.target_sub_id = keys.text("TargetSubID");
+    config.sender_location_id = keys.text("SenderLocationID");
+    config.target_location_id = keys.text("TargetLocationID");
     config.username = keys.text("Username");
     config.password = keys.text("Password");
     config.heartbeat_s = keys.number("HeartBtInt", seconds).unwrap_or(config.heartbeat_s);
@@ -187,6 +219,8 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     keys.set_flag("RequiresOrigSendingTime", &mut config.requires_orig_sending_time);
     keys.set_flag("ClosedResendInterval", &mut config.closed_resend_interval);
     keys.set_flag("SendRedundantResendRequests", &mut config.redundant_resend_requests);
+    keys.set_flag("ValidateSequenceNumbers", &mut config.check_seq_nums);
+    keys.set_flag("EnableLastMsgSeqNumProcessed", &mut config.last_seq_num_processed);
     keys.set_flag("EnableNextExpectedMsgSeqNum", &mut config.next_expected_seq_num);
     keys.set_flag("SendNextExpectedMsgSeqNum", &mut config.next_expected_seq_num);
     let chunk = keys.number("ResendRequestChunkSize", "a number of messages");
@@ -194,9 +228,58 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     let latency_s = keys.number("MaxLatency", seconds).unwrap_or(120);
     let checks_latency = keys.flag("CheckLatency").unwrap_or(true);
     config.latency_max_s = checks_latency.then_some(latency_s);
+    read_silence(keys, config);
+    read_logon_fields(keys, config);
     read_message_len(keys, config);
     read_precision(keys, config);
     read_default_version(keys, config);
+}
+
+/// Reads how long a peer may say nothing: multipliers are what is added to one interval.
+fn read_silence(keys: &mut Keys, config: &mut Config) {
+    if let Some(permille) = read_multiplier(keys, "TestRequestDelayMultiplier") {
+        config.test_request_permille = permille;
+    }
+    let silence_permille = read_multiplier(keys, "HeartBeatTimeoutMultiplier");
+    config.silence_permille = silence_permille.or(config.silence_permille);
+    if keys.flag("DisableHeartBeatCheck") == Some(true) {
+        config.silence_permille = None;
+    }
+}
+
+/// Returns one and a multiplier, in thousandths.
+fn read_multiplier(keys: &mut Keys, key: &str) -> Option<u32> {
+    let value = keys.take(key)?;
+    let range = 0.0..=MULTIPLIER_MAX;
+    match value.text.parse::<f64>().ok().filter(|multiplier| range.contains(multiplier)) {
+        // In that range it fits.
+        Some(multiplier) => Some(1000 + (multiplier * 1000.0).round() as u32),
+        None => {
+            let text = format!("is not a number from 0 to {MULTIPLIER_MAX}, as 1.4");
+            keys.fail(value.line, format!("{key}: '{}' {text}", value.text));
+            None
+        }
+    }
+}
+
+/// Reads `LogonTag`, `LogonTag1` and so on, each a field of the Logon.
+fn read_logon_fields(keys: &mut Keys, config: &mut Config) {
+    for number in 0..=99 {
+        let suffix = if number == 0 { String::new() } else { number.to_string() };
+        let key = format!("LogonTag{suffix}");
+        let Some(value) = keys.take(&key) else { continue };
+        let field = value.text.split_once('=').and_then(|(tag, text)| {
+            let tag = tag.trim().parse().ok().filter(|tag| *tag > 0)?;
+            (!text.is_empty()).then(|| (Tag(tag), text.to_owned()))
+        });
+        match field {
+            Some(field) => config.logon_fields.push(field),
+            None => {
+                let text = format!("{key}: '{}' is not tag=value, as 553=name", value.text);
+                keys.fail(value.line, text);
+            }
+        }
+    }
 }
 
 fn read_message_len(keys: &mut Keys, config: &mut Config) {
@@ -249,49 +332,6 @@ fn read_default_version(keys: &mut Keys, config: &mut Config) {
         }
         None => {}
     }
-}
-
-fn read_schedule(keys: &mut Keys) -> Option<Schedule> {
-    let always = keys.flag("NonStopSession").unwrap_or(false);
-    let local = keys.flag("UseLocalTime").unwrap_or(false);
-    let line = keys.values.get("starttime").map_or(keys.line, |(_, value)| value.line);
-    let [start, end, zone, start_day, end_day, days] =
-        ["StartTime", "EndTime", "TimeZone", "StartDay", "EndDay", "Weekdays"]
-            .map(|key| keys.text(key));
-    if local && zone.is_none() {
-        let text = "UseLocalTime: name the zone instead, as TimeZone=Europe/London";
-        keys.fail(line, text.to_owned());
-    }
-    if always {
-        return None;
-    }
-    let (start, end) = match (start, end) {
-        (None, None) => return None,
-        (Some(start), Some(end)) => (start, end),
-        _ => {
-            keys.fail(line, "StartTime and EndTime belong together; one is missing".to_owned());
-            return None;
-        }
-    };
-    // Times may carry the zone themselves, as `08:00:00 Europe/London`.
-    let (start, own_zone) = split_zone(&start);
-    let (end, _) = split_zone(&end);
-    let zone = own_zone.map(str::to_owned).or(zone).unwrap_or_default();
-    let made = Schedule::daily(&zone, start, end).and_then(|schedule| {
-        match (&start_day, &end_day, &days) {
-            (Some(first), Some(last), None) => schedule.weekly(first, last),
-            (None, None, Some(days)) => {
-                schedule.on_days(days.split([',', ' ']).filter(|d| !d.is_empty()))
-            }
-            (None, None, None) => Ok(schedule),
-            _ => Err(ScheduleError::Day("StartDay without EndDay, or both with Weekdays".into())),
-        }
-    });
-    made.map_err(|error| keys.fail(line, format!("schedule: {error}"))).ok()
-}
-
-fn split_zone(text: &str) -> (&str, Option<&str>) {
-    text.split_once(' ').map_or((text, None), |(time, zone)| (time, Some(zone.trim())))
 }
 
 fn read_dictionaries(keys: &mut Keys, config: &mut Config) -> DictionarySettings {

@@ -4,6 +4,7 @@
 //! every engine has keys of its own; a value that cannot be used is an error. All are told at once.
 
 mod keys;
+mod schedule;
 mod section;
 
 use std::fmt;
@@ -107,6 +108,8 @@ pub struct SessionSettings {
     pub connection: ConnectionSettings,
     /// `FileStorePath`; messages are kept in memory if not given.
     pub store_folder: Option<PathBuf>,
+    /// `FileStoreSync`: the disk is waited for with every commit.
+    pub store_syncs: bool,
     /// `FileLogPath`.
     pub log_folder: Option<PathBuf>,
     /// Dictionaries.

@@ -116,6 +116,67 @@ fn switches_of_other_engines_are_understood() {
     }
 }
 
+#[test]
+fn silence_numbers_and_headers_have_their_keys() {
+    let keys = "HeartBeatTimeoutMultiplier=2.25\nTestRequestDelayMultiplier=0.5\n\
+        ValidateSequenceNumbers=N\nEnableLastMsgSeqNumProcessed=Y\nFileStoreSync=Y\n\
+        SenderLocationID=LDN\nTargetLocationID=NYC\nLogonTag=95=3\nLogonTag1=96=a=b\n";
+    let settings = Settings::parse(&acceptor_with(keys)).expect("well written");
+    assert_eq!(settings.warnings, []);
+    let session = &settings.sessions[0];
+    let config = &session.config;
+    assert_eq!((config.silence_permille, config.test_request_permille), (Some(3250), 1500));
+    assert!(!config.check_seq_nums && config.last_seq_num_processed && session.store_syncs);
+    assert_eq!(config.sender_location_id.as_deref(), Some("LDN"));
+    assert_eq!(config.target_location_id.as_deref(), Some("NYC"));
+    let fields =
+        vec![(tickwire_fix::Tag(95), "3".to_owned()), (tickwire_fix::Tag(96), "a=b".to_owned())];
+    assert_eq!(config.logon_fields, fields);
+    let text = acceptor_with("DisableHeartBeatCheck=Y\n");
+    let settings = Settings::parse(&text).expect("well written");
+    assert_eq!(settings.sessions[0].config.silence_permille, None);
+    let plain = Settings::parse(&acceptor_with("")).expect("well written");
+    let config = &plain.sessions[0].config;
+    assert_eq!((config.silence_permille, config.test_request_permille), (Some(2400), 1200));
+    assert!(config.check_seq_nums && !config.last_seq_num_processed);
+    let text = acceptor_with("ValidateSequenceNumbers=N\nEnableNextExpectedMsgSeqNum=Y\n");
+    let warned = Settings::parse(&text).expect("well written");
+    assert_eq!(warned.warnings.len(), 1, "{:?}", warned.warnings);
+    let wrongs =
+        ["HeartBeatTimeoutMultiplier=-1", "TestRequestDelayMultiplier=NaN", "LogonTag=x=y"];
+    for wrong in wrongs.into_iter().chain(["DisableHeartBeatCheck=2", "LogonTag=553="]) {
+        let SettingsError(errors) = Settings::parse(&acceptor_with(wrong)).expect_err("wrong");
+        assert_eq!((errors.len(), errors[0].line), (1, 7), "{wrong}: {errors:?}");
+    }
+}
+
+#[test]
+fn the_time_to_be_logged_on_lies_within_the_schedule() {
+    let session = "StartTime=08:00:00\nEndTime=16:00:00\nTimeZone=Europe/London\n";
+    let with = |keys: &str| Settings::parse(&acceptor_with(&format!("{session}{keys}")));
+    let limited = with("LogonTime=09:00:00\nLogoutTime=15:00:00\n").expect("well written");
+    let config = &limited.sessions[0].config;
+    assert!(config.schedule.is_some() && config.logon_schedule.is_some());
+    assert_eq!(limited.warnings, []);
+    // One of the two is enough: the other is that of the session.
+    assert!(
+        with("LogoutTime=15:30:00\n").expect("well written").sessions[0]
+            .config
+            .logon_schedule
+            .is_some()
+    );
+    assert!(with("").expect("well written").sessions[0].config.logon_schedule.is_none());
+    for wrong in ["LogonTime=07:59:59\n", "LogoutTime=16:00:01\n", "LogonTime=9\n"] {
+        let SettingsError(errors) = with(wrong).expect_err("wrong");
+        assert_eq!(errors.len(), 1, "{wrong}: {errors:?}");
+    }
+    let week = "StartTime=17:00:00\nEndTime=16:00:00\nStartDay=Sunday\nEndDay=Friday\n";
+    let with = |keys: &str| Settings::parse(&acceptor_with(&format!("{week}{keys}")));
+    let limited = "LogonTime=18:00:00\nLogonDay=mon\nLogoutTime=12:00:00\nLogoutDay=thu\n";
+    assert!(with(limited).is_ok());
+    assert!(with(&limited.replace("thu", "sat")).is_err());
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused_without_panic(

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use tickwire_fix::{BusinessRejectReason, Framer, Reader, Step};
 use tickwire_fix_session::{
     BeginString, Config, Dictionaries, Event, MemoryStore, Notice, Now, Role, Session, SessionId,
+    Why,
 };
 
 pub const NOW: Now = Now { wall_ns: 1_709_210_096_789_000_000, steady_ns: 1 };
@@ -99,6 +100,17 @@ impl Talk {
                 Event::Logon(request) => request.accept(),
             }
         }
+    }
+
+    /// Why the session wanted to be disconnected since it was last asked.
+    pub fn disconnects(&mut self) -> Vec<Why> {
+        let mut found = Vec::new();
+        while let Some(event) = self.session.poll_event(NOW) {
+            if let Event::Notice(Notice::Disconnect(why)) = event {
+                found.push(why);
+            }
+        }
+        found
     }
 
     pub fn answers(&mut self, with_times: bool) -> Vec<String> {

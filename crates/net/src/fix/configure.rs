@@ -127,7 +127,7 @@ impl Prepared {
             config,
             store_folder: session.store_folder.clone(),
             log_folder: session.log_folder.clone(),
-            fsync,
+            fsync: if session.store_syncs { Fsync::Always } else { fsync },
         })
     }
 
@@ -289,7 +289,7 @@ fn read_dictionary(path: &Path) -> Result<Arc<Dictionary>, String> {
         return Err(format!("dictionary {}: {len} bytes are too many", path.display()));
     }
     let text = fs::read_to_string(path).map_err(fail)?;
-    let dictionary = Dictionary::parse_quickfix(&text)
+    let dictionary = Dictionary::parse(&text)
         .map_err(|problems| format!("dictionary {}:\n{problems}", path.display()))?;
     Ok(Arc::new(dictionary))
 }

@@ -49,12 +49,10 @@ impl<A: Application> Engine<A> {
                 continue;
             }
             let session = self.sessions.session(dialer.key);
-            let schedule = session.and_then(|session| session.config().schedule.as_ref());
-            if let Some(schedule) = schedule
-                && schedule.session_at(now.wall_ns).is_none()
-            {
+            let from_ns = session.map(|session| session.config().logon_from(now.wall_ns));
+            if from_ns.is_some_and(|from_ns| from_ns != Some(now.wall_ns)) {
                 // Outside of the schedule nobody is called.
-                let next_ns = schedule.next_start(now.wall_ns).unwrap_or(u64::MAX);
+                let next_ns = from_ns.flatten().unwrap_or(u64::MAX);
                 let wait_ns = next_ns.saturating_sub(now.wall_ns);
                 dialer.due_ns = Some(now.steady_ns.saturating_add(wait_ns));
                 continue;
