@@ -180,7 +180,24 @@ impl<S: Store> Delivery<'_, S> {
     pub fn send(
         &mut self,
         head: &Head<'_>,
-        write: impl FnMut(&mut Writer<'_>),
+        mut write: impl FnMut(&mut Writer<'_>),
+    ) -> Result<u64, SendError> {
+        self.send_fields(head, |mut writer| {
+            write(&mut writer);
+            writer
+        })
+    }
+
+    /// Sends a message whose fields a generated type writes; returns its MsgSeqNum. `write` gets the
+    /// writer, hands it back with the body written, and may be called again with more room:
+    /// `|writer| report.encode_fields(writer)`.
+    ///
+    /// # Errors
+    /// As [`super::Session::send`].
+    pub fn send_fields(
+        &mut self,
+        head: &Head<'_>,
+        write: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
     ) -> Result<u64, SendError> {
         self.core.send(self.now, head, write)
     }

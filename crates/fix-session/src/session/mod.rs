@@ -198,7 +198,25 @@ impl<S: Store> Session<S> {
         &mut self,
         now: Now,
         head: &Head<'_>,
-        write: impl FnMut(&mut Writer<'_>),
+        mut write: impl FnMut(&mut Writer<'_>),
+    ) -> Result<u64, SendError> {
+        self.send_fields(now, head, |mut writer| {
+            write(&mut writer);
+            writer
+        })
+    }
+
+    /// Sends a message whose fields a generated type writes; returns its MsgSeqNum. `write` gets the
+    /// writer, hands it back with the body written, and may be called again with more room:
+    /// `|writer| order.encode_fields(writer)`.
+    ///
+    /// # Errors
+    /// As [`Session::send`].
+    pub fn send_fields(
+        &mut self,
+        now: Now,
+        head: &Head<'_>,
+        write: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
     ) -> Result<u64, SendError> {
         self.core.send(now, head, write)
     }

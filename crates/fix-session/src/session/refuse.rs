@@ -159,7 +159,7 @@ impl<S: Store> Core<S> {
         let ref_id = ref_id.filter(|id| !id.is_empty());
         let head = Head { msg_type: "j", fields: &route };
         let version = self.appl_ver_id.clone().filter(|_| self.config.business_reject_version);
-        let sent = self.send(now, &head, |writer| {
+        let sent = self.send(now, &head, |mut writer| {
             writer.uint(tags::REF_SEQ_NUM, seq_num);
             writer.str(tags::TEXT, reason.text());
             writer.bytes(tags::REF_MSG_TYPE, msg_type);
@@ -170,6 +170,7 @@ impl<S: Store> Core<S> {
             if let Some(version) = &version {
                 writer.bytes(tags::DEFAULT_APPL_VER_ID, version);
             }
+            writer
         });
         sent.map(drop)
     }

@@ -64,13 +64,12 @@ pub(super) fn encode_new<'b>(
     config: &Config,
     stamp: &Stamp,
     head: &Head<'_>,
-    mut body: impl FnMut(&mut Writer<'_>),
+    mut body: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
 ) -> Result<&'b [u8], SendError> {
     encode(scratch, config, |out| {
         let mut writer = Writer::new(out, config.id.begin_string.as_str(), head.msg_type);
         write_header(&mut writer, config, stamp, head.fields);
-        body(&mut writer);
-        finish(writer)
+        finish(body(writer))
     })
 }
 
@@ -127,7 +126,7 @@ impl<S: Store> Core<S> {
         &mut self,
         now: Now,
         head: &Head<'_>,
-        body: impl FnMut(&mut Writer<'_>),
+        body: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
     ) -> Result<u64, SendError> {
         let logged_on = self.is_logged_on();
         let keeps = self.config.persist_messages;
@@ -187,7 +186,7 @@ impl<S: Store> Core<S> {
         &mut self,
         now: Now,
         head: &Head<'_>,
-        body: impl FnMut(&mut Writer<'_>),
+        mut body: impl FnMut(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         if !self.is_open() {
             return Ok(());
@@ -198,7 +197,10 @@ impl<S: Store> Core<S> {
         let seq_num = self.store.next_sender();
         let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
         let Self { transmit, store, config, .. } = self;
-        let message = encode_new(&mut transmit.scratch, config, &stamp, head, body)?;
+        let message = encode_new(&mut transmit.scratch, config, &stamp, head, |mut writer| {
+            body(&mut writer);
+            writer
+        })?;
         store.set_next_sender(seq_num.saturating_add(1))?;
         if waits {
             let message = message.into();

@@ -231,9 +231,10 @@ impl<S: Store> Core<S> {
         let stamp = Stamp { now, seq_num: begin, orig, last_processed: self.last_processed() };
         let Self { transmit, config, .. } = self;
         let head = Head::new("4");
-        let message = encode_new(&mut transmit.scratch, config, &stamp, &head, |writer| {
+        let message = encode_new(&mut transmit.scratch, config, &stamp, &head, |mut writer| {
             writer.uint(tags::NEW_SEQ_NO, end);
             writer.boolean(tags::GAP_FILL_FLAG, true);
+            writer
         })?;
         Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
         Ok(())

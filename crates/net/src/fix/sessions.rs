@@ -102,6 +102,21 @@ impl Sessions {
         session.send(now, head, write)
     }
 
+    /// Sends a message whose fields a generated type writes, as [`Session::send_fields`] does.
+    ///
+    /// # Errors
+    /// As [`Session::send`]; [`SendError::NotLoggedOn`] for a key of another engine.
+    pub fn send_fields(
+        &mut self,
+        key: SessionKey,
+        now: Now,
+        head: &Head<'_>,
+        write: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
+    ) -> Result<u64, SendError> {
+        let session = self.session_mut(key).ok_or(SendError::NotLoggedOn)?;
+        session.send_fields(now, head, write)
+    }
+
     pub(super) fn connection(&self, key: SessionKey) -> Option<usize> {
         self.slots.get(key.0)?.connection
     }

@@ -1,17 +1,8 @@
 //! The order that the client sends.
 
-use tickwire_fix::value::Decimal;
-use tickwire_fix::{Message, Precision, Tag, TagText, UtcTimestamp, Writer};
-
-const CL_ORD_ID: TagText = TagText::new(Tag(11));
-const HANDL_INST: TagText = TagText::new(Tag(21));
-const ORDER_QTY: TagText = TagText::new(Tag(38));
-const ORD_TYPE: TagText = TagText::new(Tag(40));
-const PRICE: TagText = TagText::new(Tag(44));
-const SIDE: TagText = TagText::new(Tag(54));
-const SYMBOL: TagText = TagText::new(Tag(55));
-const TIME_IN_FORCE: TagText = TagText::new(Tag(59));
-const TRANSACT_TIME: TagText = TagText::new(Tag(60));
+use tickwire_fix::typed::{BODY_START, Room, Stamped, Text};
+use tickwire_fix::{Checks, Decimal, Message, Precision, SessionRejectReason, Tag, UtcTimestamp};
+use tickwire_fix_messages::fix42::{HandlInst, Header, NewOrderSingle, OrdType, Side, TimeInForce};
 
 /// What a ClOrdID begins with; a number follows.
 const PREFIX: &str = "ord";
@@ -37,68 +28,103 @@ impl Order {
         Self { number, quantity, price }
     }
 
-    /// Writes the body.
-    pub fn write(&self, writer: &mut Writer<'_>, time: UtcTimestamp) {
-        let mut id = itoa::Buffer::new();
+    /// Returns the message, whose ClOrdID is in `id`.
+    pub fn message<'m>(&self, id: &'m ClOrdId, time: UtcTimestamp) -> NewOrderSingle<'m> {
+        let mut order = NewOrderSingle::new(
+            Text(id.as_bytes()),
+            HandlInst::AutomatedExecutionOrderPrivateNoBrokerIntervention,
+            Text(b"BHP"),
+            Side::Buy,
+            Stamped::new(time, Precision::Seconds),
+            OrdType::Limit,
+        );
+        order
+            .set_order_qty(Decimal::new(i64::from(self.quantity), 0))
+            .set_price(self.price)
+            .set_time_in_force(TimeInForce::FillOrKill);
+        order
+    }
+}
+
+/// The text of a ClOrdID.
+#[derive(Clone, Copy, Debug)]
+pub struct ClOrdId {
+    text: [u8; 24],
+    len: usize,
+}
+
+impl ClOrdId {
+    /// Makes the id of the order with that number.
+    pub fn new(number: u64) -> Self {
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(number).as_bytes();
         let mut text = [0; 24];
-        let digits = id.format(self.number).as_bytes();
         let len = PREFIX.len() + digits.len();
         text[..PREFIX.len()].copy_from_slice(PREFIX.as_bytes());
         text[PREFIX.len()..len].copy_from_slice(digits);
-        writer.bytes(CL_ORD_ID, &text[..len]);
-        writer.char(HANDL_INST, b'1');
-        writer.uint(ORDER_QTY, u64::from(self.quantity));
-        writer.char(ORD_TYPE, b'2');
-        writer.decimal(PRICE, self.price);
-        writer.char(SIDE, b'1');
-        writer.str(SYMBOL, "BHP");
-        writer.char(TIME_IN_FORCE, b'4');
-        writer.utc_timestamp(TRANSACT_TIME, time, Precision::Seconds);
+        Self { text, len }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.text[..self.len]
     }
 }
 
 /// Returns the number in a ClOrdID of this client.
-pub fn number_of(message: &Message<'_>) -> Option<u64> {
-    let text = message.field(Tag(11))?.value;
-    std::str::from_utf8(text).ok()?.strip_prefix(PREFIX)?.parse().ok()
+pub fn number_of(cl_ord_id: &[u8]) -> Option<u64> {
+    std::str::from_utf8(cl_ord_id).ok()?.strip_prefix(PREFIX)?.parse().ok()
+}
+
+/// Room for an order that the server reads, header and all.
+#[derive(Debug, Default)]
+pub struct OrderRoom<'m> {
+    header: Room<Header<'m>>,
+    order: Room<NewOrderSingle<'m>>,
 }
 
 /// An order as the server reads it.
-#[derive(Clone, Copy, Debug)]
-pub struct ReceivedOrder<'m> {
-    pub cl_ord_id: &'m [u8],
-    pub symbol: &'m [u8],
-    pub side: u8,
-    pub ord_type: u8,
-    pub time_in_force: u8,
+#[derive(Debug)]
+pub struct ReceivedOrder<'r, 'm> {
+    pub order: &'r NewOrderSingle<'m>,
+    /// A whole number.
     pub quantity: u64,
-    pub price: Decimal,
-    pub transact_time: &'m [u8],
 }
 
-impl<'m> ReceivedOrder<'m> {
-    /// Reads an order; the tag is of the field that is missing or cannot be read.
-    pub fn read(message: &Message<'m>) -> Result<Self, Tag> {
-        let field = |tag: u32| message.field(Tag(tag)).ok_or(Tag(tag));
-        let char = |tag: u32| field(tag)?.char().map_err(|_| Tag(tag));
-        let price = match message.field(Tag(44)) {
-            Some(price) => price.decimal().map_err(|_| Tag(44))?,
-            None => Decimal::new(0, 0),
-        };
-        let time = field(60)?;
-        time.utc_timestamp().map_err(|_| Tag(60))?;
-        Ok(Self {
-            cl_ord_id: field(11)?.value,
-            symbol: field(55)?.value,
-            side: char(54)?,
-            ord_type: char(40)?,
-            time_in_force: message.field(Tag(59)).and_then(|f| f.char().ok()).unwrap_or(b'0'),
-            quantity: u64::try_from(field(38)?.decimal().map_err(|_| Tag(38))?.mantissa)
-                .map_err(|_| Tag(38))?,
-            price,
-            transact_time: time.value,
-        })
+impl<'m> OrderRoom<'m> {
+    /// Reads every field of an order; the error is what it is to be rejected with.
+    pub fn read<'r>(
+        &'r mut self,
+        message: &Message<'m>,
+    ) -> Result<ReceivedOrder<'r, 'm>, (SessionRejectReason, Option<Tag>)> {
+        const WRONG: (SessionRejectReason, Option<Tag>) =
+            (SessionRejectReason::ValueIncorrect, Some(Tag(38)));
+        let decoded = self.header.decode(message, BODY_START);
+        let decoded = decoded.and_then(|(_, start)| self.order.decode(message, start));
+        let (order, _) = decoded.map_err(|error| {
+            let reason = Checks::default().reason(&error);
+            (reason.unwrap_or(SessionRejectReason::ValueIncorrect), error.tag)
+        })?;
+        let quantity = order.order_qty().and_then(whole).filter(|quantity| *quantity > 0);
+        Ok(ReceivedOrder { order, quantity: quantity.ok_or(WRONG)? })
     }
+}
+
+/// Returns a decimal as a whole number; `None` if it is none.
+fn whole(value: Decimal) -> Option<u64> {
+    let mut mantissa = u64::try_from(value.mantissa).ok()?;
+    if mantissa == 0 {
+        return Some(0);
+    }
+    for _ in 0..value.exponent {
+        mantissa = mantissa.checked_mul(10)?;
+    }
+    for _ in value.exponent..0 {
+        if !mantissa.is_multiple_of(10) {
+            return None;
+        }
+        mantissa /= 10;
+    }
+    Some(mantissa)
 }
 
 #[cfg(test)]
@@ -111,15 +137,25 @@ mod tests {
         let order = Order::seeded(7, 4_711);
         assert_eq!(order, Order::seeded(7, 4_711));
         assert_ne!(order.price, Order::seeded(7, 4_712).price);
+        let time = UtcTimestamp::from_unix_nanos(1_545_909_643_000_000_000);
+        let id = ClOrdId::new(order.number);
+        let header = Header::new("A".into(), "B".into(), 1, Stamped::new(time, Precision::Seconds));
         let mut buffer = [0; 500];
-        let mut writer = Writer::new(&mut buffer, "FIX.4.2", "D");
-        order.write(&mut writer, UtcTimestamp::from_unix_nanos(1_545_909_643_000_000_000));
-        let bytes = writer.finish().expect("room");
+        let bytes = order.message(&id, time).encode(&header, &mut buffer).expect("room");
         let mut reader = Reader::new();
         let message = reader.decode(bytes).expect("whole");
-        assert_eq!(number_of(&message), Some(4_711));
-        let read = ReceivedOrder::read(&message).expect("all fields");
-        assert_eq!((read.quantity, read.price), (u64::from(order.quantity), order.price));
-        assert_eq!(read.transact_time, b"20181227-11:20:43");
+        let mut room = OrderRoom::default();
+        let read = room.read(&message).expect("all fields");
+        assert_eq!(number_of(read.order.cl_ord_id().as_bytes()), Some(4_711));
+        assert_eq!(read.quantity, u64::from(order.quantity));
+        assert_eq!(read.order.price(), Some(order.price));
+        assert_eq!(read.order.transact_time().value, time);
+    }
+
+    #[test]
+    fn quantities_are_whole() {
+        let of = |mantissa, exponent| whole(Decimal::new(mantissa, exponent));
+        assert_eq!((of(57, 0), of(5700, -2), of(57, 2)), (Some(57), Some(57), Some(5700)));
+        assert_eq!((of(575, -1), of(-57, 0), of(1, 40), of(0, -60)), (None, None, None, Some(0)));
     }
 }

@@ -2,31 +2,12 @@
 
 use super::order::ReceivedOrder;
 use std::fmt::Write;
-use tickwire_fix::value::Decimal;
-use tickwire_fix::{Message, Tag, TagText, Writer};
-
-const AVG_PX: TagText = TagText::new(Tag(6));
-const CL_ORD_ID: TagText = TagText::new(Tag(11));
-const CUM_QTY: TagText = TagText::new(Tag(14));
-const EXEC_ID: TagText = TagText::new(Tag(17));
-const EXEC_TRANS_TYPE: TagText = TagText::new(Tag(20));
-const HANDL_INST: TagText = TagText::new(Tag(21));
-const LAST_CAPACITY: TagText = TagText::new(Tag(29));
-const LAST_PX: TagText = TagText::new(Tag(31));
-const LAST_SHARES: TagText = TagText::new(Tag(32));
-const ORDER_ID: TagText = TagText::new(Tag(37));
-const ORDER_QTY: TagText = TagText::new(Tag(38));
-const ORD_STATUS: TagText = TagText::new(Tag(39));
-const ORD_TYPE: TagText = TagText::new(Tag(40));
-const PRICE: TagText = TagText::new(Tag(44));
-const SIDE: TagText = TagText::new(Tag(54));
-const SYMBOL: TagText = TagText::new(Tag(55));
-const TIME_IN_FORCE: TagText = TagText::new(Tag(59));
-const TRANSACT_TIME: TagText = TagText::new(Tag(60));
-const ORD_REJ_REASON: TagText = TagText::new(Tag(103));
-const REPORT_TO_EXCH: TagText = TagText::new(Tag(113));
-const EXEC_TYPE: TagText = TagText::new(Tag(150));
-const LEAVES_QTY: TagText = TagText::new(Tag(151));
+use tickwire_fix::typed::{BODY_START, Room, Text};
+use tickwire_fix::{Decimal, Error, Message};
+use tickwire_fix_messages::fix42::{
+    ExecTransType, ExecType, ExecutionReport, HandlInst, Header, LastCapacity, OrdRejReason,
+    OrdStatus,
+};
 
 /// Most fills of an order; the last fills what is left.
 const FILLS_MAX: u32 = 5;
@@ -87,67 +68,76 @@ impl Ids {
 }
 
 impl Report {
-    /// Writes the body.
-    pub fn write(&self, writer: &mut Writer<'_>, order: &ReceivedOrder<'_>, ids: &Ids) {
-        let price = if self.total > 0 { order.price } else { Decimal::new(0, 0) };
-        writer.decimal(AVG_PX, price);
-        writer.bytes(CL_ORD_ID, order.cl_ord_id);
-        writer.uint(CUM_QTY, self.total);
-        writer.str(EXEC_ID, &ids.exec);
-        writer.char(EXEC_TRANS_TYPE, b'0');
-        writer.char(HANDL_INST, b'1');
-        if self.status == b'0' {
-            writer.char(LAST_CAPACITY, b'4');
-        }
+    /// Returns the message.
+    pub fn message<'m>(
+        &self,
+        received: &ReceivedOrder<'_, 'm>,
+        ids: &'m Ids,
+    ) -> ExecutionReport<'m> {
+        let order = received.order;
+        let whole = |count: u64| Decimal::new(i64::try_from(count).unwrap_or(i64::MAX), 0);
+        let price = order.price().unwrap_or(Decimal::new(0, 0));
+        let mut report = ExecutionReport::new(
+            Text(ids.order.as_bytes()),
+            Text(ids.exec.as_bytes()),
+            ExecTransType::New,
+            ExecType::from_char(self.status),
+            OrdStatus::from_char(self.status),
+            order.symbol(),
+            order.side(),
+            whole(self.left),
+            whole(self.total),
+            if self.total > 0 { price } else { Decimal::new(0, 0) },
+        );
+        report
+            .set_cl_ord_id(order.cl_ord_id())
+            .set_order_qty(whole(received.quantity))
+            .set_ord_type(order.ord_type())
+            .set_price(order.price())
+            .set_time_in_force(order.time_in_force())
+            .set_transact_time(order.transact_time())
+            .set_handl_inst(HandlInst::AutomatedExecutionOrderPrivateNoBrokerIntervention);
         if self.filled > 0 {
-            writer.decimal(LAST_PX, order.price);
-            writer.uint(LAST_SHARES, self.filled);
+            report.set_last_px(price).set_last_shares(whole(self.filled));
         }
-        writer.str(ORDER_ID, &ids.order);
-        writer.uint(ORDER_QTY, order.quantity);
-        writer.char(ORD_STATUS, self.status);
-        writer.char(ORD_TYPE, order.ord_type);
-        writer.decimal(PRICE, order.price);
-        writer.char(SIDE, order.side);
-        writer.bytes(SYMBOL, order.symbol);
-        writer.char(TIME_IN_FORCE, order.time_in_force);
-        writer.bytes(TRANSACT_TIME, order.transact_time);
         if self.status == b'8' {
-            writer.char(ORD_REJ_REASON, b'0');
+            report.set_ord_rej_reason(OrdRejReason::BrokerOption);
         }
         if self.status == b'0' {
-            writer.boolean(REPORT_TO_EXCH, true);
+            report.set_last_capacity(LastCapacity::Principal).set_report_to_exch(true);
         }
-        writer.char(EXEC_TYPE, self.status);
-        writer.uint(LEAVES_QTY, self.left);
+        report
     }
 }
 
-/// An execution report as the client reads it.
+/// Room for a report that the client reads, header and all.
+#[derive(Debug, Default)]
+pub struct ReportRoom<'m> {
+    header: Room<Header<'m>>,
+    report: Room<ExecutionReport<'m>>,
+}
+
+/// What a client needs of an execution report.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedReport<'m> {
+    pub cl_ord_id: &'m [u8],
     pub exec_id: &'m [u8],
-    pub status: u8,
+    /// Whether no other report on the order follows.
+    pub is_last: bool,
 }
 
-impl<'m> ReceivedReport<'m> {
-    /// Reads a report, every field that a client needs of it; `None` if one is missing or wrong.
-    pub fn read(message: &Message<'m>) -> Option<Self> {
-        let mut cursor = message.cursor();
-        cursor.field(Tag(6))?.decimal().ok()?;
-        cursor.field(Tag(14))?.decimal().ok()?;
-        let exec_id = cursor.field(Tag(17))?.value;
-        cursor.field(Tag(38))?.decimal().ok()?;
-        let status = cursor.field(Tag(39))?.char().ok()?;
-        cursor.field(Tag(44))?.decimal().ok()?;
-        cursor.field(Tag(60))?.utc_timestamp().ok()?;
-        cursor.field(Tag(151))?.decimal().ok()?;
-        Some(Self { exec_id, status })
-    }
-
-    /// Whether no other report on the order follows.
-    pub const fn is_last(&self) -> bool {
-        matches!(self.status, b'2' | b'4' | b'8')
+impl<'m> ReportRoom<'m> {
+    /// Reads every field of a report.
+    pub fn read(&mut self, message: &Message<'m>) -> Result<ReceivedReport<'m>, Error> {
+        let (_, start) = self.header.decode(message, BODY_START)?;
+        let (report, _) = self.report.decode(message, start)?;
+        let is_last = matches!(
+            report.ord_status(),
+            OrdStatus::Filled | OrdStatus::Canceled | OrdStatus::Rejected
+        );
+        let cl_ord_id = report.cl_ord_id().unwrap_or(Text(&[]));
+        let (cl_ord_id, exec_id) = (cl_ord_id.as_bytes(), report.exec_id().as_bytes());
+        Ok(ReceivedReport { cl_ord_id, exec_id, is_last })
     }
 }
 

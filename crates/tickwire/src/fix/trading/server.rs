@@ -1,6 +1,6 @@
 //! `tickwire fix server`: answers orders with execution reports.
 
-use super::order::ReceivedOrder;
+use super::order::OrderRoom;
 use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
 use super::times::Codec;
@@ -9,7 +9,7 @@ use clap::Args;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use tickwire_fix::{BusinessRejectReason, SessionRejectReason};
+use tickwire_fix::BusinessRejectReason;
 use tickwire_fix_session::{
     BeginString, Delivery, Head, MemoryStore, Notice, Now, Role, SessionId, Why,
 };
@@ -74,13 +74,13 @@ impl Application for Server {
             return;
         }
         let started = monotonic_ns();
-        let read = ReceivedOrder::read(&delivery.message);
+        let mut room = OrderRoom::default();
+        let read = room.read(&delivery.message);
         self.read_ns += monotonic_ns().saturating_sub(started);
         let order = match read {
             Ok(order) => order,
-            Err(tag) => {
-                let reason = SessionRejectReason::ValueIncorrect;
-                self.note(delivery.reject(reason, Some(tag)).err());
+            Err((reason, tag)) => {
+                self.note(delivery.reject(reason, tag).err());
                 return;
             }
         };
@@ -88,8 +88,9 @@ impl Application for Server {
         let seq_num = delivery.seq_num;
         for (index, report) in reports(self.seed, seq_num, order.quantity).iter().enumerate() {
             self.ids.set(seq_num, index);
-            let ids = &self.ids;
-            let sent = delivery.send(&Head::new("8"), |writer| report.write(writer, &order, ids));
+            let message = report.message(&order, &self.ids);
+            let sent =
+                delivery.send_fields(&Head::new("8"), |writer| message.encode_fields(writer));
             self.reports += u64::from(sent.is_ok());
             self.note(sent.err());
         }

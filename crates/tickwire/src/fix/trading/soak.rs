@@ -1,7 +1,7 @@
 //! `tickwire fix soak`: many sessions for a long time, both sides in one process, nothing lost.
 
-use super::order::Order;
-use super::report::ReceivedReport;
+use super::order::{ClOrdId, Order};
+use super::report::ReportRoom;
 use super::server::{Server, ServerPlan};
 use super::sessions::SessionArgs;
 use crate::failure::{Failure, Outcome};
@@ -69,12 +69,12 @@ struct Clients {
 impl Application for Clients {
     fn handle_message(&mut self, session: SessionKey, delivery: Delivery<'_, BoxStore>) {
         let Some(progress) = self.progress.get_mut(&session) else { return };
-        let Some(report) = ReceivedReport::read(&delivery.message) else {
+        let Ok(report) = ReportRoom::default().read(&delivery.message) else {
             self.failures += 1;
             return;
         };
         self.reports += 1;
-        progress.finished += u64::from(report.is_last());
+        progress.finished += u64::from(report.is_last);
         if std::mem::take(&mut progress.awaits) {
             let taken = monotonic_ns().saturating_sub(progress.sent_ns);
             histogram::record(&mut self.round_trips, taken);
@@ -104,7 +104,9 @@ impl Application for Clients {
                 let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
                 let head = Head::new("D");
                 progress.sent_ns = monotonic_ns();
-                let sent = sessions.send(*key, now, &head, |writer| order.write(writer, time));
+                let id = ClOrdId::new(order.number);
+                let message = order.message(&id, time);
+                let sent = sessions.send_fields(*key, now, &head, |w| message.encode_fields(w));
                 match sent {
                     Ok(_) => {
                         progress.sent += 1;

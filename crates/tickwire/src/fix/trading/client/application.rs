@@ -2,8 +2,8 @@
 
 use super::super::journal::Journal;
 use super::super::menu::{Command, HELP, Menu};
-use super::super::order::{Order, number_of};
-use super::super::report::ReceivedReport;
+use super::super::order::{ClOrdId, Order, number_of};
+use super::super::report::ReportRoom;
 use crate::failure::{Failure, Outcome};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
@@ -223,7 +223,10 @@ impl Client {
             };
             let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
             let moment = (order.number, monotonic_ns());
-            let sent = sessions.send(key, now, &Head::new("D"), |writer| order.write(writer, time));
+            let id = ClOrdId::new(order.number);
+            let message = order.message(&id, time);
+            let head = Head::new("D");
+            let sent = sessions.send_fields(key, now, &head, |w| message.encode_fields(w));
             match sent {
                 Ok(_) => {}
                 Err(SendError::QueueFull) => return self.preloaded.push_front(order),
@@ -243,15 +246,18 @@ impl Client {
 
     fn handle_report(&mut self, delivery: &Delivery<'_, BoxStore>) {
         let started = monotonic_ns();
-        let read = ReceivedReport::read(&delivery.message);
+        let read = ReportRoom::default().read(&delivery.message);
         let ended = monotonic_ns();
         self.read_ns += ended.saturating_sub(started);
-        let Some(report) = read else {
-            let text = String::from_utf8_lossy(delivery.message.bytes()).replace('\u{1}', "|");
-            return self.fail(format!("an execution report cannot be read: {text}"));
+        let report = match read {
+            Ok(report) => report,
+            Err(error) => {
+                let text = String::from_utf8_lossy(delivery.message.bytes()).replace('\u{1}', "|");
+                return self.fail(format!("an execution report cannot be read: {error}: {text}"));
+            }
         };
         if let Some(journal) = &mut self.journal {
-            match journal.add(report.exec_id, report.is_last()) {
+            match journal.add(report.exec_id, report.is_last) {
                 Ok(true) => {}
                 Ok(false) if delivery.poss_dup => {
                     self.repeated += 1;
@@ -266,8 +272,8 @@ impl Client {
             }
         }
         self.reports += 1;
-        self.finished += u64::from(report.is_last());
-        if let Some(number) = number_of(&delivery.message) {
+        self.finished += u64::from(report.is_last);
+        if let Some(number) = number_of(report.cl_ord_id) {
             let moment = &mut self.moments[number as usize % MOMENTS];
             if moment.0 == number {
                 histogram::record(&mut self.round_trips, started.saturating_sub(moment.1));

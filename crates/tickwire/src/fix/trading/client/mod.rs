@@ -3,6 +3,7 @@
 mod application;
 
 use super::menu;
+use super::order::number_of;
 use super::sessions::SessionArgs;
 use super::times::{Codec, print_round_trips};
 use crate::failure::{Failure, Outcome};
@@ -12,6 +13,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use tickwire_fix::Tag;
 use tickwire_fix_session::{BeginString, Role, SessionId, Store};
 use tickwire_net::fix::{Backoff, Engine, FixMetrics, InitiatorOptions, SessionKey};
 use tickwire_net::histogram::Summary;
@@ -147,7 +149,8 @@ fn last_order(store: &mut dyn Store) -> Result<u64, Failure> {
             continue;
         }
         let message = reader.decode(&bytes).ok();
-        if let Some(number) = message.as_ref().and_then(super::order::number_of) {
+        let cl_ord_id = message.as_ref().and_then(|message| message.field(Tag(11)));
+        if let Some(number) = cl_ord_id.and_then(|field| number_of(field.value)) {
             return Ok(number);
         }
     }
