@@ -141,6 +141,8 @@ pub struct Counters {
     pub resent: u64,
     /// Messages refused.
     pub rejected: u64,
+    /// Messages sent that the peer refused.
+    pub refused: u64,
     /// Garbled messages and stretches of garbage.
     pub garbled: u64,
     /// Resend requests sent.

@@ -96,6 +96,7 @@ impl<S: Store> Core<S> {
     }
 
     fn note_reject(&mut self, message: &Message<'_>) {
+        self.counters.refused += 1;
         let seq_num = message.field(tags::REF_SEQ_NUM).and_then(|field| field.uint().ok());
         let text = message.field(tags::TEXT).map_or(&[][..], |field| field.value);
         self.notices.push_back(Notice::RejectReceived {

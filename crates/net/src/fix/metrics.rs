@@ -23,6 +23,8 @@ pub struct FixCounters {
     pub resent: u64,
     /// Messages refused.
     pub rejected: u64,
+    /// Messages sent that peers refused.
+    pub refused: u64,
     /// Garbled messages and stretches of garbage.
     pub garbled: u64,
     /// Resend requests sent.
@@ -47,6 +49,7 @@ impl Sessions {
             sum.sent += counters.sent;
             sum.resent += counters.resent;
             sum.rejected += counters.rejected;
+            sum.refused += counters.refused;
             sum.garbled += counters.garbled;
             sum.gaps += counters.gaps;
             sum.duplicates += counters.duplicates;
@@ -62,12 +65,13 @@ type Place = fn(&FixCounters) -> u64;
 /// Name, help and place of a count.
 type Named = (&'static str, &'static str, Place);
 
-const COUNTERS: [Named; 9] = [
+const COUNTERS: [Named; 10] = [
     ("fix_received_messages", "Messages received that were not garbled", |c| c.received),
     ("fix_delivered_messages", "Messages received for the application", |c| c.delivered),
     ("fix_sent_messages", "Messages sent, each once", |c| c.sent),
     ("fix_resent_messages", "Messages sent again", |c| c.resent),
     ("fix_rejected_messages", "Messages refused", |c| c.rejected),
+    ("fix_refused_messages", "Messages sent that peers refused", |c| c.refused),
     ("fix_garbled_messages", "Garbled messages and stretches of garbage", |c| c.garbled),
     ("fix_resend_requests", "Resend requests sent", |c| c.gaps),
     ("fix_duplicate_messages", "Messages with a number used before", |c| c.duplicates),

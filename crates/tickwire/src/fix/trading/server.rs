@@ -6,6 +6,7 @@ use super::sessions::SessionArgs;
 use super::times::Codec;
 use crate::failure::{Failure, Outcome};
 use clap::Args;
+use hdrhistogram::Histogram;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -18,7 +19,8 @@ use tickwire_net::fix::{
     AcceptorOptions, Application, BoxStore, Engine, FixMetrics, Rate, SessionKey, Sessions,
     TemplateSession,
 };
-use tickwire_net::metrics::{Exporter, Metrics};
+use tickwire_net::histogram;
+use tickwire_net::metrics::{Distribution, Exporter, Metrics};
 use tickwire_net::{Error, Stop};
 
 /// Answer orders of `tickwire fix client`: a reject, a cancel or a confirmation, then fills
@@ -62,6 +64,9 @@ pub struct Server {
     /// A message that could not be sent.
     failure: Option<String>,
     metrics: FixMetrics,
+    /// Times from the arrival of an order to the last report on it.
+    answers: Histogram<u64>,
+    answer_times: Distribution,
     /// Held for as long as metrics are served.
     _exporter: Option<Exporter>,
 }
@@ -94,6 +99,7 @@ impl Application for Server {
             self.reports += u64::from(sent.is_ok());
             self.note(sent.err());
         }
+        histogram::record(&mut self.answers, monotonic_ns().saturating_sub(started));
     }
 
     fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
@@ -103,7 +109,9 @@ impl Application for Server {
     }
 
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
-        self.metrics.publish(sessions, now.steady_ns);
+        if self.metrics.publish(sessions, now.steady_ns) {
+            self.answer_times.publish(&self.answers);
+        }
         None
     }
 }
@@ -165,6 +173,7 @@ impl Server {
         once: Option<Stop>,
     ) -> Result<Engine<Self>, Failure> {
         let metrics = Metrics::new();
+        let help = "Time from an order being read to the last report on it being handed over";
         let server = Self {
             seed,
             ids: Ids::default(),
@@ -174,6 +183,8 @@ impl Server {
             once,
             failure: None,
             metrics: FixMetrics::new(&metrics),
+            answers: histogram::latency(),
+            answer_times: metrics.distribution("fix_answer", help, &[]),
             _exporter: session.metrics.serve(&metrics)?,
         };
         Engine::new(session.engine_options(), server)
