@@ -3,7 +3,7 @@
 //! Positions count from the start of the packet; `input` is the packet up to the end of the innermost
 //! count, so nothing reads past it.
 
-use crate::host::{ActionError, ActionId, Host, StopBitRun};
+use crate::host::{ActionError, ActionId, ActionValue, Host, StopBitRun};
 
 pub use crate::host::{ItemAction, ItemActions};
 use crate::run_error::{RunError, RunErrorKind, StatementText};
@@ -43,39 +43,31 @@ pub fn items<H: Host>(
     statements: &[StatementText],
     host: &mut H,
 ) -> Result<(usize, u64), RunError> {
-    let bytes = input.get(pos..).unwrap_or_default();
-    match bytes.last() {
+    let rest = input.get(pos..).unwrap_or_default();
+    let bytes = match rest.last() {
         None => return Ok((pos, value)),
-        Some(last) if *last >= 0x80 => {}
-        Some(_) => return Err(cut_items(packet, input, pos, actions, statements, host)),
-    }
-    match host.execute_stop_bit_run(StopBitRun { bytes, offset: pos, actions }) {
-        Ok(returned) => Ok((input.len(), returned.0)),
+        Some(last) if *last >= 0x80 => rest,
+        Some(_) => whole_items(rest),
+    };
+    // One call for both cases: a host that is looked at in one place only can stay in registers.
+    let taken = match bytes {
+        [] => Ok(ActionValue::default()),
+        _ => host.execute_stop_bit_run(StopBitRun { bytes, offset: pos, actions }),
+    };
+    match taken {
+        Ok(returned) if bytes.len() == rest.len() => Ok((input.len(), returned.0)),
+        Ok(_) => Err(ended(packet, input, statements, actions.walk_statement)),
         Err(refused) => {
             Err(item_failed(packet, refused.offset, refused.error, actions, statements))
         }
     }
 }
 
-/// The error of items of which the last is not whole.
+/// The items of `bytes` before the last, which is not whole.
 #[cold]
-fn cut_items<H: Host>(
-    packet: &[u8],
-    input: &[u8],
-    pos: usize,
-    actions: &ItemActions,
-    statements: &[StatementText],
-    host: &mut H,
-) -> RunError {
-    let bytes = input.get(pos..).unwrap_or_default();
+fn whole_items(bytes: &[u8]) -> &[u8] {
     let whole = bytes.iter().rposition(|byte| *byte >= 0x80).map_or(0, |last| last + 1);
-    let bytes = bytes.get(..whole).unwrap_or_default();
-    if whole > 0
-        && let Err(refused) = host.execute_stop_bit_run(StopBitRun { bytes, offset: pos, actions })
-    {
-        return item_failed(packet, refused.offset, refused.error, actions, statements);
-    }
-    ended(packet, input, statements, actions.walk_statement)
+    bytes.get(..whole).unwrap_or_default()
 }
 
 #[cold]
@@ -116,7 +108,9 @@ pub fn stop_bit_from(input: &[u8], pos: usize, head: u64) -> Option<(usize, u64)
     }
     let len = stops.trailing_zeros() / 8 + 1;
     let groups = squeeze(u64::from_be_bytes(*bytes) >> (64 - 8 * len));
-    Some((pos + len as usize, head << (7 * len) | groups))
+    let end = pos + len as usize;
+    // Always so, but nothing else tells the compiler, which then looks where the item is used.
+    (end <= input.len()).then_some((end, head << (7 * len) | groups))
 }
 
 /// Puts the low seven bits of eight bytes together.

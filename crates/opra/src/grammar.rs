@@ -17,7 +17,7 @@ pub mod parts;
 
 use tickwire_dsparser::{
     ActionError, ActionId, ActionNames, ActionValue, Host, ItemError, Machine, Program,
-    ProgramErrors, RunError, StopBitRun, rt,
+    ProgramErrors, StopBitRun, rt,
 };
 
 use crate::bottom_up::{Outcome, Padded, State, base_of, decode_items, message_fields, new_padded};
@@ -87,14 +87,26 @@ impl Decode for Decoder {
         if version == Version::V1 {
             return reference::decode(packet, 0, &mut self.record, &mut self.entries, visit);
         }
-        let summary = Summary { version, header, messages: 0, first_seq_num: None };
+        let mut summary = Summary { version, header, messages: 0, first_seq_num: None };
         let Self { back_end, record, entries, padded } = self;
-        let mut actions = Actions::new(packet, padded, record, entries, &mut visit, summary);
-        let outcome: Result<usize, RunError> = match back_end {
-            BackEnd::Generated => opra2::run(packet, &mut actions),
-            BackEnd::Runtime(machine) => machine.run(packet, &mut actions),
+        // Each back end has actions of its own, so that those of the generated source stay in registers.
+        let mut state = State::new();
+        let outcome = match back_end {
+            BackEnd::Generated => {
+                let mut actions =
+                    Actions::new(packet, padded, &mut state, record, entries, &mut visit, summary);
+                let outcome = opra2::run(packet, &mut actions);
+                summary = actions.summary;
+                outcome
+            }
+            BackEnd::Runtime(machine) => {
+                let mut actions =
+                    Actions::new(packet, padded, &mut state, record, entries, &mut visit, summary);
+                let outcome = machine.run(packet, &mut actions);
+                summary = actions.summary;
+                outcome
+            }
         };
-        let Actions { record, entries, summary, visit, .. } = actions;
         match outcome {
             Ok(end) if end == packet.len() => Ok(summary),
             _ => reference::decode(packet, summary.messages, record, entries, visit),
@@ -113,7 +125,7 @@ struct Actions<'a, V> {
     entries: &'a mut Vec<Entry>,
     visit: &'a mut V,
     summary: Summary,
-    state: State,
+    state: &'a mut State,
     start: usize,
     end: usize,
     /// Where the fields of the message begin.
@@ -131,6 +143,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     fn new(
         packet: &'a [u8],
         padded: &'a mut Padded,
+        state: &'a mut State,
         record: &'a mut Record,
         entries: &'a mut Vec<Entry>,
         visit: &'a mut V,
@@ -145,7 +158,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
             entries,
             visit,
             summary,
-            state: State::new(),
+            state,
             start: 0,
             end: 0,
             pmap_end: 0,
@@ -174,21 +187,23 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     #[inline(always)]
     fn length(&mut self, byte: u8, offset: usize) -> Result<ActionValue, ActionError> {
         self.start = offset + 1;
-        let last = self.packet.len() - 1;
-        self.end = match byte {
-            LENGTH_TO_END => last,
-            len => self.start + usize::from(len),
+        // The last byte of the packet belongs to no message.
+        let room = self.packet.len().saturating_sub(self.start + 1);
+        let len = match byte {
+            LENGTH_TO_END => room,
+            len => len.into(),
         };
-        if self.end > last || self.end <= self.start {
+        if len == 0 || len > room {
             return Err(REFUSED);
         }
-        Ok(ActionValue((self.end - self.start) as u64))
+        self.end = self.start + len;
+        Ok(ActionValue(len as u64))
     }
 
     /// Takes a presence map; fields come singly or as a run.
     #[inline(always)]
     fn presence_map(&mut self, len: usize, offset: usize) -> Result<(), ActionError> {
-        if len == 0 || len > PRESENCE_MAP_BYTES_MAX || offset != self.start {
+        if offset != self.start {
             return Err(REFUSED);
         }
         self.pmap_end = offset + len;
@@ -204,17 +219,23 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         let unused = 64 - 7 * map.len().clamp(1, PRESENCE_MAP_BYTES_MAX);
         self.present = (rt::stop_bit_integer(map) << unused).reverse_bits();
         self.left = self.present;
-        self.is_unusual = self.state.base == 0 && self.present & Field::Category.bit() == 0;
+        let is_map = (1..=PRESENCE_MAP_BYTES_MAX).contains(&map.len());
+        let has_category = self.state.base != 0 || self.present & Field::Category.bit() != 0;
+        self.is_unusual = !is_map || !has_category;
     }
 
     /// Takes the message from its presence map to its end, all fields at once.
     #[inline(always)]
     fn message(&mut self) -> Result<(), ActionError> {
         let span = self.start..self.end;
-        let pmap_last = self.pmap_end - self.start - 1;
-        match decode_items(self.padded, span, pmap_last, &mut self.state, self.record) {
+        // An empty map wraps, and is left to the reference.
+        let pmap_last = (self.pmap_end - self.start).wrapping_sub(1);
+        match decode_items(self.padded, span, pmap_last, self.state, self.record) {
             Outcome::Done => {}
-            Outcome::Unusual => self.decode_unusual()?,
+            Outcome::Unusual => {
+                let frame = self.frame();
+                decode_unusual(self.packet, frame, self.state, self.record, self.entries)?;
+            }
             Outcome::Wrong => return Err(REFUSED),
         }
         self.show();
@@ -255,7 +276,10 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
             return Ok(());
         }
         match self.is_unusual {
-            true => self.decode_unusual()?,
+            true => {
+                let frame = self.frame();
+                decode_unusual(self.packet, frame, self.state, self.record, self.entries)?;
+            }
             false => self.check_fields()?,
         }
         self.show();
@@ -297,15 +321,26 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         self.summary.messages += 1;
     }
 
-    #[cold]
-    fn decode_unusual(&mut self) -> Result<(), ActionError> {
-        let frame =
-            Frame { index: self.summary.messages as usize, start: self.start, end: self.end };
-        reference::decode_message(self.packet, frame, Version::V2, self.record, self.entries)
-            .map_err(|_| REFUSED)?;
-        self.state.base = base_of(self.record.number(Field::Category));
-        Ok(())
+    #[inline(always)]
+    fn frame(&self) -> Frame {
+        Frame { index: self.summary.messages as usize, start: self.start, end: self.end }
     }
+}
+
+/// Decodes a message that the engine does not take.
+// Not a method: a call with the actions would keep them in memory on the usual path as well.
+#[cold]
+#[inline(never)]
+fn decode_unusual(
+    packet: &[u8],
+    frame: Frame,
+    state: &mut State,
+    record: &mut Record,
+    entries: &mut Vec<Entry>,
+) -> Result<(), ActionError> {
+    reference::decode_message(packet, frame, Version::V2, record, entries).map_err(|_| REFUSED)?;
+    state.base = base_of(record.number(Field::Category));
+    Ok(())
 }
 
 impl<V: FnMut(Message<'_>)> Host for Actions<'_, V> {

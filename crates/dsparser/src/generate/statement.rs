@@ -151,6 +151,9 @@ impl Emitter {
     }
 
     fn loop_until(&mut self, end: &End, body: &[Node], depth: usize, statement: u32) {
+        if let Shape::One(set) = &end.pattern.shape {
+            return self.loop_until_byte(set, end.last, body, depth, statement);
+        }
         let found = self.scan(&end.pattern, depth);
         let guard = if end.last { format!(" if end == input{depth}.len()") } else { String::new() };
         self.run.open("loop {");
@@ -160,6 +163,34 @@ impl Emitter {
         self.run.line("break;");
         self.run.close("}");
         self.run.open(&format!("_ if pos == input{depth}.len() => {{"));
+        self.run.line(&format!(
+            "return Err(rt::ended(packet, input{depth}, &STATEMENTS, {statement}));"
+        ));
+        self.run.close("}");
+        self.run.line("_ => {}");
+        self.run.close("}");
+        self.block(body, depth, Integer::Unknown);
+        self.run.close("}");
+    }
+
+    /// A loop that one byte ends.
+    fn loop_until_byte(
+        &mut self,
+        set: &ByteSet,
+        last: bool,
+        body: &[Node],
+        depth: usize,
+        statement: u32,
+    ) {
+        let set = byte_pattern(set);
+        self.run.open("loop {");
+        let guard = if last { format!(" if pos + 1 == input{depth}.len()") } else { String::new() };
+        self.run.open(&format!("match input{depth}.get(pos) {{"));
+        self.run.open(&format!("Some({set}){guard} => {{"));
+        self.run.line("pos += 1;");
+        self.run.line("break;");
+        self.run.close("}");
+        self.run.open("None => {");
         self.run.line(&format!(
             "return Err(rt::ended(packet, input{depth}, &STATEMENTS, {statement}));"
         ));
@@ -249,7 +280,10 @@ impl Emitter {
             "return Err(rt::count_past_end(count, start, &STATEMENTS, {statement}));"
         ));
         self.run.close("};");
-        self.run.open(&format!("while pos < input{inner}.len() {{"));
+        // A switch that hands out every item leaves nothing for a second round.
+        let runs_once = body.last().is_some_and(|node| node.item_actions().is_some());
+        let head = if runs_once { "if" } else { "while" };
+        self.run.open(&format!("{head} pos < input{inner}.len() {{"));
         if may_stall {
             self.run.line("let round = pos;");
         }
@@ -387,7 +421,7 @@ impl Emitter {
     }
 }
 
-/// Writes what happens to the items of a switch as a static.
+/// Writes what happens to the items of a switch as a constant, so that a host's look at it costs nothing.
 fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
     let one = |member: &str, action: &ItemAction| {
         let ItemAction { send, action: ActionId(id), statement } = action;
@@ -398,7 +432,7 @@ fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
     to.blank();
     to.line("/// What happens to each stop-bit item.");
     to.line("#[rustfmt::skip]");
-    to.open(&format!("static {name}: rt::ItemActions = rt::ItemActions {{"));
+    to.open(&format!("const {name}: rt::ItemActions = rt::ItemActions {{"));
     to.line(&one("short", &actions.short));
     to.line(&one("long", &actions.long));
     to.line(&format!("walk_statement: {},", actions.walk_statement));

@@ -81,7 +81,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
             let Some(input1) = rt::counted(input0, pos, count) else {
                 return Err(rt::count_past_end(count, start, &STATEMENTS, 6));
             };
-            while pos < input1.len() {
+            if pos < input1.len() {
                 mark = pos;
                 let Some((end, integer)) = rt::stop_bit(input1, pos) else {
                     return Err(rt::ended(packet, input1, &STATEMENTS, 8));
@@ -105,7 +105,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
 
 /// What happens to each stop-bit item.
 #[rustfmt::skip]
-static ITEMS_1: rt::ItemActions = rt::ItemActions {
+const ITEMS_1: rt::ItemActions = rt::ItemActions {
     short: rt::ItemAction { send: None, action: ActionId(2), statement: 13 },
     long: rt::ItemAction { send: Some((2, 0)), action: ActionId(2), statement: 18 },
     walk_statement: 16,

@@ -132,12 +132,12 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
         }
     }
     loop {
-        match scan_4(input0, pos) {
-            Ok(end) => {
-                pos = end;
+        match input0.get(pos) {
+            Some(0x00) => {
+                pos += 1;
                 break;
             }
-            _ if pos == input0.len() => {
+            None => {
                 return Err(rt::ended(packet, input0, &STATEMENTS, 11));
             }
             _ => {}
@@ -164,7 +164,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     pos += 1;
                     host.send(0x53, 1);
                     mark = pos;
-                    match scan_5(input0, pos) {
+                    match scan_4(input0, pos) {
                         Ok(end) => pos = end,
                         Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 20)),
                     }
@@ -203,7 +203,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
         let start = pos;
         let count = value;
         for _ in 0..count {
-            match scan_6(input0, pos) {
+            match scan_5(input0, pos) {
                 Ok(end) => pos = end,
                 Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 29)),
             }
@@ -219,7 +219,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     }
     {
         let start = pos;
-        match scan_7(input0, pos) {
+        match scan_6(input0, pos) {
             Ok(end) => pos = end,
             Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 31)),
         }
@@ -240,7 +240,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                 };
                 while pos < input1.len() {
                     mark = pos;
-                    match scan_8(input1, pos) {
+                    match scan_7(input1, pos) {
                         Ok(end) => pos = end,
                         Err(at) => return Err(rt::mismatch(packet, input1, at, &STATEMENTS, 34)),
                     }
@@ -347,20 +347,9 @@ fn scan_3(input: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// The longest match of `\x00`, or the byte that does not fit.
-#[rustfmt::skip]
-fn scan_4(input: &[u8], start: usize) -> Result<usize, usize> {
-    let mut at = start;
-    match input.get(at) {
-        Some(0x00) => at += 1,
-        _ => return Err(at),
-    }
-    Ok(at)
-}
-
 /// The longest match of `[\x00-\x7f]{0,4}[\x80-\xff]`, or the byte that does not fit.
 #[rustfmt::skip]
-fn scan_5(input: &[u8], start: usize) -> Result<usize, usize> {
+fn scan_4(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
     let mut state = 0_u32;
     let mut found = None;
@@ -386,7 +375,7 @@ fn scan_5(input: &[u8], start: usize) -> Result<usize, usize> {
 
 /// The longest match of `..|[a-c]*d`, or the byte that does not fit.
 #[rustfmt::skip]
-fn scan_6(input: &[u8], start: usize) -> Result<usize, usize> {
+fn scan_5(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
     let mut state = 0_u32;
     let mut found = None;
@@ -414,7 +403,7 @@ fn scan_6(input: &[u8], start: usize) -> Result<usize, usize> {
 
 /// The longest match of `[0-9]{1,2},`, or the byte that does not fit.
 #[rustfmt::skip]
-fn scan_7(input: &[u8], start: usize) -> Result<usize, usize> {
+fn scan_6(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
     let mut state = 0_u32;
     let mut found = None;
@@ -435,7 +424,7 @@ fn scan_7(input: &[u8], start: usize) -> Result<usize, usize> {
 
 /// The longest match of `[a-zA-Z_ 0-9.:]+`, or the byte that does not fit.
 #[rustfmt::skip]
-fn scan_8(input: &[u8], start: usize) -> Result<usize, usize> {
+fn scan_7(input: &[u8], start: usize) -> Result<usize, usize> {
     let mut at = start;
     match input.get(at) {
         Some(0x20 | 0x2e | 0x30..=0x3a | 0x41..=0x5a | 0x5f | 0x61..=0x7a) => at += 1,

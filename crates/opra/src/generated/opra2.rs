@@ -82,12 +82,12 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     }
     mark = pos;
     loop {
-        match scan_1(input0, pos) {
-            Ok(end) if end == input0.len() => {
-                pos = end;
+        match input0.get(pos) {
+            Some(0x03) if pos + 1 == input0.len() => {
+                pos += 1;
                 break;
             }
-            _ if pos == input0.len() => {
+            None => {
                 return Err(rt::ended(packet, input0, &STATEMENTS, 6));
             }
             _ => {}
@@ -110,7 +110,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
             let Some(input1) = rt::counted(input0, pos, count) else {
                 return Err(rt::count_past_end(count, start, &STATEMENTS, 10));
             };
-            while pos < input1.len() {
+            if pos < input1.len() {
                 let Some((end, integer)) = rt::stop_bit(input1, pos) else {
                     return Err(rt::ended(packet, input1, &STATEMENTS, 11));
                 };
@@ -131,20 +131,9 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     Ok(pos)
 }
 
-/// The longest match of `\x03`, or the byte that does not fit.
-#[rustfmt::skip]
-fn scan_1(input: &[u8], start: usize) -> Result<usize, usize> {
-    let mut at = start;
-    match input.get(at) {
-        Some(0x03) => at += 1,
-        _ => return Err(at),
-    }
-    Ok(at)
-}
-
 /// What happens to each stop-bit item.
 #[rustfmt::skip]
-static ITEMS_1: rt::ItemActions = rt::ItemActions {
+const ITEMS_1: rt::ItemActions = rt::ItemActions {
     short: rt::ItemAction { send: None, action: ActionId(4), statement: 15 },
     long: rt::ItemAction { send: None, action: ActionId(4), statement: 18 },
     walk_statement: 17,

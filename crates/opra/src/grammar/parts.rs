@@ -10,7 +10,7 @@ use tickwire_dsparser::{
 };
 
 use super::{ACTION_FIELD, Actions, MESSAGE_LENGTH};
-use crate::bottom_up::{Padded, new_padded};
+use crate::bottom_up::{Padded, State, new_padded};
 use crate::generated::opra2;
 use crate::packet::{LENGTH_TO_END, open};
 use crate::record::Record;
@@ -127,7 +127,9 @@ impl Replay {
         let (version, header, _) = open(packet)?;
         let summary = Summary { version, header, messages: 0, first_seq_num: None };
         let Self { record, entries, padded } = self;
-        let mut actions = Actions::new(packet, padded, record, entries, &mut visit, summary);
+        let mut state = State::new();
+        let mut actions =
+            Actions::new(packet, padded, &mut state, record, entries, &mut visit, summary);
         for call in &calls.0 {
             let offset = usize::from(call.start);
             let bytes = packet.get(offset..usize::from(call.end)).unwrap_or_default();
