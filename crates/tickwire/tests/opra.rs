@@ -4,6 +4,7 @@ mod support;
 
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
 use support::{directory, file, shared, tickwire, u32be};
 use tickwire_feed::capture::PcapWriter;
 use tickwire_opra::{Draft, Encoder, Field, Version, generate};
@@ -56,23 +57,55 @@ fn the_ascii_form_is_one_message_a_line() {
     assert_eq!((run.status, run.err.as_str(), run.out.lines().count()), (0, "", 500));
 }
 
+/// Decodes `trace`, encodes what was printed and expects the same to be printed of that.
+fn assert_comes_back(directory: &Path, trace: &str, version: &str) {
+    let path = |name: &str| directory.join(name).display().to_string();
+    let (messages, again) = (path("messages"), path("again"));
+    assert_eq!(tickwire(&format!("opra decode {trace} -o {messages}")).status, 0);
+    let encode = format!("opra encode {messages} -o {again} --opra-version {version}");
+    let run = tickwire(&encode);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let run = tickwire(&format!("opra decode {again} -q"));
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let expected = std::fs::read_to_string(&messages).expect("readable");
+    assert!(run.out == expected, "version {version} of {trace}");
+}
+
 #[test]
 fn what_decode_prints_encodes_to_packets_with_the_same_messages() {
     let directory = directory("opra_encode");
-    let path = |name: &str| directory.join(name).display().to_string();
-    let (trace, messages, again) = (path("trace"), path("messages"), path("again"));
+    let trace = directory.join("trace").display().to_string();
     for version in ["2.0", "1.03"] {
         let options = format!("--messages 20000 --opra-version {version}");
         assert_eq!(tickwire(&format!("opra generate -o {trace} {options}")).status, 0);
-        assert_eq!(tickwire(&format!("opra decode {trace} -o {messages}")).status, 0);
-        let encode = format!("opra encode {messages} -o {again} --opra-version {version}");
-        let run = tickwire(&encode);
-        assert_eq!(run.status, 0, "{}", run.err);
-        let run = tickwire(&format!("opra decode {again} -q"));
-        assert_eq!((run.status, run.err.as_str()), (0, ""));
-        let expected = std::fs::read_to_string(&messages).expect("readable");
-        assert!(run.out == expected, "version {version}");
+        assert_comes_back(&directory, &trace, version);
     }
+}
+
+#[test]
+fn a_trace_of_every_category_decodes_and_encodes_to_the_same_messages() {
+    let Some(trace) = shared("corpus/opra/trace_v2.bin") else { return };
+    let directory = directory("opra_encode_trace");
+    assert_comes_back(&directory, &trace.display().to_string(), "2.0");
+}
+
+#[test]
+fn a_text_that_is_empty_encodes_even_behind_one_that_is_not() {
+    let directory = directory("opra_encode_empty");
+    let text = |seq_num: u32, text: &str| {
+        format!(
+            "{{\"cat\": \"H\", \"type\": 78, \"part\": 79, \"retran\": 32, \"seq\": {seq_num}, \
+             \"time\": 93007532, \"text\": \"{text}\"}}\n"
+        )
+    };
+    let lines = [text(1, ""), text(2, "CLOSED"), text(3, ""), text(4, "")].concat();
+    let messages = file(&directory, "messages", lines.as_bytes());
+    let packets = directory.join("packets").display().to_string();
+    let run = tickwire(&format!("opra encode {messages} -o {packets}"));
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let run = tickwire(&format!("opra decode {packets}"));
+    assert!(run.err.contains("2 packets, 4 messages; 0 errors, 0 warnings"), "{}", run.err);
+    assert_eq!(run.out, lines);
 }
 
 #[test]
@@ -82,7 +115,8 @@ fn a_line_that_is_no_message_is_named_with_its_field() {
         ("[]", "expected an object"),
         ("{\"cat\": \"C\", \"frob\": 1}", "\"frob\" is no field"),
         ("{\"cat\": \"C\", \"type\": -1, \"text\": \"A\"}", "\"type\": expected a whole number"),
-        ("{\"cat\": \"C\", \"text\": \"\"}", "\"text\": expected a string that is not empty"),
+        ("{\"cat\": \"C\", \"text\": 7}", "\"text\": expected a string, found 7"),
+        ("{\"cat\": \"zz\"}", ": \"cat\": expected one character, found \"zz\""),
         ("{\"cat\": \"k\"}", "\"symbol\" is missing"),
         ("{\"cat\": \"C\", \"text\": \"A\"}", "\"type\": value not set"),
         ("{\"type\": 32}", "\"cat\" is missing"),
