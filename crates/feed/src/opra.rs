@@ -2,7 +2,8 @@
 //!
 //! A line's numbers count messages, and a packet's header says the first of them and how many there are.
 //! Line integrity and administrative messages may repeat the last number used instead of taking one;
-//! a packet that does is told from a copy of the one before by its bytes.
+//! a packet that does is told from a copy of the one before by its bytes. A packet that cannot be decoded
+//! gives way to the copy of the other side, if that comes in time; no message is shown twice.
 //!
 //! Lines share nothing: give each to a thread of your own choice.
 //!
@@ -73,6 +74,28 @@ pub struct LineHandlerCounters {
     pub repeats: u64,
     /// Copies of such packets.
     pub repeats_dropped: u64,
+    /// Packets that could not be decoded and gave way to a copy, or waited for one.
+    pub rejected: u64,
+}
+
+/// A packet that could not be decoded, while its copy is waited for.
+#[derive(Clone, Copy, Debug)]
+struct Rejected {
+    packet: Delivered,
+    error: Error,
+    /// Messages shown before the error.
+    shown: u32,
+}
+
+/// What is known of a packet besides its bytes.
+#[derive(Clone, Copy, Debug)]
+struct Delivered {
+    seq_num: u64,
+    line: Line,
+    received_ns: u64,
+    digest: u64,
+    /// Messages, by its header.
+    count: Option<u32>,
 }
 
 /// A packet that repeats a number.
@@ -93,6 +116,7 @@ pub struct LineHandler {
     /// Digests of the packets seen with that number.
     seen: Vec<u64>,
     repeats: VecDeque<Repeat>,
+    rejected: Option<Rejected>,
     counters: LineHandlerCounters,
 }
 
@@ -105,6 +129,7 @@ impl LineHandler {
             last_used: None,
             seen: Vec::new(),
             repeats: VecDeque::new(),
+            rejected: None,
             counters: LineHandlerCounters::default(),
         }
     }
@@ -151,38 +176,73 @@ impl LineHandler {
 
     /// The next event; the messages of a packet are shown to `visit` before. `None` when there is
     /// nothing to do but wait.
-    pub fn poll_event(&mut self, visit: impl FnMut(Message<'_>)) -> Option<Event> {
+    pub fn poll_event(&mut self, mut visit: impl FnMut(Message<'_>)) -> Option<Event> {
         if let Some(repeat) = self.repeats.pop_front() {
             let Repeat { seq_num, line, received_ns, bytes } = repeat;
             let result = self.decoder.decode_packet(&bytes, visit);
             return Some(Event::Packet { seq_num, line, received_ns, result });
         }
-        match self.arbiter.poll_output()? {
-            Output::Deliver { seq_num, line, received_ns, bytes } => {
-                let digest = digest(bytes);
-                let header = peek(bytes).and_then(|(_, header)| header);
-                let result = self.decoder.decode_packet(bytes, visit);
-                let count = match header {
-                    Some(header) => header.count(),
-                    None => result.ok().map(|summary| summary.messages),
-                };
-                self.arbiter.advance_to(seq_num.saturating_add(count.unwrap_or(1).into()));
-                self.last_used = self.arbiter.next_seq_num().and_then(|next| next.checked_sub(1));
-                self.seen.clear();
-                self.seen.push(digest);
-                Some(Event::Packet { seq_num, line, received_ns, result })
-            }
-            Output::Gap(gap) => {
-                self.last_used = Some(gap.last());
-                self.seen.clear();
-                Some(Event::Gap(gap))
-            }
-            Output::Reset { seq_num } => {
-                self.last_used = None;
-                self.seen.clear();
-                Some(Event::Reset { seq_num })
+        loop {
+            match self.arbiter.poll_output()? {
+                Output::Deliver { seq_num, line, received_ns, bytes } => {
+                    let header = peek(bytes).and_then(|(_, header)| header);
+                    let count = header.and_then(|header| header.count());
+                    let digest = digest(bytes);
+                    let packet = Delivered { seq_num, line, received_ns, digest, count };
+                    let known =
+                        self.rejected.take_if(|rejected| rejected.packet.seq_num == seq_num);
+                    let mut shown = 0;
+                    let result = self.decoder.decode_packet(bytes, |message| {
+                        shown += 1;
+                        if known.is_none_or(|known| shown > known.shown) {
+                            visit(message);
+                        }
+                    });
+                    match result {
+                        Err(error) if self.arbiter.reject() => {
+                            self.counters.rejected += 1;
+                            self.rejected = Some(Rejected { packet, error, shown });
+                        }
+                        result => {
+                            let has_header = header.is_some();
+                            return Some(self.end_packet(packet, has_header, result));
+                        }
+                    }
+                }
+                Output::Gap(gap) => {
+                    let is_own = |rejected: &mut Rejected| rejected.packet.seq_num == gap.first;
+                    if let Some(Rejected { packet, error, .. }) = self.rejected.take_if(is_own) {
+                        return Some(self.end_packet(packet, true, Err(error)));
+                    }
+                    self.last_used = Some(gap.last());
+                    self.seen.clear();
+                    return Some(Event::Gap(gap));
+                }
+                Output::Reset { seq_num } => {
+                    self.rejected = None;
+                    self.last_used = None;
+                    self.seen.clear();
+                    return Some(Event::Reset { seq_num });
+                }
             }
         }
+    }
+
+    /// Is done with a packet and the numbers of its messages.
+    fn end_packet(
+        &mut self,
+        packet: Delivered,
+        has_header: bool,
+        result: Result<Summary, Error>,
+    ) -> Event {
+        let Delivered { seq_num, line, received_ns, digest, count } = packet;
+        let decoded = || result.ok().map(|summary| summary.messages);
+        let count = if has_header { count } else { decoded() };
+        self.arbiter.advance_to(seq_num.saturating_add(count.unwrap_or(1).into()));
+        self.last_used = self.arbiter.next_seq_num().and_then(|next| next.checked_sub(1));
+        self.seen.clear();
+        self.seen.push(digest);
+        Event::Packet { seq_num, line, received_ns, result }
     }
 
     /// The number of the first message of a packet.
@@ -299,6 +359,50 @@ mod tests {
         assert!(seq_nums.len() >= 2_000 - 10);
         assert!(seq_nums.is_sorted_by(|a, b| a < b));
         assert_eq!(handler.arbiter().counters().gaps, 0);
+    }
+
+    #[test]
+    fn a_packet_that_is_bad_on_one_side_comes_from_the_other() {
+        let packets = trace();
+        let mut handler = LineHandler::new(ArbiterOptions::default());
+        let (mut seq_nums, mut expected) = (Vec::new(), Vec::new());
+        for (index, packet) in packets.iter().enumerate() {
+            let mut cut = packet.clone();
+            cut.truncate(packet.len() / 2);
+            let sides = if index % 3 == 1 { [&cut, packet] } else { [packet, &cut] };
+            for (line, packet) in Line::ALL.into_iter().zip(sides) {
+                handler.handle_packet(index as u64, line, packet);
+                seq_nums.extend(poll_all(&mut handler).0);
+            }
+            bottom_up::Decoder::new()
+                .decode_packet(packet, |message| expected.extend(message.seq_num()))
+                .expect("decodes");
+        }
+        assert_eq!(seq_nums, expected);
+        assert_eq!(handler.counters().rejected, packets.len().div_ceil(3) as u64);
+        assert_eq!(handler.arbiter().counters().gaps, 0);
+    }
+
+    #[test]
+    fn a_packet_that_is_bad_on_both_sides_is_told_of_once() {
+        let packets = trace();
+        let mut handler = LineHandler::new(ArbiterOptions::default());
+        let mut errors = Vec::new();
+        for packet in [&packets[0], &packets[1][..40].to_vec(), &packets[2]] {
+            for line in Line::ALL {
+                handler.handle_packet(0, line, packet);
+                while let Some(event) = handler.poll_event(|_| {}) {
+                    match event {
+                        Event::Packet { seq_num, result: Err(_), .. } => errors.push(seq_num),
+                        Event::Packet { .. } => {}
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+        }
+        let second = peek(&packets[1]).and_then(|(_, header)| header?.seq_num());
+        assert_eq!(errors, [second.expect("header")]);
+        assert_eq!(handler.poll_timeout(), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What an arbiter counts.
 
-/// What one line brought. `received` is the sum of `won`, `duplicate`, `late`, `foreign`,
-/// `too_long` and `not_polled`.
+/// What one line brought. `received` is the sum of `won`, `duplicate`, `substitute`, `late`,
+/// `foreign`, `too_long` and `not_polled`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounters {
     /// Packets handed in.
@@ -10,6 +10,9 @@ pub struct LineCounters {
     pub won: u64,
     /// Packets whose number had already come, on this line or the other.
     pub duplicate: u64,
+    /// Packets taken because the one with their number that won was rejected; see
+    /// [`Arbiter::reject`](super::Arbiter::reject).
+    pub substitute: u64,
     /// Packets whose number had been declared a gap, or lies before the first one.
     pub late: u64,
     /// Packets too far from the number waited for; see [`ForeignPolicy`](super::ForeignPolicy).
@@ -30,7 +33,7 @@ pub struct LineCounters {
 /// What the arbiter did with both lines together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArbiterCounters {
-    /// Packets delivered.
+    /// Packets delivered, those with one number counted once.
     pub delivered: u64,
     /// Gaps declared.
     pub gaps: u64,

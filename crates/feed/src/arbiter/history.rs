@@ -54,6 +54,12 @@ impl History {
         self.fates[slot].0 |= ACCEPTED;
     }
 
+    /// Says that a packet with this number is wanted again.
+    pub(super) fn unmark_accepted(&mut self, seq_num: u64) {
+        let slot = self.slot(seq_num);
+        self.fates[slot].0 &= !ACCEPTED;
+    }
+
     /// Moves on by `count` from `next`: the numbers that come into reach have no fate yet.
     pub(super) fn advance(&mut self, next: u64, count: u64) {
         let len = self.fates.len() as u64;

@@ -6,8 +6,9 @@
 //! [`Gap`] in the place of numbers that neither line brought in time.
 //!
 //! The numbers that come out, delivered or in gaps, are consecutive between two resets. What is
-//! held is bounded by [`ArbiterOptions`]; buffers are used again, so a warm arbiter does not
-//! allocate. There is no clock inside: time is an argument, in nanoseconds of any origin.
+//! held is bounded by [`ArbiterOptions`], and by a few packets more; buffers are used again, so a warm arbiter does not
+//! allocate. A packet that turns out to be no good can be handed back ([`Arbiter::reject`]): the other
+//! line's copy takes its place. There is no clock inside: time is an argument, in nanoseconds of any origin.
 //!
 //! # Examples
 //!
@@ -27,6 +28,7 @@
 //! assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 9, .. })));
 //! ```
 
+mod copies;
 mod counters;
 mod foreign;
 mod history;
@@ -36,6 +38,7 @@ mod window;
 pub use counters::{ArbiterCounters, LineCounters};
 pub use options::{ArbiterOptions, ForeignPolicy};
 
+use copies::{Delivered, Rejected};
 use foreign::ForeignWatch;
 use history::History;
 use window::{Held, Window};
@@ -58,6 +61,14 @@ pub enum Line {
 impl Line {
     /// Both lines.
     pub const ALL: [Self; 2] = [Self::A, Self::B];
+
+    /// The other line.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
 
     /// 0 for A, 1 for B.
     pub const fn index(self) -> usize {
@@ -130,8 +141,16 @@ pub struct Arbiter {
     /// Missing numbers below this one are no longer waited for.
     released: u64,
     parked: Option<Parked>,
+    /// The packet delivered last, until anything else is asked for or comes.
+    delivered: Option<Delivered>,
+    /// The packet whose copy is waited for.
+    rejected: Option<Rejected>,
+    /// Copies that differ from the packets held with their numbers.
+    alternatives: Vec<(u64, Held)>,
     /// Where a new numbering begins once what is held has been polled.
     reset_to: Option<u64>,
+    /// The time, as told last.
+    now_ns: u64,
     /// When the oldest held packet came; may be too early while output waits to be polled.
     oldest_ns: Option<u64>,
     highest: [Option<u64>; 2],
@@ -152,7 +171,11 @@ impl Arbiter {
             top: 0,
             released: 0,
             parked: None,
+            delivered: None,
+            rejected: None,
+            alternatives: Vec::new(),
             reset_to: None,
+            now_ns: 0,
             oldest_ns: None,
             highest: [None; 2],
             lines: [LineCounters::default(); 2],
@@ -184,6 +207,7 @@ impl Arbiter {
 
     /// Takes a packet that came on `line` at `now_ns`.
     pub fn handle_packet(&mut self, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
+        self.delivered = None;
         self.note_order(line, seq_num);
         self.sort_packet(now_ns, line, seq_num, bytes);
         self.handle_timeout(now_ns);
@@ -191,6 +215,7 @@ impl Arbiter {
 
     /// Gives up the numbers that have been waited for long enough at `now_ns`.
     pub fn handle_timeout(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
         let hold_ns = self.options.hold_ns;
         let is_due = |since_ns: u64| now_ns >= since_ns.saturating_add(hold_ns);
         let (Some(next), Some(oldest_ns)) = (self.next, self.oldest_ns) else { return };
@@ -200,6 +225,9 @@ impl Arbiter {
         let due = self.window.from(next).filter(|(_, held)| is_due(held.received_ns));
         if let Some((seq_num, _)) = due.last() {
             self.released = self.released.max(seq_num);
+        }
+        if let Some(rejected) = self.rejected.filter(|r| is_due(r.held.received_ns)) {
+            self.released = self.released.max(rejected.seq_num.saturating_add(1));
         }
     }
 
@@ -244,6 +272,7 @@ impl Arbiter {
             self.lines[parked.held.line.index()].duplicate += 1;
             self.window.discard(parked.held);
         }
+        self.forget_copies(next);
         self.history.advance(expected, next - expected);
         self.next = Some(next);
         self.top = self.top.max(next);
@@ -252,6 +281,10 @@ impl Arbiter {
     /// The next packet, gap or reset; `None` when there is nothing to do but wait. A packet's bytes
     /// are valid until the next call.
     pub fn poll_output(&mut self) -> Option<Output<'_>> {
+        self.delivered = None;
+        if let Some(next) = self.next.filter(|_| !self.alternatives.is_empty()) {
+            self.forget_copies(next);
+        }
         let next = self.settle()?;
         if self.window.at(next).is_some() {
             return self.deliver(next);
@@ -271,14 +304,16 @@ impl Arbiter {
                 return Some(next);
             }
             if self.reset_to.is_some() {
-                if self.window.held() == 0 {
+                if self.window.held() == 0 && self.rejected.is_none() {
                     return Some(next);
                 }
                 self.release_all();
             } else if let Some(parked) = self.parked.take() {
                 self.place(parked, next);
             } else {
-                self.oldest_ns = self.window.from(next).map(|(_, held)| held.received_ns).min();
+                let held = self.window.from(next).map(|(_, held)| held.received_ns);
+                let rejected = self.rejected.map(|rejected| rejected.held.received_ns);
+                self.oldest_ns = held.chain(rejected).min();
                 return None;
             }
         }
@@ -293,6 +328,11 @@ impl Arbiter {
             counters.out_of_order += 1;
             counters.out_of_order_by_max = counters.out_of_order_by_max.max(behind);
         }
+    }
+
+    fn note_highest(&mut self, line: Line, seq_num: u64) {
+        let highest = &mut self.highest[line.index()];
+        *highest = Some(highest.map_or(seq_num, |highest| highest.max(seq_num)));
     }
 
     fn sort_packet(&mut self, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
@@ -326,6 +366,7 @@ impl Arbiter {
         if next - seq_num > self.options.behind_max as u64 {
             return self.handle_foreign(now_ns, line, seq_num, bytes);
         }
+        self.note_highest(line, seq_num);
         let fate = self.history.fate(seq_num);
         let counters = &mut self.lines[line.index()];
         if seq_num >= self.first && !fate.was_seen_on(line) {
@@ -341,17 +382,23 @@ impl Arbiter {
 
     /// A number that is waited for or may be held.
     fn handle_ahead(&mut self, now_ns: u64, line: Line, seq_num: u64, next: u64, bytes: &[u8]) {
-        let highest = &mut self.highest[line.index()];
-        *highest = Some(highest.map_or(seq_num, |highest| highest.max(seq_num)));
+        self.note_highest(line, seq_num);
         let is_in_window = seq_num - next < self.window.span();
         if is_in_window && self.history.fate(seq_num).was_accepted() {
+            self.lines[line.index()].duplicate += 1;
+            self.history.mark_seen(seq_num, line);
+            return self.keep_alternative(now_ns, line, seq_num, bytes);
+        }
+        if self.is_rejected(line, seq_num, bytes) {
             self.lines[line.index()].duplicate += 1;
             self.history.mark_seen(seq_num, line);
             return;
         }
         self.foreign.forget();
         self.top = self.top.max(seq_num + 1);
-        self.lines[line.index()].won += 1;
+        let is_substitute = self.rejected.is_some_and(|rejected| rejected.seq_num == seq_num);
+        let counters = &mut self.lines[line.index()];
+        *(if is_substitute { &mut counters.substitute } else { &mut counters.won }) += 1;
         let held = self.window.store(line, now_ns, bytes);
         if is_in_window {
             self.hold(seq_num, held);
@@ -392,18 +439,27 @@ impl Arbiter {
         if let Some((seq_num, _)) = self.window.from(next).last() {
             self.released = self.released.max(seq_num);
         }
+        if let Some(rejected) = self.rejected {
+            self.released = self.released.max(rejected.seq_num.saturating_add(1));
+        }
     }
 
     fn deliver(&mut self, next: u64) -> Option<Output<'_>> {
+        let is_substitute = self.end_rejection(next);
         let held = self.window.take(next)?;
         self.pass(next, 1);
-        self.counters.delivered += 1;
+        self.counters.delivered += u64::from(!is_substitute);
+        self.delivered = Some(Delivered { seq_num: next, held, is_substitute });
         let Held { line, received_ns, .. } = held;
         Some(Output::Deliver { seq_num: next, line, received_ns, bytes: self.window.bytes(&held) })
     }
 
     /// The missing numbers from `next` to the first packet held, as far as they are released.
     fn declare_gap(&mut self, next: u64) -> Gap {
+        if self.end_rejection(next) {
+            self.pass(next, 1);
+            return Gap { first: next, count: 1 };
+        }
         let first_held = self.window.from(next).next().map(|(seq_num, _)| seq_num);
         let end = first_held.unwrap_or(self.released).min(self.released);
         let gap = Gap { first: next, count: end - next };
@@ -428,6 +484,7 @@ impl Arbiter {
 
     fn begin_at(&mut self, seq_num: u64) -> Output<'static> {
         self.reset_to = None;
+        self.forget_copies(u64::MAX);
         self.next = Some(seq_num);
         self.first = seq_num;
         self.released = seq_num;

@@ -11,7 +11,7 @@ pub(super) struct Held {
 }
 
 /// A ring of slots: number `n` lies in slot `n % len`, so the numbers inside must span at most
-/// [`span`](Self::span). One buffer more than slots exists, for the packet that is parked.
+/// [`span`](Self::span). A few buffers more than slots exist, for packets outside of them.
 #[derive(Debug)]
 pub(super) struct Window {
     slots: Vec<Option<Held>>,
@@ -78,7 +78,12 @@ impl Window {
         Some(held)
     }
 
-    /// Gives back the buffer of a packet that was stored and not inserted.
+    /// Keeps the buffer of a packet that was taken out last: nothing was stored since.
+    pub(super) fn keep(&mut self, held: Held) {
+        self.free.retain(|buffer| *buffer != held.buffer);
+    }
+
+    /// Gives back the buffer of a packet that was stored and not inserted, or kept.
     pub(super) fn discard(&mut self, held: Held) {
         self.free.push(held.buffer);
     }

@@ -1,6 +1,6 @@
 //! Segments in the order they come to segments in the order of their numbers, decoded.
 
-use super::decoding::Decoding;
+use super::decoding::{Decoding, PacketOutcome};
 use super::unnumbered::Unnumbered;
 use super::{
     Adapt, Delivery, Engine, Fault, HandlerCounters, HandlerOptions, Numbering, Peeked, Sink,
@@ -19,6 +19,18 @@ struct OldNumbering {
     until_ns: u64,
 }
 
+/// A packet that could not be decoded, while a copy of it is waited for.
+#[derive(Clone, Copy, Debug)]
+struct Rejected {
+    seq_num: u64,
+    /// Messages of it that were decoded, and are not to be told of twice.
+    messages: u32,
+    /// The first number that is lost if no better copy comes.
+    lost: u64,
+    /// The highest number of its messages.
+    last: Option<u64>,
+}
+
 /// A handler behind its framers.
 #[derive(Debug)]
 pub(super) struct Channel<E, A> {
@@ -29,6 +41,7 @@ pub(super) struct Channel<E, A> {
     pub(super) engine: E,
     pub(super) arbiter: Arbiter,
     unnumbered: Unnumbered,
+    rejected: Option<Rejected>,
     /// The packet that began the numbering, with its number in the one before.
     reset_packet: Option<(u64, Vec<u8>)>,
     /// By line, what it may still bring of the numbering before.
@@ -57,6 +70,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             engine,
             arbiter: Arbiter::new(options.arbiter),
             unnumbered: Unnumbered::default(),
+            rejected: None,
             reset_packet: None,
             old: [None; 2],
             snapshot_next: [None; 2],
@@ -178,7 +192,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         if let Numbering::None = self.numbering {
             let delivery = Delivery { seq_num: None, line, received_ns, index: 0 };
             let counters = &mut self.counters.messages;
-            self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
+            let outcome =
+                self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
+            self.lose(outcome.lost);
             return;
         }
         if bytes.is_empty() || self.unnumbered.is_known(bytes) {
@@ -194,7 +210,15 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         let Some((line, received_ns, bytes)) = self.unnumbered.take() else { return };
         let delivery = Delivery { seq_num: None, line, received_ns, index: 0 };
         let counters = &mut self.counters.messages;
-        self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
+        let outcome = self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
+        self.lose(outcome.lost);
+    }
+
+    /// The first number, if any, that a packet should have had and did not: books are told.
+    fn lose(&mut self, first: Option<u64>) {
+        if let Some(first) = first {
+            self.decoding.recovery.handle_gap(Gap { first, count: 1 });
+        }
     }
 
     /// Takes everything that is in its turn.
@@ -203,21 +227,23 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             match output {
                 Output::Deliver { seq_num, line, received_ns, bytes } => {
                     self.unnumbered.note_numbered();
-                    let delivery = Delivery { seq_num: Some(seq_num), line, received_ns, index: 0 };
+                    let rejected = self.rejected.take_if(|rejected| rejected.seq_num == seq_num);
+                    let index = rejected.map_or(0, |rejected| rejected.messages);
+                    let delivery = Delivery { seq_num: Some(seq_num), line, received_ns, index };
                     let counters = &mut self.counters.messages;
                     let engine = &mut self.engine;
                     let outcome =
                         self.decoding.incremental(engine, bytes, delivery, counters, sink);
-                    if outcome.is_lost {
+                    let reset_packet = outcome.reset_to.map(|_| (seq_num, bytes.to_vec()));
+                    if self.is_better_copy_expected(seq_num, &outcome) {
+                        continue;
+                    }
+                    if outcome.lost.is_some() {
+                        self.lose(outcome.lost);
                         sink.handle_gap(Gap { first: seq_num, count: 1 });
                     }
-                    if outcome.reset_to.is_some() {
-                        self.reset_packet = Some((seq_num, bytes.to_vec()));
-                    }
-                    if let (Numbering::Message(_), Some(last)) = (&self.numbering, outcome.seq_num)
-                    {
-                        self.arbiter.advance_to(last.saturating_add(1));
-                    }
+                    self.reset_packet = reset_packet.or(self.reset_packet.take());
+                    self.pass_numbers(outcome.seq_num);
                     if let Some(next_seq_num) = outcome.reset_to {
                         let end = seq_num;
                         let until_ns = received_ns.saturating_add(self.hold_ns);
@@ -230,10 +256,14 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                     if self.keeps_dictionaries {
                         self.engine.lose_dictionaries();
                     }
-                    self.decoding.recovery.handle_gap(gap);
+                    let rejected = self.rejected.take_if(|rejected| rejected.seq_num == gap.first);
+                    let gap_of_books = rejected.map_or(gap, |r| Gap { first: r.lost, count: 1 });
+                    self.decoding.recovery.handle_gap(gap_of_books);
                     sink.handle_gap(gap);
+                    self.pass_numbers(rejected.and_then(|rejected| rejected.last));
                 }
                 Output::Reset { seq_num } => {
+                    self.rejected = None;
                     if self.keeps_dictionaries {
                         self.engine.lose_dictionaries();
                     }
@@ -241,6 +271,29 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                     sink.handle_reset(seq_num);
                 }
             }
+        }
+    }
+
+    /// Hands back a packet that was not decoded to its end, where a copy of it may do better: where
+    /// dictionaries are emptied before it, so that nothing of the bad one is left. Returns whether one
+    /// is waited for.
+    fn is_better_copy_expected(&mut self, seq_num: u64, outcome: &PacketOutcome) -> bool {
+        let (Some(lost), None, false) = (outcome.lost, outcome.reset_to, self.keeps_dictionaries)
+        else {
+            return false;
+        };
+        let is_expected = self.arbiter.reject();
+        if is_expected {
+            let (messages, last) = (outcome.messages, outcome.seq_num);
+            self.rejected = Some(Rejected { seq_num, messages, lost, last });
+        }
+        is_expected
+    }
+
+    /// Where messages have numbers, those up to the last one of a packet are done with.
+    fn pass_numbers(&mut self, last: Option<u64>) {
+        if let (Numbering::Message(_), Some(last)) = (&self.numbering, last) {
+            self.arbiter.advance_to(last.saturating_add(1));
         }
     }
 

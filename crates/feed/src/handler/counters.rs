@@ -25,7 +25,9 @@ pub struct InputCounters {
 pub struct MessageCounters {
     /// Messages decoded.
     pub decoded: u64,
-    /// Packets given up because a message could not be decoded, those of unknown templates included.
+    /// Packets in which a message could not be decoded, those of unknown templates included. What is
+    /// behind it is lost, unless a copy of the packet took its place: see
+    /// [`LineCounters::substitute`](crate::arbiter::LineCounters::substitute).
     pub undecodable: u64,
     /// Messages of templates that are not known.
     pub unknown_template: u64,

@@ -21,8 +21,10 @@ pub(super) struct PacketOutcome {
     pub(super) seq_num: Option<u64>,
     /// Where the numbering begins anew, if it said so.
     pub(super) reset_to: Option<u64>,
-    /// Whether the rest of it was given up.
-    pub(super) is_lost: bool,
+    /// The first number that is lost, if the rest of it was given up.
+    pub(super) lost: Option<u64>,
+    /// Messages decoded.
+    pub(super) messages: u32,
 }
 
 /// Decodes the messages of a packet and shows each with its index.
@@ -90,7 +92,8 @@ pub(super) struct Decoding<A> {
 }
 
 impl<A> Decoding<A> {
-    /// A packet of the incremental feed, in its turn.
+    /// A packet of the incremental feed, in its turn. Messages before `delivery.index` are decoded
+    /// and not told of: they are known from another copy.
     pub(super) fn incremental<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -111,11 +114,15 @@ impl<A> Decoding<A> {
         let is_unnumbered = delivery.seq_num.is_none() && !*numbers_messages;
         let mut last_decoded = None;
         let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
-            counters.decoded += 1;
+            outcome.messages = index.saturating_add(1);
             let own = decoded.seq_num;
             let counted = own.filter(|own| *numbers_messages && numbers.contains(own));
             last_decoded = last_decoded.max(counted);
             outcome.seq_num = outcome.seq_num.map(|last| last.max(counted.unwrap_or(last)));
+            if index < delivery.index {
+                return;
+            }
+            counters.decoded += 1;
             sink.handle_message(&Delivery { index, ..delivery }, decoded.message);
             match adapter.adapt(decoded.message, own.unwrap_or(packet_seq_num)) {
                 Ok(MarketData::Incremental(updates)) => {
@@ -150,10 +157,9 @@ impl<A> Decoding<A> {
             }
         });
         if let Err(failure) = decoded {
-            outcome.is_lost = true;
             // Where messages have numbers, the next one at least is among what is lost.
-            let last = last_decoded.map_or(packet_seq_num, |last| last.saturating_add(1));
-            recovery.handle_gap(Gap { first: last, count: 1 });
+            let next = |last: u64| last.saturating_add(1);
+            outcome.lost = Some(last_decoded.map_or(packet_seq_num, next));
             report::<E>(&failure, delivery.seq_num, counters, sink);
         }
         outcome

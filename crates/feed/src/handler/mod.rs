@@ -9,8 +9,9 @@
 //! since to the dynamic decoder.
 //!
 //! Nothing that comes in can stop it. A packet without a number, of another numbering, cut short or of
-//! unknown templates is counted and dropped; a packet that was lost or cannot be decoded makes books
-//! stale until updates or a snapshot prove them.
+//! unknown templates is counted and dropped. Where dictionaries are emptied in every packet, one that
+//! cannot be decoded waits for the other line's copy, and messages that came before the error are told
+//! of once. What was lost on both lines makes books stale until updates or a snapshot prove them.
 //!
 //! # Examples
 //!

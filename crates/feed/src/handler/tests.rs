@@ -229,6 +229,74 @@ fn a_packet_cut_behind_its_first_message_makes_the_book_of_that_message_stale() 
 }
 
 #[test]
+fn a_packet_that_is_bad_on_one_line_comes_from_the_other() {
+    for (is_bad_first, bad_len) in [(true, 3), (true, 8), (true, 20), (false, 3)] {
+        let (mut handler, mut words) = (cme(), Words::default());
+        let from = Source::Snapshot(Line::A);
+        handler.handle_packet(0, from, &framed(1, &snapshot(1, 1, 50)), &mut words);
+        for line in [A, B] {
+            handler.handle_packet(0, line, &framed(1, &[0xC0, 0x85]), &mut words);
+        }
+        words.take();
+        let good = [bid(2, 51), bid(3, 52)].concat();
+        let [first, second] =
+            if is_bad_first { [&good[..bad_len], &good] } else { [&good[..], &good[..bad_len]] };
+        handler.handle_packet(10, A, &framed(2, first), &mut words);
+        handler.handle_packet(20, A, &framed(3, &[0xC0, 0x85]), &mut words);
+        handler.handle_packet(30, B, &framed(2, second), &mut words);
+        handler.handle_packet(40, B, &framed(3, &[0xC0, 0x85]), &mut words);
+        let text = words.take();
+        let told: Vec<&str> = text.split(' ').filter(|word| word.contains('@')).collect();
+        let lines: Vec<&str> = told.iter().map(|word| &word[..3]).collect();
+        assert_eq!(lines, ["1@2", "1@2", "5@3"], "{text}");
+        assert!(!text.contains('G'), "{text}");
+        assert_eq!(best_bid(&handler), Ok(52), "nothing was lost");
+        assert_eq!(handler.counters().messages.decoded, 4);
+        assert_eq!(handler.counters().messages.undecodable, u64::from(is_bad_first));
+        assert_eq!(handler.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn a_packet_that_is_bad_on_both_lines_is_a_gap_at_once() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    for line in [A, B] {
+        handler.handle_packet(0, line, &framed(1, &[0xC0, 0x85]), &mut words);
+    }
+    for (now_ns, line) in [(10, A), (20, B)] {
+        handler.handle_packet(now_ns, line, &framed(2, &[0xC0, 0xFF]), &mut words);
+        handler.handle_packet(now_ns, line, &framed(3, &[0xC0, 0x85]), &mut words);
+    }
+    let text = words.take();
+    assert!(text.starts_with("5@1a [packet 2") && text.ends_with("G2+1 5@3a"), "{text}");
+    assert_eq!(handler.counters().messages.undecodable, 1, "the copy was known to be the same");
+}
+
+#[test]
+fn messages_with_numbers_are_told_once_whatever_copy_they_come_from() {
+    for copy_comes in [true, false] {
+        let (mut handler, mut words) = (numbered_inside(), Words::default());
+        for line in [A, B] {
+            handler.handle_packet(0, line, &[0xE0, 0x84, 0x81], &mut words);
+        }
+        // Numbers 2 to 4, and the copy of line A is cut behind 3.
+        let good = [0xE0, 0x84, 0x82, 0x80, 0x80];
+        let bad = [0xE0, 0x84, 0x82, 0x80, 0x00];
+        handler.handle_packet(10, A, &bad, &mut words);
+        handler.handle_packet(20, A, &[0xE0, 0x84, 0x85], &mut words);
+        if copy_comes {
+            handler.handle_packet(30, B, &good, &mut words);
+        }
+        handler.handle_timeout(200, &mut words);
+        let text = words.take();
+        let end = if copy_comes { "4:4@2b 4:5@5a" } else { "G2+1 G4+1 4:5@5a" };
+        assert!(text.starts_with("4:1@1a 4:2@2a 4:3@2a [packet 2: "), "{text}");
+        assert!(text.ends_with(&format!("] {end}")), "{text}");
+        assert_eq!(handler.poll_timeout(), None);
+    }
+}
+
+#[test]
 fn foreign_numbers_and_random_bytes_are_counted_and_dropped() {
     let (mut handler, mut words) = (cme(), Words::default());
     handler.handle_packet(0, A, &framed(1, &bid(1, 50)), &mut words);

@@ -38,9 +38,11 @@ const INPUT: [Named<InputCounters>; 3] = named! {
     "feed_unnumbered_packets", "Packets of messages that have no number", |c| c.unnumbered;
 };
 
-const LINE: [Named<LineCounters>; 6] = named! {
+const LINE: [Named<LineCounters>; 7] = named! {
     "feed_won_packets", "Packets that were the first with their number, in time", |c| c.won;
     "feed_duplicate_packets", "Packets whose number had come already", |c| c.duplicate;
+    "feed_substitute_packets", "Packets taken because the first with their number was not decoded",
+        |c| c.substitute;
     "feed_late_packets", "Packets whose number had been given up", |c| c.late;
     "feed_foreign_packets", "Packets of another numbering", |c| c.foreign;
     "feed_out_of_order_packets", "Packets below the highest number of their line",
@@ -57,7 +59,7 @@ const ARBITER: [Named<ArbiterCounters>; 4] = named! {
 
 const MESSAGES: [Named<HandlerCounters>; 5] = named! {
     "decode_messages", "Messages decoded", |c| c.messages.decoded;
-    "decode_failed_packets", "Packets given up because a message could not be decoded",
+    "decode_failed_packets", "Packets in which a message could not be decoded",
         |c| c.messages.undecodable;
     "decode_unknown_template_messages", "Messages of templates that are not known",
         |c| c.messages.unknown_template;

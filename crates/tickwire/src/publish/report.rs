@@ -112,6 +112,7 @@ impl Report<'_> {
                     "no_seq_num": input.no_seq_num,
                     "won": counters.won,
                     "duplicate": counters.duplicate,
+                    "substitute": counters.substitute,
                     "late": counters.late,
                     "lost": counters.lost,
                     "foreign": counters.foreign,

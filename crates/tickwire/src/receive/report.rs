@@ -105,6 +105,7 @@ where
             "received",
             "won",
             "duplicate",
+            "instead",
             "late",
             "lost",
             "foreign",
@@ -123,6 +124,7 @@ where
                 line.socket.packets.to_string(),
                 arbitrated(|line| line.won),
                 arbitrated(|line| line.duplicate),
+                arbitrated(|line| line.substitute),
                 arbitrated(|line| line.late),
                 arbitrated(|line| line.lost),
                 arbitrated(|line| line.foreign),
@@ -257,6 +259,7 @@ impl Line {
             let counts = [
                 ("won", line.won),
                 ("duplicate", line.duplicate),
+                ("substitute", line.substitute),
                 ("late", line.late),
                 ("lost", line.lost),
                 ("foreign", line.foreign),
