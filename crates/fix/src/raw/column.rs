@@ -11,6 +11,35 @@ pub(crate) struct Column<T: Copy, const N: usize, const WORDS: usize> {
     slots: [MaybeUninit<T>; N],
 }
 
+/// A column while many of its slots are written: its bits are in registers, and back in their place when that
+/// is done.
+pub(crate) struct Filling<'c, T: Copy, const N: usize, const WORDS: usize> {
+    column: &'c mut Column<T, N, WORDS>,
+    /// A slot whose bit is set has been written.
+    present: [u64; WORDS],
+}
+
+impl<T: Copy, const N: usize, const WORDS: usize> Filling<'_, T, N, WORDS> {
+    /// Writes the value of a slot; returns whether there was one. A slot that is not there is left alone.
+    #[inline(always)]
+    pub(crate) const fn put(&mut self, slot: usize, value: T) -> bool {
+        if slot >= N {
+            return false;
+        }
+        let (word, bit) = (&mut self.present[slot / 64], 1 << (slot & 63));
+        self.column.slots[slot] = MaybeUninit::new(value);
+        let before = *word;
+        *word = before | bit;
+        before & bit != 0
+    }
+
+    /// Makes what was written be there.
+    #[inline(always)]
+    pub(crate) const fn done(self) {
+        self.column.present = self.present;
+    }
+}
+
 impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
     /// A column without a value.
     #[inline(always)]
@@ -58,23 +87,17 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
         word < WORDS && self.present[word] & mask != 0
     }
 
-    /// Writes the value of a slot; returns whether there was one. A slot that is not there is left alone.
-    #[inline(always)]
-    pub(crate) const fn put(&mut self, slot: usize, value: T) -> bool {
-        if slot >= N {
-            return false;
-        }
-        let (word, bit) = (&mut self.present[slot / 64], 1 << (slot & 63));
-        self.slots[slot] = MaybeUninit::new(value);
-        let before = *word;
-        *word = before | bit;
-        before & bit != 0
-    }
-
     /// Returns which slots are there, a bit each.
     #[inline(always)]
     pub(crate) const fn present(&self) -> &[u64] {
         &self.present
+    }
+
+    /// Begins to write many slots: what was there before stays.
+    #[inline(always)]
+    pub(crate) const fn filling(&mut self) -> Filling<'_, T, N, WORDS> {
+        let present = self.present;
+        Filling { column: self, present }
     }
 }
 
@@ -99,10 +122,13 @@ mod tests {
     fn only_what_was_written_is_there() {
         let mut column = Column::<u64, 70, 2>::new();
         assert_eq!((0..80).find_map(|slot| column.at(slot)), None);
-        assert!(!column.put(69, 7));
-        assert!(column.put(69, 8));
-        assert!(!column.put(70, 9));
-        assert!(!column.put(640, 9));
+        let mut filling = column.filling();
+        assert!(!filling.put(69, 7));
+        assert!(filling.put(69, 8));
+        assert!(!filling.put(70, 9));
+        assert!(!filling.put(640, 9));
+        filling.done();
+        assert_eq!(column.present(), [0, 1 << 5]);
         column.set(3, 5);
         column.set(75, 5);
         assert_eq!((column.at(69), column.at(3), column.at(70)), (Some(8), Some(5), None));
@@ -112,6 +138,9 @@ mod tests {
         other.remove(3);
         assert!(column != other);
         other.set(3, 5);
+        assert!(column == other);
+        // What is not done is not there.
+        column.filling().put(4, 1);
         assert!(column == other);
         column.clear();
         assert_eq!(column.at(69), None);

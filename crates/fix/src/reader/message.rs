@@ -148,16 +148,17 @@ impl<'b> Columns<'b> {
     /// Returns the field at `index`, 0-based.
     #[inline(always)]
     pub fn field(&self, index: usize) -> Option<Field<'b>> {
-        let tag = Tag(*self.tags.get(index)?);
+        self.spot(index).map(|spot| spot.field())
+    }
+
+    /// Returns the field at `index` without what some values are read from.
+    #[inline(always)]
+    pub(crate) fn spot(&self, index: usize) -> Option<Spot<'b>> {
+        let tag = *self.tags.get(index)?;
         let offset = self.equals.get(index)?.wrapping_add(1);
         let (before, _) = self.bytes.split_at_checked(*self.ends.get(index)? as usize)?;
         let value = before.get(offset as usize..)?;
-        // Before every value stands BeginString, so there are eight bytes unless it is the culprit itself.
-        let tail = match before.last_chunk() {
-            Some(tail) => u64::from_le_bytes(*tail),
-            None => short_tail(value),
-        };
-        Some(Field { tag, offset, value, tail })
+        Some(Spot { tag, offset, value, before })
     }
 
     /// Returns how long the message is, in bytes.
@@ -172,6 +173,34 @@ impl<'b> Columns<'b> {
             Some(end) => Some(*end? as usize + 1),
             None => Some(0),
         }
+    }
+}
+
+/// A field, and all of the message before its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot<'b> {
+    pub(crate) tag: u32,
+    pub(crate) value: &'b [u8],
+    offset: u32,
+    before: &'b [u8],
+}
+
+impl<'b> Spot<'b> {
+    /// Returns the eight bytes that end with the value, the last in the highest byte.
+    #[inline(always)]
+    pub(crate) fn tail(&self) -> u64 {
+        // Before every value stands BeginString, so there are eight bytes unless it is the culprit itself.
+        match self.before.last_chunk() {
+            Some(tail) => u64::from_le_bytes(*tail),
+            None => short_tail(self.value),
+        }
+    }
+
+    /// Returns the field.
+    #[inline(always)]
+    pub(crate) fn field(&self) -> Field<'b> {
+        let Self { tag, value, offset, .. } = *self;
+        Field { tag: Tag(tag), offset, value, tail: self.tail() }
     }
 }
 

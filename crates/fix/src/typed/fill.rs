@@ -1,11 +1,13 @@
 //! Filling a struct from the fields of a message, by its layout.
 
 use super::layout::{Kind, Layout};
-use super::slots::{Fill, Value, timestamp};
+use super::slots::{Fill, Value, Words, timestamp};
 use super::{DEPTH_MAX, Stamped, check};
 use crate::error::{Error, ErrorKind};
+use crate::raw::Column;
 use crate::reader::{Columns, Field, Message};
-use crate::value::UtcTime;
+use crate::tag::Tag;
+use crate::value::{UtcTime, read_decimal, read_int, read_uint};
 
 /// What a generated struct tells of itself; nothing else implements it.
 pub trait Fields<'m>: Sized {
@@ -97,16 +99,45 @@ fn decode_members<'m, S: Fields<'m>>(
     start: usize,
     depth: usize,
 ) -> Result<usize, Error> {
+    let (layout, columns) = (S::LAYOUT, message.columns());
     let mut numbered = [0; Layout::NUMBERED_WORDS];
     let mut at = start;
     loop {
-        match fill(message.columns(), target, &mut numbered, start, at)? {
-            Stop::End(end) => return Ok(end),
+        let slots = target.slots_mut();
+        match slots.fill(layout, columns, &mut numbered, start, at) {
+            Stop::End(end) if is_complete(layout, slots.texts(), slots.values(), &numbered) => {
+                return Ok(end);
+            }
             Stop::Group { number, count } => {
                 let Some(field) = message.field_at(count) else { return Ok(count) };
                 at = target.decode_entries(message, number, &field, count + 1, depth)?;
             }
+            stop => return Err(refusal(target, message, &numbered, start, stop)),
         }
+    }
+}
+
+/// Tells why a message is refused.
+#[cold]
+#[inline(never)]
+fn refusal<'m, S: Fields<'m>>(
+    target: &mut S,
+    message: &Message<'m>,
+    numbered: &Numbered,
+    start: usize,
+    stop: Stop,
+) -> Error {
+    let (layout, columns) = (S::LAYOUT, message.columns());
+    let slots = target.slots_mut();
+    let met = [slots.texts(), slots.values(), numbered];
+    let at = match stop {
+        Stop::Repeated(at) | Stop::Wrong(at) => at,
+        Stop::End(_) | Stop::Group { .. } => return missing(columns, layout, met, start),
+    };
+    let field = columns.field(at).unwrap_or(Field::new(Tag(0), &[]));
+    match stop {
+        Stop::Repeated(_) => field.refused(ErrorKind::RepeatedTag),
+        _ => wrong(field, layout, met),
     }
 }
 
@@ -139,14 +170,23 @@ pub fn decode_group<'m, E: Fields<'m>>(
     Ok(at)
 }
 
+/// Bits of lengths and groups.
+pub(super) type Numbered = [u64; Layout::NUMBERED_WORDS];
+
 /// Why filling stops.
-enum Stop {
+#[derive(Clone, Copy, Debug)]
+pub enum Stop {
     /// All that belongs to the struct has been read: the place after it.
     End(usize),
+    /// The field at this place is not the first of its tag.
+    Repeated(usize),
+    /// The field at this place is not as it should be.
+    Wrong(usize),
     /// The entries of a group come next; the place of their number.
     Group { number: usize, count: usize },
 }
 
+const FOREIGN: u16 = Kind::Foreign as u16;
 const TEXT: u16 = Kind::Text as u16;
 const CHAR: u16 = Kind::Char as u16;
 const DECIMAL: u16 = Kind::Decimal as u16;
@@ -156,140 +196,152 @@ const INT: u16 = Kind::Int as u16;
 const BOOLEAN: u16 = Kind::Boolean as u16;
 const DATE: u16 = Kind::Date as u16;
 const UTC_TIME: u16 = Kind::UtcTime as u16;
-const MONTH_YEAR: u16 = Kind::MonthYear as u16;
 const LENGTH: u16 = Kind::Length as u16;
 const GROUP: u16 = Kind::Group as u16;
 const MISPLACED: u16 = Kind::Misplaced as u16;
 
 /// Fills slots from the field at `at` on, until the end or a group.
+///
+/// Nothing is made of a field that is refused but its place: what it takes to tell why would be in registers.
 #[inline(always)]
-fn fill<'m, S: Fields<'m>>(
+pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
+    (texts, values): (&mut Column<&'m [u8], T, TW>, &mut Column<Words, V, VW>),
+    layout: &'static Layout,
     columns: Columns<'m>,
-    target: &mut S,
-    numbered: &mut [u64; Layout::NUMBERED_WORDS],
+    numbered: &mut Numbered,
     start: usize,
     mut at: usize,
-) -> Result<Stop, Error> {
-    let layout = S::LAYOUT;
-    let slots = target.slots_mut();
-    while let Some(field) = columns.field(at) {
-        let tag = field.tag.0;
-        if layout.delimiter != 0 && tag == layout.delimiter && at > start {
-            break;
+) -> Stop {
+    let (mut texts, mut values) = (texts.filling(), values.filling());
+    let stop = loop {
+        let Some(spot) = columns.spot(at) else { break Stop::End(at) };
+        if layout.delimiter != 0 && spot.tag == layout.delimiter && at > start {
+            break Stop::End(at);
         }
-        let place = layout.place(tag);
-        let slot = Layout::slot(place);
-        let words = match place & 15 {
-            TEXT => {
-                let is_repeated = slots.put_text(slot, field.value);
-                if is_repeated || field.value.is_empty() {
-                    return Err(field.repeated_or_empty(is_repeated));
-                }
-                at += 1;
-                continue;
-            }
+        let place = layout.place(spot.tag);
+        let (slot, value) = (Layout::slot(place), spot.value);
+        // Each kind fills its slot by itself: values of several kinds in one place would be in memory.
+        let filled = match place & 15 {
+            FOREIGN if layout.ends => break Stop::End(at),
+            FOREIGN => Some(false),
+            TEXT if value.is_empty() => None,
+            TEXT => Some(texts.put(slot, value)),
+            CHAR => match value {
+                [byte] => Some(values.put(slot, byte.to_words())),
+                _ => None,
+            },
+            DECIMAL => match read_decimal(value, spot.tail()) {
+                Ok(value) => Some(values.put(slot, value.to_words())),
+                Err(_) => None,
+            },
+            UINT => match read_uint(value, spot.tail()) {
+                Ok(value) => Some(values.put(slot, value.to_words())),
+                Err(_) => None,
+            },
+            INT => match read_int(value, spot.tail()) {
+                Ok(value) => Some(values.put(slot, value.to_words())),
+                Err(_) => None,
+            },
+            UTC_TIMESTAMP => match timestamp(value) {
+                Some((word, picos)) => Some(values.put(slot, (word, picos))),
+                None => None,
+            },
+            LENGTH | GROUP if value.is_empty() => None,
             LENGTH | GROUP => {
                 let word = &mut numbered[slot / 64 % Layout::NUMBERED_WORDS];
-                let bit = 1 << (slot & 63);
-                let is_repeated = *word & bit != 0;
-                if is_repeated || field.value.is_empty() {
-                    return Err(field.repeated_or_empty(is_repeated));
-                }
+                let (before, bit) = (*word, 1 << (slot & 63));
                 *word |= bit;
-                if place & 15 == GROUP {
-                    return Ok(Stop::Group { number: slot, count: at });
+                if place & 15 == GROUP && before & bit == 0 {
+                    break Stop::Group { number: slot, count: at };
                 }
-                at += 1;
-                continue;
+                Some(before & bit != 0)
             }
-            MISPLACED => return Err(field.refused(ErrorKind::GroupOrder)),
-            // What is repeated or empty is told of before what is written wrongly.
-            CHAR => field.char().map(Value::to_words),
-            DECIMAL => field.decimal().map(Value::to_words),
-            UINT => field.uint().map(Value::to_words),
-            UTC_TIMESTAMP => match timestamp(field.value) {
-                Some(words) => Ok(words),
-                None => Err(field.refused(ErrorKind::ValueFormat)),
+            MISPLACED => None,
+            kind => match other(kind, value) {
+                Some(words) => Some(values.put(slot, words)),
+                None => None,
             },
-            INT => field.int().map(Value::to_words),
-            BOOLEAN => field.boolean().map(Value::to_words),
-            DATE => field.date().map(Value::to_words),
-            UTC_TIME => Stamped::<UtcTime>::decode(&field).map(Value::to_words),
-            MONTH_YEAR => field.month_year().map(Value::to_words),
-            _ if layout.ends => break,
-            _ => {
-                at += 1;
-                continue;
-            }
         };
-        let words = match words {
-            Ok(words) => words,
-            Err(error) => return Err(first_error(slots.values(), slot, field, error)),
-        };
-        if slots.put_value(slot, words) {
-            return Err(field.repeated_or_empty(true));
+        match filled {
+            Some(false) => at += 1,
+            Some(true) => break Stop::Repeated(at),
+            None => break Stop::Wrong(at),
         }
-        at += 1;
-    }
-    require(columns, layout, slots, numbered, start)?;
-    Ok(Stop::End(at))
+    };
+    texts.done();
+    values.done();
+    stop
 }
 
-/// Tells what is wrong with a value that could not be read: first of all that there is one before it, or
-/// that there is none.
-#[cold]
+/// Reads a value of a kind that few fields have.
 #[inline(never)]
-fn first_error(values: &[u64], slot: usize, field: Field<'_>, error: Error) -> Error {
-    let word = values.get(slot / 64).copied().unwrap_or(0);
-    let is_repeated = word >> (slot & 63) & 1 == 1;
-    if is_repeated || field.value.is_empty() { field.repeated_or_empty(is_repeated) } else { error }
+fn other(kind: u16, value: &[u8]) -> Option<Words> {
+    let field = Field::new(Tag(0), value);
+    match kind {
+        BOOLEAN => field.boolean().map(Value::to_words),
+        DATE => field.date().map(Value::to_words),
+        UTC_TIME => Stamped::<UtcTime>::decode(&field).map(Value::to_words),
+        _ => field.month_year().map(Value::to_words),
+    }
+    .ok()
 }
 
-/// Checks that everything required has been met.
+/// Tells what is wrong with a field: first of all that there was one before it, or that it is empty.
+fn wrong(field: Field<'_>, layout: &Layout, met: [&[u64]; 3]) -> Error {
+    let place = layout.place(field.tag.0);
+    let kind = Layout::kind(place);
+    if kind == Kind::Misplaced {
+        return field.refused(ErrorKind::GroupOrder);
+    }
+    if is_met(met, kind, Layout::slot(place)) {
+        return field.refused(ErrorKind::RepeatedTag);
+    }
+    if field.value.is_empty() {
+        return field.refused(ErrorKind::EmptyValue);
+    }
+    let error = match kind {
+        Kind::Decimal => field.decimal().err(),
+        Kind::Uint => field.uint().err(),
+        Kind::Int => field.int().err(),
+        _ => None,
+    };
+    error.unwrap_or_else(|| field.refused(ErrorKind::ValueFormat))
+}
+
+/// Whether a slot is in the bits of texts, values or numbers.
+fn is_met([texts, values, numbered]: [&[u64]; 3], kind: Kind, slot: usize) -> bool {
+    let words = match kind {
+        Kind::Text => texts,
+        Kind::Length | Kind::Group => numbered,
+        _ => values,
+    };
+    words.get(slot / 64).is_some_and(|word| word >> (slot & 63) & 1 == 1)
+}
+
+/// Whether everything required has been met.
 #[inline(always)]
-fn require<'m>(
-    columns: Columns<'m>,
-    layout: &Layout,
-    slots: &impl Fill<'m>,
-    numbered: &[u64; Layout::NUMBERED_WORDS],
-    start: usize,
-) -> Result<(), Error> {
+fn is_complete(
+    layout: &'static Layout,
+    texts: &[u64],
+    values: &[u64],
+    numbered: &Numbered,
+) -> bool {
     let required = &layout.required;
     let lacks = |wanted: &[u64], met: &[u64]| {
         wanted.iter().zip(met).fold(0, |lacking, (wanted, met)| lacking | (wanted & !met))
     };
-    let lacking = lacks(&required.texts, slots.texts())
-        | lacks(&required.values, slots.values())
+    let lacking = lacks(&required.texts, texts)
+        | lacks(&required.values, values)
         | if required.has_numbered { lacks(&required.numbered, numbered) } else { 0 };
-    if lacking == 0 {
-        Ok(())
-    } else {
-        {
-            let met = [slots.texts(), slots.values(), numbered];
-            Err(missing(columns, layout, met, start))
-        }
-    }
+    lacking == 0
 }
 
 /// Names the first member that is required and missing.
-#[cold]
-#[inline(never)]
-fn missing(
-    columns: Columns<'_>,
-    layout: &Layout,
-    [texts, values, numbered]: [&[u64]; 3],
-    start: usize,
-) -> Error {
-    let is_met = |kind: Kind, slot: u16| {
-        let words = match kind {
-            Kind::Text => texts,
-            Kind::Length | Kind::Group => numbered,
-            _ => values,
-        };
-        words.get(usize::from(slot) / 64).is_some_and(|word| word >> (slot & 63) & 1 == 1)
-    };
-    let missing =
-        layout.members.iter().find(|member| member.required && !is_met(member.kind, member.slot));
+fn missing(columns: Columns<'_>, layout: &Layout, met: [&[u64]; 3], start: usize) -> Error {
+    let missing = layout
+        .members
+        .iter()
+        .find(|member| member.required && !is_met(met, member.kind, member.slot.into()));
     let offset = match layout.delimiter {
         0 => columns.message_len(),
         _ => columns.offset(start).unwrap_or(0),

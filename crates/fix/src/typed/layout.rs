@@ -42,6 +42,26 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All, each at the place of its number, and two more to make sixteen.
+    const ALL: [Self; 1 << KIND_BITS] = [
+        Self::Foreign,
+        Self::Text,
+        Self::Char,
+        Self::Decimal,
+        Self::Uint,
+        Self::UtcTimestamp,
+        Self::Int,
+        Self::Boolean,
+        Self::Date,
+        Self::UtcTime,
+        Self::MonthYear,
+        Self::Length,
+        Self::Group,
+        Self::Misplaced,
+        Self::Foreign,
+        Self::Foreign,
+    ];
+
     const fn is_text(self) -> bool {
         matches!(self, Self::Text)
     }
@@ -219,6 +239,11 @@ impl Layout {
             .map_or(0, |page| page[tag as usize % PAGE])
     }
 
+    /// Returns the kind of a place.
+    pub(super) const fn kind(place: u16) -> Kind {
+        Kind::ALL[place as usize % Kind::ALL.len()]
+    }
+
     /// Returns the slot of a place.
     #[inline(always)]
     pub(super) const fn slot(place: u16) -> usize {
@@ -244,6 +269,7 @@ mod tests {
             let found = LAYOUT.place(tag);
             let expected = MEMBERS.iter().find(|member| member.tag == tag);
             assert_eq!(found & 15, expected.map_or(Kind::Foreign, |member| member.kind) as u16);
+            assert_eq!(Layout::kind(found) as u16, found & 15);
             assert_eq!(Layout::slot(found), expected.map_or(0, |member| member.slot.into()));
         }
         assert_eq!(LAYOUT.required.texts[0], 1);

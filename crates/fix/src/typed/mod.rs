@@ -40,11 +40,6 @@ pub fn check(message: &Message<'_>, msg_type: &str) -> Result<(), Error> {
 }
 
 impl Field<'_> {
-    #[inline(always)]
-    fn repeated_or_empty(&self, is_repeated: bool) -> Error {
-        self.refused(if is_repeated { ErrorKind::RepeatedTag } else { ErrorKind::EmptyValue })
-    }
-
     /// Makes an error of this field.
     #[inline(always)]
     pub fn refused(&self, kind: ErrorKind) -> Error {

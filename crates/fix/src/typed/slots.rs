@@ -1,15 +1,18 @@
 //! What a struct keeps of its fields: text as it stands in the message, all other values in two words.
 
+use super::fill::{self, Numbered, Stop};
+use super::layout::Layout;
 use super::stamped::precision;
 use super::{Multiple, Stamped, Text};
 use crate::raw::Column;
+use crate::reader::Columns;
 use crate::value::{
     Decimal, LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
     timestamp_words,
 };
 
 /// A value that is no text, in two words.
-pub(super) type Words = [u64; 2];
+pub(super) type Words = (u64, u64);
 
 /// The fields of a struct that are no groups, in slots: those that are not there cost a bit.
 ///
@@ -28,11 +31,15 @@ pub struct Slots<
 
 /// The slots of any struct, to be filled.
 pub trait Fill<'m> {
-    /// Fills the slot of a text; returns whether there was one. A slot that is not there is left alone.
-    fn put_text(&mut self, slot: usize, text: &'m [u8]) -> bool;
-
-    /// Fills the slot of a value; returns whether there was one. A slot that is not there is left alone.
-    fn put_value(&mut self, slot: usize, words: [u64; 2]) -> bool;
+    /// Fills slots from the field at `at` on, until the end or a group, of what begins at `start`.
+    fn fill(
+        &mut self,
+        layout: &'static Layout,
+        columns: Columns<'m>,
+        numbered: &mut Numbered,
+        start: usize,
+        at: usize,
+    ) -> Stop;
 
     /// Returns which texts are there, a bit each.
     fn texts(&self) -> &[u64];
@@ -45,13 +52,15 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
     for Slots<'m, T, TW, V, VW>
 {
     #[inline(always)]
-    fn put_text(&mut self, slot: usize, text: &'m [u8]) -> bool {
-        self.texts.put(slot, text)
-    }
-
-    #[inline(always)]
-    fn put_value(&mut self, slot: usize, words: Words) -> bool {
-        self.values.put(slot, words)
+    fn fill(
+        &mut self,
+        layout: &'static Layout,
+        columns: Columns<'m>,
+        numbered: &mut Numbered,
+        start: usize,
+        at: usize,
+    ) -> Stop {
+        fill::fill((&mut self.texts, &mut self.values), layout, columns, numbered, start, at)
     }
 
     #[inline(always)]
@@ -68,9 +77,9 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
 /// A value that two words hold.
 pub trait Value: Copy {
     /// Returns the words.
-    fn to_words(self) -> [u64; 2];
+    fn to_words(self) -> (u64, u64);
     /// Returns what the words hold, which came of a value of this type.
-    fn from_words(words: [u64; 2]) -> Self;
+    fn from_words(words: (u64, u64)) -> Self;
 }
 
 impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Slots<'m, T, TW, V, VW> {
@@ -150,11 +159,11 @@ impl<const T: usize, const TW: usize, const V: usize, const VW: usize> Default
 impl Value for bool {
     #[inline(always)]
     fn to_words(self) -> Words {
-        [u64::from(self), 0]
+        (u64::from(self), 0)
     }
 
     #[inline(always)]
-    fn from_words([word, _]: Words) -> Self {
+    fn from_words((word, _): Words) -> Self {
         word != 0
     }
 }
@@ -162,11 +171,11 @@ impl Value for bool {
 impl Value for u8 {
     #[inline(always)]
     fn to_words(self) -> Words {
-        [u64::from(self), 0]
+        (u64::from(self), 0)
     }
 
     #[inline(always)]
-    fn from_words([word, _]: Words) -> Self {
+    fn from_words((word, _): Words) -> Self {
         word as u8
     }
 }
@@ -174,11 +183,11 @@ impl Value for u8 {
 impl Value for u64 {
     #[inline(always)]
     fn to_words(self) -> Words {
-        [self, 0]
+        (self, 0)
     }
 
     #[inline(always)]
-    fn from_words([word, _]: Words) -> Self {
+    fn from_words((word, _): Words) -> Self {
         word
     }
 }
@@ -186,11 +195,11 @@ impl Value for u64 {
 impl Value for i64 {
     #[inline(always)]
     fn to_words(self) -> Words {
-        [self as u64, 0]
+        (self as u64, 0)
     }
 
     #[inline(always)]
-    fn from_words([word, _]: Words) -> Self {
+    fn from_words((word, _): Words) -> Self {
         word as Self
     }
 }
@@ -198,11 +207,11 @@ impl Value for i64 {
 impl Value for Decimal {
     #[inline(always)]
     fn to_words(self) -> Words {
-        [self.mantissa as u64, self.exponent as u64]
+        (self.mantissa as u64, self.exponent as u64)
     }
 
     #[inline(always)]
-    fn from_words([mantissa, exponent]: Words) -> Self {
+    fn from_words((mantissa, exponent): Words) -> Self {
         Self { mantissa: mantissa as i64, exponent: exponent as i8 }
     }
 }
@@ -210,11 +219,11 @@ impl Value for Decimal {
 impl Value for LocalMktDate {
     #[inline(always)]
     fn to_words(self) -> Words {
-        [date_word(self), 0]
+        (date_word(self), 0)
     }
 
     #[inline(always)]
-    fn from_words([word, _]: Words) -> Self {
+    fn from_words((word, _): Words) -> Self {
         word_date(word)
     }
 }
@@ -222,11 +231,11 @@ impl Value for LocalMktDate {
 impl Value for Stamped<UtcTime> {
     #[inline(always)]
     fn to_words(self) -> Words {
-        [time_word(self.value, self.precision), self.value.picos]
+        (time_word(self.value, self.precision), self.value.picos)
     }
 
     #[inline(always)]
-    fn from_words([word, picos]: Words) -> Self {
+    fn from_words((word, picos): Words) -> Self {
         Self::new(word_time(word, picos), word_precision(word))
     }
 }
@@ -235,11 +244,11 @@ impl Value for Stamped<UtcTimestamp> {
     #[inline(always)]
     fn to_words(self) -> Words {
         let UtcTimestamp { date, time } = self.value;
-        [date_word(date) | time_word(time, self.precision), time.picos]
+        (date_word(date) | time_word(time, self.precision), time.picos)
     }
 
     #[inline(always)]
-    fn from_words([word, picos]: Words) -> Self {
+    fn from_words((word, picos): Words) -> Self {
         let (date, time) = (word_date(word), word_time(word, picos));
         Self::new(UtcTimestamp { date, time }, word_precision(word))
     }
@@ -252,10 +261,10 @@ impl Value for MonthYear {
             MonthYearDetail::Day(day) => (1, day),
             MonthYearDetail::Week(week) => (2, week),
         };
-        [u64::from_le_bytes([0, 0, 0, 0, 0, self.month, kind, number]), u64::from(self.year)]
+        (u64::from_le_bytes([0, 0, 0, 0, 0, self.month, kind, number]), u64::from(self.year))
     }
 
-    fn from_words([word, year]: Words) -> Self {
+    fn from_words((word, year): Words) -> Self {
         let [.., month, kind, number] = word.to_le_bytes();
         let detail = match kind {
             0 => MonthYearDetail::Month,
@@ -266,22 +275,22 @@ impl Value for MonthYear {
     }
 }
 
-/// A day in the lower half: year in two bytes, month, day.
+/// A day, where [`timestamp_words`] has it.
 #[inline(always)]
 fn date_word(date: LocalMktDate) -> u64 {
-    u64::from(date.year) | u64::from(date.month) << 16 | u64::from(date.day) << 24
+    u64::from(date.month) << 8 | u64::from(date.day) << 16 | u64::from(date.year) << 32
 }
 
 #[inline(always)]
 const fn word_date(word: u64) -> LocalMktDate {
-    LocalMktDate { year: word as u16, month: (word >> 16) as u8, day: (word >> 24) as u8 }
+    LocalMktDate { year: (word >> 32) as u16, month: (word >> 8) as u8, day: (word >> 16) as u8 }
 }
 
-/// A time without its fraction in the higher half: hour, minute, second, precision.
+/// A time without its fraction, where [`timestamp_words`] has it, and its precision in the highest byte.
 #[inline(always)]
 fn time_word(time: UtcTime, precision: Precision) -> u64 {
-    u64::from(time.hour) << 32
-        | u64::from(time.minute) << 40
+    u64::from(time.hour)
+        | u64::from(time.minute) << 24
         | u64::from(time.second) << 48
         | precision_word(precision)
 }
@@ -301,19 +310,14 @@ const fn precision_word(precision: Precision) -> u64 {
 /// Reads a UTCTimestamp to what [`Value::to_words`] makes of it.
 #[inline(always)]
 pub(super) fn timestamp(text: &[u8]) -> Option<Words> {
-    let [word, picos] = timestamp_words(text)?;
+    let (word, picos) = timestamp_words(text)?;
     let precision = if text.len() == 17 { 0 } else { precision_word(precision(text.len(), 17)) };
-    Some([word | precision, picos])
+    Some((word | precision, picos))
 }
 
 #[inline(always)]
 const fn word_time(word: u64, picos: u64) -> UtcTime {
-    UtcTime {
-        hour: (word >> 32) as u8,
-        minute: (word >> 40) as u8,
-        second: (word >> 48) as u8,
-        picos,
-    }
+    UtcTime { hour: word as u8, minute: (word >> 24) as u8, second: (word >> 48) as u8, picos }
 }
 
 #[inline(always)]

@@ -62,26 +62,25 @@ impl Decimal {
 }
 
 /// Reads `len` bytes given as digits: the last in the highest byte, zeros before the first. A point is what
-/// `.` becomes. Returns mantissa and places; `None` if it is not a decimal.
+/// `.` becomes. Returns mantissa and places; `None` if it is not a decimal without sign.
 #[inline(always)]
 pub(super) fn short(digits: u64, len: usize) -> Option<(i64, i8)> {
-    const POINT: u64 = 0x0101_0101_0101_0101 * (b'.' ^ b'0') as u64;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    if are_digits(digits) {
-        return Some((eight_digits(digits) as i64, 0));
+    const POINT: u64 = (b'.' ^ b'0') as u64;
+    /// A bit that a point has and no digit.
+    const BIT: u64 = 0x1010_1010_1010_1010;
+    let others = digits & BIT;
+    if others == 0 {
+        return are_digits(digits).then(|| (eight_digits(digits) as i64, 0));
     }
-    // The high bit of each byte that is a point: of all others, something is left to carry.
-    let other = digits ^ POINT;
-    let points = !((other & !HIGH).wrapping_add(!HIGH) | other) & HIGH;
-    if points == 0 {
-        return None;
-    }
+    // If there are several, those above the lowest keep their bit and are no digits.
+    let at = others.trailing_zeros() & 56;
+    let others = others << 3;
     // What stands before the point moves up by one into its place.
-    let after = !(points | (points - 1));
-    let digits = (digits & after) | (digits & ((points >> 7) - 1)) << 8;
-    let places = 7 - (points.trailing_zeros() / 8) as i8;
-    let is_one = points & (points - 1) == 0;
-    (is_one && len > 1 && are_digits(digits)).then(|| (eight_digits(digits) as i64, places))
+    let after = !(others | (others - 1));
+    let moved = (digits & after) | (digits & ((others >> 7) - 1)) << 8;
+    let is_point = digits >> at & 0xFF == POINT;
+    let places = 7 - (at / 8) as i8;
+    (is_point && len > 1 && are_digits(moved)).then(|| (eight_digits(moved) as i64, places))
 }
 
 impl fmt::Display for Decimal {

@@ -30,11 +30,7 @@ impl<'b> Field<'b> {
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] outside 64 bits.
     #[inline(always)]
     pub fn int(&self) -> Result<i64, Error> {
-        let (negative, len) = self.sign();
-        match self.short_digits(len) {
-            Some(value) => Ok(if negative { -(value as i64) } else { value as i64 }),
-            None => parse_int(self.value).map_err(|kind| self.error(kind)),
-        }
+        read_int(self.value, self.tail).map_err(|kind| self.error(kind))
     }
 
     /// Returns a length, count or sequence number: digits only.
@@ -43,10 +39,7 @@ impl<'b> Field<'b> {
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above 64 bits.
     #[inline(always)]
     pub fn uint(&self) -> Result<u64, Error> {
-        match self.short_digits(self.value.len()) {
-            Some(value) => Ok(value),
-            None => parse_uint(self.value).map_err(|kind| self.error(kind)),
-        }
+        read_uint(self.value, self.tail).map_err(|kind| self.error(kind))
     }
 
     /// Returns an exact decimal; digits after the point are kept, zeros too.
@@ -55,37 +48,7 @@ impl<'b> Field<'b> {
     /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] if the mantissa does not fit 64 bits.
     #[inline(always)]
     pub fn decimal(&self) -> Result<Decimal, Error> {
-        let (negative, len) = self.sign();
-        if let Some(digits) = self.short_text(len)
-            && let Some((mantissa, places)) = decimal::short(digits, len)
-        {
-            let mantissa = if negative { -mantissa } else { mantissa };
-            return Ok(Decimal { mantissa, exponent: -places });
-        }
-        long_decimal(self.value).map_err(|kind| self.error(kind))
-    }
-
-    /// Whether the value begins with a minus, and how long the rest is.
-    #[inline(always)]
-    fn sign(&self) -> (bool, usize) {
-        let negative = self.value.first() == Some(&b'-');
-        (negative, self.value.len() - usize::from(negative))
-    }
-
-    /// Returns the last `len` bytes of the value as digits, the last in the highest byte and zeros before
-    /// the first, whether they are digits or not; `None` if they are not one to eight.
-    #[inline(always)]
-    fn short_text(&self, len: usize) -> Option<u64> {
-        let above = 64_usize.checked_sub(8 * len).filter(|above| *above < 64)?;
-        Some((self.tail ^ ZEROS) >> above << above)
-    }
-
-    /// Returns the number that the last `len` bytes of the value make; `None` if they are not one to eight
-    /// digits.
-    #[inline(always)]
-    fn short_digits(&self, len: usize) -> Option<u64> {
-        let digits = self.short_text(len)?;
-        are_digits(digits).then(|| eight_digits(digits))
+        read_decimal(self.value, self.tail).map_err(|kind| self.error(kind))
     }
 
     /// Returns a single character.
@@ -183,10 +146,60 @@ impl<'b> Field<'b> {
     }
 }
 
-/// Parses a decimal of any length.
-#[cold]
+/// Reads an int; `tail` ends with `text`.
+#[inline(always)]
+pub(crate) fn read_int(text: &[u8], tail: u64) -> Result<i64, ErrorKind> {
+    match short_digits(text, tail) {
+        Some(value) => Ok(value as i64),
+        None => parse_int(text),
+    }
+}
+
+/// Reads digits; `tail` ends with `text`.
+#[inline(always)]
+pub(crate) fn read_uint(text: &[u8], tail: u64) -> Result<u64, ErrorKind> {
+    match short_digits(text, tail) {
+        Some(value) => Ok(value),
+        None => parse_uint(text),
+    }
+}
+
+/// Reads a decimal; `tail` ends with `text`.
+#[inline(always)]
+pub(crate) fn read_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind> {
+    match short_text(tail, text.len()).and_then(|digits| decimal::short(digits, text.len())) {
+        Some((mantissa, places)) => Ok(Decimal { mantissa, exponent: -places }),
+        None => other_decimal(text, tail),
+    }
+}
+
+/// Returns the number that a text makes; `None` if it is not one to eight digits.
+#[inline(always)]
+fn short_digits(text: &[u8], tail: u64) -> Option<u64> {
+    let digits = short_text(tail, text.len())?;
+    are_digits(digits).then(|| eight_digits(digits))
+}
+
+/// Returns the last `len` bytes of a tail as digits, the last in the highest byte and zeros before the first,
+/// whether they are digits or not; `None` if they are not one to eight.
+#[inline(always)]
+fn short_text(tail: u64, len: usize) -> Option<u64> {
+    if !matches!(len, 1..=8) {
+        return None;
+    }
+    let above = (64 - 8 * len) & 63;
+    Some((tail ^ ZEROS) >> above << above)
+}
+
+/// Reads a decimal with a sign, or of any length.
 #[inline(never)]
-fn long_decimal(text: &[u8]) -> Result<Decimal, ErrorKind> {
+fn other_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind> {
+    if let [b'-', rest @ ..] = text
+        && let Some(digits) = short_text(tail, rest.len())
+        && let Some((mantissa, places)) = decimal::short(digits, rest.len())
+    {
+        return Ok(Decimal { mantissa: -mantissa, exponent: -places });
+    }
     Decimal::parse(text)
 }
 
@@ -288,6 +301,16 @@ mod tests {
         for text in texts {
             let expected = Decimal::parse(text.as_bytes());
             assert_eq!(field(text).decimal().map_err(|error| error.kind), expected, "{text}");
+        }
+        for good in [&b"123.45"[..], b"-1.2", b"12345678", b"7"] {
+            for at in 0..good.len() {
+                for byte in 0..=255 {
+                    let mut text = good.to_vec();
+                    text[at] = byte;
+                    let found = Field::new(Tag(44), &text).decimal().map_err(|error| error.kind);
+                    assert_eq!(found, Decimal::parse(&text), "{text:?}");
+                }
+            }
         }
     }
 

@@ -280,44 +280,48 @@ impl UtcTimestamp {
     }
 }
 
-/// Parses a UTCTimestamp to year in two bytes, month, day, hour, minute and second, and picoseconds: what
-/// [`UtcTimestamp::parse`] does, but all at once and without a look at the parts.
+/// Parses a UTCTimestamp to a word and picoseconds: what [`UtcTimestamp::parse`] does, but all at once and without
+/// a look at the parts.
+///
+/// In the word are, from the lowest byte, hour, month, day, minute, year in two bytes, and second: times are where
+/// reading them leaves them.
 #[inline(always)]
-pub(crate) fn timestamp_words(text: &[u8]) -> Option<[u64; 2]> {
+pub(crate) fn timestamp_words(text: &[u8]) -> Option<(u64, u64)> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const COLONS: u64 = (b':' ^ b'0') as u64 * 0x0000_0100_0001_0000;
-    const COLON_PLACES: u64 = 0x0000_FF00_00FF_0000;
-    /// Month above 12, day above 28, hour above 23, minute above 59, second above 60: the high bit is set.
-    const ABOVE: u64 = 0x0043_4468_6373_0000;
-    /// Month or day 0: the high bit is not set.
-    const BELOW: u64 = 0x7F7F_0000;
+    /// A byte above 9, or where colons are above 0: the high bit is set.
+    const DATE_OTHERS: u64 = 0x7676_7676_7676_7676;
+    const TIME_OTHERS: u64 = 0x7676_7F76_767F_7676;
+    const TIME_PLACES: u64 = 0x00FF_0000_FF00_00FF;
+    /// Hour above 23, month above 12, day above 28, minute above 59, second above 60: the high bit is set.
+    const ABOVE: u64 = 0x0043_0000_4463_7368;
+    const ABOVE_BITS: u64 = 0x0080_0000_8080_8080;
+    const MONTH_AND_DAY: u64 = 0x0080_8000;
     let (whole, fraction) = text.split_first_chunk::<17>()?;
     let (Some(date), Some(time)) = (whole.first_chunk(), whole.last_chunk()) else { return None };
     let date = u64::from_le_bytes(*date) ^ ZEROS;
     let time = u64::from_le_bytes(*time) ^ ZEROS ^ COLONS;
-    let others =
-        |digits: u64| ((digits & !HIGH).wrapping_add(0x7676_7676_7676_7676) | digits) & HIGH;
-    let odd = others(date) | others(time) | time & COLON_PLACES | u64::from(whole[8] ^ b'-');
-    if odd != 0 {
+    let others = (date & !HIGH).wrapping_add(DATE_OTHERS) | date;
+    let others = others | (time & !HIGH).wrapping_add(TIME_OTHERS) | time;
+    if others & HIGH | u64::from(whole[8] ^ b'-') != 0 {
         return None;
     }
-    let (date, time) = (pairs(date), pairs(time));
+    let (date, time) = (pairs(date), pairs(time) & TIME_PLACES);
     let year = (date & 0xFF) * 100 + (date >> 16 & 0xFF);
-    let month_day = date >> 16 & 0x00FF_0000 | date >> 24 & 0xFF00_0000;
-    let of_day = (time & 0xFF) << 32 | (time & 0xFF00_0000) << 16 | time & 0x00FF_0000_0000_0000;
-    let word = year | month_day | of_day;
-    let above = (month_day | of_day).wrapping_add(ABOVE) & HIGH;
-    let not_below = month_day.wrapping_add(BELOW) & HIGH;
-    if above != 0 || not_below != 0x8080_0000 {
+    let month_day = date >> 24 & 0xFF00 | date >> 32 & 0x00FF_0000;
+    let parts = time | month_day;
+    let above = parts.wrapping_add(ABOVE) & ABOVE_BITS;
+    // The high bit where month or day is 0.
+    let below = month_day.wrapping_sub(0x0001_0100) & MONTH_AND_DAY;
+    if above | below != 0 {
         // Every month has 28 days; longer ones are looked at with care.
-        let is_day = above == 0x8000_0000 && not_below == 0x8080_0000;
-        let day = (month_day >> 24) as u8;
-        if !is_day || day > days_in_month(year as u16, (month_day >> 16) as u8) {
+        let (month, day) = ((parts >> 8) as u8, (parts >> 16) as u8);
+        if above != 0x0080_0000 || below != 0 || day > days_in_month(year as u16, month) {
             return None;
         }
     }
     let picos = if fraction.is_empty() { 0 } else { parse_fraction(fraction)? };
-    Some([word, picos])
+    Some((parts | year << 32, picos))
 }
 
 impl MonthYear {
@@ -393,10 +397,10 @@ mod tests {
     fn both_ways_to_read_a_timestamp_agree() {
         let agree = |text: &[u8]| {
             let words = UtcTimestamp::parse(text).map(|UtcTimestamp { date, time }| {
-                let [low, high] = date.year.to_le_bytes();
-                let parts =
-                    [low, high, date.month, date.day, time.hour, time.minute, time.second, 0];
-                [u64::from_le_bytes(parts), time.picos]
+                let ([low, high], UtcTime { hour, minute, second, .. }) =
+                    (date.year.to_le_bytes(), time);
+                let parts = [hour, date.month, date.day, minute, low, high, second, 0];
+                (u64::from_le_bytes(parts), time.picos)
             });
             assert_eq!(timestamp_words(text), words, "{}", String::from_utf8_lossy(text));
         };
