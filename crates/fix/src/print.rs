@@ -48,7 +48,7 @@ impl<'m> Printed<'m> {
         depth: usize,
     ) -> Result<usize, fmt::Error> {
         let Some(field) = self.message.field_at(at) else { return Ok(at + 1) };
-        self.line(out, &field, depth)?;
+        self.line(out, at, &field, depth)?;
         let group = members.iter().find(|member| member.tag == field.tag).and_then(|m| m.group);
         let Some((group, dictionary)) = group.and_then(|id| self.group(id, field.tag)) else {
             return Ok(at + 1);
@@ -82,11 +82,24 @@ impl<'m> Printed<'m> {
         })
     }
 
-    fn line(&self, out: &mut fmt::Formatter<'_>, field: &Field<'_>, depth: usize) -> fmt::Result {
+    fn line(
+        &self,
+        out: &mut fmt::Formatter<'_>,
+        at: usize,
+        field: &Field<'_>,
+        depth: usize,
+    ) -> fmt::Result {
         write!(out, "{:width$}", "", width = depth * INDENT)?;
         let definition = self.definition(field.tag);
         match definition {
             Some(definition) => write!(out, "{} ({}): ", definition.name(), field.tag)?,
+            // What is no tag number is printed as it stands there.
+            None if field.tag == Tag(0) => {
+                let offset = self.message.field_offset(at).unwrap_or_default();
+                out.write_char('(')?;
+                text(out, self.message.tag_text(offset))?;
+                out.write_str("): ")?;
+            }
             None => write!(out, "({}): ", field.tag)?,
         }
         let description = match field.tag {
@@ -214,5 +227,18 @@ mod tests {
             checksum.trim_end_matches('\u{1}'),
         );
         assert_eq!(printed, expected);
+    }
+
+    #[test]
+    fn what_is_no_tag_number_is_printed_as_it_stands() {
+        let dictionary = Dictionary::parse_quickfix(shipped::FIX42).expect("loads");
+        let body = "35=0\u{1}34=7\u{1}abc=1\u{1}";
+        let mut bytes = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+        let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
+        bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+        let mut reader = Reader::new();
+        let message = reader.decode(&bytes).expect("whole");
+        let printed = Printed::new(message, &dictionary).to_string();
+        assert!(printed.contains("\n   (abc): 1\n"), "{printed}");
     }
 }

@@ -19,6 +19,8 @@ pub enum Action {
     Join,
     /// Making a socket.
     Open,
+    /// Keeping the thread on one CPU.
+    Pin,
     /// Receiving.
     Receive,
     /// Sending.
@@ -35,6 +37,7 @@ impl fmt::Display for Action {
             Self::Connect => "connect to",
             Self::Join => "join",
             Self::Open => "open a socket for",
+            Self::Pin => "stay on that CPU, which is not there or not allowed",
             Self::Receive => "receive from",
             Self::Send => "send to",
             Self::Wait => "wait for packets",

@@ -103,3 +103,71 @@ fn wrong_settings_are_told_with_their_lines() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("line 3: HeartBtInt") && said.contains("SenderCompID"), "{said}");
 }
+
+/// A message in the form that logs have.
+fn logged(sign: &str, body: &str) -> String {
+    let body = body.replace('|', "\u{1}");
+    let head = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len());
+    let sum: u32 = head.bytes().map(u32::from).sum();
+    format!("20260105-08:00:00.123456789 {sign} {head}10={:03}\u{1}\n", sum & 0xFF)
+}
+
+#[test]
+fn what_is_wrong_in_a_log_is_told_with_its_line() {
+    let folder = Folder::new("wrong-log");
+    let beat = logged(">", "35=0|49=A|56=B|34=7|52=20260105-08:00:00.123|");
+    let garbled = beat.replace("49=A", "49=C");
+    let odd = logged("<", "35=0|49=B|56=A|34=8|52=20260105-08:00:00.123|abc=1|");
+    let junk = "junk\n".repeat(30);
+    let path = folder.write("a.log", &format!("{beat}{garbled}{odd}{junk}{beat}"));
+    let output = tickwire(&["log", text(&path)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("line 2: garbled: tag 10"), "{said}");
+    assert!(said.contains("line 3: 'abc' at offset"), "{said}");
+    assert!(said.contains("line 4: no message: expected a time, < or >"), "{said}");
+    assert!(
+        said.contains("30 lines in all are no messages") && said.lines().count() == 13,
+        "{said}"
+    );
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(printed.matches("MsgType (35): HEARTBEAT (0)").count(), 3, "{printed}");
+    for (name, bytes) in [("empty.log", ""), ("other.log", "2026-01-05 started\n")] {
+        let output = tickwire(&["log", text(&folder.write(name, bytes))]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("no message found") && said.contains("fix decode"), "{said}");
+    }
+    let output = tickwire(&["log", "--dictionary", "FIX45", text(&path)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("FIX44, FIX50"), "{said}");
+}
+
+#[test]
+fn a_file_for_the_other_side_and_one_that_is_no_text_are_refused() {
+    let folder = Folder::new("other-side");
+    let session = "BeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\n";
+    let acceptor = format!("[SESSION]\nConnectionType=acceptor\nSocketAcceptPort=0\n{session}");
+    let acceptor = folder.write("acceptor.cfg", &acceptor);
+    let initiator = format!(
+        "[SESSION]\nConnectionType=initiator\nSocketConnectHost=127.0.0.1\nSocketConnectPort=1\n{session}"
+    );
+    let initiator = folder.write("initiator.cfg", &initiator);
+    for (side, path, wanted) in [
+        ("client", &acceptor, "line 1: the first session must be an initiator"),
+        ("server", &initiator, "line 1: the first session must be an acceptor"),
+    ] {
+        let output = tickwire(&[side, "--config", text(path)]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(wanted), "{said}");
+    }
+    let path = folder.0.join("latin.cfg");
+    std::fs::write(&path, b"[SESSION]\n# Z\xfcrich\n").expect("written");
+    let output = tickwire(&["server", "--config", text(&path)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("line 2: not UTF-8"), "{said}");
+    let output = tickwire(&["server", "--port", "0", "--cpu", "9999"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("stay on that CPU"), "{said}");
+}

@@ -1,19 +1,19 @@
 //! `tickwire fix log`: message logs in words.
 
-use super::dictionaries;
+use super::expected::explained;
+use super::versions::{DictionaryArgs, Versions};
 use crate::failure::{Failure, Outcome};
 use clap::Args;
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
-use tickwire_fix::{Printed, Reader, Tag};
-use tickwire_fix_session::{ApplVersion, BeginString, Dictionaries, Direction, LogLine};
+use tickwire_fix::{Dictionary, Printed, Reader};
+use tickwire_fix_session::{Direction, LogLine};
 
 /// Print message logs of sessions with the names of fields and values
 ///
-/// A log is made by sessions that are configured to (FileLogPath). A line that is no message is told on
-/// standard error, and the exit status is then 1.
+/// A log is made by sessions that are configured to (FileLogPath). What is wrong is told on standard
+/// error with its line, and the exit status is then 1. For logs of other engines there is `fix decode`.
 #[derive(Debug, Args)]
 pub struct LogArgs {
     /// Logs
@@ -25,23 +25,55 @@ pub struct LogArgs {
     /// One line a message, delimiters as |
     #[arg(long)]
     raw: bool,
+    #[command(flatten)]
+    dictionary: DictionaryArgs,
 }
 
 /// Most bytes of a line; a longer one is told and passed over.
 const LINE_MAX: u64 = 8 << 20;
+/// Lines of a file that are no messages and told one by one.
+const TOLD_MAX: u64 = 10;
 
 /// Runs `tickwire fix log`.
 pub fn run(args: &LogArgs) -> Result<Outcome, Failure> {
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    let mut printer = Printer { known: HashMap::new(), reader: Reader::new(), flaws: 0 };
+    let empty = Dictionary::parse_quickfix("<fix major='0' minor='0'/>");
+    let empty = empty.map_err(|problems| Failure::Data(problems.to_string()))?;
+    let mut printer = Printer {
+        out: BufWriter::new(std::io::stdout().lock()),
+        args,
+        versions: args.dictionary.open()?,
+        empty,
+        reader: Reader::new(),
+        flaws: 0,
+    };
     for path in &args.files {
-        let file = File::open(path).map_err(|e| Failure::file("open", path.display(), &e))?;
+        printer.file(path)?;
+    }
+    printer.out.flush()?;
+    Ok(Outcome::flawed_if(printer.flaws > 0))
+}
+
+struct Printer<'a, W> {
+    out: W,
+    args: &'a LogArgs,
+    versions: Versions,
+    /// For versions that are not known.
+    empty: Dictionary,
+    reader: Reader,
+    flaws: u64,
+}
+
+impl<W: Write> Printer<'_, W> {
+    fn file(&mut self, path: &PathBuf) -> Result<(), Failure> {
+        let name = path.display();
+        let file = File::open(path).map_err(|e| Failure::file("open", &name, &e))?;
         let mut input = BufReader::new(file);
         let (mut line, mut number) = (Vec::new(), 0_u64);
+        let (mut messages, mut others) = (0_u64, 0_u64);
         loop {
             let before = line.len();
             let read = (&mut input).take(LINE_MAX).read_until(b'\n', &mut line);
-            let read = read.map_err(|e| Failure::file("read", path.display(), &e))?;
+            let read = read.map_err(|e| Failure::file("read", &name, &e))?;
             if read == 0 && line.is_empty() {
                 break;
             }
@@ -54,64 +86,58 @@ pub fn run(args: &LogArgs) -> Result<Outcome, Failure> {
                 continue;
             }
             match parsed {
-                Some(parsed) => printer.print(&mut out, args, &parsed)?,
+                Some(parsed) => {
+                    messages += 1;
+                    self.print(&format!("{name}: line {number}"), &parsed)?;
+                }
                 None => {
-                    printer.flaws += 1;
-                    anstream::eprintln!("{}: line {number}: no message", path.display());
+                    others += 1;
+                    if others <= TOLD_MAX {
+                        let expected = "expected a time, < or >, and a message";
+                        anstream::eprintln!("{name}: line {number}: no message: {expected}");
+                    }
                 }
             }
             line.clear();
         }
+        self.flaws += others;
+        if others > TOLD_MAX {
+            anstream::eprintln!("{name}: {others} lines in all are no messages");
+        }
+        if messages == 0 {
+            let text = "no message found: is it a log of tickwire? for others: tickwire fix decode";
+            return Err(Failure::Data(format!("{name}: {text}")));
+        }
+        Ok(())
     }
-    out.flush()?;
-    Ok(Outcome::flawed_if(printer.flaws > 0))
-}
 
-struct Printer {
-    known: HashMap<BeginString, Dictionaries>,
-    reader: Reader,
-    flaws: u64,
-}
-
-impl Printer {
-    fn print(
-        &mut self,
-        out: &mut dyn Write,
-        args: &LogArgs,
-        line: &LogLine<'_>,
-    ) -> Result<(), Failure> {
-        let Ok(message) = self.reader.decode(line.message) else {
-            self.flaws += 1;
-            let text = String::from_utf8_lossy(line.message).replace('\u{1}', "|");
-            writeln!(out, "{} garbled: {text}", line.time)?;
-            return Ok(());
+    fn print(&mut self, place: &str, line: &LogLine<'_>) -> Result<(), Failure> {
+        let way = if line.direction == Direction::In { "<" } else { ">" };
+        let raw = || String::from_utf8_lossy(line.message).replace('\u{1}', "|");
+        let message = match self.reader.decode(line.message) {
+            Ok(message) => message,
+            Err(error) => {
+                self.flaws += 1;
+                anstream::eprintln!("{place}: garbled: {error}");
+                return Ok(writeln!(self.out, "{} {way} garbled: {}", line.time, raw())?);
+            }
         };
-        let is_wanted = args.types.is_empty()
-            || args.types.iter().any(|wanted| wanted.as_bytes() == message.msg_type());
+        let types = &self.args.types;
+        let is_wanted =
+            types.is_empty() || types.iter().any(|wanted| wanted.as_bytes() == message.msg_type());
         if !is_wanted {
             return Ok(());
         }
-        let way = if line.direction == Direction::In { "<" } else { ">" };
-        if args.raw {
-            let text = String::from_utf8_lossy(line.message).replace('\u{1}', "|");
-            writeln!(out, "{} {way} {text}", line.time)?;
-            return Ok(());
+        let known = self.versions.of(&message);
+        if let Some(fault) = message.fault() {
+            self.flaws += 1;
+            anstream::eprintln!("{place}: {}", explained(&fault, &message, known));
         }
-        writeln!(out, "{} {way}", line.time)?;
-        let version = BeginString::parse(message.begin_string()).unwrap_or(BeginString::Fix44);
-        let dictionaries = match self.known.entry(version) {
-            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(dictionaries::shipped(version)?)
-            }
-        };
-        let said = message.field(Tag(1128)).and_then(|field| ApplVersion::parse(field.value));
-        let application = dictionaries
-            .application
-            .iter()
-            .rfind(|(known, _)| said.is_none_or(|said| said == *known))
-            .map_or(&dictionaries.session, |(_, dictionary)| dictionary);
-        writeln!(out, "{}", Printed::fixt(message, &dictionaries.session, application))?;
-        Ok(())
+        if self.args.raw {
+            return Ok(writeln!(self.out, "{} {way} {}", line.time, raw())?);
+        }
+        let (session, application) = known.unwrap_or((&self.empty, &self.empty));
+        writeln!(self.out, "{} {way}", line.time)?;
+        Ok(writeln!(self.out, "{}", Printed::fixt(message, session, application))?)
     }
 }

@@ -53,6 +53,12 @@ pub fn read(path: &Path) -> Result<Dictionary, Failure> {
     let known = shipped::ALL.iter().find(|(name, _)| path.as_os_str() == *name);
     let parsed = match known {
         Some((_, text)) => Dictionary::parse(text),
+        None if !path.exists() && !files::is_standard(path) => {
+            let names: Vec<&str> = shipped::ALL.iter().map(|(name, _)| *name).collect();
+            let (path, names) = (files::name_of(path), names.join(", "));
+            let text = format!("{path}: no such file, and none of the built-in {names}");
+            return Err(Failure::Usage(text));
+        }
         None => {
             let bytes = files::read_whole(path, DICTIONARY_BYTES_MAX, ": is it a dictionary?")?;
             let text = String::from_utf8(bytes).map_err(|error| {

@@ -157,7 +157,7 @@ impl<A: Application> Engine<A> {
     pub fn run(&mut self, stop: &Stop) -> Result<(), Error> {
         if let Some(cpu) = self.options.cpu {
             crate::affinity::pin_current_thread(cpu)
-                .map_err(|error| Error::of(Action::Receive, error))?;
+                .map_err(|error| Error::of(Action::Pin, error))?;
         }
         let mut events = Events::with_capacity(EVENTS);
         while !stop.is_set() {

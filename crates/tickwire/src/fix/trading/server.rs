@@ -218,7 +218,7 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
         }
         Some(path) => {
             let mut engine = Server::engine(args.seed, &args.session, once)?;
-            let addresses = args.session.configure(&mut engine, path)?.addresses;
+            let addresses = args.session.configure(&mut engine, path, Role::Acceptor)?.addresses;
             (engine, addresses)
         }
     };

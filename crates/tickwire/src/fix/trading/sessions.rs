@@ -81,14 +81,34 @@ impl SessionArgs {
         &self,
         engine: &mut Engine<A>,
         path: &Path,
+        first: Role,
     ) -> Result<Configured, Failure> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::file("read", path.display(), &error))?;
+        let bytes =
+            std::fs::read(path).map_err(|error| Failure::file("read", path.display(), &error))?;
         let name = path.display();
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to());
+            let line = 1 + valid.unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
+            Failure::Usage(format!("{name}: line {line}: not UTF-8; save the file as UTF-8"))
+        })?;
         let settings = Settings::parse(&text)
             .map_err(|errors| Failure::Usage(format!("{name}:\n{errors}")))?;
         for warning in &settings.warnings {
-            anstream::eprintln!("{name}: {warning}");
+            anstream::eprintln!("warning: {name}: {warning}");
+        }
+        if let Some(session) = settings.sessions.first()
+            && session.config.role != first
+        {
+            let (wanted, keys) = match first {
+                Role::Acceptor => ("acceptor", "ConnectionType=acceptor and SocketAcceptPort"),
+                Role::Initiator => (
+                    "initiator",
+                    "ConnectionType=initiator, SocketConnectHost and SocketConnectPort",
+                ),
+            };
+            let line = session.line;
+            let text = format!("the first session must be an {wanted} here: {keys}");
+            return Err(Failure::Usage(format!("{name}: session of line {line}: {text}")));
         }
         engine
             .configure(&settings, self.fsync())

@@ -99,7 +99,7 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     let key = match &args.config {
         None => add_session(&mut engine, args)?,
         Some(path) => {
-            let sessions = args.session.configure(&mut engine, path)?.sessions;
+            let sessions = args.session.configure(&mut engine, path, Role::Initiator)?.sessions;
             let first = sessions.first().copied();
             first.ok_or_else(|| Failure::Usage(format!("{}: no initiator", path.display())))?
         }
