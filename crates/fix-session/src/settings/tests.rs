@@ -177,6 +177,28 @@ fn the_time_to_be_logged_on_lies_within_the_schedule() {
     assert!(with(&limited.replace("thu", "sat")).is_err());
 }
 
+#[test]
+fn every_key_of_the_page_for_users_of_quickfix_is_known() {
+    let page = include_str!("../../../../docs/fix-from-quickfix.md");
+    let (_, table) = page.split_once("| key | what it does |").expect("a table of keys");
+    let (table, after) = table.split_once("\n\n").expect("its end");
+    let (without_effect, _) =
+        after.split_once("Keys of databases").expect("those that are not known");
+    let first_column = table.lines().filter_map(|line| line.split('|').nth(1));
+    let quoted = |text: &'static str| text.split('`').skip(1).step_by(2);
+    let keys: Vec<&str> = first_column.flat_map(quoted).chain(quoted(without_effect)).collect();
+    assert!(keys.len() > 80, "{}", keys.len());
+    for key in keys.into_iter().filter(|key| !key.ends_with("...")) {
+        // Whether the value fits is not asked.
+        let told = match Settings::parse(&acceptor_with(&format!("{key}=1\n"))) {
+            Ok(settings) => settings.warnings,
+            Err(SettingsError(errors)) => errors,
+        };
+        let unknown: Vec<_> = told.iter().filter(|told| told.text.contains("not known")).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused_without_panic(

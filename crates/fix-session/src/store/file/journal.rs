@@ -28,7 +28,10 @@ pub(super) fn create(path: &Path, created_ns: u64) -> io::Result<()> {
     file.write_all(&MAGIC)?;
     file.write_all(&created_ns.to_le_bytes())?;
     file.sync_data()?;
-    fs::rename(&temporary, path)
+    fs::rename(&temporary, path)?;
+    // The name is on the disk only with the folder.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
 }
 
 fn sum_of(records: &[u8]) -> u32 {
