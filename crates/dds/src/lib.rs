@@ -41,10 +41,13 @@ mod sample;
 
 pub use config::{DOMAIN_ID_MAX, DomainConfig, Network};
 pub use cyclone::{
-    CycloneParticipant, CycloneReader, CycloneWriter, Domain, ReaderWaitSet, middleware_complaints,
+    CycloneListener, CycloneParticipant, CycloneReader, CycloneWriter, Domain, ReaderWaitSet,
+    middleware_complaints,
 };
 pub use error::{Attempt, Error};
-pub use participant::{InstanceState, Participant, ParticipantId, Reader, Received, Writer};
+pub use participant::{
+    InstanceState, Listener, Participant, ParticipantId, Reader, Received, Writer,
+};
 pub use qos::{Durability, History, Qos, Reliability};
 pub use sample::{
     Change, Done, MarketData, MarketDataEntry, New, Quote, QuoteRequest, RelatedSymbol, Remove,

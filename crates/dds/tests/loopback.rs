@@ -3,14 +3,15 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use support::{
     PATIENCE, SILENCE, joined, market_data, next, quote, quote_request, two_participants, wire_id,
 };
 use tickwire_dds::{
-    Change, Domain, DomainConfig, Error, InstanceState, MarketData, New, Participant, Qos, Quote,
-    QuoteRequest, Reader, Received, Remove, Sample, Writer, security_topic,
+    Change, Domain, DomainConfig, Error, InstanceState, Listener, MarketData, New, Participant,
+    Qos, Quote, QuoteRequest, Reader, Received, Remove, Sample, Writer, security_topic,
 };
 
 fn crosses<S: Sample>(participants: &[impl Participant; 2], samples: &[S]) {
@@ -62,6 +63,54 @@ fn a_late_reader_gets_the_last_value_of_every_security() {
     }
     assert_eq!(last.len(), 100);
     assert!(last.iter().all(|(&security, sample)| *sample == market_data(security, 1)));
+}
+
+#[test]
+fn a_listener_hands_samples_on_in_order_until_it_is_dropped() {
+    let [publisher, subscriber] = two_participants(20);
+    let qos = Qos::reliable().keep_last(1000);
+    let mut writer = publisher.writer::<Quote>("Quote", &qos).unwrap();
+    let (sender, received) = mpsc::channel();
+    let on_sample = move |received: &Received<Quote>| {
+        if received.has_data {
+            sender.send(received.sample).unwrap();
+        }
+    };
+    let listener = subscriber.listen("Quote", &qos, on_sample).unwrap();
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+    assert!(listener.wait_matched(1, PATIENCE).unwrap());
+    for number in 0..1000 {
+        writer.write(&quote(number)).unwrap();
+    }
+    for number in 0..1000 {
+        assert_eq!(received.recv_timeout(PATIENCE), Ok(quote(number)));
+    }
+    drop(listener);
+    // The function is gone with the listener, and so is its end of the channel.
+    assert_eq!(received.recv(), Err(mpsc::RecvError));
+    writer.write(&quote(1000)).unwrap();
+}
+
+#[test]
+fn a_listener_may_answer_from_its_own_call() {
+    let [here, there] = two_participants(21);
+    let qos = Qos::reliable().keep_last(100);
+    let mut answers = there.writer::<Quote>("back", &qos).unwrap();
+    let answer = move |received: &Received<Quote>| {
+        if received.has_data {
+            answers.write(&received.sample).unwrap();
+        }
+    };
+    let listener = there.listen("there", &qos, answer).unwrap();
+    let mut writer = here.writer::<Quote>("there", &qos).unwrap();
+    let mut reader = here.reader::<Quote>("back", &qos).unwrap();
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+    assert!(listener.wait_matched(1, PATIENCE).unwrap());
+    assert!(reader.wait_matched(1, PATIENCE).unwrap());
+    for number in 0..100 {
+        writer.write(&quote(number)).unwrap();
+        assert_eq!(next(&mut reader), quote(number));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! round trip halved and the way back by the shared clock, p50 / p99 / p99.9, beside plain UDP; then how
 //! many samples a second a reliable writer streams. Both processes should have a core of their own.
 
+mod listener;
 mod route;
 
 use std::env;
@@ -20,12 +21,14 @@ const WARM_UP: u32 = 2_000;
 const STREAMED: u32 = 500_000;
 const STREAM_DEPTH: u32 = 10_000;
 
-const ROWS: [(&str, &str); 8] = [
+const ROWS: [(&str, &str); 10] = [
     ("udp-blocking", "plain UDP, blocking"),
     ("udp-polling", "plain UDP, polling"),
     ("quote-reliable-blocking", "Quote, reliable, blocking"),
+    ("quote-reliable-listener", "Quote, reliable, listener"),
     ("quote-reliable-polling", "Quote, reliable, polling"),
     ("quote-best-effort-blocking", "Quote, best effort, blocking"),
+    ("quote-best-effort-listener", "Quote, best effort, listener"),
     ("quote-best-effort-polling", "Quote, best effort, polling"),
     ("keyed-reliable-blocking", "MarketData, one keyed topic"),
     ("topics-reliable-blocking", "MarketData, 100 topics"),
@@ -56,6 +59,14 @@ fn measure(round_trips: u32) {
         "microseconds", "round trip / 2", "one way, shared clock", "lost"
     );
     for (row, title) in ROWS {
+        if row.ends_with("listener") {
+            let wire = wire_id();
+            let child = start(&["echo", row, &wire.to_string()]);
+            let times = listener::round_trip(&join(wire), &qos_of(row), WARM_UP, round_trips);
+            stop(child);
+            print(title, times);
+            continue;
+        }
         let (mut route, child) = if row.starts_with("udp") {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let child = start(&["echo", row, &socket.local_addr().unwrap().to_string()]);
@@ -71,11 +82,15 @@ fn measure(round_trips: u32) {
         };
         let times = round_trip(route.as_mut(), round_trips);
         stop(child);
-        let (halves, ways, lost) = (percentiles(times.halves), percentiles(times.ways), times.lost);
-        println!("{title:<30} {halves:>24} {ways:>24} {lost:>6}");
+        print(title, times);
     }
     stream("one datagram a sample", 1);
     stream("up to 50 samples a datagram", 50);
+}
+
+fn print(title: &str, times: Times) {
+    let (halves, ways, lost) = (percentiles(times.halves), percentiles(times.ways), times.lost);
+    println!("{title:<30} {halves:>24} {ways:>24} {lost:>6}");
 }
 
 fn round_trip(route: &mut dyn Route, count: u32) -> Times {
@@ -107,6 +122,9 @@ fn await_number(route: &mut dyn Route, number: u32, timeout: Duration) -> Option
 }
 
 fn echo(row: &str, meeting: &str) {
+    if row.ends_with("listener") {
+        return listener::echo(&join(meeting.parse().unwrap()), &qos_of(row));
+    }
     let mut route: Box<dyn Route> = if row.starts_with("udp") {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(meeting).unwrap();
@@ -124,12 +142,16 @@ fn echo(row: &str, meeting: &str) {
 fn dds_route(row: &str, wire: u32, ways: [&str; 2]) -> Box<dyn Route> {
     let participant = join(wire);
     let polling = row.ends_with("polling");
-    let qos = if row.contains("reliable") { Qos::reliable() } else { Qos::best_effort() };
+    let qos = qos_of(row);
     match row.split('-').next() {
         Some("quote") => Box::new(OneTopic::<Quote>::new(&participant, ways, &qos, polling)),
         Some("keyed") => Box::new(OneTopic::<MarketData>::new(&participant, ways, &qos, polling)),
         _ => Box::new(TopicPerSecurity::new(&participant, ways, &qos)),
     }
+}
+
+fn qos_of(row: &str) -> Qos {
+    if row.contains("reliable") { Qos::reliable() } else { Qos::best_effort() }
 }
 
 fn stream(title: &str, flush_every: u32) {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use super::entity::Owned;
 use super::ffi;
+use super::listener::CycloneListener;
 use super::log;
 use super::qos::OwnedQos;
 use super::reader::CycloneReader;
 use super::wait_set::ReaderWaitSet;
 use super::writer::CycloneWriter;
 use crate::config::checked_domain_id;
-use crate::{Attempt, DomainConfig, Error, Participant, Qos, Sample};
+use crate::{Attempt, DomainConfig, Error, Participant, Qos, Received, Sample};
 
 /// A domain opened with a configuration; closed when the last clone and the last participant are gone.
 #[derive(Debug, Clone)]
@@ -91,6 +92,7 @@ pub struct CycloneParticipant {
 impl Participant for CycloneParticipant {
     type Writer<S: Sample> = CycloneWriter<S>;
     type Reader<S: Sample> = CycloneReader<S>;
+    type Listener = CycloneListener;
     type WaitSet = ReaderWaitSet;
 
     fn writer<S: Sample>(&self, topic: &str, qos: &Qos) -> Result<CycloneWriter<S>, Error> {
@@ -99,6 +101,15 @@ impl Participant for CycloneParticipant {
 
     fn reader<S: Sample>(&self, topic: &str, qos: &Qos) -> Result<CycloneReader<S>, Error> {
         CycloneReader::create(self.parent.clone(), topic, &OwnedQos::of(qos)?)
+    }
+
+    fn listen<S: Sample>(
+        &self,
+        topic: &str,
+        qos: &Qos,
+        on_sample: impl FnMut(&Received<S>) + Send + 'static,
+    ) -> Result<CycloneListener, Error> {
+        CycloneListener::create(self.parent.clone(), topic, &OwnedQos::of(qos)?, on_sample)
     }
 
     fn wait_set(&self) -> Result<ReaderWaitSet, Error> {

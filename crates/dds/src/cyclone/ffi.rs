@@ -53,8 +53,15 @@ pub struct Endpoint {
 
 pub type LogSink = unsafe extern "C" fn(*mut c_void, *const LogData);
 
+pub type OnData = extern "C" fn(Entity, *mut c_void);
+
 #[repr(C)]
 pub struct Qos {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+pub struct Listener {
     _opaque: [u8; 0],
 }
 
@@ -106,26 +113,30 @@ pub struct LostStatus {
 unsafe extern "C" {
     pub fn dds_set_log_sink(sink: Option<LogSink>, argument: *mut c_void);
 
+    pub fn dds_create_listener(argument: *mut c_void) -> *mut Listener;
+    pub fn dds_delete_listener(listener: *mut Listener);
+    pub fn dds_lset_data_available(listener: *mut Listener, on_data: Option<OnData>);
+
     pub fn dds_create_domain(id: u32, config: *const c_char) -> Entity;
-    pub fn dds_create_participant(id: u32, qos: *const Qos, listener: *const c_void) -> Entity;
+    pub fn dds_create_participant(id: u32, qos: *const Qos, listener: *const Listener) -> Entity;
     pub fn dds_create_topic(
         participant: Entity,
         descriptor: *const TopicDescriptor,
         name: *const c_char,
         qos: *const Qos,
-        listener: *const c_void,
+        listener: *const Listener,
     ) -> Entity;
     pub fn dds_create_writer(
         participant: Entity,
         topic: Entity,
         qos: *const Qos,
-        listener: *const c_void,
+        listener: *const Listener,
     ) -> Entity;
     pub fn dds_create_reader(
         participant: Entity,
         topic: Entity,
         qos: *const Qos,
-        listener: *const c_void,
+        listener: *const Listener,
     ) -> Entity;
     pub fn dds_create_readcondition(reader: Entity, mask: u32) -> Entity;
     pub fn dds_create_waitset(owner: Entity) -> Entity;

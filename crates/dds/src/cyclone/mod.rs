@@ -5,11 +5,13 @@
 //! live longer than the call. Cyclone's functions may be called from any thread.
 #![allow(unsafe_code)]
 
+mod batch;
 mod complex;
 mod domain;
 mod entity;
 mod ffi;
 mod layout;
+mod listener;
 mod log;
 mod qos;
 mod reader;
@@ -19,6 +21,7 @@ mod writer;
 
 pub use domain::{CycloneParticipant, Domain};
 pub use layout::Layout;
+pub use listener::CycloneListener;
 pub use log::middleware_complaints;
 pub use reader::CycloneReader;
 pub use wait_set::ReaderWaitSet;

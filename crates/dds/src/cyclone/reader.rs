@@ -1,21 +1,17 @@
 //! Readers.
 
-use std::ffi::c_void;
-use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::batch::Batch;
 use super::domain::Parent;
 use super::entity::{Owned, checked};
 use super::ffi;
 use super::qos::OwnedQos;
 use super::wait_set::{self, Matching};
-use crate::{Attempt, Error, InstanceState, ParticipantId, Reader, Received, Sample};
-
-/// Samples that one call takes from the middleware at most.
-const BATCH: usize = 64;
+use crate::{Attempt, Error, ParticipantId, Reader, Received, Sample};
 
 /// Reads samples of one type from one topic.
 pub struct CycloneReader<S: Sample> {
@@ -70,7 +66,7 @@ impl<S: Sample> CycloneReader<S> {
 impl<S: Sample> Reader<S> for CycloneReader<S> {
     fn take(&mut self, received: &mut Received<S>) -> Result<bool, Error> {
         loop {
-            if self.batch.is_empty() && self.batch.refill(&self.entity)? == 0 {
+            if self.batch.is_empty() && self.batch.refill(self.entity.handle())? == 0 {
                 return Ok(false);
             }
             let readable = self.batch.hand_out(received);
@@ -121,93 +117,5 @@ impl<S: Sample> Reader<S> for CycloneReader<S> {
 
     fn not_utf8(&self) -> u64 {
         self.not_utf8
-    }
-}
-
-/// Samples in Cyclone's form, taken together and handed out one by one.
-///
-/// Cyclone reuses the memory, so a warm reader of samples without strings does not allocate.
-struct Batch<S: Sample> {
-    memory: Box<[MaybeUninit<S::Memory>]>,
-    infos: Box<[ffi::SampleInfo; BATCH]>,
-    next: usize,
-    end: usize,
-}
-
-// SAFETY: the memory and what it points to is owned by the batch alone and comes from the allocator of
-// the process, which any thread may use.
-unsafe impl<S: Sample> Send for Batch<S> {}
-
-impl<S: Sample> Batch<S> {
-    fn new() -> Self {
-        let memory = (0..BATCH).map(|_| MaybeUninit::zeroed()).collect();
-        Self { memory, infos: Box::new([ffi::SampleInfo::default(); BATCH]), next: 0, end: 0 }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.next == self.end
-    }
-
-    fn left(&self) -> usize {
-        self.end - self.next
-    }
-
-    fn refill(&mut self, reader: &Owned) -> Result<usize, Error> {
-        let mut samples = [ptr::null_mut::<c_void>(); BATCH];
-        for (pointer, memory) in samples.iter_mut().zip(&mut self.memory) {
-            *pointer = memory.as_mut_ptr().cast();
-        }
-        // SAFETY: `samples` has BATCH pointers to memory of the reader's type, each zero or filled by
-        // Cyclone before, and `infos` has room for as many.
-        let code = unsafe {
-            ffi::dds_take(
-                reader.handle(),
-                samples.as_mut_ptr(),
-                self.infos.as_mut_ptr(),
-                BATCH,
-                BATCH as u32,
-            )
-        };
-        let count = if code == ffi::RETCODE_NO_DATA { 0 } else { checked(Attempt::Take, code)? };
-        self.next = 0;
-        self.end = usize::try_from(count).unwrap_or(0).min(BATCH);
-        Ok(self.end)
-    }
-
-    /// Copies the next sample; false where its strings are not UTF-8.
-    ///
-    /// # Panics
-    /// Where the batch is empty.
-    fn hand_out(&mut self, received: &mut Received<S>) -> bool {
-        let info = self.infos[self.next];
-        received.has_data = info.valid_data;
-        received.instance_state = match info.instance_state {
-            ffi::INSTANCE_DISPOSED => InstanceState::Disposed,
-            ffi::INSTANCE_NO_WRITERS => InstanceState::NoWriters,
-            _ => InstanceState::Alive,
-        };
-        received.source_timestamp_ns = info.source_timestamp;
-        received.instance = info.instance_handle;
-        received.writer = info.publication_handle;
-        // SAFETY: zero at first, which `Layout` promises to be a value, and filled by Cyclone since.
-        let memory = unsafe { self.memory[self.next].assume_init_ref() };
-        self.next += 1;
-        // SAFETY: Cyclone filled this sample in the last `refill`.
-        unsafe { received.sample.load(memory) }
-    }
-}
-
-impl<S: Sample> Drop for Batch<S> {
-    fn drop(&mut self) {
-        for memory in &mut self.memory {
-            // SAFETY: the contents are zero or Cyclone's own, freed once; the memory itself stays ours.
-            unsafe {
-                ffi::dds_sample_free(
-                    memory.as_mut_ptr().cast(),
-                    S::descriptor(),
-                    ffi::FREE_CONTENTS,
-                );
-            }
-        }
     }
 }
