@@ -4,14 +4,15 @@ use crate::integer::Integer;
 use crate::module::Module;
 use crate::operation::Scene;
 use crate::shape::{MapMode, Member, Shape, field_bits, is_constant};
-use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
+use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 impl<'p> Module<'p> {
     /// The functions of one shape.
     pub(crate) fn decode_functions(&self, index: usize) -> String {
         let shape = &self.shapes[index];
-        let scene = Scene { module: self, shape };
+        let warm = if self.warm_entries(shape).is_some() { "WARM" } else { "false" };
+        let scene = Scene { module: self, shape, warm };
         let body = Decoding { scene: &scene }.body();
         match &shape.root {
             Some(_) => self.root_functions(shape, &body),
@@ -19,14 +20,14 @@ impl<'p> Module<'p> {
         }
     }
 
-    fn root_functions(&self, shape: &Shape<'p>, body: &str) -> String {
+    fn root_functions(&self, shape: &Shape<'p>, fields: &str) -> String {
         let Some(root) = &shape.root else { return String::new() };
         let function = self.function(shape);
         let (from, len) = self.saved_words(root.template, root.is_dynamic);
         let state = self.state_type();
         let name = &shape.name;
-        let map = if self.has_wide() { "start: Cursor<'b>" } else { "map: u64" };
-        let map_argument = if self.has_wide() { "start" } else { "map" };
+        let map_type = if self.has_wide() { "Cursor<'b, K>" } else { "u64" };
+        let map = if self.has_wide() { "start" } else { "map" };
         let (reset, is_forgotten) = match root.reset {
             true => ("if x.obeys_reset() { state.reset_values(); }\n", "x.forgets()"),
             false => ("", "false"),
@@ -35,24 +36,43 @@ impl<'p> Module<'p> {
             true => ("x.begin_arena();\n", "x.end_arena(&mut out.arena);\n"),
             false => ("", ""),
         };
+        let warm = self.warm_entries(shape);
+        let call = |warm: &str| format!("{function}_fields{warm}(c, {map}, state, out, x)");
+        let mut body = String::new();
+        if let Some((entry, count)) = warm {
+            body = format!(
+                "if state.is_warm::<{entry}, {count}>() {{
+                    let saved = state.save_words::<{from}, {len}>();
+                    let end = {};
+                    if end.is_none() {{ state.put_back_words::<{entry}, {count}, {from}, {len}>(&saved); }}
+                    return end;
+                }}\n",
+                call("::<K, true>")
+            );
+        }
+        body.push_str(&format!(
+            "let saved = state.save_unless::<{from}, {len}>({is_forgotten});
+            let end = {};
+            if end.is_none() {{ state.put_back::<{from}, {len}>(&saved); }}
+            end",
+            call(if warm.is_some() { "::<K, false>" } else { "" })
+        ));
+        let generics = generics(warm.is_some());
+        let segment = segment_of(name, &format!("{map}: {map_type}"), map_type, name, &body);
         format!(
-            "#[inline(never)]\nfn {function}<'b>(c: Cursor<'b>, {map}, state: &mut State, out: &mut {name}, \
-             x: &mut Context) -> Option<Cursor<'b>> {{
-                let saved = state.save_unless::<{from}, {len}>({is_forgotten});
-                let end = {function}_fields(c, {map_argument}, state, out, x);
-                if end.is_none() {{ state.put_back::<{from}, {len}>(&saved); }}
-                end
-            }}
-            {}fn {function}_fields<'b>(mut c: Cursor<'b>, {map}, state: &mut {state}, \
-             out: &mut {name}, x: &mut Context) -> Option<Cursor<'b>> {{
+            "{segment}
+            {}#[inline(always)]
+            fn {function}_fields<'b, {generics}>(mut c: Cursor<'b, K>, {map}: {map_type}, state: &mut {state}, \
+             out: &mut {name}, x: &mut Context) -> Option<Cursor<'b, K>> {{
                 x.begin_message({})?;
                 {reset}{begin_arena}{}{body}x.check_end(&c)?;
                 {end_arena}x.end_message()?;
                 Some(c)
             }}\n",
-            allow_unused(&format!("{reset}{body}")),
+            allow_unused(&format!("{reset}{fields}")),
             root.depth,
             self.root_map(shape),
+            body = fields,
         )
     }
 
@@ -77,11 +97,6 @@ impl<'p> Module<'p> {
     }
 
     fn segment_function(&self, shape: &Shape<'p>, body: &str) -> String {
-        let function = self.function(shape);
-        let out = match shape.is_stored {
-            true => format!("out: &mut {}, ", shape.name),
-            false => String::new(),
-        };
         let map = match (shape.has_map(), shape.mode) {
             (false, _) => String::new(),
             (true, MapMode::Fixed | MapMode::Narrow) => {
@@ -94,23 +109,62 @@ impl<'p> Module<'p> {
                 )
             }
         };
-        if shape.depth > tickwire_fast::Limits::DEPTH_MAX {
+        let name = &shape.name;
+        let (unit, out) = match shape.is_stored {
+            true => (String::new(), name.as_str()),
+            // Something to be a segment, where there is no struct.
+            false => (format!("struct {name};\n"), "()"),
+        };
+        let body = match shape.depth > tickwire_fast::Limits::DEPTH_MAX {
             // Deeper than any decoder goes.
-            return format!(
-                "fn {function}<'b>(_: Cursor<'b>, _: &mut State, {} _: &mut Context) -> Option<Cursor<'b>> {{ None }}\n",
-                if shape.is_stored { format!("_: &mut {},", shape.name) } else { String::new() }
-            );
+            true => "None".to_owned(),
+            false => format!("{map}{body}Some(c)"),
+        };
+        if !is_leaf(shape) {
+            return unit
+                + &segment_of(name, "_: ()", "()", out, &format!("let mut c = c;\n{body}"));
         }
         // The entries of a sequence that nests nothing are decoded where the sequence is.
-        let is_leaf = shape.members.iter().all(|member| member.child.is_none());
-        let inline = if is_leaf { "always" } else { "never" };
+        let out = match shape.is_stored {
+            true => format!("out: &mut {name}, "),
+            false => String::new(),
+        };
         format!(
-            "{}#[inline({inline})]\nfn {function}<'b>(mut c: Cursor<'b>, state: &mut State, {out}x: &mut Context) \
-             -> Option<Cursor<'b>> {{
-                {map}{body}Some(c)
-            }}\n",
-            allow_unused(&format!("{map}{body}"))
+            "{}#[inline(always)]\nfn {}<'b, {}>(mut c: Cursor<'b, K>, state: &mut State, {out}x: &mut Context) \
+             -> Option<Cursor<'b, K>> {{ {body} }}\n",
+            allow_unused(&body),
+            self.function(shape),
+            generics(self.warm_entries(shape).is_some()),
         )
+    }
+
+    /// The entries of a segment that has a form of its own for where they are all assigned: the number of
+    /// the first and how many there are.
+    fn warm_entries(&self, shape: &Shape<'p>) -> Option<(usize, usize)> {
+        let is_reset = shape.root.as_ref().is_some_and(|root| root.reset);
+        if !is_leaf(shape) || is_reset {
+            return None;
+        }
+        let mut slots: Vec<usize> = Vec::new();
+        let mut is_plain = true;
+        for member in shape.members.iter().filter(|member| !is_mostly_absent(member.plan)) {
+            let operations: &[&Operation<'_>] = match &member.plan.kind {
+                FieldKind::Scalar { operation, .. } => &[operation],
+                FieldKind::Parts { exponent, mantissa } => &[exponent, mantissa],
+                _ => &[],
+            };
+            is_plain &= !matches!(member.plan.kind, FieldKind::Dynamic);
+            for operation in operations {
+                is_plain &= operation.checked_tag.is_none();
+                slots.extend(self.slot_index(operation));
+            }
+        }
+        slots.sort_unstable();
+        let (first, last) = (*slots.first()?, *slots.last()?);
+        // An entry that two fields share can be empty for the second.
+        let is_each_once = slots.windows(2).all(|pair| pair[0] != pair[1]);
+        let count = last - first + 1;
+        (is_plain && is_each_once && count <= WARM_MAX).then_some((first, count))
     }
 
     /// `decode_` and the words of the struct's name.
@@ -314,7 +368,9 @@ impl<'p> Decoding<'_, '_, 'p> {
         let FieldKind::Parts { exponent, mantissa } = &member.plan.kind else {
             return String::new();
         };
-        let scene = self.scene;
+        // What is seldom there does not count where entries are looked at before.
+        let warm = if is_mostly_absent(member.plan) { "false" } else { self.scene.warm };
+        let scene = &Scene { warm, ..*self.scene };
         let is_optional = member.plan.is_optional;
         let mantissa_bit = member.bit + crate::shape::map_bits(exponent, is_optional);
         let mantissa = format!(
@@ -359,8 +415,17 @@ impl<'p> Decoding<'_, '_, 'p> {
     /// Decodes a nested segment.
     fn call(&self, out: &str, child: &Shape<'p>) -> String {
         let function = self.scene.module.function(child);
-        let out = if child.is_stored { format!("{out}, ") } else { String::new() };
-        format!("{function}(c, state, {out}x)?")
+        let out_argument = if child.is_stored { format!("{out}, ") } else { String::new() };
+        let warm = self.scene.module.warm_entries(child);
+        match (warm, is_leaf(child), child.is_stored) {
+            (Some((first, count)), ..) => format!(
+                "if state.is_warm::<{first}, {count}>() {{ {function}::<K, true>(c, state, {out_argument}x)? }} \
+                 else {{ {function}::<K, false>(c, state, {out_argument}x)? }}"
+            ),
+            (None, true, _) => format!("{function}(c, state, {out_argument}x)?"),
+            (None, false, true) => format!("c.decode::<{}>((), state, {out}, x)?", child.name),
+            (None, false, false) => format!("c.decode::<{}>((), state, &mut (), x)?", child.name),
+        }
     }
 
     fn sequence(&self, member: &Member<'p>) -> String {
@@ -405,6 +470,42 @@ impl<'p> Decoding<'_, '_, 'p> {
             member.ident
         )
     }
+}
+
+/// Whether a field is a decimal that is absent unless its exponent is in the stream.
+fn is_mostly_absent(field: &FieldPlan<'_>) -> bool {
+    matches!(&field.kind, FieldKind::Parts { exponent, .. }
+        if field.is_optional
+            && exponent.kind == OperatorKind::Default
+            && exponent.initial.is_none())
+}
+
+/// Entries that are looked at before a segment.
+const WARM_MAX: usize = 32;
+
+/// What a function that decodes a segment is generic over.
+fn generics(is_warm: bool) -> &'static str {
+    if is_warm { "K: Kernel, const WARM: bool" } else { "K: Kernel" }
+}
+
+/// Whether a segment nests nothing.
+fn is_leaf(shape: &Shape<'_>) -> bool {
+    shape.members.iter().all(|member| member.child.is_none())
+}
+
+/// A segment with a function of its own.
+fn segment_of(name: &str, map: &str, map_type: &str, out: &str, body: &str) -> String {
+    format!(
+        "impl Segment for {name} {{
+            type State = State;
+            type Out = {out};
+            type Map<'b, K: Kernel> = {map_type};
+            #[allow(unused_mut, unused_variables)]
+            #[inline(always)]
+            fn decode<'b, K: Kernel>(c: Cursor<'b, K>, {map}, state: &mut State, out: &mut {out}, \
+             x: &mut Context) -> Option<Cursor<'b, K>> {{ {body} }}
+        }}\n"
+    )
 }
 
 /// What is done otherwise, if anything is.

@@ -13,8 +13,8 @@ impl<'p> Module<'p> {
         let mut text = String::new();
         text.push_str(
             "#[allow(unused_imports)]
-             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Output, \
-             Reference, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max};
+             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Kernel, Output, \
+             Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max};
              #[allow(unused_imports)]
              use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
         );
@@ -128,44 +128,54 @@ impl<'p> Module<'p> {
     }
 
     fn dispatcher(&self, idents: &[String]) -> String {
-        let ids: String = self
-            .roots()
-            .enumerate()
-            .filter_map(|(number, shape)| {
-                let id = self.plan.templates[shape.root.as_ref()?.template].template.id?;
-                Some(format!("{id} => {number},\n"))
-            })
-            .collect();
         let wide = self.has_wide();
-        let calls: String = self
+        let calls: Vec<String> = self
             .roots()
             .zip(idents)
-            .enumerate()
-            .map(|(number, (shape, ident))| {
+            .map(|(shape, ident)| {
                 let map = if wide { "start" } else { "map" };
-                format!(
-                    "{number} => {}(c, {map}, state, &mut messages.{ident}, x),\n",
-                    self.function(shape)
-                )
+                format!("c.decode::<{}>({map}, state, &mut messages.{ident}, x)", shape.name)
+            })
+            .collect();
+        let named: String = self
+            .roots()
+            .zip(&calls)
+            .enumerate()
+            .filter_map(|(number, (shape, call))| {
+                let id = self.plan.templates[shape.root.as_ref()?.template].template.id?;
+                Some(format!(
+                    "{id} if x.is_enabled({number}) => {{
+                        state.set_last_template({number});
+                        messages.current = {number};
+                        {call}
+                    }}\n"
+                ))
+            })
+            .collect();
+        let unnamed: String = calls
+            .iter()
+            .enumerate()
+            .map(|(number, call)| {
+                format!("{number} => {{ messages.current = {number}; {call} }}\n")
             })
             .collect();
         let map = match wide {
-            false => "let map = c.map(x)?;\nlet is_named = map >> 63 != 0;\n",
-            true => "let start = c;\nlet is_named = c.skip_map()?;\n",
+            false => "let map = at.map(x)?;\nlet is_named = map >> 63 != 0;\n",
+            true => "let start = c;\nlet is_named = at.skip_map()?;\n",
         };
         format!(
             "#[inline]
-             fn decode_message<'b>(mut c: Cursor<'b>, state: &mut State, messages: &mut Messages, \
-             x: &mut Context) -> Option<Cursor<'b>> {{
-                {map}let number = if is_named {{
-                    let id = c.unsigned::<{{ max::U32 }}>(x)?;
-                    let number = match id {{ {ids} _ => return None }};
-                    if !x.is_enabled(number) {{ return None; }}
-                    state.set_last_template(number);
-                    number
-                }} else {{ state.last_template()? }};
-                messages.current = number;
-                match number {{ {calls} _ => None }}
+             fn decode_message<'b, K: Kernel>(c: Cursor<'b, K>, state: &mut State, messages: &mut Messages, \
+             x: &mut Context) -> Option<Cursor<'b, K>> {{
+                let mut at = c.portable();
+                {map}if is_named {{
+                    let id = at.unsigned::<{{ max::U32 }}>(x)?;
+                    let c = at.like(&c);
+                    match id {{ {named} _ => None }}
+                }} else {{
+                    let c = at.like(&c);
+                    match state.last_template()? {{ {unnamed} _ => None }}
+                }}
             }}\n"
         )
     }
@@ -251,8 +261,8 @@ impl<'p> Module<'p> {
                 const ENTRIES: &'static [EntryFacts] = &[{entries}];
                 fn state() -> State {{ State::new({}) }}
                 #[inline]
-                fn decode<'b>(cursor: Cursor<'b>, state: &mut State, messages: &mut Messages, \
-                 context: &mut Context) -> Option<Cursor<'b>> {{ decode_message(cursor, state, messages, context) }}
+                fn decode<'b, K: Kernel>(cursor: Cursor<'b, K>, state: &mut State, messages: &mut Messages, \
+                 context: &mut Context) -> Option<Cursor<'b, K>> {{ decode_message(cursor, state, messages, context) }}
                 #[inline]
                 fn message(messages: &Messages) -> Message<'_> {{ messages.message() }}
                 fn number(message: Message<'_>) -> usize {{ message.number() }}

@@ -54,6 +54,22 @@ impl Integer {
         format!("c.{}::<{}>(x)?", self.sign(), self.bound())
     }
 
+    /// Reads a value of an operator that is in the stream because it is another than before.
+    pub(crate) fn read_varied(self) -> String {
+        match self.is_signed {
+            true => self.read(),
+            false => format!("c.unsigned_varied::<{}>(x)?", self.bound()),
+        }
+    }
+
+    /// As [`read_varied`](Self::read_varied), of a nullable value.
+    pub(crate) fn read_varied_nullable(self) -> String {
+        match self.is_signed {
+            true => self.read_nullable(),
+            false => format!("c.unsigned_varied_nullable::<{}>(x)?", self.bound()),
+        }
+    }
+
     /// Reads a value without operator: those of 64 bits are mostly long.
     pub(crate) fn read_plain(self) -> String {
         match (self.is_signed, self.width) {

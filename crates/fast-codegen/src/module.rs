@@ -43,7 +43,7 @@ pub(crate) struct Module<'p> {
 }
 
 /// Names of types that generated structs may not have.
-const TAKEN_TYPES: [&str; 34] = [
+const TAKEN_TYPES: [&str; 37] = [
     "Bits",
     "Box",
     "Charset",
@@ -60,6 +60,8 @@ const TAKEN_TYPES: [&str; 34] = [
     "Err",
     "Error",
     "FieldValue",
+    "K",
+    "Kernel",
     "Message",
     "Messages",
     "None",
@@ -70,6 +72,7 @@ const TAKEN_TYPES: [&str; 34] = [
     "Reference",
     "Result",
     "Saved",
+    "Segment",
     "Self",
     "Slot",
     "Some",

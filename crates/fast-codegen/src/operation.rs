@@ -10,10 +10,15 @@ use crate::source::bytes;
 use tickwire_fast::rt::plan::{Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
+/// Bytes of a string that needs no arena.
+const SHORT_MAX: usize = 7;
+
 /// What expressions of a segment have in common.
 pub(crate) struct Scene<'m, 'p> {
     pub(crate) module: &'m Module<'p>,
     pub(crate) shape: &'m Shape<'p>,
+    /// Whether all entries of the segment are known to be assigned, as Rust.
+    pub(crate) warm: &'static str,
 }
 
 impl Scene<'_, '_> {
@@ -32,6 +37,15 @@ impl Scene<'_, '_> {
             MapMode::Fixed => format!("map & (1 << {}) == 0", 63 - bit),
             MapMode::Narrow => format!("map & (1 << {}) == 0", 31 - bit),
             _ => "!map.take()".to_owned(),
+        }
+    }
+
+    /// The presence-map bit of number `bit` as a number, where bits have their places.
+    fn sent(&self, bit: u32) -> String {
+        let top = if self.shape.mode == MapMode::Narrow { 31 } else { 63 };
+        match top - bit {
+            0 => "(map & 1) as u8".to_owned(),
+            shift => format!("(map >> {shift} & 1) as u8"),
         }
     }
 
@@ -55,6 +69,60 @@ impl Scene<'_, '_> {
 
     /// An integer that is always there, as a `u64`.
     pub(crate) fn integer(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
+        let value = self.any_integer(operation, kind, bit);
+        match self.quick_unsigned(operation, kind, false, bit) {
+            Some(quick) => {
+                format!("match {quick} {{ Some(value) => value, None => {value} }}")
+            }
+            None => value,
+        }
+    }
+
+    /// An integer that may be absent, as an `Option<u64>`.
+    pub(crate) fn integer_optional(
+        &self,
+        operation: &Operation<'_>,
+        kind: Integer,
+        bit: u32,
+    ) -> String {
+        let value = self.any_integer_optional(operation, kind, bit);
+        match self.quick_unsigned(operation, kind, true, bit) {
+            Some(quick) => {
+                format!("match {quick} {{ Some(value) => Some(value), None => {value} }}")
+            }
+            None => value,
+        }
+    }
+
+    /// The attempt at a value that mostly is one byte or not sent; `None` where it is not made.
+    fn quick_unsigned(
+        &self,
+        operation: &Operation<'_>,
+        kind: Integer,
+        is_optional: bool,
+        bit: u32,
+    ) -> Option<String> {
+        let next = match operation.kind {
+            OperatorKind::Copy => "|value| value".to_owned(),
+            OperatorKind::Increment => kind.next(),
+            _ => return None,
+        };
+        let is_plain =
+            !kind.is_signed && self.shape.mode.is_fixed() && operation.checked_tag.is_none();
+        if !is_plain || !is_small(operation, kind, is_optional) {
+            return None;
+        }
+        Some(format!(
+            "c.quick_unsigned::<{is_optional}, {}, _, _, _>({}, state, {}, {}, {next})",
+            self.warm,
+            self.sent(bit),
+            self.module.slot(operation),
+            option(initial_integer(operation, kind)),
+        ))
+    }
+
+    fn any_integer(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
+        let warm = self.warm;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
@@ -67,13 +135,14 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {initial} }}", self.test(bit))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let value = {read}; state.assign::<false>({slot}, value) }} \
-                 else {{ state.copied::<false>({slot}, {given})? }}",
-                self.test(bit)
+                "if {} {{ let value = {}; state.assign::<{warm}>({slot}, value) }} \
+                 else {{ state.copied::<{warm}>({slot}, {given})? }}",
+                self.test(bit),
+                kind.read_varied()
             ),
             OperatorKind::Increment => format!(
-                "if {} {{ let value = {read}; state.assign::<false>({slot}, value) }} \
-                 else {{ state.incremented::<false>({slot}, {given}, {})? }}",
+                "if {} {{ let value = {read}; state.assign::<{warm}>({slot}, value) }} \
+                 else {{ state.incremented::<{warm}>({slot}, {given}, {})? }}",
                 self.test(bit),
                 kind.next()
             ),
@@ -81,20 +150,15 @@ impl Scene<'_, '_> {
                 let base = initial.unwrap_or("0".into());
                 format!(
                     "{{ let delta = c.signed_word(x)?; \
-                     state.added::<false>({slot}, {base}, delta, {})? }}",
+                     state.added::<{warm}>({slot}, {base}, delta, {})? }}",
                     kind.add()
                 )
             }
         }
     }
 
-    /// An integer that may be absent, as an `Option<u64>`.
-    pub(crate) fn integer_optional(
-        &self,
-        operation: &Operation<'_>,
-        kind: Integer,
-        bit: u32,
-    ) -> String {
+    fn any_integer_optional(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
+        let warm = self.warm;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
@@ -108,13 +172,14 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {given} }}", self.test(bit))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let value = {read}; state.assign_or_empty::<false>({slot}, value) }} \
-                 else {{ state.copied_optional::<false>({slot}, {given}) }}",
-                self.test(bit)
+                "if {} {{ let value = {}; state.assign_or_empty::<{warm}>({slot}, value) }} \
+                 else {{ state.copied_optional::<{warm}>({slot}, {given}) }}",
+                self.test(bit),
+                kind.read_varied_nullable()
             ),
             OperatorKind::Increment => format!(
-                "if {} {{ let value = {read}; state.assign_or_empty::<false>({slot}, value) }} \
-                 else {{ state.incremented_optional::<false>({slot}, {given}, {}) }}",
+                "if {} {{ let value = {read}; state.assign_or_empty::<{warm}>({slot}, value) }} \
+                 else {{ state.incremented_optional::<{warm}>({slot}, {given}, {}) }}",
                 self.test(bit),
                 kind.next()
             ),
@@ -122,7 +187,7 @@ impl Scene<'_, '_> {
                 let base = initial.unwrap_or("0".into());
                 format!(
                     "match c.delta_nullable(x)? {{ \
-                     Some(delta) => Some(state.added::<false>({slot}, {base}, delta, {})?), \
+                     Some(delta) => Some(state.added::<{warm}>({slot}, {base}, delta, {})?), \
                      None => None }}",
                     kind.add()
                 )
@@ -132,6 +197,29 @@ impl Scene<'_, '_> {
 
     /// A string or byte vector that is always there, as a `Text`.
     pub(crate) fn text(&self, operation: &Operation<'_>, kind: &FieldType, bit: u32) -> String {
+        let value = self.any_text(operation, kind, bit);
+        let is_short =
+            !matches!(operation.initial, Some(Value::Bytes(value)) if value.len() > SHORT_MAX);
+        let is_quick = *kind == FieldType::Ascii
+            && operation.kind == OperatorKind::Copy
+            && self.shape.mode.is_fixed()
+            && operation.checked_tag.is_none()
+            && is_short;
+        if !is_quick {
+            return value;
+        }
+        let initial = operation.initial.map(|_| initial_text(operation));
+        format!(
+            "match c.quick_ascii::<{}, _, _, _>({}, state, {}, {}) {{ Some(text) => text, None => {value} }}",
+            self.warm,
+            self.sent(bit),
+            self.module.slot(operation),
+            option(initial),
+        )
+    }
+
+    fn any_text(&self, operation: &Operation<'_>, kind: &FieldType, bit: u32) -> String {
+        let warm = self.warm;
         let slot = self.module.slot(operation);
         let (read, charset) = (read_text(kind), charset(kind));
         let given = option(initial_bytes(operation));
@@ -143,13 +231,13 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {} }}", self.test(bit), initial_text(operation))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let text = {read}; state.assign_text::<false>({slot}, text, x) }} \
-                 else {{ state.copied_text::<false>({slot}, {given}, x)? }}",
+                "if {} {{ let text = {read}; state.assign_text::<{warm}>({slot}, text, x) }} \
+                 else {{ state.copied_text::<{warm}>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Tail => format!(
                 "if {} {{ state.tail_text({slot}, {charset}, {base}, &mut c, x)? }} \
-                 else {{ state.copied_text::<false>({slot}, {given}, x)? }}",
+                 else {{ state.copied_text::<{warm}>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Delta => {
@@ -165,6 +253,7 @@ impl Scene<'_, '_> {
         kind: &FieldType,
         bit: u32,
     ) -> String {
+        let warm = self.warm;
         let slot = self.module.slot(operation);
         let (read, charset) = (read_text_nullable(kind), charset(kind));
         let given = option(initial_bytes(operation));
@@ -180,13 +269,13 @@ impl Scene<'_, '_> {
             }
             OperatorKind::Copy => format!(
                 "if {} {{ let text = {read}; \
-                 state.assign_text_or_empty::<false>({slot}, text, x) }} \
-                 else {{ state.copied_text_optional::<false>({slot}, {given}, x)? }}",
+                 state.assign_text_or_empty::<{warm}>({slot}, text, x) }} \
+                 else {{ state.copied_text_optional::<{warm}>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Tail => format!(
                 "if {} {{ state.tail_text_optional({slot}, {charset}, {base}, &mut c, x)? }} \
-                 else {{ state.copied_text_optional::<false>({slot}, {given}, x)? }}",
+                 else {{ state.copied_text_optional::<{warm}>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Delta => {
@@ -243,6 +332,16 @@ impl Scene<'_, '_> {
     }
 }
 
+/// Whether values are likely to be of one byte: what has an initial value or a level counts few things,
+/// identifiers and times have none.
+fn is_small(operation: &Operation<'_>, kind: Integer, is_optional: bool) -> bool {
+    let is_level = is_optional && operation.kind == OperatorKind::Increment;
+    match operation.initial {
+        Some(Value::UInt(value)) => *value < 0x7f,
+        _ => kind.bits() <= 16 || is_level,
+    }
+}
+
 /// `Some(..)` or `None`.
 pub(crate) fn option(value: Option<String>) -> String {
     value.map_or("None".to_owned(), |value| format!("Some({value})"))
@@ -290,7 +389,7 @@ pub(crate) fn initial_bytes(operation: &Operation<'_>) -> Option<String> {
 /// The initial value as a `Text`.
 pub(crate) fn initial_text(operation: &Operation<'_>) -> String {
     match operation.initial {
-        Some(Value::Bytes(value)) if value.len() <= 7 => {
+        Some(Value::Bytes(value)) if value.len() <= SHORT_MAX => {
             format!("const {{ Text::literal({}) }}", bytes(value))
         }
         Some(Value::Bytes(value)) => format!("x.text({})?", bytes(value)),

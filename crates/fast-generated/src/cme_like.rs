@@ -4,8 +4,8 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Output, Reference, Slot,
-    TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Kernel, Output, Reference,
+    Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -777,54 +777,88 @@ const SLOT_MD_ENTRY_SIZE_3: Slot = Slot::new(22, 22);
 const SLOT_NET_CHG_PREV_DAY_MANTISSA_2: Slot = Slot::new(23, 23);
 type State = rt::State<24, 24, 0>;
 #[inline]
-fn decode_message<'b>(
-    mut c: Cursor<'b>,
+fn decode_message<'b, K: Kernel>(
+    c: Cursor<'b, K>,
     state: &mut State,
     messages: &mut Messages,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let map = c.map(x)?;
+) -> Option<Cursor<'b, K>> {
+    let mut at = c.portable();
+    let map = at.map(x)?;
     let is_named = map >> 63 != 0;
-    let number = if is_named {
-        let id = c.unsigned::<{ max::U32 }>(x)?;
-        let number = match id {
-            81 => 0,
-            84 => 1,
-            109 => 2,
-            _ => return None,
-        };
-        if !x.is_enabled(number) {
-            return None;
+    if is_named {
+        let id = at.unsigned::<{ max::U32 }>(x)?;
+        let c = at.like(&c);
+        match id {
+            81 if x.is_enabled(0) => {
+                state.set_last_template(0);
+                messages.current = 0;
+                c.decode::<MdIncRefresh81>(map, state, &mut messages.md_inc_refresh81, x)
+            }
+            84 if x.is_enabled(1) => {
+                state.set_last_template(1);
+                messages.current = 1;
+                c.decode::<MdIncRefresh84>(map, state, &mut messages.md_inc_refresh84, x)
+            }
+            109 if x.is_enabled(2) => {
+                state.set_last_template(2);
+                messages.current = 2;
+                c.decode::<
+                        MdIncRefresh109,
+                    >(map, state, &mut messages.md_inc_refresh109, x)
+            }
+            _ => None,
         }
-        state.set_last_template(number);
-        number
     } else {
-        state.last_template()?
-    };
-    messages.current = number;
-    match number {
-        0 => decode_md_inc_refresh81(c, map, state, &mut messages.md_inc_refresh81, x),
-        1 => decode_md_inc_refresh84(c, map, state, &mut messages.md_inc_refresh84, x),
-        2 => decode_md_inc_refresh109(c, map, state, &mut messages.md_inc_refresh109, x),
-        _ => None,
+        let c = at.like(&c);
+        match state.last_template()? {
+            0 => {
+                messages.current = 0;
+                c.decode::<MdIncRefresh81>(map, state, &mut messages.md_inc_refresh81, x)
+            }
+            1 => {
+                messages.current = 1;
+                c.decode::<MdIncRefresh84>(map, state, &mut messages.md_inc_refresh84, x)
+            }
+            2 => {
+                messages.current = 2;
+                c.decode::<
+                        MdIncRefresh109,
+                    >(map, state, &mut messages.md_inc_refresh109, x)
+            }
+            _ => None,
+        }
     }
 }
 #[inline(always)]
-fn decode_md_inc_refresh81_md_entries<'b>(
-    mut c: Cursor<'b>,
+fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh81MdEntries,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x3ffu64;
-    let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<false>(SLOT_MD_UPDATE_ACTION, value)
-    } else {
-        state.copied_optional::<false>(SLOT_MD_UPDATE_ACTION, Some(0))
+    let value = match c
+        .quick_unsigned::<
+            true,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(0), |value| value)
+    {
+        Some(value) => Some(value),
+        None => {
+            if map & (1 << 31) != 0 {
+                let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+                state.assign_or_empty::<WARM>(SLOT_MD_UPDATE_ACTION, value)
+            } else {
+                state.copied_optional::<WARM>(SLOT_MD_UPDATE_ACTION, Some(0))
+            }
+        }
     };
     if let Some(value) = value {
         out.md_update_action = value as u32;
@@ -841,34 +875,70 @@ fn decode_md_inc_refresh81_md_entries<'b>(
     } else {
         present0 &= !0x2;
     }
-    out.md_entry_type = if map & (1 << 29) != 0 {
-        let text = c.ascii(x)?;
-        state.assign_text::<false>(SLOT_MD_ENTRY_TYPE, text, x)
-    } else {
-        state.copied_text::<false>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)?
+    out.md_entry_type = match c
+        .quick_ascii::<
+            WARM,
+            _,
+            _,
+            _,
+        >(
+            (map >> 29 & 1) as u8,
+            state,
+            SLOT_MD_ENTRY_TYPE,
+            Some(const { Text::literal(b"J") }),
+        )
+    {
+        Some(text) => text,
+        None => {
+            if map & (1 << 29) != 0 {
+                let text = c.ascii(x)?;
+                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
+            } else {
+                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)?
+            }
+        }
     };
     if map & (1 << 28) == 0 {
         present0 &= !0x4;
     }
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<false>(SLOT_SECURITY_ID, value)
+        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        state.assign_or_empty::<WARM>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied_optional::<false>(SLOT_SECURITY_ID, None)
+        state.copied_optional::<WARM>(SLOT_SECURITY_ID, None)
     };
     if let Some(value) = value {
         out.security_id = value as u32;
     } else {
         present0 &= !0x8;
     }
-    let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<false>(SLOT_RPT_SEQ, value)
-    } else {
-        state
-            .incremented_optional::<
-                false,
-            >(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)
+    let value = match c
+        .quick_unsigned::<
+            true,
+            WARM,
+            _,
+            _,
+            _,
+        >(
+            (map >> 26 & 1) as u8,
+            state,
+            SLOT_RPT_SEQ,
+            None,
+            rt::next_unsigned::<{ max::U32 }>,
+        )
+    {
+        Some(value) => Some(value),
+        None => {
+            if map & (1 << 26) != 0 {
+                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                state.assign_or_empty::<WARM>(SLOT_RPT_SEQ, value)
+            } else {
+                state
+                    .incremented_optional::<
+                        WARM,
+                    >(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)
+            }
+        }
     };
     if let Some(value) = value {
         out.rpt_seq = value as u32;
@@ -886,7 +956,7 @@ fn decode_md_inc_refresh81_md_entries<'b>(
             let delta = c.signed_word(x)?;
             state
                 .added::<
-                    false,
+                    WARM,
                 >(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -897,16 +967,16 @@ fn decode_md_inc_refresh81_md_entries<'b>(
         present0 &= !0x20;
     }
     let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_MD_ENTRY_TIME, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<false>(SLOT_MD_ENTRY_TIME, None)?
+        state.copied::<WARM>(SLOT_MD_ENTRY_TIME, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
             Some(
-                state.added::<false>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
+                state.added::<WARM>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
             )
         }
         None => None,
@@ -931,7 +1001,7 @@ fn decode_md_inc_refresh81_md_entries<'b>(
             Some(
                 state
                     .added::<
-                        false,
+                        WARM,
                     >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
             )
         }
@@ -955,28 +1025,35 @@ fn decode_md_inc_refresh81_md_entries<'b>(
     out.present = [present0];
     Some(c)
 }
-#[inline(never)]
-fn decode_md_inc_refresh81<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut MdIncRefresh81,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 8>(false);
-    let end = decode_md_inc_refresh81_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 8>(&saved);
+impl Segment for MdIncRefresh81 {
+    type State = State;
+    type Out = MdIncRefresh81;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut MdIncRefresh81,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<0, 8>(false);
+        let end = decode_md_inc_refresh81_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 8>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_md_inc_refresh81_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh81,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -999,7 +1076,11 @@ fn decode_md_inc_refresh81_fields<'b>(
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            c = decode_md_inc_refresh81_md_entries(c, state, entry, x)?;
+            c = if state.is_warm::<0, 8>() {
+                decode_md_inc_refresh81_md_entries::<K, true>(c, state, entry, x)?
+            } else {
+                decode_md_inc_refresh81_md_entries::<K, false>(c, state, entry, x)?
+            };
             x.check_end(&c)?;
         }
     }
@@ -1010,12 +1091,12 @@ fn decode_md_inc_refresh81_fields<'b>(
     Some(c)
 }
 #[inline(always)]
-fn decode_md_inc_refresh84_md_entries<'b>(
-    mut c: Cursor<'b>,
+fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh84MdEntries,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1028,19 +1109,19 @@ fn decode_md_inc_refresh84_md_entries<'b>(
         const { Text::literal(b"2") }
     };
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_ID_2, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_SECURITY_ID_2, value)
     } else {
-        state.copied::<false>(SLOT_SECURITY_ID_2, None)?
+        state.copied::<WARM>(SLOT_SECURITY_ID_2, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_RPT_SEQ_2, value)
+        state.assign::<WARM>(SLOT_RPT_SEQ_2, value)
     } else {
         state
             .incremented::<
-                false,
+                WARM,
             >(SLOT_RPT_SEQ_2, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
@@ -1051,7 +1132,7 @@ fn decode_md_inc_refresh84_md_entries<'b>(
             let delta = c.signed_word(x)?;
             state
                 .added::<
-                    false,
+                    WARM,
                 >(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -1063,9 +1144,7 @@ fn decode_md_inc_refresh84_md_entries<'b>(
         Some(delta) => {
             Some(
                 state
-                    .added::<
-                        false,
-                    >(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?,
+                    .added::<WARM>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?,
             )
         }
         None => None,
@@ -1086,7 +1165,7 @@ fn decode_md_inc_refresh84_md_entries<'b>(
             let delta = c.signed_word(x)?;
             state
                 .added::<
-                    false,
+                    WARM,
                 >(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.net_chg_prev_day = Decimal {
@@ -1101,7 +1180,7 @@ fn decode_md_inc_refresh84_md_entries<'b>(
             Some(
                 state
                     .added::<
-                        false,
+                        WARM,
                     >(SLOT_TRADE_VOLUME, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
             )
         }
@@ -1137,10 +1216,10 @@ fn decode_md_inc_refresh84_md_entries<'b>(
         present0 &= !0x18;
     }
     let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_MD_ENTRY_TIME_2, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_MD_ENTRY_TIME_2, value)
     } else {
-        state.copied::<false>(SLOT_MD_ENTRY_TIME_2, None)?
+        state.copied::<WARM>(SLOT_MD_ENTRY_TIME_2, None)?
     };
     out.md_entry_time = value as u32;
     if map & (1 << 22) != 0 {
@@ -1166,28 +1245,35 @@ fn decode_md_inc_refresh84_md_entries<'b>(
     out.present = [present0];
     Some(c)
 }
-#[inline(never)]
-fn decode_md_inc_refresh84<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut MdIncRefresh84,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<8, 7>(false);
-    let end = decode_md_inc_refresh84_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<8, 7>(&saved);
+impl Segment for MdIncRefresh84 {
+    type State = State;
+    type Out = MdIncRefresh84;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut MdIncRefresh84,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<8, 7>(false);
+        let end = decode_md_inc_refresh84_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<8, 7>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_md_inc_refresh84_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh84,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -1212,7 +1298,11 @@ fn decode_md_inc_refresh84_fields<'b>(
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            c = decode_md_inc_refresh84_md_entries(c, state, entry, x)?;
+            c = if state.is_warm::<8, 7>() {
+                decode_md_inc_refresh84_md_entries::<K, true>(c, state, entry, x)?
+            } else {
+                decode_md_inc_refresh84_md_entries::<K, false>(c, state, entry, x)?
+            };
             x.check_end(&c)?;
         }
     }
@@ -1223,57 +1313,106 @@ fn decode_md_inc_refresh84_fields<'b>(
     Some(c)
 }
 #[inline(always)]
-fn decode_md_inc_refresh109_md_entries<'b>(
-    mut c: Cursor<'b>,
+fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh109MdEntries,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x7fffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1ffu64;
-    let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_MD_UPDATE_ACTION_2, value)
-    } else {
-        state.copied::<false>(SLOT_MD_UPDATE_ACTION_2, Some(1))?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION_2, Some(1), |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 31) != 0 {
+                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                state.assign::<WARM>(SLOT_MD_UPDATE_ACTION_2, value)
+            } else {
+                state.copied::<WARM>(SLOT_MD_UPDATE_ACTION_2, Some(1))?
+            }
+        }
     };
     out.md_update_action = value as u32;
-    let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<false>(SLOT_MD_PRICE_LEVEL, value)
-    } else {
-        state
-            .incremented_optional::<
-                false,
-            >(SLOT_MD_PRICE_LEVEL, None, rt::next_unsigned::<{ max::U32 }>)
+    let value = match c
+        .quick_unsigned::<
+            true,
+            WARM,
+            _,
+            _,
+            _,
+        >(
+            (map >> 30 & 1) as u8,
+            state,
+            SLOT_MD_PRICE_LEVEL,
+            None,
+            rt::next_unsigned::<{ max::U32 }>,
+        )
+    {
+        Some(value) => Some(value),
+        None => {
+            if map & (1 << 30) != 0 {
+                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                state.assign_or_empty::<WARM>(SLOT_MD_PRICE_LEVEL, value)
+            } else {
+                state
+                    .incremented_optional::<
+                        WARM,
+                    >(SLOT_MD_PRICE_LEVEL, None, rt::next_unsigned::<{ max::U32 }>)
+            }
+        }
     };
     if let Some(value) = value {
         out.md_price_level = value as u32;
     } else {
         present0 &= !0x1;
     }
-    out.md_entry_type = if map & (1 << 29) != 0 {
-        let text = c.ascii(x)?;
-        state.assign_text::<false>(SLOT_MD_ENTRY_TYPE_2, text, x)
-    } else {
-        state.copied_text::<false>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+    out.md_entry_type = match c
+        .quick_ascii::<
+            WARM,
+            _,
+            _,
+            _,
+        >(
+            (map >> 29 & 1) as u8,
+            state,
+            SLOT_MD_ENTRY_TYPE_2,
+            Some(const { Text::literal(b"0") }),
+        )
+    {
+        Some(text) => text,
+        None => {
+            if map & (1 << 29) != 0 {
+                let text = c.ascii(x)?;
+                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, text, x)
+            } else {
+                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+            }
+        }
     };
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_ID_3, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_SECURITY_ID_3, value)
     } else {
-        state.copied::<false>(SLOT_SECURITY_ID_3, None)?
+        state.copied::<WARM>(SLOT_SECURITY_ID_3, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_RPT_SEQ_3, value)
+        state.assign::<WARM>(SLOT_RPT_SEQ_3, value)
     } else {
         state
             .incremented::<
-                false,
+                WARM,
             >(SLOT_RPT_SEQ_3, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
@@ -1298,7 +1437,7 @@ fn decode_md_inc_refresh109_md_entries<'b>(
             let delta = c.signed_word(x)?;
             state
                 .added::<
-                    false,
+                    WARM,
                 >(SLOT_MD_ENTRY_PX_MANTISSA_3, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -1317,19 +1456,17 @@ fn decode_md_inc_refresh109_md_entries<'b>(
         present0 &= !0x4;
     }
     let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_MD_ENTRY_TIME_3, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_MD_ENTRY_TIME_3, value)
     } else {
-        state.copied::<false>(SLOT_MD_ENTRY_TIME_3, None)?
+        state.copied::<WARM>(SLOT_MD_ENTRY_TIME_3, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
             Some(
                 state
-                    .added::<
-                        false,
-                    >(SLOT_MD_ENTRY_SIZE_3, 0, delta, rt::add_signed::<32>)?,
+                    .added::<WARM>(SLOT_MD_ENTRY_SIZE_3, 0, delta, rt::add_signed::<32>)?,
             )
         }
         None => None,
@@ -1403,28 +1540,35 @@ fn decode_md_inc_refresh109_md_entries<'b>(
     out.present = [present0];
     Some(c)
 }
-#[inline(never)]
-fn decode_md_inc_refresh109<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut MdIncRefresh109,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<15, 9>(false);
-    let end = decode_md_inc_refresh109_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<15, 9>(&saved);
+impl Segment for MdIncRefresh109 {
+    type State = State;
+    type Out = MdIncRefresh109;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut MdIncRefresh109,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<15, 9>(false);
+        let end = decode_md_inc_refresh109_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<15, 9>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_md_inc_refresh109_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh109,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -1449,7 +1593,11 @@ fn decode_md_inc_refresh109_fields<'b>(
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            c = decode_md_inc_refresh109_md_entries(c, state, entry, x)?;
+            c = if state.is_warm::<15, 8>() {
+                decode_md_inc_refresh109_md_entries::<K, true>(c, state, entry, x)?
+            } else {
+                decode_md_inc_refresh109_md_entries::<K, false>(c, state, entry, x)?
+            };
             x.check_end(&c)?;
         }
     }
@@ -2647,12 +2795,12 @@ impl rt::Templates for Templates {
         State::new(2)
     }
     #[inline]
-    fn decode<'b>(
-        cursor: Cursor<'b>,
+    fn decode<'b, K: Kernel>(
+        cursor: Cursor<'b, K>,
         state: &mut State,
         messages: &mut Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b>> {
+    ) -> Option<Cursor<'b, K>> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]

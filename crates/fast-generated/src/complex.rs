@@ -4,8 +4,8 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Output, Reference, Slot,
-    TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Kernel, Output, Reference,
+    Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -482,54 +482,84 @@ const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(7, 7);
 const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(8, 8);
 type State = rt::State<9, 9, 0>;
 #[inline]
-fn decode_message<'b>(
-    mut c: Cursor<'b>,
+fn decode_message<'b, K: Kernel>(
+    c: Cursor<'b, K>,
     state: &mut State,
     messages: &mut Messages,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let map = c.map(x)?;
+) -> Option<Cursor<'b, K>> {
+    let mut at = c.portable();
+    let map = at.map(x)?;
     let is_named = map >> 63 != 0;
-    let number = if is_named {
-        let id = c.unsigned::<{ max::U32 }>(x)?;
-        let number = match id {
-            1 => 0,
-            2 => 1,
-            99 => 2,
-            _ => return None,
-        };
-        if !x.is_enabled(number) {
-            return None;
+    if is_named {
+        let id = at.unsigned::<{ max::U32 }>(x)?;
+        let c = at.like(&c);
+        match id {
+            1 if x.is_enabled(0) => {
+                state.set_last_template(0);
+                messages.current = 0;
+                c.decode::<MarketData>(map, state, &mut messages.market_data, x)
+            }
+            2 if x.is_enabled(1) => {
+                state.set_last_template(1);
+                messages.current = 1;
+                c.decode::<QuoteRequest>(map, state, &mut messages.quote_request, x)
+            }
+            99 if x.is_enabled(2) => {
+                state.set_last_template(2);
+                messages.current = 2;
+                c.decode::<Done>(map, state, &mut messages.done, x)
+            }
+            _ => None,
         }
-        state.set_last_template(number);
-        number
     } else {
-        state.last_template()?
-    };
-    messages.current = number;
-    match number {
-        0 => decode_market_data(c, map, state, &mut messages.market_data, x),
-        1 => decode_quote_request(c, map, state, &mut messages.quote_request, x),
-        2 => decode_done(c, map, state, &mut messages.done, x),
-        _ => None,
+        let c = at.like(&c);
+        match state.last_template()? {
+            0 => {
+                messages.current = 0;
+                c.decode::<MarketData>(map, state, &mut messages.market_data, x)
+            }
+            1 => {
+                messages.current = 1;
+                c.decode::<QuoteRequest>(map, state, &mut messages.quote_request, x)
+            }
+            2 => {
+                messages.current = 2;
+                c.decode::<Done>(map, state, &mut messages.done, x)
+            }
+            _ => None,
+        }
     }
 }
 #[inline(always)]
-fn decode_market_data_md_entries<'b>(
-    mut c: Cursor<'b>,
+fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MarketDataMdEntries,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1fffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0xfffu64;
-    let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_MD_UPDATE_ACTION, value)
-    } else {
-        state.copied::<false>(SLOT_MD_UPDATE_ACTION, Some(1))?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 31) != 0 {
+                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                state.assign::<WARM>(SLOT_MD_UPDATE_ACTION, value)
+            } else {
+                state.copied::<WARM>(SLOT_MD_UPDATE_ACTION, Some(1))?
+            }
+        }
     };
     out.md_update_action = value as u32;
     let value = if map & (1 << 30) != 0 {
@@ -542,11 +572,28 @@ fn decode_market_data_md_entries<'b>(
     } else {
         present0 &= !0x1;
     }
-    out.md_entry_type = if map & (1 << 29) != 0 {
-        let text = c.ascii(x)?;
-        state.assign_text::<false>(SLOT_MD_ENTRY_TYPE, text, x)
-    } else {
-        state.copied_text::<false>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+    out.md_entry_type = match c
+        .quick_ascii::<
+            WARM,
+            _,
+            _,
+            _,
+        >(
+            (map >> 29 & 1) as u8,
+            state,
+            SLOT_MD_ENTRY_TYPE,
+            Some(const { Text::literal(b"0") }),
+        )
+    {
+        Some(text) => text,
+        None => {
+            if map & (1 << 29) != 0 {
+                let text = c.ascii(x)?;
+                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
+            } else {
+                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+            }
+        }
     };
     let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
     if let Some(value) = value {
@@ -555,18 +602,17 @@ fn decode_market_data_md_entries<'b>(
         present0 &= !0x2;
     }
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_ID, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<false>(SLOT_SECURITY_ID, None)?
+        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_RPT_SEQ, value)
+        state.assign::<WARM>(SLOT_RPT_SEQ, value)
     } else {
-        state
-            .incremented::<false>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.incremented::<WARM>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
     {
@@ -576,7 +622,7 @@ fn decode_market_data_md_entries<'b>(
             let delta = c.signed_word(x)?;
             state
                 .added::<
-                    false,
+                    WARM,
                 >(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -585,16 +631,16 @@ fn decode_market_data_md_entries<'b>(
         };
     }
     let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_MD_ENTRY_TIME, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<false>(SLOT_MD_ENTRY_TIME, None)?
+        state.copied::<WARM>(SLOT_MD_ENTRY_TIME, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
             Some(
-                state.added::<false>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
+                state.added::<WARM>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
             )
         }
         None => None,
@@ -609,7 +655,7 @@ fn decode_market_data_md_entries<'b>(
             Some(
                 state
                     .added::<
-                        false,
+                        WARM,
                     >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
             )
         }
@@ -718,28 +764,35 @@ fn decode_market_data_md_entries<'b>(
     out.present = [present0];
     Some(c)
 }
-#[inline(never)]
-fn decode_market_data<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut MarketData,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 9>(x.forgets());
-    let end = decode_market_data_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 9>(&saved);
+impl Segment for MarketData {
+    type State = State;
+    type Out = MarketData;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut MarketData,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<0, 9>(x.forgets());
+        let end = decode_market_data_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 9>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_market_data_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_market_data_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<9, 9, 0>,
     out: &mut MarketData,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     if x.obeys_reset() {
         state.reset_values();
@@ -756,7 +809,11 @@ fn decode_market_data_fields<'b>(
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            c = decode_market_data_md_entries(c, state, entry, x)?;
+            c = if state.is_warm::<0, 8>() {
+                decode_market_data_md_entries::<K, true>(c, state, entry, x)?
+            } else {
+                decode_market_data_md_entries::<K, false>(c, state, entry, x)?
+            };
             x.check_end(&c)?;
         }
     }
@@ -767,12 +824,12 @@ fn decode_market_data_fields<'b>(
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_quote_request_related_sym<'b>(
-    mut c: Cursor<'b>,
+fn decode_quote_request_related_sym<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut QuoteRequestRelatedSym,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -801,28 +858,35 @@ fn decode_quote_request_related_sym<'b>(
     out.present = [present0];
     Some(c)
 }
-#[inline(never)]
-fn decode_quote_request<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut QuoteRequest,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 0>(false);
-    let end = decode_quote_request_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 0>(&saved);
+impl Segment for QuoteRequest {
+    type State = State;
+    type Out = QuoteRequest;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut QuoteRequest,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<0, 0>(false);
+        let end = decode_quote_request_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 0>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_quote_request_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_quote_request_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<9, 9, 0>,
     out: &mut QuoteRequest,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -851,29 +915,36 @@ fn decode_quote_request_fields<'b>(
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-fn decode_done<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut Done,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 0>(false);
-    let end = decode_done_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 0>(&saved);
+impl Segment for Done {
+    type State = State;
+    type Out = Done;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut Done,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<0, 0>(false);
+        let end = decode_done_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 0>(&saved);
+        }
+        end
     }
-    end
 }
 #[allow(unused_mut, unused_variables)]
-fn decode_done_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_done_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<9, 9, 0>,
     out: &mut Done,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1610,12 +1681,12 @@ impl rt::Templates for Templates {
         State::new(1)
     }
     #[inline]
-    fn decode<'b>(
-        cursor: Cursor<'b>,
+    fn decode<'b, K: Kernel>(
+        cursor: Cursor<'b, K>,
         state: &mut State,
         messages: &mut Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b>> {
+    ) -> Option<Cursor<'b, K>> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]

@@ -4,8 +4,8 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Output, Reference, Slot,
-    TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Kernel, Output, Reference,
+    Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -506,68 +506,83 @@ const SLOT_NUMBER_OF_ORDERS_2: Slot = Slot::new(12, 12);
 const SLOT_MD_PRICE_LEVEL: Slot = Slot::new(13, 13);
 type State = rt::State<14, 14, 0>;
 #[inline]
-fn decode_message<'b>(
-    mut c: Cursor<'b>,
+fn decode_message<'b, K: Kernel>(
+    c: Cursor<'b, K>,
     state: &mut State,
     messages: &mut Messages,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let map = c.map(x)?;
+) -> Option<Cursor<'b, K>> {
+    let mut at = c.portable();
+    let map = at.map(x)?;
     let is_named = map >> 63 != 0;
-    let number = if is_named {
-        let id = c.unsigned::<{ max::U32 }>(x)?;
-        let number = match id {
-            81 => 0,
-            83 => 1,
-            _ => return None,
-        };
-        if !x.is_enabled(number) {
-            return None;
+    if is_named {
+        let id = at.unsigned::<{ max::U32 }>(x)?;
+        let c = at.like(&c);
+        match id {
+            81 if x.is_enabled(0) => {
+                state.set_last_template(0);
+                messages.current = 0;
+                c.decode::<
+                        MdIncrementalRefresh,
+                    >(map, state, &mut messages.md_incremental_refresh, x)
+            }
+            83 if x.is_enabled(1) => {
+                state.set_last_template(1);
+                messages.current = 1;
+                c.decode::<
+                        MdSnapshotFullRefresh,
+                    >(map, state, &mut messages.md_snapshot_full_refresh, x)
+            }
+            _ => None,
         }
-        state.set_last_template(number);
-        number
     } else {
-        state.last_template()?
-    };
-    messages.current = number;
-    match number {
-        0 => {
-            decode_md_incremental_refresh(
-                c,
-                map,
-                state,
-                &mut messages.md_incremental_refresh,
-                x,
-            )
+        let c = at.like(&c);
+        match state.last_template()? {
+            0 => {
+                messages.current = 0;
+                c.decode::<
+                        MdIncrementalRefresh,
+                    >(map, state, &mut messages.md_incremental_refresh, x)
+            }
+            1 => {
+                messages.current = 1;
+                c.decode::<
+                        MdSnapshotFullRefresh,
+                    >(map, state, &mut messages.md_snapshot_full_refresh, x)
+            }
+            _ => None,
         }
-        1 => {
-            decode_md_snapshot_full_refresh(
-                c,
-                map,
-                state,
-                &mut messages.md_snapshot_full_refresh,
-                x,
-            )
-        }
-        _ => None,
     }
 }
 #[inline(always)]
-fn decode_md_incremental_refresh_md_entries<'b>(
-    mut c: Cursor<'b>,
+fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdIncrementalRefreshMdEntries,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3fffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x3ffu64;
-    let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_MD_UPDATE_ACTION, value)
-    } else {
-        state.copied::<false>(SLOT_MD_UPDATE_ACTION, Some(1))?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 31) != 0 {
+                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                state.assign::<WARM>(SLOT_MD_UPDATE_ACTION, value)
+            } else {
+                state.copied::<WARM>(SLOT_MD_UPDATE_ACTION, Some(1))?
+            }
+        }
     };
     out.md_update_action = value as u32;
     let value = if map & (1 << 30) != 0 {
@@ -580,25 +595,41 @@ fn decode_md_incremental_refresh_md_entries<'b>(
     } else {
         present0 &= !0x1;
     }
-    out.md_entry_type = if map & (1 << 29) != 0 {
-        let text = c.ascii(x)?;
-        state.assign_text::<false>(SLOT_MD_ENTRY_TYPE, text, x)
-    } else {
-        state.copied_text::<false>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+    out.md_entry_type = match c
+        .quick_ascii::<
+            WARM,
+            _,
+            _,
+            _,
+        >(
+            (map >> 29 & 1) as u8,
+            state,
+            SLOT_MD_ENTRY_TYPE,
+            Some(const { Text::literal(b"0") }),
+        )
+    {
+        Some(text) => text,
+        None => {
+            if map & (1 << 29) != 0 {
+                let text = c.ascii(x)?;
+                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
+            } else {
+                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+            }
+        }
     };
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_ID, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<false>(SLOT_SECURITY_ID, None)?
+        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_RPT_SEQ, value)
+        state.assign::<WARM>(SLOT_RPT_SEQ, value)
     } else {
-        state
-            .incremented::<false>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.incremented::<WARM>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
     {
@@ -612,7 +643,7 @@ fn decode_md_incremental_refresh_md_entries<'b>(
             let delta = c.signed_word(x)?;
             state
                 .added::<
-                    false,
+                    WARM,
                 >(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -621,16 +652,16 @@ fn decode_md_incremental_refresh_md_entries<'b>(
         };
     }
     let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_MD_ENTRY_TIME, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<false>(SLOT_MD_ENTRY_TIME, None)?
+        state.copied::<WARM>(SLOT_MD_ENTRY_TIME, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
             Some(
-                state.added::<false>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
+                state.added::<WARM>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
             )
         }
         None => None,
@@ -645,7 +676,7 @@ fn decode_md_incremental_refresh_md_entries<'b>(
             Some(
                 state
                     .added::<
-                        false,
+                        WARM,
                     >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
             )
         }
@@ -744,28 +775,35 @@ fn decode_md_incremental_refresh_md_entries<'b>(
     out.present = [present0];
     Some(c)
 }
-#[inline(never)]
-fn decode_md_incremental_refresh<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut MdIncrementalRefresh,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 9>(false);
-    let end = decode_md_incremental_refresh_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 9>(&saved);
+impl Segment for MdIncrementalRefresh {
+    type State = State;
+    type Out = MdIncrementalRefresh;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut MdIncrementalRefresh,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<0, 9>(false);
+        let end = decode_md_incremental_refresh_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 9>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_md_incremental_refresh_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<14, 14, 0>,
     out: &mut MdIncrementalRefresh,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -790,7 +828,11 @@ fn decode_md_incremental_refresh_fields<'b>(
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            c = decode_md_incremental_refresh_md_entries(c, state, entry, x)?;
+            c = if state.is_warm::<0, 8>() {
+                decode_md_incremental_refresh_md_entries::<K, true>(c, state, entry, x)?
+            } else {
+                decode_md_incremental_refresh_md_entries::<K, false>(c, state, entry, x)?
+            };
             x.check_end(&c)?;
         }
     }
@@ -801,21 +843,38 @@ fn decode_md_incremental_refresh_fields<'b>(
     Some(c)
 }
 #[inline(always)]
-fn decode_md_snapshot_full_refresh_md_entries<'b>(
-    mut c: Cursor<'b>,
+fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdSnapshotFullRefreshMdEntries,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0xffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0xfu64;
-    out.md_entry_type = if map & (1 << 31) != 0 {
-        let text = c.ascii(x)?;
-        state.assign_text::<false>(SLOT_MD_ENTRY_TYPE_2, text, x)
-    } else {
-        state.copied_text::<false>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+    out.md_entry_type = match c
+        .quick_ascii::<
+            WARM,
+            _,
+            _,
+            _,
+        >(
+            (map >> 31 & 1) as u8,
+            state,
+            SLOT_MD_ENTRY_TYPE_2,
+            Some(const { Text::literal(b"0") }),
+        )
+    {
+        Some(text) => text,
+        None => {
+            if map & (1 << 31) != 0 {
+                let text = c.ascii(x)?;
+                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, text, x)
+            } else {
+                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+            }
+        }
     };
     {
         let exponent = if map & (1 << 30) != 0 {
@@ -828,7 +887,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b>(
             let delta = c.signed_word(x)?;
             state
                 .added::<
-                    false,
+                    WARM,
                 >(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -840,9 +899,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b>(
         Some(delta) => {
             Some(
                 state
-                    .added::<
-                        false,
-                    >(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?,
+                    .added::<WARM>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?,
             )
         }
         None => None,
@@ -857,7 +914,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b>(
             Some(
                 state
                     .added::<
-                        false,
+                        WARM,
                     >(
                         SLOT_NUMBER_OF_ORDERS_2,
                         0,
@@ -873,14 +930,33 @@ fn decode_md_snapshot_full_refresh_md_entries<'b>(
     } else {
         present0 &= !0x2;
     }
-    let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<false>(SLOT_MD_PRICE_LEVEL, value)
-    } else {
-        state
-            .incremented_optional::<
-                false,
-            >(SLOT_MD_PRICE_LEVEL, Some(1), rt::next_unsigned::<{ max::U32 }>)
+    let value = match c
+        .quick_unsigned::<
+            true,
+            WARM,
+            _,
+            _,
+            _,
+        >(
+            (map >> 29 & 1) as u8,
+            state,
+            SLOT_MD_PRICE_LEVEL,
+            Some(1),
+            rt::next_unsigned::<{ max::U32 }>,
+        )
+    {
+        Some(value) => Some(value),
+        None => {
+            if map & (1 << 29) != 0 {
+                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                state.assign_or_empty::<WARM>(SLOT_MD_PRICE_LEVEL, value)
+            } else {
+                state
+                    .incremented_optional::<
+                        WARM,
+                    >(SLOT_MD_PRICE_LEVEL, Some(1), rt::next_unsigned::<{ max::U32 }>)
+            }
+        }
     };
     if let Some(value) = value {
         out.md_price_level = value as u32;
@@ -900,28 +976,35 @@ fn decode_md_snapshot_full_refresh_md_entries<'b>(
     out.present = [present0];
     Some(c)
 }
-#[inline(never)]
-fn decode_md_snapshot_full_refresh<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut MdSnapshotFullRefresh,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<9, 5>(false);
-    let end = decode_md_snapshot_full_refresh_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<9, 5>(&saved);
+impl Segment for MdSnapshotFullRefresh {
+    type State = State;
+    type Out = MdSnapshotFullRefresh;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut MdSnapshotFullRefresh,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<9, 5>(false);
+        let end = decode_md_snapshot_full_refresh_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<9, 5>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_md_snapshot_full_refresh_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<14, 14, 0>,
     out: &mut MdSnapshotFullRefresh,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x1ffffffffffffffe);
@@ -964,7 +1047,17 @@ fn decode_md_snapshot_full_refresh_fields<'b>(
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
         for entry in out.md_entries.prepare(count) {
-            c = decode_md_snapshot_full_refresh_md_entries(c, state, entry, x)?;
+            c = if state.is_warm::<9, 5>() {
+                decode_md_snapshot_full_refresh_md_entries::<
+                    K,
+                    true,
+                >(c, state, entry, x)?
+            } else {
+                decode_md_snapshot_full_refresh_md_entries::<
+                    K,
+                    false,
+                >(c, state, entry, x)?
+            };
             x.check_end(&c)?;
         }
     }
@@ -1743,12 +1836,12 @@ impl rt::Templates for Templates {
         State::new(2)
     }
     #[inline]
-    fn decode<'b>(
-        cursor: Cursor<'b>,
+    fn decode<'b, K: Kernel>(
+        cursor: Cursor<'b, K>,
         state: &mut State,
         messages: &mut Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b>> {
+    ) -> Option<Cursor<'b, K>> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]

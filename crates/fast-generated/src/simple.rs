@@ -4,8 +4,8 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Output, Reference, Slot,
-    TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Kernel, Output, Reference,
+    Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -210,452 +210,797 @@ const SLOT_SESSION_ID: Slot = Slot::new(8, 8);
 const SLOT_SIDE: Slot = Slot::new(9, 9);
 type State = rt::State<10, 10, 0>;
 #[inline]
-fn decode_message<'b>(
-    mut c: Cursor<'b>,
+fn decode_message<'b, K: Kernel>(
+    c: Cursor<'b, K>,
     state: &mut State,
     messages: &mut Messages,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let map = c.map(x)?;
+) -> Option<Cursor<'b, K>> {
+    let mut at = c.portable();
+    let map = at.map(x)?;
     let is_named = map >> 63 != 0;
-    let number = if is_named {
-        let id = c.unsigned::<{ max::U32 }>(x)?;
-        let number = match id {
-            1 => 0,
-            2 => 1,
-            3 => 2,
-            4 => 3,
-            99 => 4,
-            _ => return None,
-        };
-        if !x.is_enabled(number) {
-            return None;
+    if is_named {
+        let id = at.unsigned::<{ max::U32 }>(x)?;
+        let c = at.like(&c);
+        match id {
+            1 if x.is_enabled(0) => {
+                state.set_last_template(0);
+                messages.current = 0;
+                c.decode::<Quote>(map, state, &mut messages.quote, x)
+            }
+            2 if x.is_enabled(1) => {
+                state.set_last_template(1);
+                messages.current = 1;
+                c.decode::<New>(map, state, &mut messages.new, x)
+            }
+            3 if x.is_enabled(2) => {
+                state.set_last_template(2);
+                messages.current = 2;
+                c.decode::<Change>(map, state, &mut messages.change, x)
+            }
+            4 if x.is_enabled(3) => {
+                state.set_last_template(3);
+                messages.current = 3;
+                c.decode::<Remove>(map, state, &mut messages.remove, x)
+            }
+            99 if x.is_enabled(4) => {
+                state.set_last_template(4);
+                messages.current = 4;
+                c.decode::<Done>(map, state, &mut messages.done, x)
+            }
+            _ => None,
         }
-        state.set_last_template(number);
-        number
     } else {
-        state.last_template()?
-    };
-    messages.current = number;
-    match number {
-        0 => decode_quote(c, map, state, &mut messages.quote, x),
-        1 => decode_new(c, map, state, &mut messages.new, x),
-        2 => decode_change(c, map, state, &mut messages.change, x),
-        3 => decode_remove(c, map, state, &mut messages.remove, x),
-        4 => decode_done(c, map, state, &mut messages.done, x),
-        _ => None,
+        let c = at.like(&c);
+        match state.last_template()? {
+            0 => {
+                messages.current = 0;
+                c.decode::<Quote>(map, state, &mut messages.quote, x)
+            }
+            1 => {
+                messages.current = 1;
+                c.decode::<New>(map, state, &mut messages.new, x)
+            }
+            2 => {
+                messages.current = 2;
+                c.decode::<Change>(map, state, &mut messages.change, x)
+            }
+            3 => {
+                messages.current = 3;
+                c.decode::<Remove>(map, state, &mut messages.remove, x)
+            }
+            4 => {
+                messages.current = 4;
+                c.decode::<Done>(map, state, &mut messages.done, x)
+            }
+            _ => None,
+        }
     }
 }
-#[inline(never)]
-fn decode_quote<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut Quote,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 9>(false);
-    let end = decode_quote_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 9>(&saved);
+impl Segment for Quote {
+    type State = State;
+    type Out = Quote;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut Quote,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        if state.is_warm::<0, 9>() {
+            let saved = state.save_words::<0, 9>();
+            let end = decode_quote_fields::<K, true>(c, map, state, out, x);
+            if end.is_none() {
+                state.put_back_words::<0, 9, 0, 9>(&saved);
+            }
+            return end;
+        }
+        let saved = state.save_unless::<0, 9>(false);
+        let end = decode_quote_fields::<K, false>(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 9>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_quote_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<10, 10, 0>,
     out: &mut Quote,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                false,
+                WARM,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_TIMESTAMP, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<false>(SLOT_TIMESTAMP, None)?
+        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_ORDER_ID, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<false>(SLOT_ORDER_ID, None)?
+        state.copied::<WARM>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_VOLUME, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_VOLUME, value)
     } else {
-        state.copied::<false>(SLOT_VOLUME, None)?
+        state.copied::<WARM>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_PRICE, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_PRICE, value)
     } else {
-        state.copied::<false>(SLOT_PRICE, None)?
+        state.copied::<WARM>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
-    let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_EXCHANGE_ID, value)
-    } else {
-        state.copied::<false>(SLOT_EXCHANGE_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 25) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+            }
+        }
     };
     out.exchange_id = value as u8;
-    let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned::<{ max::U16 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_ID, value)
-    } else {
-        state.copied::<false>(SLOT_SECURITY_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 24) != 0 {
+                let value = c.unsigned_varied::<{ max::U16 }>(x)?;
+                state.assign::<WARM>(SLOT_SECURITY_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+            }
+        }
     };
     out.security_id = value as u16;
-    let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_TYPE, value)
-    } else {
-        state.copied::<false>(SLOT_SECURITY_TYPE, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 23) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+            } else {
+                state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+            }
+        }
     };
     out.security_type = value as u8;
-    let value = if map & (1 << 22) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SESSION_ID, value)
-    } else {
-        state.copied::<false>(SLOT_SESSION_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 22) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SESSION_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_SESSION_ID, None)?
+            }
+        }
     };
     out.session_id = value as u8;
     x.check_end(&c)?;
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-fn decode_new<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut New,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 10>(false);
-    let end = decode_new_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 10>(&saved);
+impl Segment for New {
+    type State = State;
+    type Out = New;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut New,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        if state.is_warm::<0, 10>() {
+            let saved = state.save_words::<0, 10>();
+            let end = decode_new_fields::<K, true>(c, map, state, out, x);
+            if end.is_none() {
+                state.put_back_words::<0, 10, 0, 10>(&saved);
+            }
+            return end;
+        }
+        let saved = state.save_unless::<0, 10>(false);
+        let end = decode_new_fields::<K, false>(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 10>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_new_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<10, 10, 0>,
     out: &mut New,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                false,
+                WARM,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_TIMESTAMP, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<false>(SLOT_TIMESTAMP, None)?
+        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_ORDER_ID, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<false>(SLOT_ORDER_ID, None)?
+        state.copied::<WARM>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_VOLUME, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_VOLUME, value)
     } else {
-        state.copied::<false>(SLOT_VOLUME, None)?
+        state.copied::<WARM>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_PRICE, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_PRICE, value)
     } else {
-        state.copied::<false>(SLOT_PRICE, None)?
+        state.copied::<WARM>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
-    let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_EXCHANGE_ID, value)
-    } else {
-        state.copied::<false>(SLOT_EXCHANGE_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 25) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+            }
+        }
     };
     out.exchange_id = value as u8;
-    let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned::<{ max::U16 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_ID, value)
-    } else {
-        state.copied::<false>(SLOT_SECURITY_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 24) != 0 {
+                let value = c.unsigned_varied::<{ max::U16 }>(x)?;
+                state.assign::<WARM>(SLOT_SECURITY_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+            }
+        }
     };
     out.security_id = value as u16;
-    let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_TYPE, value)
-    } else {
-        state.copied::<false>(SLOT_SECURITY_TYPE, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 23) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+            } else {
+                state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+            }
+        }
     };
     out.security_type = value as u8;
-    let value = if map & (1 << 22) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SESSION_ID, value)
-    } else {
-        state.copied::<false>(SLOT_SESSION_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 22) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SESSION_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_SESSION_ID, None)?
+            }
+        }
     };
     out.session_id = value as u8;
-    let value = if map & (1 << 21) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SIDE, value)
-    } else {
-        state.copied::<false>(SLOT_SIDE, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 21 & 1) as u8, state, SLOT_SIDE, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 21) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SIDE, value)
+            } else {
+                state.copied::<WARM>(SLOT_SIDE, None)?
+            }
+        }
     };
     out.side = value as u8;
     x.check_end(&c)?;
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-fn decode_change<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut Change,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 10>(false);
-    let end = decode_change_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 10>(&saved);
+impl Segment for Change {
+    type State = State;
+    type Out = Change;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut Change,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        if state.is_warm::<0, 10>() {
+            let saved = state.save_words::<0, 10>();
+            let end = decode_change_fields::<K, true>(c, map, state, out, x);
+            if end.is_none() {
+                state.put_back_words::<0, 10, 0, 10>(&saved);
+            }
+            return end;
+        }
+        let saved = state.save_unless::<0, 10>(false);
+        let end = decode_change_fields::<K, false>(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 10>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_change_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<10, 10, 0>,
     out: &mut Change,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                false,
+                WARM,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_TIMESTAMP, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<false>(SLOT_TIMESTAMP, None)?
+        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_ORDER_ID, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<false>(SLOT_ORDER_ID, None)?
+        state.copied::<WARM>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_VOLUME, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_VOLUME, value)
     } else {
-        state.copied::<false>(SLOT_VOLUME, None)?
+        state.copied::<WARM>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_PRICE, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_PRICE, value)
     } else {
-        state.copied::<false>(SLOT_PRICE, None)?
+        state.copied::<WARM>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
-    let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_EXCHANGE_ID, value)
-    } else {
-        state.copied::<false>(SLOT_EXCHANGE_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 25) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+            }
+        }
     };
     out.exchange_id = value as u8;
-    let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned::<{ max::U16 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_ID, value)
-    } else {
-        state.copied::<false>(SLOT_SECURITY_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 24) != 0 {
+                let value = c.unsigned_varied::<{ max::U16 }>(x)?;
+                state.assign::<WARM>(SLOT_SECURITY_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+            }
+        }
     };
     out.security_id = value as u16;
-    let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_TYPE, value)
-    } else {
-        state.copied::<false>(SLOT_SECURITY_TYPE, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 23) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+            } else {
+                state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+            }
+        }
     };
     out.security_type = value as u8;
-    let value = if map & (1 << 22) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SESSION_ID, value)
-    } else {
-        state.copied::<false>(SLOT_SESSION_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 22) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SESSION_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_SESSION_ID, None)?
+            }
+        }
     };
     out.session_id = value as u8;
-    let value = if map & (1 << 21) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SIDE, value)
-    } else {
-        state.copied::<false>(SLOT_SIDE, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 21 & 1) as u8, state, SLOT_SIDE, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 21) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SIDE, value)
+            } else {
+                state.copied::<WARM>(SLOT_SIDE, None)?
+            }
+        }
     };
     out.side = value as u8;
     x.check_end(&c)?;
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-fn decode_remove<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut Remove,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 10>(false);
-    let end = decode_remove_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 10>(&saved);
+impl Segment for Remove {
+    type State = State;
+    type Out = Remove;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut Remove,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        if state.is_warm::<0, 10>() {
+            let saved = state.save_words::<0, 10>();
+            let end = decode_remove_fields::<K, true>(c, map, state, out, x);
+            if end.is_none() {
+                state.put_back_words::<0, 10, 0, 10>(&saved);
+            }
+            return end;
+        }
+        let saved = state.save_unless::<0, 10>(false);
+        let end = decode_remove_fields::<K, false>(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 10>(&saved);
+        }
+        end
     }
-    end
 }
-fn decode_remove_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<10, 10, 0>,
     out: &mut Remove,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x7ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                false,
+                WARM,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_TIMESTAMP, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<false>(SLOT_TIMESTAMP, None)?
+        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<false>(SLOT_ORDER_ID, value)
+        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        state.assign::<WARM>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<false>(SLOT_ORDER_ID, None)?
+        state.copied::<WARM>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
-    let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_EXCHANGE_ID, value)
-    } else {
-        state.copied::<false>(SLOT_EXCHANGE_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 27 & 1) as u8, state, SLOT_EXCHANGE_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 27) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+            }
+        }
     };
     out.exchange_id = value as u8;
-    let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned::<{ max::U16 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_ID, value)
-    } else {
-        state.copied::<false>(SLOT_SECURITY_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 26 & 1) as u8, state, SLOT_SECURITY_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 26) != 0 {
+                let value = c.unsigned_varied::<{ max::U16 }>(x)?;
+                state.assign::<WARM>(SLOT_SECURITY_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+            }
+        }
     };
     out.security_id = value as u16;
-    let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SECURITY_TYPE, value)
-    } else {
-        state.copied::<false>(SLOT_SECURITY_TYPE, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 25 & 1) as u8, state, SLOT_SECURITY_TYPE, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 25) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+            } else {
+                state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+            }
+        }
     };
     out.security_type = value as u8;
-    let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SESSION_ID, value)
-    } else {
-        state.copied::<false>(SLOT_SESSION_ID, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 24 & 1) as u8, state, SLOT_SESSION_ID, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 24) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SESSION_ID, value)
+            } else {
+                state.copied::<WARM>(SLOT_SESSION_ID, None)?
+            }
+        }
     };
     out.session_id = value as u8;
-    let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned::<{ max::U8 }>(x)?;
-        state.assign::<false>(SLOT_SIDE, value)
-    } else {
-        state.copied::<false>(SLOT_SIDE, None)?
+    let value = match c
+        .quick_unsigned::<
+            false,
+            WARM,
+            _,
+            _,
+            _,
+        >((map >> 23 & 1) as u8, state, SLOT_SIDE, None, |value| value)
+    {
+        Some(value) => value,
+        None => {
+            if map & (1 << 23) != 0 {
+                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                state.assign::<WARM>(SLOT_SIDE, value)
+            } else {
+                state.copied::<WARM>(SLOT_SIDE, None)?
+            }
+        }
     };
     out.side = value as u8;
     x.check_end(&c)?;
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-fn decode_done<'b>(
-    c: Cursor<'b>,
-    map: u64,
-    state: &mut State,
-    out: &mut Done,
-    x: &mut Context,
-) -> Option<Cursor<'b>> {
-    let saved = state.save_unless::<0, 0>(false);
-    let end = decode_done_fields(c, map, state, out, x);
-    if end.is_none() {
-        state.put_back::<0, 0>(&saved);
+impl Segment for Done {
+    type State = State;
+    type Out = Done;
+    type Map<'b, K: Kernel> = u64;
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        map: u64,
+        state: &mut State,
+        out: &mut Done,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        let saved = state.save_unless::<0, 0>(false);
+        let end = decode_done_fields(c, map, state, out, x);
+        if end.is_none() {
+            state.put_back::<0, 0>(&saved);
+        }
+        end
     }
-    end
 }
 #[allow(unused_mut, unused_variables)]
-fn decode_done_fields<'b>(
-    mut c: Cursor<'b>,
+#[inline(always)]
+fn decode_done_fields<'b, K: Kernel>(
+    mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<10, 10, 0>,
     out: &mut Done,
     x: &mut Context,
-) -> Option<Cursor<'b>> {
+) -> Option<Cursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     x.check_end(&c)?;
@@ -1433,12 +1778,12 @@ impl rt::Templates for Templates {
         State::new(0)
     }
     #[inline]
-    fn decode<'b>(
-        cursor: Cursor<'b>,
+    fn decode<'b, K: Kernel>(
+        cursor: Cursor<'b, K>,
         state: &mut State,
         messages: &mut Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b>> {
+    ) -> Option<Cursor<'b, K>> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]

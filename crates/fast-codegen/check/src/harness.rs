@@ -4,7 +4,8 @@ use crate::text::{Writing, record_text};
 use std::sync::Arc;
 use tickwire_fast::rt::{Decoded, Decoder, Encoder, Message, Packet, Step, Templates};
 use tickwire_fast::{
-    DecoderOptions, EncoderOptions, Error, Findings, Message as DynamicMessage, Program,
+    DecoderOptions, EncoderOptions, Engine as EngineKind, Error, Findings,
+    Message as DynamicMessage, Program,
 };
 
 /// What came out of a message: its text (see [`record_text`](crate::record_text)) and its length.
@@ -52,9 +53,10 @@ pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box
         limits: options.limits,
         ..EncoderOptions::default()
     };
+    let portable = DecoderOptions { engine: EngineKind::Scalar, ..options };
     Box::new(Harness::<T> {
         decoder: Decoder::with_options(program.clone(), options).expect("the module's set"),
-        among_others: Decoder::with_options(program.clone(), options).expect("the module's set"),
+        among_others: Decoder::with_options(program.clone(), portable).expect("the module's set"),
         buffer: Vec::new(),
         packets: 0,
         encoder: Encoder::with_options(program, encoding).ok(),
@@ -64,7 +66,7 @@ pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box
 
 struct Harness<T: Templates> {
     decoder: Decoder<T>,
-    /// Decodes each packet as well, with other bytes behind it.
+    /// Decodes each packet as well, with other bytes behind it, by portable code.
     among_others: Decoder<T>,
     buffer: Vec<u8>,
     packets: usize,

@@ -1,6 +1,7 @@
 //! What decoding a message carries along besides bytes and state.
 
 use super::cursor::Cursor;
+use super::kernel::Kernel;
 use super::text::{Charset, Text};
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
@@ -20,7 +21,8 @@ pub(super) struct Notes {
 #[derive(Clone, Copy, Debug, Default)]
 struct Left {
     text: usize,
-    words: usize,
+    /// Records: of messages, and of entries.
+    records: usize,
     entries: u32,
     nesting: u32,
     depth: u32,
@@ -30,7 +32,9 @@ struct Left {
 /// Limits, counters and buffers of a message on its way.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    pub(super) notes: Notes,
+    /// Empty between messages.
+    notes: Notes,
+    is_noted: bool,
     pub(super) string_max: usize,
     /// The address where the packet ends. Bytes behind it may be readable, but are not the message's.
     end: usize,
@@ -38,9 +42,6 @@ pub struct Context {
     left: Left,
     /// What a message begins with.
     full: Left,
-    /// Words of the largest record of the dynamic engine. Every record is counted as that large: a
-    /// message near the limit on memory is the dynamic engine's to judge.
-    record_words: usize,
     obey_reset: bool,
     is_stream: bool,
     is_canonical: bool,
@@ -52,6 +53,7 @@ pub struct Context {
     pub(super) scratch: Vec<u8>,
     /// By generated template: whether it is the one of the template set in use.
     enabled: Vec<bool>,
+    is_all_enabled: bool,
 }
 
 impl Context {
@@ -64,7 +66,9 @@ impl Context {
     ) -> Self {
         let full = Left {
             text: limits.message_bytes_max,
-            words: limits.message_bytes_max / 8,
+            // Every record is counted as the largest of the dynamic engine: a message near the limit
+            // on memory is the dynamic engine's to judge.
+            records: limits.message_bytes_max / 8 / record_words.max(1),
             entries: limits.entries_total_max,
             nesting: limits.nesting_max,
             depth: 0,
@@ -74,8 +78,8 @@ impl Context {
             string_max: limits.string_max as usize,
             entries_max: limits.entries_max,
             full,
-            record_words,
             obey_reset,
+            is_all_enabled: enabled.iter().all(|enabled| *enabled),
             enabled,
             is_canonical: conformance >= Conformance::Canonical,
             ..Self::default()
@@ -94,22 +98,43 @@ impl Context {
     /// Begins a message: nothing is used up.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
-        self.notes = Notes::default();
         self.left = self.full;
     }
 
     /// Whether something was noted that the conformance level may raise.
     #[inline(always)]
     pub(super) fn is_noted(&self) -> bool {
-        self.notes != Notes::default()
+        self.is_noted
+    }
+
+    /// Notes an integer longer than needed.
+    #[cold]
+    pub(super) fn note_integer(&mut self) {
+        self.is_noted = true;
+        self.notes.overlong_integer += 1;
+    }
+
+    /// Notes a presence map longer than needed.
+    #[cold]
+    pub(super) fn note_map(&mut self) {
+        self.is_noted = true;
+        self.notes.overlong_presence_map += 1;
+    }
+
+    /// Takes out what was noted.
+    #[cold]
+    pub(super) fn take_notes(&mut self) -> Notes {
+        self.is_noted = false;
+        std::mem::take(&mut self.notes)
     }
 
     /// Adds the message's notes to the findings.
     #[cold]
-    pub(super) fn settle(&self, findings: &mut Findings) {
-        findings.overlong_integer += u64::from(self.notes.overlong_integer);
-        findings.overlong_presence_map += u64::from(self.notes.overlong_presence_map);
-        findings.presence_map_bits += u64::from(self.notes.presence_map_bits);
+    pub(super) fn settle(&mut self, findings: &mut Findings) {
+        let notes = self.take_notes();
+        findings.overlong_integer += u64::from(notes.overlong_integer);
+        findings.overlong_presence_map += u64::from(notes.overlong_presence_map);
+        findings.presence_map_bits += u64::from(notes.presence_map_bits);
     }
 
     /// The end of a message: `None` if the conformance level raises what was noted in it.
@@ -127,6 +152,11 @@ impl Context {
     /// Whether a generated template may run on this stream.
     #[inline(always)]
     pub fn is_enabled(&self, template: usize) -> bool {
+        self.is_all_enabled || self.is_among_enabled(template)
+    }
+
+    #[cold]
+    fn is_among_enabled(&self, template: usize) -> bool {
         self.enabled.get(template).is_some_and(|enabled| *enabled)
     }
 
@@ -146,7 +176,7 @@ impl Context {
     /// Begins a message of a template that nests `depth` deep.
     #[inline(always)]
     pub fn begin_message(&mut self, depth: u32) -> Option<()> {
-        self.left.words = self.left.words.checked_sub(self.record_words)?;
+        self.left.records = self.left.records.checked_sub(1)?;
         (self.left.depth + depth <= Limits::DEPTH_MAX).then_some(())
     }
 
@@ -168,13 +198,13 @@ impl Context {
     /// Whether the cursor is still within the packet. What was read since it was last asked counts for
     /// nothing if not.
     #[inline(always)]
-    pub fn check_end(&self, cursor: &Cursor<'_>) -> Option<()> {
+    pub fn check_end<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> Option<()> {
         (cursor.address() <= self.end).then_some(())
     }
 
     /// Bytes of the packet that are not read yet.
     #[inline(always)]
-    pub fn remaining(&self, cursor: &Cursor<'_>) -> usize {
+    pub fn remaining<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> usize {
         self.end.saturating_sub(cursor.address())
     }
 
@@ -185,8 +215,7 @@ impl Context {
             return None;
         }
         self.left.entries = self.left.entries.checked_sub(count as u32)?;
-        self.left.words =
-            self.left.words.checked_sub(self.record_words.checked_mul(count as usize)?)?;
+        self.left.records = self.left.records.checked_sub(count as usize)?;
         Some(count as usize)
     }
 
@@ -200,6 +229,7 @@ impl Context {
 
     #[cold]
     fn note_map_bits(&mut self) {
+        self.is_noted = true;
         self.notes.presence_map_bits += 1;
     }
 

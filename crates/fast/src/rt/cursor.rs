@@ -10,17 +10,21 @@
 //! Spec: FAST 1.1 §10.
 
 use super::context::Context;
+use super::kernel::{Kernel, Portable, Segment};
 #[cfg(feature = "portable")]
 use super::slices::{Ahead, WINDOW};
 #[cfg(not(feature = "portable"))]
 use super::window::{Ahead, WINDOW};
 
-const STOP: u8 = 0x80;
+pub(super) const STOP: u8 = 0x80;
+/// The stop bits of four bytes.
+const STOPS: u32 = 0x8080_8080;
 
 /// A position in a packet. It is handed from function to function by value, in registers.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor<'b> {
-    ahead: Ahead<'b>,
+pub struct Cursor<'b, K = Portable> {
+    pub(super) ahead: Ahead<'b>,
+    kernel: K,
 }
 
 /// A value and how many bytes it takes, or 0 bytes: not read.
@@ -32,14 +36,38 @@ struct Long {
 
 const NOT_READ: Long = Long { value: 0, len: 0 };
 
-impl<'b> Cursor<'b> {
-    /// Fewer bytes than these have no cursor: they are copied to where more follow.
-    pub(super) const BYTES_MIN: usize = WINDOW;
+/// Fewer bytes than these have no cursor: they are copied to where more follow.
+pub(super) const BYTES_MIN: usize = WINDOW;
 
+impl<'b, K: Kernel> Cursor<'b, K> {
     /// A cursor at the start of `bytes`; `None` if they are too few to have one.
     #[inline(always)]
-    pub(super) fn new(bytes: &'b [u8]) -> Option<Self> {
-        Ahead::of(bytes).map(|ahead| Self { ahead })
+    pub(super) fn new(bytes: &'b [u8], kernel: K) -> Option<Self> {
+        Ahead::of(bytes).map(|ahead| Self { ahead, kernel })
+    }
+
+    /// The same position for any CPU: what is not compiled for one.
+    #[inline(always)]
+    pub fn portable(self) -> Cursor<'b> {
+        Cursor { ahead: self.ahead, kernel: Portable }
+    }
+
+    /// This position for the CPU of another cursor.
+    #[inline(always)]
+    pub fn like<L: Kernel>(self, other: &Cursor<'b, L>) -> Cursor<'b, L> {
+        Cursor { ahead: self.ahead, kernel: other.kernel }
+    }
+
+    /// Decodes a segment in a function of its own.
+    #[inline(always)]
+    pub fn decode<S: Segment>(
+        self,
+        map: S::Map<'b, K>,
+        state: &mut S::State,
+        out: &mut S::Out,
+        context: &mut Context,
+    ) -> Option<Self> {
+        K::decode::<S>(self, map, state, out, context)
     }
 
     /// The address of the next byte, to compare positions in one packet.
@@ -58,7 +86,7 @@ impl<'b> Cursor<'b> {
         Some(long.value)
     }
 
-    /// An unsigned integer of at most `MAX`.
+    /// An unsigned integer of at most `MAX`, of a length that can be foreseen.
     #[inline(always)]
     pub fn unsigned<const MAX: u64>(&mut self, context: &mut Context) -> Option<u64> {
         self.unsigned_up_to(MAX, context)
@@ -68,7 +96,8 @@ impl<'b> Cursor<'b> {
     fn unsigned_up_to(&mut self, max: u64, context: &mut Context) -> Option<u64> {
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
-            let [first, second, third, fourth, ..] = *window.bytes();
+            let bytes = window.bytes();
+            let first = bytes[0];
             if first & STOP != 0 {
                 self.ahead = window.behind(1);
                 return Some(u64::from(first ^ STOP));
@@ -77,21 +106,57 @@ impl<'b> Cursor<'b> {
             if first == 0 {
                 break 'long;
             }
-            let value = u64::from(first) << 7 | u64::from(second & !STOP);
+            let [_, second, third, fourth, ..] = *bytes;
             if second & STOP != 0 {
+                let value = u64::from(first) << 7 | u64::from(second & !STOP);
                 self.ahead = window.behind(2);
                 return (value <= max).then_some(value);
             }
-            let value = value << 7 | u64::from(third & !STOP);
-            if third & STOP != 0 {
-                self.ahead = window.behind(3);
-                return (value <= max).then_some(value);
+            let (value, len) = if third & STOP != 0 {
+                (self.kernel.joined_short(window.word() >> 8), 3)
+            } else if fourth & STOP != 0 {
+                (self.kernel.joined_short(window.word()), 4)
+            } else {
+                break 'long;
+            };
+            self.ahead = window.behind(len);
+            let value = u64::from(value);
+            return (value <= max).then_some(value);
+        }
+        seldom();
+        let value = self.take_long(long_unsigned(self.ahead.rest(), context))?;
+        (value <= max).then_some(value)
+    }
+
+    /// As [`unsigned`](Self::unsigned), of a length that changes from value to value.
+    #[inline(always)]
+    pub fn unsigned_varied<const MAX: u64>(&mut self, context: &mut Context) -> Option<u64> {
+        self.varied_up_to(MAX, context)
+    }
+
+    #[inline(always)]
+    fn varied_up_to(&mut self, max: u64, context: &mut Context) -> Option<u64> {
+        if !K::EXTRACTS {
+            return self.unsigned_up_to(max, context);
+        }
+        'long: {
+            let Some(window) = self.ahead.window() else { break 'long };
+            let first = window.bytes()[0];
+            if first & STOP != 0 {
+                self.ahead = window.behind(1);
+                return Some(u64::from(first ^ STOP));
             }
-            let value = value << 7 | u64::from(fourth & !STOP);
-            if fourth & STOP != 0 {
-                self.ahead = window.behind(4);
-                return (value <= max).then_some(value);
+            seldom();
+            let word = window.word();
+            let stops = word & STOPS;
+            if first == 0 || stops == 0 {
+                break 'long;
             }
+            let zeros = stops.leading_zeros();
+            self.ahead = window.behind(zeros as usize / 8 + 1);
+            // The last of the bytes is at the bottom.
+            let value = u64::from(self.kernel.joined_short(word >> (zeros ^ 24)));
+            return (value <= max).then_some(value);
         }
         seldom();
         let value = self.take_long(long_unsigned(self.ahead.rest(), context))?;
@@ -102,7 +167,7 @@ impl<'b> Cursor<'b> {
     #[inline(always)]
     pub fn unsigned_long(&mut self, context: &mut Context) -> Option<u64> {
         if let Some(window) = self.ahead.window()
-            && let Some((value, len)) = wide_unsigned(window.bytes())
+            && let Some((value, len)) = wide_unsigned(self.kernel, window.bytes())
         {
             self.ahead = window.behind(len);
             return Some(value);
@@ -119,9 +184,21 @@ impl<'b> Cursor<'b> {
         Some(self.unsigned_up_to(MAX.saturating_add(1), context)?.checked_sub(1))
     }
 
+    /// As [`unsigned_nullable`](Self::unsigned_nullable), of a length that changes.
+    #[inline(always)]
+    pub fn unsigned_varied_nullable<const MAX: u64>(
+        &mut self,
+        context: &mut Context,
+    ) -> Option<Option<u64>> {
+        Some(self.varied_up_to(MAX.saturating_add(1), context)?.checked_sub(1))
+    }
+
     /// A signed integer of at most 64 bits.
     #[inline(always)]
     pub fn signed_word(&mut self, context: &mut Context) -> Option<i64> {
+        if K::EXTRACTS {
+            return self.signed_in_one(context);
+        }
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
             let [first, second, third, fourth, ..] = *window.bytes();
@@ -150,6 +227,35 @@ impl<'b> Cursor<'b> {
                 self.ahead = window.behind(4);
                 return Some(value);
             }
+        }
+        seldom();
+        self.take_long(long_signed(self.ahead.rest(), context)).map(|value| value as i64)
+    }
+
+    /// As [`signed_word`](Self::signed_word), without a branch for each length.
+    #[inline(always)]
+    fn signed_in_one(&mut self, context: &mut Context) -> Option<i64> {
+        'long: {
+            let Some(window) = self.ahead.window() else { break 'long };
+            let first = window.bytes()[0];
+            if first & STOP != 0 {
+                self.ahead = window.behind(1);
+                return Some(i64::from((first << 1) as i8 >> 1));
+            }
+            seldom();
+            let word = window.word();
+            let stops = word & STOPS;
+            let groups = self.kernel.joined_short(word);
+            // The first seven bits say no more than the sign behind them.
+            let is_longer = (groups >> 20).wrapping_add(1) as u8 <= 1;
+            if stops == 0 || is_longer {
+                break 'long;
+            }
+            let zeros = stops.leading_zeros();
+            let more = zeros / 8;
+            self.ahead = window.behind(more as usize + 1);
+            // The groups to the top, and down again behind the last of them.
+            return Some((u64::from(groups) << 36) as i64 >> (57 + more - zeros));
         }
         seldom();
         self.take_long(long_signed(self.ahead.rest(), context)).map(|value| value as i64)
@@ -235,7 +341,7 @@ impl<'b> Cursor<'b> {
             }
             if byte & STOP != 0 {
                 if byte == STOP && index > 0 {
-                    context.notes.overlong_presence_map += 1;
+                    context.note_map();
                 }
                 self.ahead.skip(index + 1)?;
                 return Some(bits);
@@ -284,16 +390,16 @@ fn seldom() {}
 
 /// An integer of up to nine bytes, the first of which is not 0.
 #[inline(always)]
-fn wide_unsigned(window: &[u8; WINDOW]) -> Option<(u64, usize)> {
+fn wide_unsigned<K: Kernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64, usize)> {
     let [first, .., ninth, _] = *window;
     let word = u64::from_be_bytes(*window.first_chunk()?);
     if first == 0 {
         return None;
     }
-    if let Some(short) = groups_of(word) {
+    if let Some(short) = groups_of(kernel, word) {
         return Some(short);
     }
-    (ninth & STOP != 0).then(|| (joined(word) << 7 | u64::from(ninth & !STOP), 9))
+    (ninth & STOP != 0).then(|| (kernel.joined(word) << 7 | u64::from(ninth & !STOP), 9))
 }
 
 /// Whether a value fits a signed type.
@@ -306,27 +412,19 @@ pub(super) fn fits_signed<const BITS: u32>(value: i64) -> bool {
 /// The bytes of a word up to its first stop bit, as a number of that many groups of seven bits;
 /// `None` if there is no stop bit.
 #[inline(always)]
-fn groups_of(word: u64) -> Option<(u64, usize)> {
+fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
     let stops = word & 0x8080_8080_8080_8080;
     if stops == 0 {
         return None;
     }
     let len = stops.leading_zeros() as usize / 8 + 1;
-    Some((joined(word >> (64 - 8 * len)), len))
-}
-
-/// The low seven bits of each byte as one number.
-#[inline(always)]
-fn joined(bytes: u64) -> u64 {
-    let pairs = bytes & 0x007f_007f_007f_007f | (bytes & 0x7f00_7f00_7f00_7f00) >> 1;
-    let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
-    fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4
+    Some((kernel.joined(word >> (64 - 8 * len)), len))
 }
 
 #[inline(never)]
 fn long_unsigned(bytes: &[u8], context: &mut Context) -> Long {
     if let Some(window) = bytes.first_chunk()
-        && let Some((value, len)) = wide_unsigned(window)
+        && let Some((value, len)) = wide_unsigned(Portable, window)
     {
         return Long { value, len };
     }
@@ -338,7 +436,7 @@ fn long_unsigned(bytes: &[u8], context: &mut Context) -> Long {
         value = value << 7 | u64::from(byte & !STOP);
         if byte & STOP != 0 {
             if index > 0 && bytes.first() == Some(&0) {
-                context.notes.overlong_integer += 1;
+                context.note_integer();
             }
             return Long { value, len: index + 1 };
         }
@@ -359,7 +457,7 @@ fn long_signed(bytes: &[u8], context: &mut Context) -> Long {
         value = value << 7 | i64::from(byte & !STOP);
         if byte & STOP != 0 {
             if overlong {
-                context.notes.overlong_integer += 1;
+                context.note_integer();
             }
             return Long { value: value as u64, len: index + 2 };
         }
@@ -378,7 +476,9 @@ fn long_signed_wide(bytes: &[u8], overlong: bool, context: &mut Context) -> Long
         };
         let Ok(word) = i64::try_from(value) else { return NOT_READ };
         if byte & STOP != 0 {
-            context.notes.overlong_integer += u32::from(overlong);
+            if overlong {
+                context.note_integer();
+            }
             return Long { value: word as u64, len: index + 1 };
         }
     }
@@ -394,7 +494,7 @@ fn long_map(bytes: &[u8], context: &mut Context) -> Long {
         shift -= 7;
         if byte & STOP != 0 {
             if byte == STOP && index > 0 {
-                context.notes.overlong_presence_map += 1;
+                context.note_map();
             }
             return Long { value: bits | 1, len: index + 1 };
         }
@@ -472,9 +572,21 @@ mod tests {
 
     /// What every kind of read makes of the bytes at the cursor, and how many it takes.
     fn reads(bytes: &[u8], len: usize) -> Vec<Option<(String, usize)>> {
-        type Read = fn(&mut Cursor<'_>, &mut Context) -> Option<String>;
-        const READS: [Read; 10] = [
+        let values = reads_by(Portable, bytes, len);
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        if let Some(extracting) = crate::rt::extract::Extracting::detect() {
+            assert_eq!(reads_by(extracting, bytes, len), values, "{bytes:02x?}");
+        }
+        values
+    }
+
+    fn reads_by<K: Kernel>(kernel: K, bytes: &[u8], len: usize) -> Vec<Option<(String, usize)>> {
+        type Read<K> = fn(&mut Cursor<'_, K>, &mut Context) -> Option<String>;
+        let reads: [Read<K>; 13] = [
             |c, x| Some(format!("{:?}", c.unsigned::<{ u32::MAX as u64 }>(x)?)),
+            |c, x| Some(format!("{:?}", c.unsigned_varied::<{ u32::MAX as u64 }>(x)?)),
+            |c, x| Some(format!("{:?}", c.unsigned_varied::<{ u16::MAX as u64 }>(x)?)),
+            |c, x| Some(format!("{:?}", c.unsigned_varied_nullable::<{ u64::MAX }>(x)?)),
             |c, x| Some(format!("{:?}", c.unsigned::<{ u8::MAX as u64 }>(x)?)),
             |c, x| Some(format!("{:?}", c.unsigned_long(x)?)),
             |c, x| Some(format!("{:?}", c.unsigned_nullable::<{ u64::MAX }>(x)?)),
@@ -485,17 +597,17 @@ mod tests {
             |c, x| Some(format!("{:?}", c.ascii(x)?.word())),
             |c, x| Some(format!("{:?}", c.ascii_nullable(x)?.map(|text| text.word()))),
         ];
-        READS
+        reads
             .iter()
             .map(|read| {
                 let mut context = Context::default();
                 context.string_max = 100;
-                let mut cursor = Cursor::new(bytes).expect("bytes enough");
+                let mut cursor = Cursor::new(bytes, kernel).expect("bytes enough");
                 let start = cursor.address();
                 context.begin_in(start + len, false);
                 let value = read(&mut cursor, &mut context)?;
                 context.check_end(&cursor)?;
-                let notes = context.notes;
+                let notes = context.take_notes();
                 Some((format!("{value} {notes:?}"), cursor.address() - start))
             })
             .collect()
@@ -535,12 +647,12 @@ mod tests {
     fn what_is_behind_a_window_is_read_byte_by_byte() {
         let mut context = Context::default();
         let bytes = [0x01; WINDOW - 1].into_iter().chain([0x85, 0x86]).collect::<Vec<u8>>();
-        let mut cursor = Cursor::new(&bytes).expect("bytes enough");
+        let mut cursor = Cursor::new(&bytes, Portable).expect("bytes enough");
         assert_eq!(cursor.raw(WINDOW - 1), Some(&bytes[..WINDOW - 1]));
         assert_eq!(cursor.unsigned::<9>(&mut context), Some(5));
         assert_eq!(cursor.unsigned::<9>(&mut context), Some(6));
         assert_eq!(cursor.unsigned::<9>(&mut context), None);
         assert_eq!(cursor.map(&mut context), None);
-        assert!(Cursor::new(&bytes[..WINDOW - 1]).is_none());
+        assert!(Cursor::new(&bytes[..WINDOW - 1], Portable).is_none());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::cursor::Cursor;
+use super::kernel::Kernel;
 use super::state::{Slot, State};
 use crate::dictionary::EntryState;
 use crate::template::Decimal;
@@ -13,9 +14,9 @@ pub fn exponent(value: u64) -> Option<i32> {
     (-63..=63).contains(&value).then_some(value as i32)
 }
 
-impl Cursor<'_> {
+impl<K: Kernel> Cursor<'_, K> {
     /// A decimal: exponent and mantissa.
-    #[inline]
+    #[inline(always)]
     pub fn decimal(&mut self, context: &mut Context) -> Option<Decimal> {
         let exponent = exponent(self.signed::<64>(context)?)?;
         let mantissa = self.signed_word(context)?;
@@ -23,7 +24,7 @@ impl Cursor<'_> {
     }
 
     /// A nullable decimal; the inner `None` is NULL.
-    #[inline]
+    #[inline(always)]
     pub fn decimal_nullable(&mut self, context: &mut Context) -> Option<Option<Decimal>> {
         let Some(value) = self.signed_nullable::<64>(context)? else { return Some(None) };
         let exponent = exponent(value)?;
@@ -84,11 +85,12 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// Delta of a mandatory decimal.
-    pub fn delta_decimal(
+    #[inline(always)]
+    pub fn delta_decimal<K: Kernel>(
         &mut self,
         slot: Slot,
         initial: Decimal,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'_, K>,
         context: &mut Context,
     ) -> Option<Decimal> {
         let exponent = cursor.signed_word(context)?;
@@ -96,11 +98,12 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// Delta of an optional decimal; the inner `None` is NULL.
-    pub fn delta_decimal_optional(
+    #[inline(always)]
+    pub fn delta_decimal_optional<K: Kernel>(
         &mut self,
         slot: Slot,
         initial: Decimal,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'_, K>,
         context: &mut Context,
     ) -> Option<Option<Decimal>> {
         match cursor.delta_nullable(context)? {
@@ -109,12 +112,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    fn add_decimal(
+    #[inline(always)]
+    fn add_decimal<K: Kernel>(
         &mut self,
         exponent_delta: i64,
         slot: Slot,
         initial: Decimal,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'_, K>,
         context: &mut Context,
     ) -> Option<Decimal> {
         let mantissa_delta = cursor.signed_word(context)?;

@@ -2,7 +2,10 @@
 
 use super::context::Context;
 use super::cursor::Cursor;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use super::extract::Extracting;
 use super::facts::Templates;
+use super::kernel::{Kernel, Portable};
 use super::link::{LinkError, Links};
 use super::packet::{PADDED_LEN, Packet, Padded};
 use super::state::sealed::Handover;
@@ -30,6 +33,8 @@ pub struct Decoder<T: Templates> {
     options: DecoderOptions,
     left_over: u64,
     padded: Padded,
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    extracting: Option<Extracting>,
 }
 
 /// A message, of the module or of the dynamic engine.
@@ -102,6 +107,8 @@ impl<T: Templates> Decoder<T> {
             options,
             left_over: 0,
             padded: Padded::default(),
+            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+            extracting: Extracting::detect().filter(|_| options.engine != crate::Engine::Scalar),
         })
     }
 
@@ -203,6 +210,20 @@ impl<T: Templates> Decoder<T> {
 
     #[inline]
     fn run(&mut self, input: Packet<'_>, is_stream: bool) -> Option<usize> {
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        if let Some(extracting) = self.extracting {
+            return self.run_on(extracting, input, is_stream);
+        }
+        self.run_on(Portable, input, is_stream)
+    }
+
+    #[inline]
+    fn run_on<K: Kernel>(
+        &mut self,
+        kernel: K,
+        input: Packet<'_>,
+        is_stream: bool,
+    ) -> Option<usize> {
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
@@ -213,7 +234,7 @@ impl<T: Templates> Decoder<T> {
             true => self.padded.copy(input.buffer()),
             false => input.buffer(),
         };
-        let cursor = Cursor::new(buffer)?;
+        let cursor = Cursor::new(buffer, kernel)?;
         let start = cursor.address();
         self.state.begin();
         self.context.begin_in(start + input.len(), is_stream);
@@ -221,6 +242,7 @@ impl<T: Templates> Decoder<T> {
         let last = self.state.last_word();
         let Some(end) = T::decode(cursor, &mut self.state, &mut self.messages, context) else {
             self.state.set_last_word(last);
+            _ = context.take_notes();
             return None;
         };
         let len = end.address() - start;
@@ -256,7 +278,9 @@ impl<T: Templates> Decoder<T> {
             // Nothing is trusted until the message resets, and then everything is empty.
             return None;
         }
-        let scope = self.peek(input).filter(|&index| {
+        let template = self.peek(input);
+        _ = self.context.take_notes();
+        let scope = template.filter(|&index| {
             self.options.reset != ResetPolicy::Message && !self.program().templates()[index].reset
         });
         self.dynamic.settle_entries();
@@ -284,7 +308,7 @@ impl<T: Templates> Decoder<T> {
     fn peek(&mut self, input: &[u8]) -> Option<usize> {
         let mut padded = Padded::default();
         let buffer = if input.len() < PADDED_LEN { padded.copy(input) } else { input };
-        let mut cursor = Cursor::new(buffer)?;
+        let mut cursor = Cursor::new(buffer, Portable)?;
         let map = cursor.wide_map::<1>(&mut self.context)?;
         if !map.peek() {
             return self.links.last_index(self.state.last()).map(|index| index as usize);

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::cursor::Cursor;
+use super::kernel::Kernel;
 use super::state::{PreviousValues, Slot};
 use super::visit::Visit;
 use crate::error::Error;
@@ -67,12 +68,12 @@ pub trait Templates: Sized + 'static {
 
     /// Decodes the message at the cursor; returns the cursor behind it, or `None` for the dynamic
     /// engine to decode it. The state is then as before.
-    fn decode<'b>(
-        cursor: Cursor<'b>,
+    fn decode<'b, K: Kernel>(
+        cursor: Cursor<'b, K>,
         state: &mut Self::State,
         messages: &mut Self::Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b>>;
+    ) -> Option<Cursor<'b, K>>;
 
     /// The message that was decoded or filled last; the first template's before any was.
     fn message(messages: &Self::Messages) -> Self::Message<'_>;

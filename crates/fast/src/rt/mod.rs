@@ -17,13 +17,17 @@ mod difference;
 mod encode;
 mod encoder;
 mod entries;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+mod extract;
 mod facts;
 pub mod fill;
 mod follow;
 mod integer;
+mod kernel;
 mod link;
 mod packet;
 pub mod plan;
+mod quick;
 #[cfg(feature = "portable")]
 mod slices;
 mod state;
@@ -42,6 +46,7 @@ pub(crate) use encoder::grow;
 pub use entries::{Entries, Reference};
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
 pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
+pub use kernel::{Kernel, Segment};
 pub use link::LinkError;
 pub use packet::Packet;
 pub use state::{LastTemplate, PreviousValues, Saved, Slot, State};

@@ -1,6 +1,6 @@
 //! Packets, and what may be looked at behind them.
 
-use super::cursor::Cursor;
+use super::cursor::BYTES_MIN;
 
 /// A packet in a buffer that goes on behind it: a slot of a receive ring, a capture file.
 ///
@@ -41,9 +41,9 @@ impl<'b> Packet<'b> {
     #[inline]
     #[must_use]
     pub fn behind(&self, count: usize) -> Self {
-        Self {
-            buffer: self.buffer.get(count..).unwrap_or_default(),
-            len: self.len.saturating_sub(count),
+        match (self.buffer.get(count..), self.len.checked_sub(count)) {
+            (Some(buffer), Some(len)) => Self { buffer, len },
+            _ => Self { buffer: &[], len: 0 },
         }
     }
 
@@ -63,7 +63,7 @@ impl<'b> From<&'b [u8]> for Packet<'b> {
 
 /// Shorter packets are copied to where more bytes follow.
 pub(super) const PADDED_LEN: usize = 256;
-const ROOM: usize = PADDED_LEN + Cursor::BYTES_MIN;
+const ROOM: usize = PADDED_LEN + BYTES_MIN;
 
 /// Room for a short packet and as much behind it as a read may look at.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ mod tests {
         for len in 0..PADDED_LEN {
             let copy = padded.copy(&bytes[..len]);
             assert_eq!(&copy[..len], &bytes[..len]);
-            assert!(copy.len() >= len + Cursor::BYTES_MIN);
+            assert!(copy.len() >= len + BYTES_MIN);
         }
     }
 }

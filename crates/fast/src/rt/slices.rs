@@ -54,6 +54,12 @@ impl<'b> Window<'b> {
         self.bytes
     }
 
+    /// The first four bytes, the first at the top.
+    #[inline(always)]
+    pub(super) fn word(self) -> u32 {
+        self.bytes().first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
+    }
+
     /// What is ahead when the first `count` of them are read.
     #[inline(always)]
     pub(super) fn behind(self, count: usize) -> Ahead<'b> {

@@ -3,6 +3,7 @@
 use super::facts::ValueKind;
 use super::text::{LONG, Text, short_bytes};
 use crate::dictionary::{EntryState, Word};
+use std::hint::select_unpredictable;
 
 /// The place of a dictionary entry. Generated code has them as constants, so that the checks of
 /// indexes go when it is compiled.
@@ -43,6 +44,30 @@ struct Buffer {
     kept_for: u64,
 }
 
+/// States of entries. The top bit says that there is a previous value, the one below it that there is one
+/// or that the initial value is.
+mod is {
+    pub(super) const ASSIGNED: u8 = 0xe0;
+    pub(super) const UNDEFINED: u8 = 0x60;
+    pub(super) const EMPTY: u8 = 0;
+}
+
+/// What a field without a value in the stream has.
+pub(super) struct Before {
+    /// The value.
+    pub(super) value: u64,
+    /// Its top bit says that there is one.
+    flag: u8,
+}
+
+impl Before {
+    /// Whether there is a value, in the stream or before.
+    #[inline(always)]
+    pub(super) fn is_there(&self, sent: u8) -> bool {
+        (self.flag | sent << 7) & 0x80 != 0
+    }
+}
+
 /// Previous values: `WORDS` words, and a state for each of `ENTRIES` entries.
 ///
 /// States are bytes, not bits: they are written without being read, and a byte that was just written
@@ -50,7 +75,7 @@ struct Buffer {
 #[derive(Clone, Debug)]
 pub struct State<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
     words: [Word; WORDS],
-    states: [EntryState; ENTRIES],
+    states: [u8; ENTRIES],
     tags: [u8; TAGS],
     /// Nothing has been assigned since everything was emptied.
     is_fresh: bool,
@@ -99,7 +124,7 @@ impl LastTemplate {
 #[derive(Clone, Copy, Debug)]
 pub struct Saved<const LEN: usize, const ENTRIES: usize, const TAGS: usize> {
     words: [Word; LEN],
-    states: [EntryState; ENTRIES],
+    states: [u8; ENTRIES],
     tags: [u8; TAGS],
 }
 
@@ -108,7 +133,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     pub fn new(buffers: usize) -> Self {
         Self {
             words: [[0; 8]; WORDS],
-            states: [EntryState::Undefined; ENTRIES],
+            states: [is::UNDEFINED; ENTRIES],
             tags: [0; TAGS],
             is_fresh: true,
             buffers: vec![Buffer::default(); buffers],
@@ -120,7 +145,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     /// Empties every dictionary but keeps the template id: a template's own reset attribute.
     #[inline(always)]
     pub fn reset_values(&mut self) {
-        self.states = [EntryState::Undefined; ENTRIES];
+        self.states = [is::UNDEFINED; ENTRIES];
     }
 
     /// The template named last, if it is a generated one.
@@ -200,14 +225,79 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
+    /// Whether all of `LEN` entries from number `FROM` on are assigned.
+    #[inline(always)]
+    pub fn is_warm<const FROM: usize, const LEN: usize>(&self) -> bool {
+        self.states.get(FROM..FROM + LEN).and_then(|states| states.first_chunk())
+            == Some(&[is::ASSIGNED; LEN])
+    }
+
+    /// Copies the words of entries that are all assigned, `LEN` from word `FROM` on.
+    #[inline(always)]
+    pub fn save_words<const FROM: usize, const LEN: usize>(&self) -> [Word; LEN] {
+        self.words
+            .get(FROM..)
+            .and_then(|words| words.first_chunk())
+            .copied()
+            .unwrap_or([[0; 8]; LEN])
+    }
+
+    /// Puts back what [`save_words`](Self::save_words) copied; `ENTRY` is the number of the first entry.
+    #[cold]
+    #[inline(never)]
+    pub fn put_back_words<
+        const ENTRY: usize,
+        const COUNT: usize,
+        const FROM: usize,
+        const LEN: usize,
+    >(
+        &mut self,
+        saved: &[Word; LEN],
+    ) {
+        if let Some(words) = self.words.get_mut(FROM..FROM + LEN) {
+            words.copy_from_slice(saved);
+        }
+        if let Some(states) = self.states.get_mut(ENTRY..ENTRY + COUNT) {
+            states.fill(is::ASSIGNED);
+        }
+        self.restore_texts();
+    }
+
     /// Whether an entry is assigned. With `WARM` the caller has seen that it is.
     #[inline(always)]
     pub fn is_assigned<const WARM: bool>(&self, slot: Slot) -> bool {
-        WARM || self.states[slot.entry] == EntryState::Assigned
+        WARM || self.states[slot.entry] == is::ASSIGNED
     }
 
+    #[inline(always)]
     pub(super) fn entry_state(&self, slot: Slot) -> EntryState {
-        self.states[slot.entry]
+        match self.states[slot.entry] {
+            is::ASSIGNED => EntryState::Assigned,
+            is::EMPTY => EntryState::Empty,
+            _ => EntryState::Undefined,
+        }
+    }
+
+    /// The next of the previous value; where the entry is undefined the initial value, if there is one.
+    #[inline(always)]
+    pub(super) fn before<const WARM: bool>(
+        &self,
+        slot: Slot,
+        initial: Option<u64>,
+        next: impl Fn(u64) -> u64,
+    ) -> Before {
+        let value = next(self.word(slot));
+        if WARM {
+            return Before { value, flag: is::ASSIGNED };
+        }
+        let state = self.states[slot.entry];
+        match initial {
+            None => Before { value, flag: state },
+            Some(initial) => Before {
+                value: select_unpredictable(state == is::UNDEFINED, initial, value),
+                flag: state << 1,
+            },
+        }
     }
 
     #[inline(always)]
@@ -220,7 +310,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     pub fn assign<const WARM: bool>(&mut self, slot: Slot, value: u64) -> u64 {
         self.words[slot.word] = value.to_le_bytes();
         if !WARM {
-            self.states[slot.entry] = EntryState::Assigned;
+            self.states[slot.entry] = is::ASSIGNED;
         }
         value
     }
@@ -244,7 +334,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     /// Leaves the entry empty.
     #[inline(always)]
     pub fn set_empty(&mut self, slot: Slot) {
-        self.states[slot.entry] = EntryState::Empty;
+        self.states[slot.entry] = is::EMPTY;
     }
 
     /// Makes a string of more than seven bytes the previous value.
@@ -326,7 +416,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     }
 
     fn begin_with(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
-        let initial = initial.filter(|_| self.states[slot.entry] != EntryState::Empty)?;
+        let initial = initial.filter(|_| self.states[slot.entry] != is::EMPTY)?;
         Some(self.assign::<false>(slot, initial))
     }
 
@@ -336,7 +426,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         if self.is_assigned::<WARM>(slot) {
             return Some(self.word(slot));
         }
-        (self.states[slot.entry] != EntryState::Empty).then_some(initial)
+        (self.states[slot.entry] != is::EMPTY).then_some(initial)
     }
 
     /// A delta added to the previous value, or to `initial`; the sum becomes the previous value.
@@ -472,7 +562,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handov
     fn set_previous(&mut self, slot: Slot, value: Previous<'_>) {
         self.is_fresh = false;
         match value {
-            Previous::Undefined => self.states[slot.entry] = EntryState::Undefined,
+            Previous::Undefined => self.states[slot.entry] = is::UNDEFINED,
             Previous::Empty => self.set_empty(slot),
             Previous::Word(value) => {
                 self.assign::<false>(slot, value);

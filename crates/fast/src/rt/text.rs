@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::cursor::Cursor;
+use super::kernel::Kernel;
 use super::state::{Slot, State};
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
 
@@ -98,16 +99,16 @@ pub enum Charset {
     Bytes,
 }
 
-impl Cursor<'_> {
+impl<K: Kernel> Cursor<'_, K> {
     /// An ascii string.
     #[inline(always)]
     pub fn ascii(&mut self, context: &mut Context) -> Option<Text> {
         match self.one_character() {
             Some(character) => Some(Text([character, 0, 0, 0, 0, 0, 0, 1])),
             None => {
-                let mut at = *self;
+                let mut at = self.portable();
                 let text = long_ascii::<false>(&mut at, context)?;
-                *self = at;
+                *self = at.like(self);
                 text
             }
         }
@@ -119,9 +120,9 @@ impl Cursor<'_> {
         match self.one_character() {
             Some(character) => Some(Some(Text([character, 0, 0, 0, 0, 0, 0, 1]))),
             None => {
-                let mut at = *self;
+                let mut at = self.portable();
                 let text = long_ascii::<true>(&mut at, context)?;
-                *self = at;
+                *self = at.like(self);
                 Some(text)
             }
         }
@@ -130,10 +131,10 @@ impl Cursor<'_> {
     /// A unicode string or byte vector.
     #[inline(always)]
     pub fn vector(&mut self, charset: Charset, context: &mut Context) -> Option<Text> {
-        let mut at = *self;
+        let mut at = self.portable();
         let len = at.unsigned::<{ u32::MAX as u64 }>(context)?;
         let text = at.vector_of(len, charset, context)?;
-        *self = at;
+        *self = at.like(self);
         Some(text)
     }
 
@@ -144,15 +145,17 @@ impl Cursor<'_> {
         charset: Charset,
         context: &mut Context,
     ) -> Option<Option<Text>> {
-        let mut at = *self;
+        let mut at = self.portable();
         let text = match at.unsigned_nullable::<{ u32::MAX as u64 }>(context)? {
             Some(len) => Some(at.vector_of(len, charset, context)?),
             None => None,
         };
-        *self = at;
+        *self = at.like(self);
         Some(text)
     }
+}
 
+impl Cursor<'_> {
     #[inline(never)]
     fn vector_of(&mut self, len: u64, charset: Charset, context: &mut Context) -> Option<Text> {
         if len > context.string_max as u64 {
@@ -351,17 +354,17 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     ///
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
     #[inline(always)]
-    pub fn delta_text(
+    pub fn delta_text<K: Kernel>(
         &mut self,
         slot: Slot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'_, K>,
         context: &mut Context,
     ) -> Option<Text> {
-        let mut at = *cursor;
+        let mut at = cursor.portable();
         let text = self.delta_text_out(slot, charset, initial, &mut at, context)?;
-        *cursor = at;
+        *cursor = at.like(cursor);
         Some(text)
     }
 
@@ -380,17 +383,17 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Delta of an optional string; the inner `None` is NULL.
     #[inline(always)]
-    pub fn delta_text_optional(
+    pub fn delta_text_optional<K: Kernel>(
         &mut self,
         slot: Slot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'_, K>,
         context: &mut Context,
     ) -> Option<Option<Text>> {
-        let mut at = *cursor;
+        let mut at = cursor.portable();
         let text = self.delta_text_optional_out(slot, charset, initial, &mut at, context)?;
-        *cursor = at;
+        *cursor = at.like(cursor);
         Some(text)
     }
 
@@ -443,17 +446,17 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     ///
     /// Spec: FAST 1.1 §6.3.8.
     #[inline(always)]
-    pub fn tail_text(
+    pub fn tail_text<K: Kernel>(
         &mut self,
         slot: Slot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'_, K>,
         context: &mut Context,
     ) -> Option<Text> {
-        let mut at = *cursor;
+        let mut at = cursor.portable();
         let text = self.tail_text_out(slot, charset, initial, &mut at, context)?;
-        *cursor = at;
+        *cursor = at.like(cursor);
         Some(text)
     }
 
@@ -472,17 +475,17 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Tail of an optional string that is in the stream; the inner `None` is NULL.
     #[inline(always)]
-    pub fn tail_text_optional(
+    pub fn tail_text_optional<K: Kernel>(
         &mut self,
         slot: Slot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'_, K>,
         context: &mut Context,
     ) -> Option<Option<Text>> {
-        let mut at = *cursor;
+        let mut at = cursor.portable();
         let text = self.tail_text_optional_out(slot, charset, initial, &mut at, context)?;
-        *cursor = at;
+        *cursor = at.like(cursor);
         Some(text)
     }
 

@@ -1,8 +1,9 @@
 //! The bytes ahead, behind a fence: what one read may look at is known to be there.
 //!
 //! A read of a field looks at no more than [`WINDOW`] bytes. One comparison with the fence says that
-//! so many can be read, and then each byte is taken without a further check. This module and
-//! `decoder::wide` are the ones that may use `unsafe`; the feature `portable` has `slices` in its place.
+//! so many can be read, and then each byte is taken without a further check. This module,
+//! `extract` and `decoder::wide` are the ones that may use `unsafe`; the feature `portable` has `slices`
+//! in its place.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -72,6 +73,12 @@ impl<'b> Window<'b> {
         // SAFETY: from `fence`, and so from `at`, `WINDOW` bytes of the slice that is borrowed for `'b`
         // can be read; an array of bytes has no alignment.
         unsafe { self.0.at.cast().as_ref() }
+    }
+
+    /// The first four bytes, the first at the top.
+    #[inline(always)]
+    pub(super) fn word(self) -> u32 {
+        self.bytes().first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
     }
 
     /// What is ahead when the first `count` of them are read.

@@ -1,0 +1,81 @@
+//! Generated code for CPUs that extract bits: x86-64 with BMI2.
+//!
+//! Beside `window` and `decoder::wide` this is the module that may use `unsafe`: to call what only some
+//! CPUs can. The feature `portable` leaves it out.
+#![allow(unsafe_code)]
+
+use super::context::Context;
+use super::cursor::Cursor;
+use super::kernel::{Kernel, Segment, sealed::Sealed};
+use std::arch::x86_64::{__cpuid, _pext_u32, _pext_u64};
+
+/// Says that this CPU has all that [`run`] is compiled for: no value is made without.
+#[derive(Clone, Copy, Debug)]
+pub struct Extracting(());
+
+/// AMD's families before this one extract bits slower than other CPUs add them up.
+const AMD_FAMILY_MIN: u32 = 0x19;
+
+impl Extracting {
+    /// For this CPU, if it has what is needed and is quick at it.
+    pub(super) fn detect() -> Option<Self> {
+        let has_all = is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("movbe");
+        (has_all && is_quick()).then_some(Self(()))
+    }
+}
+
+#[allow(unused_unsafe, reason = "older compilers call it unsafe")]
+fn is_quick() -> bool {
+    // SAFETY: every x86-64 CPU has the instruction, and every one has its leaves 0 and 1.
+    let (vendor, version) = unsafe { (__cpuid(0), __cpuid(1).eax) };
+    let is_amd = vendor.ebx == u32::from_le_bytes(*b"Auth");
+    let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
+    !is_amd || family >= AMD_FAMILY_MIN
+}
+
+impl Sealed for Extracting {}
+
+impl Kernel for Extracting {
+    const EXTRACTS: bool = true;
+
+    #[inline(always)]
+    fn joined(self, bytes: u64) -> u64 {
+        // SAFETY: `self` says that the CPU has BMI2.
+        unsafe { _pext_u64(bytes, 0x7f7f_7f7f_7f7f_7f7f) }
+    }
+
+    #[inline(always)]
+    fn joined_short(self, bytes: u32) -> u32 {
+        // SAFETY: `self` says that the CPU has BMI2.
+        unsafe { _pext_u32(bytes, 0x7f7f_7f7f) }
+    }
+
+    #[inline(always)]
+    fn decode<'b, S: Segment>(
+        at: Cursor<'b, Self>,
+        map: S::Map<'b, Self>,
+        state: &mut S::State,
+        out: &mut S::Out,
+        context: &mut Context,
+    ) -> Option<Cursor<'b, Self>> {
+        // SAFETY: a cursor of this kernel holds a value of it, which says that the CPU has what the
+        // function is compiled for.
+        unsafe { run::<S>(at, map, state, out, context) }
+    }
+}
+
+/// A segment, compiled for these CPUs.
+#[target_feature(enable = "bmi1,bmi2,lzcnt,movbe")]
+#[inline(never)]
+fn run<'b, S: Segment>(
+    at: Cursor<'b, Extracting>,
+    map: S::Map<'b, Extracting>,
+    state: &mut S::State,
+    out: &mut S::Out,
+    context: &mut Context,
+) -> Option<Cursor<'b, Extracting>> {
+    S::decode(at, map, state, out, context)
+}
