@@ -65,8 +65,7 @@ pub fn run(args: &GrammarArgs) -> Result<Outcome, Failure> {
         }
         Action::Run { grammar, packet } => {
             let program = program(grammar)?;
-            let packet = read(packet)?;
-            run_packet(&program, &packet, &mut out)?;
+            run_packet(&program, packet, &mut out)?;
         }
         Action::Generate { grammar } => {
             let program = program(grammar)?;
@@ -105,18 +104,22 @@ impl Host for Print<'_> {
     }
 }
 
-fn run_packet(program: &Program, packet: &[u8], out: &mut impl Write) -> Result<(), Failure> {
+fn run_packet(program: &Program, path: &Path, out: &mut impl Write) -> Result<(), Failure> {
+    let packet = read(path)?;
+    let name = files::name_of(path);
     let mut host = Print { actions: program.actions(), lines: Vec::new() };
-    let outcome = program.machine().run(packet, &mut host);
+    let outcome = program.machine().run(&packet, &mut host);
     out.write_all(&host.lines)?;
     out.flush()?;
     match outcome {
         Ok(used) if used == packet.len() => Ok(()),
         Ok(used) => Err(Failure::Data(format!(
-            "the grammar ends at offset {used}, but the packet has {} bytes",
+            "{name}: the grammar ends at offset {used}, but the packet has {} bytes",
             packet.len()
         ))),
-        Err(error) => Err(Failure::Data(error.describe(program.statements()))),
+        Err(error) => {
+            Err(Failure::Data(format!("{name}: {}", error.describe(program.statements()))))
+        }
     }
 }
 

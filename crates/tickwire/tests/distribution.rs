@@ -449,6 +449,37 @@ fn templates_that_do_not_fit_are_told_with_all_their_faults() {
 }
 
 #[test]
+fn a_capture_that_is_not_there_is_told_before_anybody_is_waited_for() {
+    let place = Place::new(11);
+    let (_, templates) = place.feed("simple", "-n 1");
+    let started = Instant::now();
+    let options = format!("-f /no/such/file --patience 3600 --domain {}", place.domain);
+    let run = tickwire(&format!("publish -t {} {options}", templates.display()));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("cannot open /no/such/file"), "{}", run.err);
+    assert!(started.elapsed() < PATIENCE);
+}
+
+#[test]
+fn standard_output_is_json_alone_where_the_report_goes_there() {
+    let place = Place::new(12);
+    let (packets, templates) = place.feed("simple", "-n 10");
+    let subscriber = Process::start(&format!("subscribe --domain {} --json -", place.domain));
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --domain {} --json -",
+        templates.display(),
+        packets.display(),
+        place.domain
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let published: Value = serde_json::from_str(&run.out).expect("JSON alone");
+    assert_eq!(sum(&published, "published"), 10);
+    let text: Vec<String> = subscriber.lines.iter().collect();
+    let received: Value = serde_json::from_str(&text.concat()).expect("JSON alone");
+    assert_eq!(sum(&received, "received"), 10);
+}
+
+#[test]
 fn the_empty_builder_decodes_and_publishes_nothing() {
     let place = Place::new(8);
     let (packets, templates) = place.feed("complex", "-n 500");

@@ -96,7 +96,12 @@ fn a_question_mark_shows_the_usage_everywhere() {
 fn wrong_arguments_are_refused_in_words() {
     let d = directory("generate_wrong");
     let out = d.join("f.bin").display().to_string();
+    let other = support::templates("complex");
     for (arguments, expected) in [
+        (
+            &*format!("simple -t {other}"),
+            "complex.xml: cannot make the feed: the template set lacks",
+        ),
         ("simple -p 20", "packets of 20 bytes are too small for this feed: allow at least "),
         ("complex -seq 0", "average of 0 entries a message: 1 to 500"),
         ("simple --framing cqg", "no place for a sequence number: choose cme"),

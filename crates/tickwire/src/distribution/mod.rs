@@ -24,6 +24,14 @@ pub fn dds_failure(error: &tickwire_dds::Error) -> Failure {
     Failure::Usage(error.to_string())
 }
 
+/// Says how far things are: on standard output, or beside it where that is kept for the report.
+pub fn say(json: Option<&Path>, text: &str) {
+    match json {
+        Some(path) if crate::files::is_standard(path) => anstream::eprintln!("{text}"),
+        _ => println!("{text}"),
+    }
+}
+
 /// Writes a report as JSON, if a file is named.
 pub fn write_json(report: &Value, path: Option<&Path>) -> Result<(), Failure> {
     if let Some(path) = path {

@@ -182,7 +182,7 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
         None => Generator::new(&options),
         Some(path) => Generator::with_templates(&options, files::read_templates(path)?),
     }
-    .map_err(|error| Failure::Usage(format!("cannot make the feed: {error}")))?;
+    .map_err(|error| Failure::Usage(described(&error, common)))?;
     if let Some(path) = &common.write_templates {
         let mut out = files::create(Some(path))?;
         out.write_all(options.feed.templates().as_bytes())?;
@@ -207,7 +207,8 @@ fn write(
     let mut packets = PacketFile::create(&args.output)?;
     let mut truth = args.truth.as_deref().map(TruthWriter::create).transpose()?;
     let progress = Progress::of_count(args.messages, "messages");
-    while let Some(packet) = generator.next_packet().map_err(|error| failure(&error))? {
+    let failed = |error: Error| Failure::Data(described(&error, args));
+    while let Some(packet) = generator.next_packet().map_err(failed)? {
         packets.write(&packet)?;
         progress.add(packet.messages.len() as u64);
         if let Some(truth) = &mut truth {
@@ -229,6 +230,17 @@ fn write(
 
 fn failure(error: &Error) -> Failure {
     Failure::Data(format!("cannot make the feed: {error}"))
+}
+
+/// An error, with the file of the templates where it is about these.
+fn described(error: &Error, args: &CommonArgs) -> String {
+    use Error::{Encode, FieldUnknown, Program, TemplateMissing};
+    match (error, &args.templates) {
+        (Encode { .. } | FieldUnknown { .. } | Program(_) | TemplateMissing { .. }, Some(path)) => {
+            format!("{}: cannot make the feed: {error}", files::name_of(path))
+        }
+        _ => format!("cannot make the feed: {error}"),
+    }
 }
 
 /// Writes packets, each behind its length, big-endian.

@@ -1,5 +1,6 @@
 //! The command line of `tickwire publish`.
 
+use super::sources::Capture;
 use crate::distribution::{DdsArgs, ParentArgs};
 use crate::failure::Failure;
 use crate::files;
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tickwire_fast::TemplateSet;
 use tickwire_feed::arbiter::ArbiterOptions;
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+use tickwire_feed::capture::{CaptureOptions, Format};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{Numbering, SeqNumField, SeqNumPeek};
 use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
@@ -133,10 +134,7 @@ impl PublishArgs {
     }
 
     /// Opens the file.
-    pub fn open(
-        &self,
-        path: &std::path::Path,
-    ) -> Result<CaptureReader<Box<dyn std::io::Read>>, Failure> {
+    pub fn open(&self, path: &std::path::Path) -> Result<Capture, Failure> {
         let mut options = CaptureOptions::new();
         if let Some(format) = self.input_format {
             options = options.format(format);

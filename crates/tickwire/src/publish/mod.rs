@@ -84,6 +84,8 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let mut handler = Handler::new(options, engine, NoBooks)
         .map_err(|error| Failure::Usage(format!("the feed cannot be handled: {error}")))?;
 
+    // Before anybody waits for subscribers: a name that is wrong is told at once.
+    let file = args.file.as_deref().map(|path| args.open(path)).transpose()?;
     let (outlet, echoes) = match args.empty_builder {
         true => (None, None),
         false => join(args, &Kind::of(&filler), &stop)?,
@@ -92,7 +94,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let metrics = PublishMetrics::new();
     let exporter = args.metrics.serve(metrics.all())?;
     let started = Instant::now();
-    let ended = sources::run(args, &mut handler, &mut publishing, &metrics, &stop)?;
+    let ended = sources::run(args, file, &mut handler, &mut publishing, &metrics, &stop)?;
     let elapsed = started.elapsed();
     let mut publishing = publishing.into_inner();
     if let Some(error) = publishing.failure() {
@@ -141,7 +143,8 @@ fn join(
     let is_matched = outlet.wait_matched(count, patience).map_err(fail)?;
     if !is_matched && !stop.is_set() {
         anstream::eprintln!(
-            "tickwire: not {count} subscribers on all topics after {patience:?}: publishing all the same"
+            "tickwire: not {count} subscribers on all topics after {patience:?}: publishing all the \
+             same; both sides need the same --domain, --partition, --topics and --network"
         );
     }
     let timeout = if count > 0 && is_matched { patience } else { Duration::ZERO };
@@ -162,7 +165,7 @@ fn finish(
 ) -> Result<(Heard, bool), Failure> {
     let fail = |error: tickwire_dds::Error| dds_failure(&error);
     let Some(outlet) = publishing.outlet_mut() else { return Ok((None, true)) };
-    println!("Writing Done token.");
+    distribution::say(args.json.as_deref(), "Writing Done token.");
     let is_acknowledged = outlet.finish(args.patience()?).map_err(fail)?;
     let written = outlet.counters().written.sum();
     let heard = echoes.map(|echoes| echoes.finish(written, stop)).transpose().map_err(fail)?;

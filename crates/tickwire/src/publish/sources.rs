@@ -3,9 +3,12 @@
 use super::args::PublishArgs;
 use super::metrics::PublishMetrics;
 use super::{End, Ended, FeedHandler, FeedSink};
+use crate::distribution;
 use crate::failure::Failure;
-use std::path::Path;
+use crate::files;
+use std::io::Read;
 use tickwire_feed::arbiter::Line;
+use tickwire_feed::capture::CaptureReader;
 use tickwire_feed::handler::Source;
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
@@ -16,17 +19,22 @@ use tickwire_net::reception::{Reception, View, Wait};
 /// Least time between two publications of metrics while a file is read.
 const PUBLISH_NS: u64 = 250_000_000;
 
-/// Handles packets until the feed is done, the file ends, or the user stops it.
+/// Packets of a file.
+pub type Capture = CaptureReader<Box<dyn Read>>;
+
+/// Handles packets of the file, or else of the lines, until the feed is done, the file ends, or the
+/// user stops it.
 pub fn run(
     args: &PublishArgs,
+    capture: Option<Capture>,
     handler: &mut FeedHandler,
     sink: &mut FeedSink,
     metrics: &PublishMetrics,
     stop: &Stop,
 ) -> Result<Ended, Failure> {
-    match &args.file {
-        Some(path) => {
-            let end = file(args, path, handler, sink, metrics, stop)?;
+    match capture {
+        Some(capture) => {
+            let end = file(args, capture, handler, sink, metrics, stop)?;
             Ok(Ended { end, dropped_by_kernel: 0, too_long: 0 })
         }
         None => lines(args, handler, sink, metrics, stop),
@@ -35,18 +43,18 @@ pub fn run(
 
 fn file(
     args: &PublishArgs,
-    path: &Path,
+    mut capture: Capture,
     handler: &mut FeedHandler,
     sink: &mut FeedSink,
     metrics: &PublishMetrics,
     stop: &Stop,
 ) -> Result<End, Failure> {
-    let mut reader = args.open(path)?;
     let mut published_ns = 0;
     while !stop.is_set() && !sink.inner().over().is_set() {
-        let packet = reader.next_packet();
-        let packet =
-            packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
+        let packet = capture.next_packet().map_err(|error| {
+            let name = args.file.as_deref().map_or_else(String::new, files::name_of);
+            Failure::Data(format!("{name}: {error}"))
+        })?;
         let Some(packet) = packet else { return Ok(End::File) };
         let source = Source::Incremental(Line::A);
         let now_ns = monotonic_ns();
@@ -75,7 +83,7 @@ fn lines(
         let Some(endpoint) = endpoint else { continue };
         let receiver = Receiver::open(endpoint, options).map_err(fail)?;
         inputs.push((Source::Incremental(line), receiver));
-        println!("Listening to {endpoint}.");
+        distribution::say(args.json.as_deref(), &format!("Listening to {endpoint}."));
     }
     let wait = if args.spin { Wait::Spin } else { Wait::Block };
     let mut reception = Reception::new(inputs, wait);

@@ -98,7 +98,7 @@ impl<'a> Subscription<'a> {
 
     fn run(&mut self) -> Result<Report, tickwire_dds::Error> {
         let row = self.latencies.add("one way, shared clock");
-        println!("Subscribed; waiting for samples.");
+        crate::distribution::say(self.args.json.as_deref(), "Subscribed; waiting for samples.");
         let (mut first, mut last) = (None, Instant::now());
         loop {
             let Self { stations, ledger, latencies, .. } = self;
