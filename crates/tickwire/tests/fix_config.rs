@@ -80,6 +80,7 @@ fn sessions_of_settings_files_trade_and_log() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("40 NewOrderSingle msgs sent"), "{said}");
+    assert!(!said.contains(" 0 usecs"), "encoding and decoding are timed: {said}");
     let rest: Vec<String> = lines.map(|line| line.expect("text")).collect();
     assert!(rest.iter().any(|line| line.starts_with("40 orders received")), "{rest:?}");
 

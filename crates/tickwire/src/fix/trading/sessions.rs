@@ -91,7 +91,7 @@ impl SessionArgs {
             let line = 1 + valid.unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
             Failure::Usage(format!("{name}: line {line}: not UTF-8; save the file as UTF-8"))
         })?;
-        let settings = Settings::parse(&text)
+        let mut settings = Settings::parse(&text)
             .map_err(|errors| Failure::Usage(format!("{name}:\n{errors}")))?;
         for warning in &settings.warnings {
             anstream::eprintln!("warning: {name}: {warning}");
@@ -109,6 +109,9 @@ impl SessionArgs {
             let line = session.line;
             let text = format!("the first session must be an {wanted} here: {keys}");
             return Err(Failure::Usage(format!("{name}: session of line {line}: {text}")));
+        }
+        for session in &mut settings.sessions {
+            session.config.codec_clock = Some(monotonic_ns);
         }
         engine
             .configure(&settings, self.fsync())
