@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use tickwire_fix::{Precision, Tag, UtcTimestamp, Writer};
-use tickwire_fix_session::MemoryStore;
+use tickwire_fix_session::{Head, MemoryStore};
 use tickwire_net::clock::unix_ns;
 use tickwire_net::fix::{
     AcceptorOptions, AddressRange, Backoff, Engine, EngineOptions, InitiatorOptions, Rate,
@@ -120,6 +120,7 @@ fn a_flood_of_connections_leaves_room_for_others() {
     };
     let mut stage = Stage::new(limit, EngineOptions::default());
     stage.begin();
+    let before = resident();
     let mut flood = Vec::new();
     for _ in 0..300 {
         flood.push(stage.connect());
@@ -127,6 +128,7 @@ fn a_flood_of_connections_leaves_room_for_others() {
     }
     stage.honest_goes_on();
     assert!(flood.iter_mut().all(|stream| stage.is_closed(stream)), "strangers are sent away");
+    assert!(resident() < before + (96 << 20), "memory grew");
 }
 
 #[test]
@@ -198,6 +200,102 @@ fn a_session_that_turns_hostile_is_bounded_too() {
     }
     stage.honest_goes_on();
     assert!(resident() < before + (80 << 20), "memory grew");
+}
+
+impl Stage {
+    /// Writes all of it, however long it takes; returns whether the peer was there to the end.
+    fn write_all(&mut self, stream: &mut TcpStream, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() {
+            match stream.write(bytes) {
+                Ok(len) => bytes = &bytes[len..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.turn(),
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Turns until what was read so far holds `wanted`.
+    fn reads(&mut self, stream: &mut TcpStream, wanted: &[u8]) -> bool {
+        let (begun, mut seen, mut buffer) = (Instant::now(), Vec::new(), [0; 65_536]);
+        while begun.elapsed() < Duration::from_secs(20) {
+            match stream.read(&mut buffer) {
+                Ok(0) => return false,
+                Ok(len) => seen.extend_from_slice(&buffer[..len]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.turn(),
+                Err(_) => return false,
+            }
+            if seen.windows(wanted.len()).any(|found| found == wanted) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[test]
+fn absurd_lengths_and_garbage_after_the_logon_cost_nothing_and_the_session_goes_on() {
+    let mut stage = Stage::new(|_| {}, EngineOptions::default());
+    stage.acceptor.add_session(acceptor_config("EVIL"), Box::new(MemoryStore::new()));
+    stage.begin();
+    let before = resident();
+    let mut stream = stage.connect();
+    stream.write_all(&logon("EVIL")).expect("writes");
+    let mut seq_num = 2;
+    let huge: &[u8] = b"8=FIX.4.4\x019=2147483647\x0135=0\x01";
+    let long: &[u8] = b"8=FIX.4.4\x019=1048000\x0135=0\x01";
+    for start in [huge, long, b"GET / HTTP/1.1\r\n\r\n", &[0; 5000], b"8=FIX.4.4\x019=\x01"] {
+        assert!(stage.write_all(&mut stream, start));
+        for _ in 0..256 {
+            assert!(stage.write_all(&mut stream, &[b'x'; 16_384]));
+        }
+        // Its place in the stream is found again.
+        let id = format!("alive{seq_num}");
+        let question = message("1", "EVIL", seq_num, &[(112, &id)]);
+        assert!(stage.write_all(&mut stream, &question));
+        let answer = format!("\u{1}112={id}\u{1}");
+        assert!(stage.reads(&mut stream, answer.as_bytes()), "after {start:?}");
+        seq_num += 1;
+    }
+    stage.honest_goes_on();
+    assert!(resident() < before + (96 << 20), "memory grew");
+}
+
+#[test]
+fn a_flood_of_requests_by_a_peer_that_does_not_read_is_bounded() {
+    let options = EngineOptions { slow_reader_s: 2, ..EngineOptions::default() };
+    let mut stage = Stage::new(|_| {}, options);
+    let key = stage.acceptor.add_session(acceptor_config("EVIL"), Box::new(MemoryStore::new()));
+    stage.begin();
+    // There is much to send again.
+    let long = "x".repeat(1000);
+    let now = peers::now();
+    for _ in 0..20_000 {
+        let sent = stage.acceptor.sessions_mut().send(key, now, &Head::new("B"), |writer| {
+            writer.str(Tag(148), "kept");
+            writer.str(Tag(58), &long);
+        });
+        sent.expect("stored");
+    }
+    let before = resident();
+    let mut stream = stage.connect();
+    stream.write_all(&logon("EVIL")).expect("writes");
+    let begun = Instant::now();
+    for seq_num in 2.. {
+        let request = match seq_num % 2 {
+            0 => message("2", "EVIL", seq_num, &[(7, "1"), (16, "0")]),
+            _ => message("1", "EVIL", seq_num, &[(112, &long)]),
+        };
+        if !stage.write_all(&mut stream, &request) {
+            break;
+        }
+        if seq_num % 64 == 0 {
+            stage.turn();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(50), "it is never disconnected");
+    }
+    stage.honest_goes_on();
+    assert!(resident() < before + (96 << 20), "memory grew");
 }
 
 #[test]
