@@ -9,9 +9,9 @@ use crate::reader::SOH;
 /// Longest BeginString: with `8=` and the delimiter it takes two words.
 const BEGIN_STRING_MAX: usize = 13;
 /// Length of `8=`, BeginString and the delimiter at most.
-const BEGIN_LEN_MAX: u32 = 16;
+const BEGIN_LEN_MAX: usize = 16;
 /// Room for the above and `9=` and nine digits.
-pub(super) const HEAD_MAX: u32 = BEGIN_LEN_MAX + 11;
+pub(super) const HEAD_MAX: usize = BEGIN_LEN_MAX + 11;
 /// Largest BodyLength.
 const BODY_LEN_MAX: u32 = 999_999_999;
 /// Digits of a BodyLength that lies in one word with `9=`.
@@ -24,7 +24,7 @@ const TRAILER_LEN: usize = 8;
 pub(super) struct Begin {
     /// In the last bytes of sixteen.
     text: u128,
-    len: u32,
+    len: usize,
 }
 
 impl Begin {
@@ -34,7 +34,7 @@ impl Begin {
         if text.len() > BEGIN_STRING_MAX {
             return Self { text: 0, len: 0 };
         }
-        let len = text.len() as u32 + 3;
+        let len = text.len() + 3;
         let (low, high) = text.split_at(text.len().min(8));
         let text = u128::from(short_word(low)) | u128::from(short_word(high)) << 64;
         let whole = u128::from(u16::from_le_bytes(*b"8=")) | text << 16;
@@ -49,10 +49,10 @@ impl Begin {
 pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'b mut [u8]> {
     // The delimiter before MsgType does not count, and that of the last field is still to come.
     let body_len = end.at().checked_sub(HEAD_MAX)?;
-    if body_len > BODY_LEN_MAX || begin.len == 0 {
+    if !out.pen().has_room(end) || body_len > BODY_LEN_MAX as usize || begin.len == 0 {
         return None;
     }
-    let (length, digits) = length(body_len);
+    let (length, digits) = length(body_len as u32);
     let put = |at, text: u128| {
         out.pen().put(Place::new(at), [(0, text as u64), (8, (text >> 64) as u64)], 0)
     };
@@ -61,12 +61,9 @@ pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'
     let length_at = HEAD_MAX - (digits + 2);
     let _ = put(length_at - BEGIN_LEN_MAX, begin.text);
     // The message is summed in windows, with zeros after it.
-    let zeros = out.pen().put(end, [(0, 0), (8, 0), (16, 0), (24, 0)], 0);
-    if zeros != end {
-        return None;
-    }
-    let message = out.finish().get_mut((length_at - begin.len) as usize..)?;
-    let len = (body_len + digits + 2 + begin.len) as usize;
+    let _ = out.pen().put(end, [(0, 0), (8, 0), (16, 0), (24, 0)], 0);
+    let message = out.finish().get_mut(length_at - begin.len..)?;
+    let len = body_len + digits + 2 + begin.len;
     let (windows, _) = message.as_chunks::<WINDOW>();
     let sum = sum_of_windows(windows.get(..len.div_ceil(WINDOW))?).wrapping_add(u32::from(SOH));
     let tag = u64::from_le_bytes([SOH, b'1', b'0', b'=', 0, 0, 0, SOH]);
@@ -77,7 +74,7 @@ pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'
 
 /// Returns `9=` and the length as the last bytes of sixteen, and how many digits it has.
 #[inline(always)]
-fn length(body_len: u32) -> (u128, u32) {
+fn length(body_len: u32) -> (u128, usize) {
     if body_len > 999_999 {
         return long_length(body_len);
     }
@@ -87,12 +84,12 @@ fn length(body_len: u32) -> (u128, u32) {
     let digits = 8 - cut / 8;
     let text = text >> cut << cut;
     let tag = u64::from(u16::from_le_bytes(*b"9=")) << (8 * (SHORT_LENGTH_DIGITS - digits));
-    (u128::from(text | tag) << 64, digits)
+    (u128::from(text | tag) << 64, digits as usize)
 }
 
 /// The same for seven and more digits.
 #[cold]
-fn long_length(body_len: u32) -> (u128, u32) {
+fn long_length(body_len: u32) -> (u128, usize) {
     let (mut text, mut rest, mut digits) = (0, body_len, 0);
     while rest > 0 {
         text |= u128::from(b'0' + (rest % 10) as u8) << (120 - 8 * digits);
@@ -100,7 +97,7 @@ fn long_length(body_len: u32) -> (u128, u32) {
         digits += 1;
     }
     let tag = u128::from(u16::from_le_bytes(*b"9="));
-    (text | tag << (112 - 8 * digits), digits)
+    (text | tag << (112 - 8 * digits), digits as usize)
 }
 
 #[cfg(test)]
@@ -128,7 +125,7 @@ mod tests {
         ] {
             let (text, digits) = length(len);
             let expected = format!("9={len}");
-            assert_eq!(digits as usize, expected.len() - 2);
+            assert_eq!(digits, expected.len() - 2);
             let bytes = text.to_le_bytes();
             let (before, found) = bytes.split_at(16 - expected.len());
             assert_eq!(found, expected.as_bytes());

@@ -13,6 +13,7 @@ pub use tag_text::TagText;
 
 use crate::error::{Error, ErrorKind};
 use crate::raw::{Buffer, Place, WINDOW};
+use crate::reader::SOH;
 use crate::tag::Tag;
 use crate::value::{Decimal, LocalMktDate, MonthYear, Precision, UtcTime, UtcTimestamp};
 use frame::{Begin, HEAD_MAX};
@@ -28,6 +29,8 @@ pub struct Writer<'b> {
     out: Buffer<'b>,
     place: Place,
     begin: Begin,
+    /// What is wrong with texts.
+    marks: u64,
 }
 
 impl<'b> Writer<'b> {
@@ -36,11 +39,12 @@ impl<'b> Writer<'b> {
 
     /// Starts a message with BeginString, at most 13 bytes, and MsgType.
     ///
-    /// `out` must be [`Writer::OVERHEAD`] longer than the message; what it has beyond 4 GiB is not used.
+    /// `out` must be [`Writer::OVERHEAD`] longer than the message.
     #[inline(always)]
     pub fn new(out: &'b mut [u8], begin_string: &str, msg_type: &str) -> Self {
         let begin = Begin::new(begin_string.as_bytes());
-        let mut writer = Self { out: Buffer::new(out), place: Place::new(HEAD_MAX), begin };
+        let mut writer =
+            Self { out: Buffer::new(out), place: Place::new(HEAD_MAX), begin, marks: 0 };
         const MSG_TYPE: TagText = TagText::new(Tag::MSG_TYPE);
         writer.bytes(MSG_TYPE, msg_type.as_bytes());
         writer
@@ -51,8 +55,8 @@ impl<'b> Writer<'b> {
     #[inline(always)]
     #[must_use]
     pub fn in_registers(self) -> Self {
-        let Self { out, place, begin } = self;
-        Self { out, place, begin }
+        let Self { out, place, begin, marks } = self;
+        Self { out, place, begin, marks }
     }
 
     /// Writes a tag and returns the place after it.
@@ -64,13 +68,15 @@ impl<'b> Writer<'b> {
     /// Writes bytes as they are: a value made elsewhere, whoever calls makes sure that it may stand there.
     #[inline(always)]
     pub fn bytes(&mut self, tag: impl Into<TagText>, value: &[u8]) {
-        self.place = text::bytes(self.out.pen(), self.tag(tag), value);
+        (self.place, _) = text::text(self.out.pen(), self.place, tag.into(), value);
     }
 
     /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn text(&mut self, tag: impl Into<TagText>, value: &[u8]) {
-        self.place = text::text(self.out.pen(), self.tag(tag), value);
+        let (place, marks) = text::text(self.out.pen(), self.place, tag.into(), value);
+        self.place = place;
+        self.marks |= marks;
     }
 
     /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
@@ -90,6 +96,9 @@ impl<'b> Writer<'b> {
     #[inline(always)]
     pub fn char(&mut self, tag: impl Into<TagText>, value: u8) {
         self.place = text::char(self.out.pen(), self.place, tag.into(), value);
+        if value == SOH {
+            self.marks |= text::delimiter();
+        }
     }
 
     /// Writes `Y` or `N`.
@@ -101,17 +110,19 @@ impl<'b> Writer<'b> {
     /// Writes an integer.
     #[inline(always)]
     pub fn int(&mut self, tag: impl Into<TagText>, value: i64) {
-        let mut place = self.tag(tag);
-        if value < 0 {
-            place = text::byte(self.out.pen(), place, b'-');
-        }
-        self.place = text::number(self.out.pen(), place, value.unsigned_abs());
+        let tag = tag.into();
+        self.place = if value < 0 {
+            let place = text::byte(self.out.pen(), self.tag(tag), b'-');
+            text::digits_of(self.out.pen(), place, value.unsigned_abs())
+        } else {
+            text::number(self.out.pen(), self.place, tag, value.unsigned_abs())
+        };
     }
 
     /// Writes a length, count, NumInGroup or sequence number.
     #[inline(always)]
     pub fn uint(&mut self, tag: impl Into<TagText>, value: u64) {
-        self.place = text::number(self.out.pen(), self.tag(tag), value);
+        self.place = text::number(self.out.pen(), self.place, tag.into(), value);
     }
 
     /// Writes a decimal with just the digits it has.
@@ -128,19 +139,19 @@ impl<'b> Writer<'b> {
         value: UtcTimestamp,
         precision: Precision,
     ) {
-        self.place = text::timestamp(self.out.pen(), self.tag(tag), value, precision);
+        self.place = text::timestamp(self.out.pen(), self.place, tag.into(), value, precision);
     }
 
     /// Writes a UTCTimeOnly.
     #[inline(always)]
     pub fn utc_time(&mut self, tag: impl Into<TagText>, value: UtcTime, precision: Precision) {
-        self.place = text::time_of_day(self.out.pen(), self.tag(tag), value, precision);
+        self.place = text::time_of_day(self.out.pen(), self.place, tag.into(), value, precision);
     }
 
     /// Writes a UTCDateOnly or LocalMktDate.
     #[inline(always)]
     pub fn date(&mut self, tag: impl Into<TagText>, value: LocalMktDate) {
-        self.place = text::day(self.out.pen(), self.tag(tag), value);
+        self.place = text::day(self.out.pen(), self.place, tag.into(), value);
     }
 
     /// Writes a MonthYear.
@@ -156,25 +167,25 @@ impl<'b> Writer<'b> {
     /// [`ErrorKind::EmptyValue`] and [`ErrorKind::FieldDelimiter`] if a text was such.
     #[inline(always)]
     pub fn finish(self) -> Result<&'b [u8], Error> {
-        let Self { out, place, begin } = self;
-        match frame::finish(out, place, begin) {
-            Some(message) => Ok(message),
-            None => {
-                let kind = match place {
-                    Place::DELIMITER => ErrorKind::FieldDelimiter,
-                    Place::EMPTY => ErrorKind::EmptyValue,
-                    _ => ErrorKind::BufferFull,
-                };
-                Err(Error::new(kind, 0, place.at() as usize))
-            }
+        let Self { out, place, begin, marks } = self;
+        if marks == 0
+            && let Some(message) = frame::finish(out, place, begin)
+        {
+            return Ok(message);
         }
+        let kind = match marks {
+            0 => ErrorKind::BufferFull,
+            text::EMPTY => ErrorKind::EmptyValue,
+            _ => ErrorKind::FieldDelimiter,
+        };
+        Err(Error::new(kind, 0, place.at()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::{Reader, SOH};
+    use crate::reader::Reader;
 
     fn body(write: impl FnOnce(&mut Writer<'_>)) -> String {
         let mut buffer = [0; 2000];

@@ -13,6 +13,18 @@ use super::TagText;
 /// The first number of nine digits.
 const EIGHT_DIGITS: u64 = 100_000_000;
 
+/// A byte of text that is a delimiter, as a mark.
+const DELIMITER: u64 = 0x8080_8080_8080_8080;
+/// A text that is empty, as a mark.
+pub(super) const EMPTY: u64 = 1;
+
+/// Returns the mark of a delimiter, out of the way of what is written.
+#[cold]
+#[inline(never)]
+pub(super) fn delimiter() -> u64 {
+    DELIMITER
+}
+
 /// Writes one byte.
 #[inline(always)]
 pub(super) fn byte(pen: Pen<'_>, place: Place, byte: u8) -> Place {
@@ -25,91 +37,95 @@ pub(super) fn tag(pen: Pen<'_>, place: Place, tag: TagText) -> Place {
     if tag.long != 0 {
         long_tag(pen, place, tag.long)
     } else {
-        pen.put(place, [(0, tag.text)], tag.len)
+        pen.put(place, [(0, tag.text)], tag.len as usize)
     }
+}
+
+/// Writes a delimiter, a tag, `=` and words as [`Pen::put`] does, at most 16 bytes after them and 23 bytes long.
+#[inline(always)]
+fn field<const N: usize>(
+    pen: Pen<'_>,
+    place: Place,
+    tag: TagText,
+    words: [(usize, u64); N],
+    step: usize,
+) -> Place {
+    if tag.long != 0 {
+        let place = long_tag(pen, place, tag.long);
+        return pen.put(place, words, step);
+    }
+    let len = tag.len as usize;
+    // Both at one place, or none of them: the second has the room that the first has.
+    let _ = pen.put(place, [(0, tag.text)], 0);
+    pen.put(place, words.map(|(offset, word)| (len + offset, word)), len + step)
 }
 
 #[cold]
 #[inline(never)]
 fn long_tag(pen: Pen<'_>, place: Place, tag: u32) -> Place {
     let place = byte(pen, place, SOH);
-    let place = number(pen, place, u64::from(tag));
+    let place = digits_of(pen, place, u64::from(tag));
     byte(pen, place, b'=')
 }
 
 /// Writes a delimiter, a tag, `=` and one byte.
 #[inline(always)]
 pub(super) fn char(pen: Pen<'_>, place: Place, tag: TagText, value: u8) -> Place {
-    if value == SOH {
-        return Place::DELIMITER;
-    }
     if tag.long != 0 || tag.len > 7 {
-        let place = self::tag(pen, place, tag);
-        return byte(pen, place, value);
+        return field(pen, place, tag, [(0, u64::from(value))], 1);
     }
     let word = tag.text | u64::from(value) << (8 * tag.len);
-    pen.put(place, [(0, word)], tag.len + 1)
+    pen.put(place, [(0, word)], tag.len as usize + 1)
 }
 
-/// Writes bytes.
-#[inline(always)]
-pub(super) fn bytes(pen: Pen<'_>, place: Place, value: &[u8]) -> Place {
-    copy(pen, place, value).0
-}
-
-/// Writes text; none that is empty or holds a delimiter.
-#[inline(always)]
-pub(super) fn text(pen: Pen<'_>, place: Place, value: &[u8]) -> Place {
-    let (end, delimiters) = copy(pen, place, value);
-    if value.is_empty() {
-        Place::EMPTY
-    } else if delimiters == 0 {
-        end
-    } else {
-        Place::DELIMITER
-    }
-}
-
-/// Writes bytes; returns the place after, and what is not 0 if one of them is a delimiter.
+/// Writes a delimiter, a tag, `=` and bytes; returns the place after, and marks if they are none or one of them
+/// is a delimiter.
 ///
 /// Words overlap rather than that bytes are shifted into place.
 #[inline(always)]
-fn copy(pen: Pen<'_>, place: Place, value: &[u8]) -> (Place, u64) {
-    let len = value.len() as u32;
-    if value.len() > 16 {
-        return long_copy(pen, place, value);
+pub(super) fn text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (Place, u64) {
+    let len = value.len();
+    if len > 16 {
+        return long_text(pen, self::tag(pen, place, tag), value);
     }
     if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
         let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-        let delimiters = delimiter_in(first) | delimiter_in(last);
-        return (pen.put(place, [(0, first), (len - 8, last)], len), delimiters);
+        let place = field(pen, place, tag, [(0, first), ((len - 8) & 15, last)], len);
+        return (place, delimiter_in(first) | delimiter_in(last));
     }
-    let word = short_word(value);
-    (pen.put(place, [(0, word)], len), delimiter_in(word))
+    if let (Some(first), Some(last)) = (value.first_chunk::<4>(), value.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        let (first, last) = (u64::from(first), u64::from(last));
+        let place = field(pen, place, tag, [(0, first), ((len - 4) & 7, last)], len);
+        return (place, delimiter_in(first | last << 32));
+    }
+    let (word, marks) = match value {
+        [] => (0, EMPTY),
+        value => (short_word(value), 0),
+    };
+    (field(pen, place, tag, [(0, word)], len), delimiter_in(word) | marks)
 }
 
-/// The same for more than 16 bytes.
+/// Writes more than 16 bytes.
 #[inline(never)]
-fn long_copy(pen: Pen<'_>, mut place: Place, value: &[u8]) -> (Place, u64) {
+fn long_text(pen: Pen<'_>, mut place: Place, value: &[u8]) -> (Place, u64) {
     let (mut rest, mut delimiters) = (value, 0);
-    while rest.len() > 16
-        && let Some((word, after)) = rest.split_first_chunk::<8>()
-    {
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*word);
         delimiters |= delimiter_in(word);
         place = pen.put(place, [(0, word)], 8);
         rest = after;
     }
-    let (place, last) = copy(pen, place, rest);
-    (place, delimiters | last)
+    let word = short_word(rest);
+    (pen.put(place, [(0, word)], rest.len()), delimiters | delimiter_in(word))
 }
 
-/// Not 0 if one of the bytes is a delimiter.
+/// Marks if one of the bytes is a delimiter.
 #[inline(always)]
 const fn delimiter_in(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let other = word ^ (ONES * SOH as u64);
-    other.wrapping_sub(ONES) & !other & (ONES << 7)
+    other.wrapping_sub(ONES) & !other & DELIMITER
 }
 
 /// Writes a number below 100 as two digits.
@@ -124,13 +140,31 @@ fn next_triple(pen: Pen<'_>, place: Place, number: u32) -> Place {
     pen.put(place, [(0, u64::from(triple(number)))], 3)
 }
 
-/// Writes a number.
+/// Writes a delimiter, a tag, `=` and a number.
 #[inline(always)]
-pub(super) fn number(pen: Pen<'_>, place: Place, value: u64) -> Place {
+pub(super) fn number(pen: Pen<'_>, place: Place, tag: TagText, value: u64) -> Place {
     if value < EIGHT_DIGITS {
-        let digits = eight(value as u32);
-        let cut = leading_zero_bits(digits);
-        pen.put(place, [(0, digits >> cut)], 8 - cut / 8)
+        let (digits, len) = short_number(value);
+        field(pen, place, tag, [(0, digits)], len)
+    } else {
+        long_number(pen, self::tag(pen, place, tag), value)
+    }
+}
+
+/// Returns the digits of a number below [`EIGHT_DIGITS`], and how many there are.
+#[inline(always)]
+fn short_number(value: u64) -> (u64, usize) {
+    let digits = eight(value as u32);
+    let cut = leading_zero_bits(digits);
+    (digits >> cut, 8 - cut as usize / 8)
+}
+
+/// Writes a number.
+#[inline]
+pub(super) fn digits_of(pen: Pen<'_>, place: Place, value: u64) -> Place {
+    if value < EIGHT_DIGITS {
+        let (digits, len) = short_number(value);
+        pen.put(place, [(0, digits)], len)
     } else {
         long_number(pen, place, value)
     }
@@ -139,7 +173,7 @@ pub(super) fn number(pen: Pen<'_>, place: Place, value: u64) -> Place {
 /// Writes a number of nine and more digits.
 #[inline(never)]
 fn long_number(pen: Pen<'_>, place: Place, value: u64) -> Place {
-    let place = number(pen, place, value / EIGHT_DIGITS);
+    let place = digits_of(pen, place, value / EIGHT_DIGITS);
     pen.put(place, [(0, eight((value % EIGHT_DIGITS) as u32))], 8)
 }
 
@@ -172,20 +206,20 @@ pub(super) fn decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
     let digits = eight(number as u32);
     // One digit at least is before the point.
     let cut = leading_zero_bits(digits).min(8 * (7 - places));
-    let (digits, len) = (digits >> cut, 8 - cut / 8);
+    let (digits, len) = (digits >> cut, 8 - cut as usize / 8);
     if places == 0 {
         return pen.put(place, [(0, digits)], len);
     }
-    let whole = len - places;
+    let whole = len - places as usize;
     // The point is written over the first digit after it, and all these digits after the point.
     let rest = digits >> ((8 * whole) & 63) << 8 | u64::from(b'.');
-    pen.put(place, [(0, digits), (whole, rest)], len + 1)
+    pen.put(place, [(0, digits), (whole & 15, rest)], len + 1)
 }
 
 /// Writes a number and a point.
 #[inline]
 fn point(pen: Pen<'_>, place: Place, value: u64) -> Place {
-    let place = number(pen, place, value);
+    let place = digits_of(pen, place, value);
     byte(pen, place, b'.')
 }
 
@@ -194,7 +228,7 @@ fn point(pen: Pen<'_>, place: Place, value: u64) -> Place {
 fn long_decimal(pen: Pen<'_>, mut place: Place, digits: u64, exponent: i8) -> Place {
     let places = u32::from(exponent.unsigned_abs());
     if exponent >= 0 {
-        place = number(pen, place, digits);
+        place = digits_of(pen, place, digits);
         let zeros = if digits == 0 { 0 } else { places };
         return (0..zeros).fold(place, |place, _| byte(pen, place, b'0'));
     }
@@ -226,10 +260,10 @@ fn time_word(time: UtcTime) -> u64 {
     hour | COLON << 16 | minute << 24 | COLON << 40 | second << 48
 }
 
-/// Writes a day as `YYYYMMDD`.
+/// Writes a delimiter, a tag, `=` and a day as `YYYYMMDD`.
 #[inline(always)]
-pub(super) fn day(pen: Pen<'_>, place: Place, date: LocalMktDate) -> Place {
-    pen.put(place, [(0, day_word(date))], 8)
+pub(super) fn day(pen: Pen<'_>, place: Place, tag: TagText, date: LocalMktDate) -> Place {
+    field(pen, place, tag, [(0, day_word(date))], 8)
 }
 
 /// Writes a month, and a day or a week.
@@ -248,35 +282,45 @@ pub(super) fn month_year(pen: Pen<'_>, mut place: Place, value: MonthYear) -> Pl
     }
 }
 
-/// Writes a time of day as `HH:MM:SS` and a fraction.
+/// Writes a delimiter, a tag, `=` and a time of day as `HH:MM:SS` and a fraction.
 #[inline(always)]
 pub(super) fn time_of_day(
     pen: Pen<'_>,
     place: Place,
+    tag: TagText,
     time: UtcTime,
     precision: Precision,
 ) -> Place {
-    let place = pen.put(place, [(0, time_word(time))], 8);
-    if precision == Precision::Seconds { place } else { fraction(pen, place, time, precision) }
+    let place = field(pen, place, tag, [(0, time_word(time))], 8);
+    if precision == Precision::Seconds {
+        place
+    } else {
+        fraction(pen, place, time.picos, precision)
+    }
 }
 
-/// Writes a day, `-` and a time of day with a fraction.
+/// Writes a delimiter, a tag, `=`, a day, `-` and a time of day with a fraction.
 #[inline(always)]
 pub(super) fn timestamp(
     pen: Pen<'_>,
     place: Place,
+    tag: TagText,
     stamp: UtcTimestamp,
     precision: Precision,
 ) -> Place {
     let UtcTimestamp { date, time } = stamp;
     let words = [(0, day_word(date)), (8, u64::from(b'-')), (9, time_word(time))];
-    let place = pen.put(place, words, 17);
-    if precision == Precision::Seconds { place } else { fraction(pen, place, time, precision) }
+    let place = field(pen, place, tag, words, 17);
+    if precision == Precision::Seconds {
+        place
+    } else {
+        fraction(pen, place, time.picos, precision)
+    }
 }
 
 /// Writes a point and a fraction of a second.
 #[inline(never)]
-fn fraction(pen: Pen<'_>, place: Place, time: UtcTime, precision: Precision) -> Place {
+fn fraction(pen: Pen<'_>, place: Place, picos: u64, precision: Precision) -> Place {
     let places = match precision {
         Precision::Seconds => return place,
         Precision::Millis => 3,
@@ -285,5 +329,5 @@ fn fraction(pen: Pen<'_>, place: Place, time: UtcTime, precision: Precision) -> 
         Precision::Picos => 12,
     };
     let place = byte(pen, place, b'.');
-    padded(pen, place, time.picos / 10_u64.pow(12 - places), places)
+    padded(pen, place, picos / 10_u64.pow(12 - places), places)
 }
