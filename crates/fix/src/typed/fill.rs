@@ -242,10 +242,7 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
                 Ok(value) => Some(values.put(slot, value.to_words())),
                 Err(_) => None,
             },
-            UTC_TIMESTAMP => match timestamp(value) {
-                Some((word, picos)) => Some(values.put(slot, (word, picos))),
-                None => None,
-            },
+            UTC_TIMESTAMP => timestamp(value).map(|(word, picos)| values.put(slot, (word, picos))),
             LENGTH | GROUP if value.is_empty() => None,
             LENGTH | GROUP => {
                 let word = &mut numbered[slot / 64 % Layout::NUMBERED_WORDS];
@@ -257,10 +254,7 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
                 Some(before & bit != 0)
             }
             MISPLACED => None,
-            kind => match other(kind, value) {
-                Some(words) => Some(values.put(slot, words)),
-                None => None,
-            },
+            kind => other(kind, value).map(|words| values.put(slot, words)),
         };
         match filled {
             Some(false) => at += 1,

@@ -35,7 +35,7 @@ pub struct Writer<'b> {
 
 impl<'b> Writer<'b> {
     /// Bytes that the buffer must have beyond the message itself.
-    pub const OVERHEAD: usize = HEAD_MAX as usize + SLACK;
+    pub const OVERHEAD: usize = HEAD_MAX + SLACK;
 
     /// Starts a message with BeginString, at most 13 bytes, and MsgType.
     ///
