@@ -81,6 +81,30 @@ fn unknown_counterparties_get_a_session_of_the_template() {
 }
 
 #[test]
+fn a_settings_file_bounds_who_comes() {
+    let text = "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nTargetCompID=*\n\
+         AcceptorTemplate=Y\nSocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\nUseDataDictionary=N\n\
+         MaxTemplateSessions=2\nMaxConnections=3\nMaxLogonsPerSecond=50\n";
+    let settings = Settings::parse(text).expect("well written");
+    assert_eq!(settings.warnings, []);
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
+    let keys = ["ONE", "TWO", "THREE"].map(|name| {
+        let store = Box::new(MemoryStore::new());
+        let key = initiator.add_initiator(initiator_config(name), store, quick(address));
+        initiator.application_mut().to_send.insert(key, 5);
+        key
+    });
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines[0].application().received == 10
+    });
+    assert_eq!(acceptor.sessions().len(), 2);
+    let is_logged_on = |key| initiator.sessions().session(key).expect("there").is_logged_on();
+    assert_eq!(keys.into_iter().filter(|key| is_logged_on(*key)).count(), 2);
+    assert!(Settings::parse(&text.replace("=50", "=many")).is_err());
+}
+
+#[test]
 fn a_template_of_a_settings_file_keeps_a_log_of_each_counterparty() {
     let folder = Folder::new("template-log");
     let logs = folder.path("log");

@@ -40,6 +40,9 @@ pub fn fix_session(data: &[u8]) {
     config.reset_on_logon = switches & 1 != 0;
     config.next_expected_seq_num = switches & 2 != 0;
     config.resend_request_max = u64::from(switches >> 2 & 3);
+    config.last_seq_num_processed = switches & 8 != 0;
+    config.check_seq_nums = switches & 0b1101 != 0b1101;
+    config.silence_permille = (switches & 3 != 3).then_some(2400);
     config.limits.held_max = 8;
     config.limits.message_len_max = 2048;
     config.limits.transmit_len_max = 512;

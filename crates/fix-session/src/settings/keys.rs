@@ -8,7 +8,8 @@ use tickwire_fix::{Precision, Tag};
 
 use super::section::{Section, Value};
 use super::{
-    ConnectionSettings, DictionarySettings, Finding, SessionSettings, TlsSettings, schedule,
+    AcceptorLimits, ConnectionSettings, DictionarySettings, Finding, SessionSettings, TlsSettings,
+    schedule,
 };
 use crate::config::{Config, Role};
 use crate::id::{ApplVersion, BeginString, SessionId};
@@ -374,6 +375,13 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
     let accept_address = keys.text("SocketAcceptAddress");
     let accept_port = keys.number("SocketAcceptPort", "a port from 0 to 65535");
     let reconnect_s = keys.number("ReconnectInterval", "a number of seconds").unwrap_or(30);
+    let number = "a number";
+    let limits = AcceptorLimits {
+        connections_max: keys.number("MaxConnections", number),
+        connections_per_second: keys.number("MaxConnectionsPerSecond", number),
+        logons_per_second: keys.number("MaxLogonsPerSecond", number),
+        template_sessions_max: keys.number("MaxTemplateSessions", number),
+    };
     let hosts = read_hosts(keys);
     match role {
         Role::Acceptor => {
@@ -381,7 +389,13 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
                 keys.fail(keys.line, "an acceptor needs SocketAcceptPort".to_owned());
             }
             let port = accept_port.unwrap_or(0);
-            ConnectionSettings::Acceptor { address: accept_address, port, allowed, is_template }
+            ConnectionSettings::Acceptor {
+                address: accept_address,
+                port,
+                allowed,
+                limits,
+                is_template,
+            }
         }
         Role::Initiator => {
             if hosts.is_empty() {

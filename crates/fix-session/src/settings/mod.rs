@@ -50,6 +50,19 @@ impl fmt::Display for SettingsError {
 
 impl std::error::Error for SettingsError {}
 
+/// Bounds of a listener; those not given are the listener's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AcceptorLimits {
+    /// `MaxConnections`: at a time.
+    pub connections_max: Option<usize>,
+    /// `MaxConnectionsPerSecond`; 0 for any number.
+    pub connections_per_second: Option<u32>,
+    /// `MaxLogonsPerSecond`; 0 for any number.
+    pub logons_per_second: Option<u32>,
+    /// `MaxTemplateSessions`: sessions that templates make.
+    pub template_sessions_max: Option<usize>,
+}
+
 /// How a session gets its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectionSettings {
@@ -61,6 +74,8 @@ pub enum ConnectionSettings {
         port: u16,
         /// `AllowedRemoteAddresses`: addresses or ranges; empty for everyone.
         allowed: Vec<String>,
+        /// Bounds on who comes; all are keys of Tickwire's own.
+        limits: AcceptorLimits,
         /// `AcceptorTemplate` or `DynamicSession`: it stands for counterparties that are not known.
         is_template: bool,
     },

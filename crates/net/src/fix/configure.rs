@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire_fix::Dictionary;
-use tickwire_fix_session::settings::{ConnectionSettings, SessionSettings, Settings, TlsSettings};
+use tickwire_fix_session::settings::{
+    AcceptorLimits, ConnectionSettings, SessionSettings, Settings, TlsSettings,
+};
 use tickwire_fix_session::{
     ApplVersion, BeginString, Config, Dictionaries, FileStore, FileStoreOptions, Fsync,
     MemoryStore, SessionId,
@@ -20,6 +22,7 @@ use super::acceptor::{AcceptorOptions, AddressRange, Template, TemplateSession};
 use super::application::Application;
 use super::engine::Engine;
 use super::initiator::{Backoff, InitiatorOptions};
+use super::rate::Rate;
 use super::sessions::{BoxStore, SessionKey};
 use super::tls::{ClientTls, ServerTls};
 use crate::clock::unix_ns;
@@ -76,12 +79,13 @@ impl<A: Application> Engine<A> {
                     prepared.log(self, key).map_err(fail)?;
                     configured.sessions.push(key);
                 }
-                ConnectionSettings::Acceptor { address, port, allowed, is_template } => {
+                ConnectionSettings::Acceptor { address, port, allowed, limits, is_template } => {
                     let address = accept_address(address.as_deref(), *port).map_err(fail)?;
                     let (_, templates) = match listeners.entry(address) {
                         std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
                         std::collections::btree_map::Entry::Vacant(entry) => {
-                            let options = acceptor(address, session, allowed).map_err(fail)?;
+                            let options =
+                                acceptor(address, session, allowed, limits).map_err(fail)?;
                             entry.insert((options, Vec::new()))
                         }
                     };
@@ -203,8 +207,16 @@ fn acceptor(
     address: SocketAddr,
     session: &SessionSettings,
     allowed: &[String],
+    limits: &AcceptorLimits,
 ) -> Result<AcceptorOptions, String> {
     let mut options = AcceptorOptions::new(address);
+    let rate =
+        |per_second: Option<u32>, own| per_second.map_or(own, |per_second| Rate { per_second });
+    options.connections_max = limits.connections_max.unwrap_or(options.connections_max);
+    options.connection_rate = rate(limits.connections_per_second, options.connection_rate);
+    options.logon_rate = rate(limits.logons_per_second, options.logon_rate);
+    options.template_sessions_max =
+        limits.template_sessions_max.unwrap_or(options.template_sessions_max);
     for text in allowed {
         let range = AddressRange::parse(text).ok_or_else(|| {
             format!("AllowedRemoteAddresses: '{text}' is no address or range, as 192.0.2.0/24")
