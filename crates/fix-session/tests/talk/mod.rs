@@ -25,6 +25,8 @@ pub struct Talk {
     pub session: Session<MemoryStore>,
     /// What the session told.
     pub notices: Vec<Notice>,
+    /// What the application says to a Logon that it does not accept; it accepts all if there is nothing.
+    pub refusal: Option<&'static str>,
 }
 
 /// MsgType and fields as text: each message of the session without header, times and trailer.
@@ -55,7 +57,7 @@ impl Talk {
         tweak(&mut config);
         let mut session = Session::new(config, MemoryStore::new());
         session.handle_connected(NOW);
-        Self { version, session, notices: Vec::new() }
+        Self { version, session, notices: Vec::new(), refusal: None }
     }
 
     pub fn logged_on(version: BeginString) -> Self {
@@ -83,7 +85,19 @@ impl Talk {
     }
 
     pub fn handle(&mut self, seq_num: u64, msg_type: &str, body: &str) {
-        let head = format!("35={msg_type}|34={seq_num}|49=THERE|52={TIME}|56=HERE|");
+        self.handle_from("THERE", TIME, seq_num, msg_type, body);
+    }
+
+    /// Handles a message of that sender and time.
+    pub fn handle_from(
+        &mut self,
+        sender: &str,
+        time: &str,
+        seq_num: u64,
+        msg_type: &str,
+        body: &str,
+    ) {
+        let head = format!("35={msg_type}|34={seq_num}|49={sender}|52={time}|56=HERE|");
         let body = (head + body).replace('|', "\u{1}");
         let version = self.version.as_str();
         let mut bytes = format!("8={version}\u{1}9={}\u{1}{body}", body.len()).into_bytes();
@@ -97,7 +111,10 @@ impl Talk {
                     delivery.reject_business(reason, Some(b"my id")).expect("answers");
                 }
                 Event::Notice(notice) => self.notices.push(notice),
-                Event::Logon(request) => request.accept(),
+                Event::Logon(request) => match self.refusal {
+                    None => request.accept(),
+                    Some(text) => request.refuse(text),
+                },
             }
         }
     }
