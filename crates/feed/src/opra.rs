@@ -5,6 +5,11 @@
 //! a packet that does is told from a copy of the one before by its bytes. A packet that cannot be decoded
 //! gives way to the copy of the other side, if that comes in time; no message is shown twice.
 //!
+//! The control message that resets the numbers (category H, type K) is shown like any other and not acted on:
+//! what follows it is foreign to the old numbers, and [`ArbiterOptions::foreign`] says what that means. A
+//! line that begins anew before `behind_max` numbers were used looks like copies of old packets; where that
+//! is to be expected, begin with a new handler when the message is shown.
+//!
 //! Lines share nothing: give each to a thread of your own choice.
 //!
 //! # Examples
