@@ -41,7 +41,8 @@ pub struct ServerArgs {
     /// What is drawn at random is the same for the same seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Sessions of a settings file in QuickFIX's form instead of --port, --address and --sender
+    /// Sessions of a settings file in QuickFIX's form instead of --port, --address and --sender. Orders
+    /// and reports are those of FIX 4.2 in every session
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// End when the first counterparty has logged out
