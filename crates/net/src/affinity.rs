@@ -2,7 +2,7 @@
 
 use std::io;
 
-use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 /// Keeps the calling thread on one CPU, counted from 0.
@@ -11,14 +11,20 @@ use nix::unistd::Pid;
 /// What the operating system says: a CPU that is not there, or that this process may not use.
 pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
-    set.set(cpu)?;
-    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+    let pinned = set.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+    pinned.map_err(|error| {
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+        let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or_default();
+        let allowed: Vec<String> =
+            (0..CpuSet::count()).filter(is_allowed).map(|cpu| cpu.to_string()).collect();
+        let text = format!("this thread may run on CPU {}: {error}", allowed.join(", "));
+        io::Error::new(io::Error::from(error).kind(), text)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nix::sched::sched_getaffinity;
 
     #[test]
     fn a_pinned_thread_may_run_on_that_cpu_alone() {
@@ -35,7 +41,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_an_error() {
-        assert!(pin_current_thread(usize::MAX).is_err());
+    fn a_cpu_that_is_not_there_is_an_error_that_names_those_that_are() {
+        for cpu in [CpuSet::count() - 1, usize::MAX] {
+            let error = pin_current_thread(cpu).unwrap_err().to_string();
+            assert!(
+                error.starts_with("this thread may run on CPU ") && error.contains(':'),
+                "{error}"
+            );
+        }
     }
 }

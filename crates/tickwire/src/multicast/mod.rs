@@ -30,7 +30,7 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
     if let Some(cpu) = args.cpu {
         affinity::pin_current_thread(cpu)
-            .map_err(|error| Failure::Usage(format!("cannot run on CPU {cpu}: {error}")))?;
+            .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;
     }
     let progress = Progress::of_slow(&args.file);
     let feeds = feeds(args)?;

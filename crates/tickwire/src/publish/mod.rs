@@ -66,7 +66,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let filler = bind(args, &program)?;
     if let Some(cpu) = args.cpu {
         affinity::pin_current_thread(cpu)
-            .map_err(|error| Failure::Usage(format!("cannot run on CPU {cpu}: {error}")))?;
+            .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;
     }
 
     let times = Rc::new(Times::default());

@@ -62,7 +62,8 @@ pub struct ReceiveArgs {
     /// How books name their levels.
     #[arg(long, value_name = "HOW", default_value = "level", help_heading = "Books")]
     books: Books,
-    /// Levels a side.
+    /// Levels a side, as many as the feed's own books have. A level that the feed pushes out of its
+    /// book without a word stays in a deeper one here, and snapshots will show it to be wrong.
     #[arg(long, value_name = "LEVELS", default_value_t = 10, help_heading = "Books")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     depth: u32,

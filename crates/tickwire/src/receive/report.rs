@@ -161,6 +161,9 @@ where
                 recovery.verified,
                 recovery.mismatches,
             )?;
+            if let Some(hint) = mismatch_hint(recovery.mismatches) {
+                writeln!(out, "{hint}")?;
+            }
         }
         if let [Some(start), Some(end)] = self.resident_bytes {
             let kib = |bytes: u64| bytes >> 10;
@@ -295,4 +298,23 @@ fn time_json(summary: &Summary) -> Value {
         "p99.9": summary.p999_ns as f64 / 1e3,
         "max": summary.max_ns as f64 / 1e3,
     })
+}
+
+/// What to look at where snapshots showed books to be wrong.
+fn mismatch_hint(mismatches: u64) -> Option<&'static str> {
+    (mismatches > 0).then_some(
+        "Snapshots differ from books: is --depth that of the feed's own books, and --books the way \
+         in which it names levels?",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshots_that_differ_lead_to_the_options_of_books() {
+        assert_eq!(mismatch_hint(0), None);
+        assert!(mismatch_hint(3).is_some_and(|hint| hint.contains("--depth")));
+    }
 }

@@ -54,7 +54,7 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     let stop = crate::distribution::stop_on_signals(&args.parent)?;
     if let Some(cpu) = args.cpu {
         affinity::pin_current_thread(cpu)
-            .map_err(|error| Failure::Usage(format!("cannot run on CPU {cpu}: {error}")))?;
+            .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;
     }
     let metrics = SubscribeMetrics::new();
     let exporter = args.metrics.serve(metrics.all())?;
