@@ -41,7 +41,7 @@ impl<'p> Module<'p> {
         let mut body = String::new();
         if let Some((entry, count)) = warm {
             body = format!(
-                "if state.is_warm::<{entry}, {count}>() {{
+                "if state.is_warm::<{entry}, {count}>(true) {{
                     let saved = state.save_words::<{from}, {len}>();
                     let end = {};
                     if end.is_none() {{ state.put_back_words::<{entry}, {count}, {from}, {len}>(&saved); }}
@@ -402,7 +402,9 @@ impl<'p> Decoding<'_, '_, 'p> {
     fn group(&self, member: &Member<'p>) -> String {
         let Some(child) = member.child else { return String::new() };
         let child = &self.scene.module.shapes[child];
-        let call = format!("c = {};\n", self.call(&format!("&mut out.{}", member.ident), child));
+        let is_warm = self.is_warm(child, "false");
+        let call =
+            format!("c = {};\n", self.call(&format!("&mut out.{}", member.ident), child, &is_warm));
         match member.plan.is_optional {
             true => {
                 let absent = or_else(&self.absent(member));
@@ -413,13 +415,12 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// Decodes a nested segment.
-    fn call(&self, out: &str, child: &Shape<'p>) -> String {
+    fn call(&self, out: &str, child: &Shape<'p>, is_warm: &str) -> String {
         let function = self.scene.module.function(child);
         let out_argument = if child.is_stored { format!("{out}, ") } else { String::new() };
-        let warm = self.scene.module.warm_entries(child);
-        match (warm, is_leaf(child), child.is_stored) {
-            (Some((first, count)), ..) => format!(
-                "if state.is_warm::<{first}, {count}>() {{ {function}::<K, true>(c, state, {out_argument}x)? }} \
+        match (self.scene.module.warm_entries(child), is_leaf(child), child.is_stored) {
+            (Some(_), ..) => format!(
+                "if {is_warm} {{ {function}::<K, true>(c, state, {out_argument}x)? }} \
                  else {{ {function}::<K, false>(c, state, {out_argument}x)? }}"
             ),
             (None, true, _) => format!("{function}(c, state, {out_argument}x)?"),
@@ -428,20 +429,33 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
+    /// The question whether all entries of a segment are assigned; `was` is what was answered before.
+    fn is_warm(&self, child: &Shape<'p>, was: &str) -> String {
+        let (first, count) = self.scene.module.warm_entries(child).unwrap_or((0, 0));
+        format!("state.is_warm::<{first}, {count}>({was})")
+    }
+
     fn sequence(&self, member: &Member<'p>) -> String {
         let FieldKind::Sequence { length, .. } = &member.plan.kind else { return String::new() };
         let Some(child) = member.child else { return String::new() };
         let child = &self.scene.module.shapes[child];
         let scene = self.scene;
         let room = if child.takes_bytes { "x.remaining(&c)" } else { "usize::MAX" };
-        let call = self.call("entry", child);
+        let call = self.call("entry", child, "is_warm");
         let (over, each) = match child.is_stored {
             true => (format!("out.{}.prepare(count)", member.ident), "entry"),
             false => ("0..count".to_owned(), "_"),
         };
+        let (begin, look) = match self.scene.module.warm_entries(child) {
+            Some(_) => (
+                "let mut is_warm = false;\n",
+                format!("is_warm = {};\n", self.is_warm(child, "is_warm")),
+            ),
+            None => ("", String::new()),
+        };
         let entries = format!(
             "let count = x.begin_sequence(count, {room})?;
-            for {each} in {over} {{ c = {call}; x.check_end(&c)?; }}\n"
+            {begin}for {each} in {over} {{ {look}c = {call}; x.check_end(&c)?; }}\n"
         );
         let check = scene.check_type(length, member.bit);
         let clear = match member.is_stored {

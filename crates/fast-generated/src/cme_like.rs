@@ -1075,8 +1075,10 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
+        let mut is_warm = false;
         for entry in out.md_entries.prepare(count) {
-            c = if state.is_warm::<0, 8>() {
+            is_warm = state.is_warm::<0, 8>(is_warm);
+            c = if is_warm {
                 decode_md_inc_refresh81_md_entries::<K, true>(c, state, entry, x)?
             } else {
                 decode_md_inc_refresh81_md_entries::<K, false>(c, state, entry, x)?
@@ -1297,8 +1299,10 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
+        let mut is_warm = false;
         for entry in out.md_entries.prepare(count) {
-            c = if state.is_warm::<8, 7>() {
+            is_warm = state.is_warm::<8, 7>(is_warm);
+            c = if is_warm {
                 decode_md_inc_refresh84_md_entries::<K, true>(c, state, entry, x)?
             } else {
                 decode_md_inc_refresh84_md_entries::<K, false>(c, state, entry, x)?
@@ -1592,8 +1596,10 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
+        let mut is_warm = false;
         for entry in out.md_entries.prepare(count) {
-            c = if state.is_warm::<15, 8>() {
+            is_warm = state.is_warm::<15, 8>(is_warm);
+            c = if is_warm {
                 decode_md_inc_refresh109_md_entries::<K, true>(c, state, entry, x)?
             } else {
                 decode_md_inc_refresh109_md_entries::<K, false>(c, state, entry, x)?

@@ -827,8 +827,10 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
+        let mut is_warm = false;
         for entry in out.md_entries.prepare(count) {
-            c = if state.is_warm::<0, 8>() {
+            is_warm = state.is_warm::<0, 8>(is_warm);
+            c = if is_warm {
                 decode_md_incremental_refresh_md_entries::<K, true>(c, state, entry, x)?
             } else {
                 decode_md_incremental_refresh_md_entries::<K, false>(c, state, entry, x)?
@@ -1046,8 +1048,10 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
+        let mut is_warm = false;
         for entry in out.md_entries.prepare(count) {
-            c = if state.is_warm::<9, 5>() {
+            is_warm = state.is_warm::<9, 5>(is_warm);
+            c = if is_warm {
                 decode_md_snapshot_full_refresh_md_entries::<
                     K,
                     true,

@@ -656,8 +656,10 @@ fn decode_market_data_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence(count, x.remaining(&c))?;
+        let mut is_warm = false;
         for entry in out.md_entries.prepare(count) {
-            c = if state.is_warm::<0, 8>() {
+            is_warm = state.is_warm::<0, 8>(is_warm);
+            c = if is_warm {
                 decode_market_data_md_entries::<K, true>(c, state, entry, x)?
             } else {
                 decode_market_data_md_entries::<K, false>(c, state, entry, x)?

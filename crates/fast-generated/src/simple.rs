@@ -290,7 +290,7 @@ impl Segment for Quote {
         out: &mut Quote,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 9>() {
+        if state.is_warm::<0, 9>(true) {
             let saved = state.save_words::<0, 9>();
             let end = decode_quote_fields::<K, true>(c, map, state, out, x);
             if end.is_none() {
@@ -452,7 +452,7 @@ impl Segment for New {
         out: &mut New,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>() {
+        if state.is_warm::<0, 10>(true) {
             let saved = state.save_words::<0, 10>();
             let end = decode_new_fields::<K, true>(c, map, state, out, x);
             if end.is_none() {
@@ -634,7 +634,7 @@ impl Segment for Change {
         out: &mut Change,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>() {
+        if state.is_warm::<0, 10>(true) {
             let saved = state.save_words::<0, 10>();
             let end = decode_change_fields::<K, true>(c, map, state, out, x);
             if end.is_none() {
@@ -816,7 +816,7 @@ impl Segment for Remove {
         out: &mut Remove,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>() {
+        if state.is_warm::<0, 10>(true) {
             let saved = state.save_words::<0, 10>();
             let end = decode_remove_fields::<K, true>(c, map, state, out, x);
             if end.is_none() {

@@ -117,16 +117,16 @@ impl<T: Templates> Encoder<T> {
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
-        let last = self.state.last();
+        let last = self.state.last_word();
         self.state.begin();
         self.context.begin();
         match T::encode(message, &mut self.state, &mut self.buffer, 0, &mut self.context) {
             Some(len) => {
-                out.extend_from_slice(self.buffer.get(..len).unwrap_or_default());
+                append(out, &self.buffer, len);
                 Ok(len)
             }
             None => {
-                self.state.set_last(last);
+                self.state.set_last_word(last);
                 self.encode_left_over(message, out)
             }
         }
@@ -153,6 +153,22 @@ impl<T: Templates> Encoder<T> {
         let len = len.unwrap_or_default();
         grow(&mut self.buffer, len);
         Ok(len)
+    }
+}
+
+/// Messages up to this length are copied as if they were that long, which needs no loop.
+const SHORT: usize = 32;
+
+/// Appends the first `len` bytes of a buffer.
+#[inline(always)]
+fn append(out: &mut Vec<u8>, buffer: &[u8], len: usize) {
+    match buffer.first_chunk::<SHORT>() {
+        Some(bytes) if len <= SHORT => {
+            let end = out.len() + len;
+            out.extend_from_slice(bytes);
+            out.truncate(end);
+        }
+        _ => out.extend_from_slice(buffer.get(..len).unwrap_or_default()),
     }
 }
 

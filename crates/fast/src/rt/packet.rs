@@ -41,9 +41,9 @@ impl<'b> Packet<'b> {
     #[inline]
     #[must_use]
     pub fn behind(&self, count: usize) -> Self {
-        match (self.buffer.get(count..), self.len.checked_sub(count)) {
-            (Some(buffer), Some(len)) => Self { buffer, len },
-            _ => Self { buffer: &[], len: 0 },
+        match self.len.checked_sub(count) {
+            Some(len) => Self { buffer: self.buffer.get(count..).unwrap_or_default(), len },
+            None => Self { buffer: &[], len: 0 },
         }
     }
 

@@ -225,11 +225,16 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// Whether all of `LEN` entries from number `FROM` on are assigned.
+    /// Whether all of `LEN` entries from number `FROM` on are assigned; `was` says that they were when it
+    /// was last asked. States that may just have been written are read as they were written, one by one.
     #[inline(always)]
-    pub fn is_warm<const FROM: usize, const LEN: usize>(&self) -> bool {
-        self.states.get(FROM..FROM + LEN).and_then(|states| states.first_chunk())
-            == Some(&[is::ASSIGNED; LEN])
+    pub fn is_warm<const FROM: usize, const LEN: usize>(&self, was: bool) -> bool {
+        let states = self.states.get(FROM..FROM + LEN).and_then(|states| states.first_chunk());
+        let Some(states) = states else { return false };
+        if was {
+            return states == &[is::ASSIGNED; LEN];
+        }
+        states.iter().all(|state| *state == is::ASSIGNED)
     }
 
     /// Copies the words of entries that are all assigned, `LEN` from word `FROM` on.

@@ -152,7 +152,7 @@ fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: rt::Decoder<T>) ->
             from += packet.len();
             while !rest.is_empty() {
                 let decoded = decoder.decode_packet(rest).expect(DECODED_BEFORE);
-                black_box(&decoded.message);
+                black_box(decoded.message);
                 rest = rest.behind(decoded.len);
             }
         }
