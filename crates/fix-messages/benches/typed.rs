@@ -7,7 +7,7 @@ use std::hint::black_box;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::typed::{BODY_START, Fields, Room};
+use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
 use tickwire_fix::{Dictionary, Reader, Validator, Writer};
 use tickwire_fix_messages::{fix42, fix44};
 
@@ -55,6 +55,35 @@ fn typed<'m, H: Fields<'m>, M: Fields<'m>>(bytes: &'m [u8], reader: &'m mut Read
     end
 }
 
+/// Decodes what has the same tags as the message before, which is remembered.
+fn decode_alike(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    bytes: &[u8],
+    alike: impl Fn(&[u8], &mut Reader, &mut [Shapes; 2]) -> usize,
+) {
+    let (mut reader, mut shapes) = (Reader::new(), [Shapes::new(), Shapes::new()]);
+    assert!(alike(bytes, &mut reader, &mut shapes) > BODY_START, "it decodes");
+    group.bench_function("decode-alike", |b| {
+        b.iter(|| alike(black_box(bytes), &mut reader, &mut shapes));
+    });
+}
+
+/// Returns the place after the body; 0 if it does not decode.
+fn alike<'m, H: Fields<'m>, M: Fields<'m>>(
+    bytes: &'m [u8],
+    reader: &'m mut Reader,
+    [headers, bodies]: &mut [Shapes; 2],
+) -> usize {
+    let Ok(message) = reader.decode(bytes) else { return 0 };
+    let (mut header, mut body) = (Room::<H>::default(), Room::<M>::default());
+    let decoded = header.decode_alike(headers, &message, BODY_START);
+    let Ok((header, start)) = decoded else { return 0 };
+    black_box(&*header);
+    let Ok((body, end)) = body.decode_alike(bodies, &message, start) else { return 0 };
+    black_box(&*body);
+    end
+}
+
 /// Encodes a message that is already there.
 fn encode(
     group: &mut BenchmarkGroup<'_, WallTime>,
@@ -83,6 +112,9 @@ macro_rules! message {
         let mut group = group($c, $name, &bytes);
         decode(&mut group, &bytes, |bytes, reader| {
             typed::<$version::Header<'_>, $version::$message<'_>>(bytes, reader)
+        });
+        decode_alike(&mut group, &bytes, |bytes, reader, shapes| {
+            alike::<$version::Header<'_>, $version::$message<'_>>(bytes, reader, shapes)
         });
         let mut reader = Reader::new();
         let message = reader.decode(&bytes).expect("whole");

@@ -1,7 +1,8 @@
 //! Typed messages hold what the untyped reader finds, and refuse what it finds wrong, at the same place.
 
 use proptest::prelude::*;
-use tickwire_fix::typed::{BODY_START, Room, Stamped};
+use std::cell::RefCell;
+use tickwire_fix::typed::{BODY_START, Room, Shapes, Stamped};
 use tickwire_fix::value::UtcTimestamp;
 use tickwire_fix::{Error, ErrorKind, Field, Message, Reader};
 use tickwire_fix_messages::fix42::{Header, NewOrderSingle};
@@ -104,6 +105,23 @@ fn typed<'m>(
     Ok(header)
 }
 
+thread_local! {
+    /// Of headers and orders together, and of all messages of the test.
+    static SHAPES: RefCell<Shapes> = RefCell::default();
+}
+
+/// Decodes with what is remembered of the messages before.
+fn alike<'m>(
+    message: &Message<'m>,
+    header: &mut Room<Header<'m>>,
+    order: &mut Room<NewOrderSingle<'m>>,
+) -> Result<usize, Error> {
+    SHAPES.with_borrow_mut(|shapes| {
+        let (_, start) = header.decode_alike(shapes, message, BODY_START)?;
+        order.decode_alike(shapes, message, start).map(|(_, end)| end)
+    })
+}
+
 fn framed(body: &str) -> Vec<u8> {
     let body = body.replace('|', "\u{1}");
     let mut bytes = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len()).into_bytes();
@@ -187,6 +205,16 @@ proptest! {
         let Ok(message) = reader.decode(&bytes) else { return Ok(()) };
         let mut room = Room::<NewOrderSingle<'_>>::default();
         let found = typed(&message, &mut room);
+        for _ in 0..2 {
+            let (mut header_alike, mut alike_room) = Default::default();
+            let found_alike = alike(&message, &mut header_alike, &mut alike_room);
+            prop_assert_eq!(found_alike.map(|_| ()), found.as_ref().map(|_| ()).map_err(|e| *e));
+            if let Ok(header) = &found {
+                prop_assert_eq!(format!("{:?}", alike_room), format!("{:?}", room));
+                let expected = format!("Room({:?})", header);
+                prop_assert_eq!(format!("{:?}", header_alike), expected);
+            }
+        }
         let blank = |error: &Error| match error.kind {
             ErrorKind::RequiredTag => Error { tag: None, ..*error },
             _ => *error,

@@ -1,6 +1,6 @@
 //! Typed messages: what they hold, and what they refuse.
 
-use tickwire_fix::typed::Text;
+use tickwire_fix::typed::{Room, Shapes, Text};
 use tickwire_fix::{Decimal, Error, ErrorKind, Reader, SessionRejectReason, Tag, Writer};
 use tickwire_fix_messages::fix44::{
     ExecutionReport, Header, Heartbeat, Logon, NewOrderSingle, OrdType, PartyIdSource, Side,
@@ -119,6 +119,35 @@ fn text_that_would_break_the_message_is_not_encoded() {
         [kind("fine"), kind("a\u{1}b"), kind("")]
     });
     assert_eq!(outcome, [Ok(()), Err(ErrorKind::FieldDelimiter), Err(ErrorKind::EmptyValue)]);
+}
+
+#[test]
+fn what_is_remembered_of_five_shapes_is_four() {
+    const HEAD: &str = "35=0|49=A|56=B|34=1|52=20260105-11:20:43|";
+    let mut shapes = Shapes::new();
+    let mut allocations = |rest: &str| {
+        with(&format!("{HEAD}{rest}"), |message| {
+            let mut room = Room::<Header<'_>>::default();
+            let info = allocation_counter::measure(|| {
+                let (header, start) = room.decode_alike(&mut shapes, message, 3).expect("whole");
+                assert_eq!(
+                    (header.msg_seq_num(), header.poss_dup_flag().is_some()),
+                    (1, start > 7)
+                );
+            });
+            info.count_total
+        })
+    };
+    let rests = ["", "112=a|", "43=Y|", "43=Y|112=a|", "43=Y|97=Y|"];
+    for rest in &rests[..4] {
+        assert!(allocations(rest) > 0, "{rest} is learned");
+    }
+    for rest in &rests[..4] {
+        assert_eq!(allocations(rest), 0, "{rest} is known");
+    }
+    assert!(allocations(rests[4]) > 0);
+    assert_eq!((allocations(rests[4]), allocations(rests[1])), (0, 0));
+    assert!(allocations(rests[0]) > 0, "the first was forgotten");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Typed FIX messages beside a slow reader that follows the dictionary field by field.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use tickwire_fix::dictionary::{FieldType, GroupDef, Member};
-use tickwire_fix::typed::{BODY_START, Fields, Room};
+use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
 use tickwire_fix::{Dictionary, Error, ErrorKind, Field, Message, Reader, Tag};
 use tickwire_fix_messages::fix44::{ExecutionReport, Header, NewOrderSingle};
 
@@ -20,6 +21,7 @@ pub fn fix_typed(message: &Message<'_>, dictionary: &Dictionary) {
     let mut room = Room::<Header<'_>>::default();
     let in_room = room.decode(message, BODY_START).map(|(header, start)| (&*header, start));
     assert_eq!(in_room, found.as_ref().map(|(header, start)| (header, *start)).map_err(|e| *e));
+    alike::<Header<'_>>(message, BODY_START);
     let Ok((header, start)) = found else { return };
     let mut out = vec![0; 1 << 16];
     slow.compare::<NewOrderSingle<'_>>(start, "D", |order| {
@@ -27,6 +29,24 @@ pub fn fix_typed(message: &Message<'_>, dictionary: &Dictionary) {
     });
     slow.compare::<ExecutionReport<'_>>(start, "8", |report| {
         report.encode(&header, &mut out).map(<[u8]>::to_vec)
+    });
+}
+
+thread_local! {
+    /// Of all structs and of all messages.
+    static SHAPES: RefCell<Shapes> = RefCell::default();
+}
+
+/// What is remembered of other messages changes nothing, nor what is remembered of this one.
+fn alike<'m, M: Fields<'m> + PartialEq + Debug>(message: &Message<'m>, start: usize) {
+    let mut room = Room::<M>::default();
+    let expected = room.decode(message, start).map(|(found, end)| (&*found, end));
+    SHAPES.with_borrow_mut(|shapes| {
+        for _ in 0..2 {
+            let mut room = Room::<M>::default();
+            let found = room.decode_alike(shapes, message, start);
+            assert_eq!(found.map(|(found, end)| (&*found, end)), expected);
+        }
     });
 }
 
@@ -53,6 +73,7 @@ impl<'m> Slow<'_, 'm> {
         msg_type: &str,
         encode: impl FnOnce(&M) -> Result<Vec<u8>, Error>,
     ) {
+        alike::<M>(self.message, start);
         let mut room = Room::<M>::default();
         let found = room.decode(self.message, start).map(|(body, _)| &*body);
         if let Some(fault) = self.message.fault() {

@@ -161,6 +161,27 @@ impl<'b> Columns<'b> {
         Some(Spot { tag, offset, value, before })
     }
 
+    /// Returns the columns from the field at `start` on.
+    #[inline(always)]
+    pub(crate) fn after(self, start: usize) -> Option<Self> {
+        let Self { tags, equals, ends, bytes } = self;
+        let (tags, equals, ends) = (tags.get(start..)?, equals.get(start..)?, ends.get(start..)?);
+        Some(Self { tags, equals, ends, bytes })
+    }
+
+    /// Returns the tags.
+    #[inline(always)]
+    pub(crate) const fn tags(&self) -> &'b [u32] {
+        self.tags
+    }
+
+    /// Returns the value of the field at `index`.
+    #[inline(always)]
+    pub(crate) fn value(&self, index: usize) -> Option<&'b [u8]> {
+        let equal = *self.equals.get(index)? as usize;
+        self.bytes.get(equal + 1..*self.ends.get(index)? as usize)
+    }
+
     /// Returns how long the message is, in bytes.
     pub(crate) const fn message_len(&self) -> usize {
         self.bytes.len()

@@ -2,7 +2,7 @@
 
 use super::layout::{Kind, Layout};
 use super::slots::{Fill, Value, Words, timestamp};
-use super::{DEPTH_MAX, Stamped, check};
+use super::{DEPTH_MAX, Shapes, Stamped, check};
 use crate::error::{Error, ErrorKind};
 use crate::raw::Column;
 use crate::reader::{Columns, Field, Message};
@@ -68,6 +68,22 @@ impl<'m, S: Fields<'m>> Room<S> {
         start: usize,
     ) -> Result<(&mut S, usize), Error> {
         let end = decode(&mut self.0, message, start)?;
+        Ok((&mut self.0, end))
+    }
+
+    /// Decodes just as [`Room::decode`] does, and faster what has the same tags in the same order as one of the
+    /// messages before that were decoded with `shapes`.
+    ///
+    /// # Errors
+    /// Those of [`Room::decode`].
+    #[inline(always)]
+    pub fn decode_alike(
+        &mut self,
+        shapes: &mut Shapes,
+        message: &Message<'m>,
+        start: usize,
+    ) -> Result<(&mut S, usize), Error> {
+        let end = shapes.decode(&mut self.0, message, start)?;
         Ok((&mut self.0, end))
     }
 }
@@ -243,6 +259,8 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
                 Err(_) => None,
             },
             UTC_TIMESTAMP => timestamp(value).map(|(word, picos)| values.put(slot, (word, picos))),
+            BOOLEAN if value == b"Y" => Some(values.put(slot, true.to_words())),
+            BOOLEAN if value == b"N" => Some(values.put(slot, false.to_words())),
             LENGTH | GROUP if value.is_empty() => None,
             LENGTH | GROUP => {
                 let word = &mut numbered[slot / 64 % Layout::NUMBERED_WORDS];
@@ -269,7 +287,7 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
 
 /// Reads a value of a kind that few fields have.
 #[inline(never)]
-fn other(kind: u16, value: &[u8]) -> Option<Words> {
+pub(super) fn other(kind: u16, value: &[u8]) -> Option<Words> {
     let field = Field::new(Tag(0), value);
     match kind {
         BOOLEAN => field.boolean().map(Value::to_words),

@@ -3,6 +3,7 @@
 mod fill;
 mod layout;
 mod multiple;
+mod shapes;
 mod slots;
 mod stamped;
 mod text;
@@ -10,6 +11,7 @@ mod text;
 pub use fill::{Fields, Room, decode, decode_group};
 pub use layout::{Kind, Layout, Member, Places};
 pub use multiple::{Item, Multiple};
+pub use shapes::Shapes;
 pub use slots::{Fill, Slots, Value};
 pub use stamped::Stamped;
 pub use text::Text;

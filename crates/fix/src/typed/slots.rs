@@ -2,6 +2,7 @@
 
 use super::fill::{self, Numbered, Stop};
 use super::layout::Layout;
+use super::shapes::Shape;
 use super::stamped::precision;
 use super::{Multiple, Stamped, Text};
 use crate::raw::Column;
@@ -41,6 +42,9 @@ pub trait Fill<'m> {
         at: usize,
     ) -> Stop;
 
+    /// Fills the slots of a message with that shape; returns whether all values could be read.
+    fn fill_alike(&mut self, shape: &Shape, columns: Columns<'m>) -> bool;
+
     /// Returns which texts are there, a bit each.
     fn texts(&self) -> &[u64];
 
@@ -61,6 +65,11 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
         at: usize,
     ) -> Stop {
         fill::fill((&mut self.texts, &mut self.values), layout, columns, numbered, start, at)
+    }
+
+    #[inline(always)]
+    fn fill_alike(&mut self, shape: &Shape, columns: Columns<'m>) -> bool {
+        shape.fill(&mut self.texts, &mut self.values, columns).is_some()
     }
 
     #[inline(always)]
