@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use support::endpoint;
+use support::{await_stamps_on_arrival, endpoint};
 use tickwire_fast::{
     Decoder, DecoderOptions, FieldValue, Message, Program, ResetPolicy, TemplateSet,
 };
@@ -37,6 +37,7 @@ fn handler() -> Handler<Dynamic, NoBooks> {
 fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
     // Each core has a queue of its own on the way to the sockets: only one keeps the order of sending.
     assert!((0..1024).any(|cpu| pin_current_thread(cpu).is_ok()), "no core to run on");
+    let _stamping = await_stamps_on_arrival();
     let ends = [endpoint(), endpoint()];
     let inputs = Line::ALL.into_iter().zip(ends).map(|(line, endpoint)| {
         let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();

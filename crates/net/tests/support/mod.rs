@@ -4,8 +4,10 @@
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use tickwire_net::clock::KernelTimes;
-use tickwire_net::multicast::{Datagram, Endpoint, Receiver};
+use tickwire_net::clock::{KernelTimes, SECOND_NS, monotonic_ns};
+use tickwire_net::multicast::{
+    Datagram, Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions,
+};
 
 static NEXT: AtomicU16 = AtomicU16::new(0);
 
@@ -24,4 +26,22 @@ pub fn receive(receiver: &mut Receiver, mut take: impl FnMut(Datagram<'_>)) -> u
         take(datagram);
     }
     count
+}
+
+/// Waits until the kernel stamps packets as they come. It begins some time after the first socket of the
+/// machine has asked for it, and stamps them as they are read until then; the socket returned keeps it going.
+pub fn await_stamps_on_arrival() -> Receiver {
+    let endpoint = endpoint();
+    let mut receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
+    let sender = Sender::open(endpoint, SenderOptions::default()).unwrap();
+    let end_ns = monotonic_ns() + 20 * SECOND_NS;
+    let mut stamped_on_arrival = false;
+    while !stamped_on_arrival {
+        sender.send(&[0]).unwrap();
+        let sent_ns = monotonic_ns();
+        while monotonic_ns() < sent_ns + 100_000 {}
+        receive(&mut receiver, |datagram| stamped_on_arrival |= datagram.received_ns < sent_ns);
+        assert!(monotonic_ns() < end_ns, "the kernel stamps no packets as they come");
+    }
+    receiver
 }
