@@ -3,8 +3,10 @@
 mod homes;
 
 use crate::program::Program;
-use homes::{Homes, Waiting};
-pub(crate) use homes::{LaneState, Lanes, WaitingLanes};
+#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+pub(crate) use homes::Home;
+use homes::Homes;
+pub(crate) use homes::{LaneState, Lanes, Waiting};
 
 /// Eight bytes of a record or an entry: an integer, a short string, or a place.
 pub(crate) type Word = [u8; 8];
@@ -64,7 +66,7 @@ pub(crate) struct Dictionary {
     journal: Option<Journal>,
     /// Lanes of runs between records; see [`Homes`].
     homes: Homes,
-    /// Lanes of the last message that their homes have not taken back yet.
+    /// The last message, if homes have not taken its lanes back yet.
     waiting: Waiting,
 }
 

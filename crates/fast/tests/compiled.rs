@@ -6,6 +6,7 @@ mod support;
 use std::sync::Arc;
 use support::random::{self, Choices};
 use support::{Absent, record_json};
+use tickwire_fast::rt::Packet;
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, MessageBuilder, Program,
     ResetPolicy, TemplateSet,
@@ -55,21 +56,29 @@ const XML: &str = r#"<templates>
 
 type Outcome = Result<(usize, usize, serde_json::Value), Error>;
 
-fn decoded(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
-    let decoded = decoder.decode(bytes)?;
+fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
+    let decoded = decoder.decode_packet(packet)?;
     let message = decoded.message;
     Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
 }
 
-/// Decodes the same packet by both and returns whether it was decoded to its end.
-fn same(decoders: &mut [Decoder; 2], packet: &[u8]) -> bool {
+/// Portable; machine code, with nothing behind the packet; the same with other bytes there.
+type Decoders = [Decoder; 3];
+
+/// Decodes the same packet by all and returns whether it was decoded to its end.
+fn same(decoders: &mut Decoders, packet: &[u8]) -> bool {
     decoders.iter_mut().for_each(Decoder::begin_packet);
-    let mut rest = packet;
-    while !rest.is_empty() {
-        let [portable, compiled] = decoders.each_mut().map(|decoder| decoded(decoder, rest));
-        assert_eq!(portable, compiled, "{rest:02x?} of {packet:02x?}");
+    let buffer: Vec<u8> = packet.iter().copied().chain((0..=255).cycle().take(1000)).collect();
+    let mut at = 0;
+    while at < packet.len() {
+        let rest = Packet::from(&packet[at..]);
+        let in_buffer = Packet::new(&buffer[at..], rest.len());
+        let [portable, compiled, ahead] = decoders.each_mut();
+        let portable = decoded(portable, rest);
+        assert_eq!(portable, decoded(compiled, rest), "{at} of {packet:02x?}");
+        assert_eq!(portable, decoded(ahead, in_buffer), "{at} of {packet:02x?}");
         match portable {
-            Ok((len, ..)) => rest = &rest[len..],
+            Ok((len, ..)) => at += len,
             Err(_) => {
                 decoders.iter_mut().for_each(Decoder::reset);
                 return false;
@@ -85,7 +94,7 @@ fn agree(reset: ResetPolicy, rounds: u64) {
         let options = DecoderOptions { reset, engine, ..DecoderOptions::default() };
         Decoder::with_options(program.clone(), options)
     };
-    let mut decoders = [Engine::Scalar, Engine::Compiled].map(decoder);
+    let mut decoders = [Engine::Scalar, Engine::Compiled, Engine::Compiled].map(decoder);
     if decoders[1].engine() != Engine::Compiled {
         eprintln!("SKIPPED: this build has no engine of machine code");
         return;

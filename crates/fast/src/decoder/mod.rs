@@ -31,11 +31,12 @@ pub(crate) use compiled::Compiled;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
-use crate::dictionary::{Dictionary, INLINE_MAX};
+use crate::dictionary::{Dictionary, INLINE_MAX, Waiting};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::program::Program;
+use crate::rt::Packet;
 use crate::template::TemplateId;
 use crate::wire::{Conformance, Findings, Reader};
 use quick::Tail;
@@ -63,7 +64,10 @@ pub enum ResetPolicy {
 /// What decodes messages. All engines give the same values and the same errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The fastest this CPU has.
+    /// The fastest this CPU has: vectors where they are, and with the feature `jit` machine code of
+    /// the templates that turn out to be frequent. A template is compiled once, for all decoders of a
+    /// program, in the call that decodes its 65,536th message, which takes some milliseconds longer;
+    /// where that is not wanted, a decoder with [`Compiled`](Self::Compiled) compiles all before.
     #[default]
     Automatic,
     /// Portable code.
@@ -72,7 +76,7 @@ pub enum Engine {
     /// GFNI; where these are missing, or left out by the feature `portable`, it is the same as
     /// [`Scalar`](Self::Scalar).
     Wide,
-    /// Machine code made of the templates when the decoder is, with portable code for what is not
+    /// Machine code of all templates, made when the decoder is, with portable code for what is not
     /// plain. Needs the feature `jit` and x86-64; elsewhere it is the same as
     /// [`Scalar`](Self::Scalar).
     Compiled,
@@ -151,7 +155,8 @@ impl Decoder {
         &self.program
     }
 
-    /// The engine that decodes: never [`Engine::Automatic`].
+    /// The engine that decodes: never [`Engine::Automatic`], which is [`Engine::Compiled`] here where
+    /// there is machine code.
     pub fn engine(&self) -> Engine {
         self.vectors.engine()
     }
@@ -187,20 +192,36 @@ impl Decoder {
     /// policy, or by a message whose template resets.
     #[inline]
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
+        self.decode_packet(Packet::from(input))
+    }
+
+    /// As [`decode`](Self::decode), where the bytes behind the packet may be looked at: machine code
+    /// need not copy the packet's end then.
+    ///
+    /// # Errors
+    /// Those of [`decode`](Self::decode).
+    #[inline]
+    pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_>, Error> {
         match self.plain(input) {
             Some(len) => Ok(Decoded { message: &self.message, len }),
-            None => self.decode_by_operations(input),
+            None => self.decode_by_operations(input.bytes()),
         }
     }
 
     /// Decodes a message that is plain throughout.
     #[inline]
-    fn plain(&mut self, input: &[u8]) -> Option<usize> {
+    fn plain(&mut self, input: Packet<'_>) -> Option<usize> {
         self.dictionary.return_home();
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
-        if self.failed { None } else { self.decode_quickly(input) }
+        if self.failed {
+            return None;
+        }
+        match self.decode_by_code(input) {
+            Some(len) => Some(len),
+            None => self.decode_quickly(input.bytes()),
+        }
     }
 
     #[inline(never)]
@@ -293,15 +314,57 @@ impl Decoder {
         self.options.limits.string_max >= INLINE_MAX as u32
     }
 
+    /// Decodes a message by the code of its template; as for [`decode_quickly`](Self::decode_quickly)
+    /// where there is none, or it declines.
+    #[inline(always)]
+    fn decode_by_code(&mut self, input: Packet<'_>) -> Option<usize> {
+        let compiled = self.vectors.compiled().filter(|_| self.may_run())?;
+        let bytes = input.bytes();
+        let (bits, mut at) = lanes::presence_map(bytes, 0)?;
+        let index = match bits >> 63 {
+            0 => self.dictionary.last_template()?,
+            _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
+        };
+        let bits = bits << 1;
+        let code = compiled.of_template(index).filter(|code| code.takes(bits))?;
+        self.dictionary.set_last_template(index);
+        if code.reset && self.options.reset != ResetPolicy::Never {
+            self.dictionary.reset_values();
+        }
+        let words = &mut self.message.store.words;
+        if let Some((before, fields)) = self.dictionary.waiting() {
+            let dictionary = &mut self.dictionary;
+            let before = compiled.of_template(before);
+            if before.is_none_or(|code| !code.settle(dictionary, fields, words)) {
+                dictionary.settle(&self.program, self.vectors.wide, words);
+            }
+        }
+        let window = match input.buffer() {
+            buffer if buffer.len() >= at + code.bytes_max => buffer,
+            _ => self.tail.lengthened(bytes, code.bytes_max),
+        };
+        let limits = &self.options.limits;
+        let most = limits.entries_max.min(limits.entries_total_max);
+        let message = code.message(window, (at, bits), &self.dictionary, words, most)?;
+        if message.end > bytes.len() {
+            return None;
+        }
+        let store = &mut self.message.store;
+        store.bytes.clear();
+        store.used = message.used;
+        self.dictionary.await_lanes(Waiting { template: index, ..message.waiting });
+        self.message.set_template(index);
+        Some(message.end)
+    }
+
     /// Decodes a message that is plain throughout to the decoder's message; for every other, nothing
     /// is lost that decoding it again would not bring back.
-    #[inline(always)]
+    #[inline(never)]
     fn decode_quickly(&mut self, input: &[u8]) -> Option<usize> {
         self.message.store.clear();
         if !self.may_run() {
             return None;
         }
-        let bytes = self.tail.lengthened(input);
         let mut quick = quick::Message {
             program: &self.program,
             dictionary: &mut self.dictionary,
@@ -309,8 +372,9 @@ impl Decoder {
             limits: &self.options.limits,
             obey_reset: self.options.reset != ResetPolicy::Never,
             vectors: &mut self.vectors,
+            tail: &mut self.tail,
         };
-        let (template, len) = quick.decode(bytes, input.len())?;
+        let (template, len) = quick.decode(input)?;
         self.message.set_template(template);
         Some(len)
     }
@@ -337,6 +401,7 @@ impl Decoder {
         };
         let (template, _) = engine.message()?;
         let len = engine.reader.position();
+        vectors::decoded(&mut self.vectors, &self.program, template);
         self.message.set_template(template);
         Ok(len)
     }

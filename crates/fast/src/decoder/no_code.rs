@@ -1,33 +1,32 @@
 //! Stands for the engine of machine code where it is not built.
 
 use super::lanes::Progress;
-use crate::dictionary::{LaneState, Lanes, Word};
+use crate::dictionary::{Dictionary, LaneState, Lanes, Waiting, Word};
 use crate::program::Run;
 
 /// The code of a program: there is none.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Compiled {}
 
+/// The code of a template: none either.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MessageFunction {
+    pub(super) bytes_max: usize,
+    pub(super) reset: bool,
+    none: Compiled,
+}
+
 /// A message as it was decoded: never.
-#[allow(dead_code)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompiledMessage {
     pub end: usize,
-    pub entries: u32,
     pub used: usize,
-    pub state: LaneState,
+    pub waiting: Waiting,
 }
 
 impl Compiled {
-    pub(super) fn message(
-        &self,
-        _template: u32,
-        _bytes: &[u8],
-        _start: (usize, u64),
-        _before: (LaneState, &Lanes),
-        _words: &mut [Word],
-        _entries_max: u32,
-    ) -> Option<CompiledMessage> {
+    #[inline(always)]
+    pub(super) fn of_template(&self, _template: u32) -> Option<&MessageFunction> {
         match *self {}
     }
 
@@ -42,5 +41,31 @@ impl Compiled {
         _progress: &mut Progress,
     ) -> Option<()> {
         match *self {}
+    }
+}
+
+impl MessageFunction {
+    pub(super) fn takes(&self, _bits: u64) -> bool {
+        match self.none {}
+    }
+
+    pub(super) fn message(
+        &self,
+        _bytes: &[u8],
+        _start: (usize, u64),
+        _dictionary: &Dictionary,
+        _words: &mut [Word],
+        _entries_max: u32,
+    ) -> Option<CompiledMessage> {
+        match self.none {}
+    }
+
+    pub(super) fn settle(
+        &self,
+        _dictionary: &mut Dictionary,
+        _fields: LaneState,
+        _words: &[Word],
+    ) -> bool {
+        match self.none {}
     }
 }

@@ -36,6 +36,10 @@ impl Vectors {
     }
 }
 
+/// Learns that a message of a template was decoded: of no use.
+#[inline(always)]
+pub(super) fn decoded(_vectors: &mut Vectors, _program: &Program, _template: u32) {}
+
 #[inline(always)]
 pub(super) fn entries(
     _vectors: &mut Vectors,
@@ -56,7 +60,7 @@ pub(crate) fn keep(_wide: Option<Wide>, run: &Run, home: &mut Lanes, lanes: &[Wo
 
 #[inline(always)]
 pub(super) fn single(
-    _vectors: &Vectors,
+    _vectors: &mut Vectors,
     run: &Run,
     bytes: &[u8],
     bits: u64,

@@ -5,10 +5,10 @@
 
 use super::lanes::{self, Place, Progress};
 use super::vectors::{self, Vectors};
-use crate::dictionary::{Dictionary, LaneState, WaitingLanes};
+use crate::dictionary::{Dictionary, LaneState, Waiting};
 use crate::limits::Limits;
 use crate::message::{Store, pair_word};
-use crate::program::{Program, Quick, QuickSequence, Run};
+use crate::program::{Program, Quick, QuickSequence};
 use crate::template::TemplateId;
 
 /// One run over one message.
@@ -19,18 +19,19 @@ pub(super) struct Message<'q> {
     pub(super) limits: &'q Limits,
     pub(super) obey_reset: bool,
     pub(super) vectors: &'q mut Vectors,
+    pub(super) tail: &'q mut Tail,
 }
 
 impl<'q> Message<'q> {
-    /// Decodes the message at the start of `bytes`, of which `len` are the input's; returns its
-    /// template's index and its length, or `None` if the engine has to do it.
-    #[inline]
-    pub(super) fn decode(&mut self, bytes: &[u8], len: usize) -> Option<(u32, usize)> {
-        let (bits, mut at) = lanes::presence_map(bytes, 0)?;
+    /// Decodes the message at the start of `input`; returns its template's index and its length, or
+    /// `None` if the engine has to do it.
+    #[inline(always)]
+    pub(super) fn decode(&mut self, input: &[u8]) -> Option<(u32, usize)> {
+        let (bits, mut at) = lanes::presence_map(input, 0)?;
         let index = match bits >> 63 {
             0 => self.dictionary.last_template()?,
             _ => {
-                let id = lanes::unsigned_at(bytes, &mut at)?;
+                let id = lanes::unsigned_at(input, &mut at)?;
                 self.program.template_index(TemplateId(u32::try_from(id).ok()?))? as u32
             }
         };
@@ -41,69 +42,52 @@ impl<'q> Message<'q> {
         }
         // Doing these again changes nothing.
         self.dictionary.set_last_template(index);
-        if self.program.templates[index as usize].reset && self.obey_reset {
+        if quick.reset && self.obey_reset {
             self.dictionary.reset_values();
         }
         self.dictionary.settle(self.program, self.vectors.wide, &self.store.words);
-        if let Some(message) = self.compiled(index, quick, bytes, (at, bits), len) {
-            return Some((index, message));
+        // Taken out for as long as its bytes are borrowed.
+        let mut tail = std::mem::take(self.tail);
+        let bytes = tail.lengthened(input, self.vectors.reach());
+        let waiting = self.runs(quick, bytes, (&mut at, bits));
+        *self.tail = tail;
+        if at > input.len() {
+            return None;
         }
+        self.dictionary.await_lanes(Waiting { template: index, ..waiting? });
+        vectors::decoded(self.vectors, self.program, index);
+        Some((index, at))
+    }
+
+    fn runs(
+        &mut self,
+        quick: &Quick,
+        bytes: &[u8],
+        (at, bits): (&mut usize, u64),
+    ) -> Option<Waiting> {
         let bytes_max = self.limits.message_bytes_max;
         let base = self.store.reserve(quick.record_words as usize, bytes_max).ok()?;
-        let mut fields = None;
+        let mut waiting = Waiting::default();
         let mut present = u64::MAX;
         if let Some(run) = quick.run {
             let run = self.program.runs.get(run as usize)?;
             let (state, lanes) = self.dictionary.lanes::<false>(self.program, run)?;
-            let mut progress = Progress { position: at, state };
+            let mut progress = Progress { position: *at, state };
             let first = base + run.first_slot as usize;
             let out = self.store.words.get_mut(first..)?;
             vectors::single(self.vectors, run, bytes, bits, lanes, out, &mut progress)?;
-            at = progress.position;
+            *at = progress.position;
             present = lanes::presence_word(run, progress.state.carried());
-            fields = waiting(run, first, progress.state);
+            waiting.fields = progress.state;
         }
         *self.store.words.get_mut(base + quick.presence_at as usize)? = present.to_le_bytes();
-        let entries = match &quick.sequence {
-            Some(sequence) => self.sequence(bytes, &mut at, sequence, base)?,
-            None => None,
-        };
-        if at > len {
-            return None;
+        if let Some(sequence) = &quick.sequence {
+            (waiting.entries, waiting.last_entry) = self.sequence(bytes, at, sequence, base)?;
         }
-        self.dictionary.await_lanes([fields, entries]);
-        Some((index, at))
+        Some(waiting)
     }
 
-    /// Decodes fields and sequence at once, where there is code for it; returns the end.
-    #[inline(always)]
-    fn compiled(
-        &mut self,
-        index: u32,
-        quick: &Quick,
-        bytes: &[u8],
-        (at, bits): (usize, u64),
-        len: usize,
-    ) -> Option<usize> {
-        let compiled = self.vectors.compiled()?;
-        let sequence = quick.sequence.as_ref()?;
-        let run = self.program.runs.get(sequence.run as usize)?;
-        let before = self.dictionary.lanes::<false>(self.program, run)?;
-        let most = self.limits.entries_max.min(self.limits.entries_total_max);
-        let words = &mut self.store.words;
-        let message = compiled.message(index, bytes, (at, bits), before, words, most)?;
-        if message.end > len {
-            return None;
-        }
-        self.store.used = message.used;
-        let step = self.program.segments.get(sequence.segment as usize)?.record_words as usize;
-        let last = (message.used - step.min(message.used)) + run.first_slot as usize;
-        let entries = waiting(run, last, message.state).filter(|_| message.entries > 0);
-        self.dictionary.await_lanes([None, entries]);
-        Some(message.end)
-    }
-
-    /// Decodes the sequence; returns the lanes of its last entry, if it has one.
+    /// Decodes the sequence; returns the number of entries, and what is known of the last one's lanes.
     #[inline]
     fn sequence(
         &mut self,
@@ -111,7 +95,7 @@ impl<'q> Message<'q> {
         at: &mut usize,
         sequence: &QuickSequence,
         base: usize,
-    ) -> Option<Option<WaitingLanes>> {
+    ) -> Option<(u32, LaneState)> {
         let count = lanes::unsigned_at(bytes, at)?;
         // An entry has a byte at least.
         let most = self.limits.entries_max.min(self.limits.entries_total_max);
@@ -127,7 +111,7 @@ impl<'q> Message<'q> {
         let place = self.store.words.get_mut(base + sequence.slot as usize)?;
         *place = pair_word(count, first as u32);
         if count == 0 {
-            return Some(None);
+            return Some((0, LaneState::default()));
         }
         let (state, lanes) = self.dictionary.lanes::<false>(self.program, run)?;
         let mut progress = Progress { position: *at, state };
@@ -137,39 +121,64 @@ impl<'q> Message<'q> {
             return None;
         }
         *at = progress.position;
-        let last = first + (count as usize - 1) * step + run.first_slot as usize;
-        Some(waiting(run, last, progress.state))
+        Some((count, progress.state))
     }
-}
-
-/// The lanes of a record that was decoded, unless nobody wants them.
-#[inline(always)]
-fn waiting(run: &Run, at: usize, state: LaneState) -> Option<WaitingLanes> {
-    // Places in a message are 32 bits wide.
-    (run.kept != 0).then_some(WaitingLanes { run: run.index, at: at as u32, state })
 }
 
 /// Room for input that is shorter than what compiled code reads ahead.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tail {
     bytes: Vec<u8>,
-    reach: usize,
 }
 
 impl Tail {
+    /// For code that reads so far ahead at most.
     pub(super) fn new(reach: usize) -> Self {
-        Self { bytes: vec![0; 2 * reach], reach }
+        Self { bytes: vec![0; 2 * reach] }
     }
 
-    /// The same bytes with enough readable ones behind them, or `input` if it is long.
-    #[inline]
-    pub(super) fn lengthened<'t>(&'t mut self, input: &'t [u8]) -> &'t [u8] {
-        match self.bytes.get_mut(..input.len()) {
-            Some(bytes) if input.len() < self.reach => {
-                bytes.copy_from_slice(input);
-                &self.bytes[..input.len() + self.reach]
+    /// The same bytes with `reach` readable ones behind them, or `input` if it is as long as that.
+    #[inline(always)]
+    pub(super) fn lengthened<'t>(&'t mut self, input: &'t [u8], reach: usize) -> &'t [u8] {
+        if input.len() >= reach {
+            return input;
+        }
+        let end = input.len() + reach;
+        match self.bytes.get_mut(..end) {
+            Some(bytes) => {
+                copy_short(bytes, input);
+                bytes
             }
-            _ => input,
+            None => input,
+        }
+    }
+}
+
+/// Copies to the front of a slice that is at least as long.
+#[inline(always)]
+fn copy_short(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        16..=32 => copy_ends::<16>(to, from),
+        33..=64 => copy_ends::<32>(to, from),
+        65..=128 => copy_ends::<64>(to, from),
+        len => {
+            if let Some(to) = to.get_mut(..len) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+}
+
+/// Copies the first and the last `LEN` bytes, which are all.
+#[inline(always)]
+fn copy_ends<const LEN: usize>(to: &mut [u8], from: &[u8]) {
+    let behind = from.len().saturating_sub(LEN);
+    if let (Some(first), Some(last)) = (from.first_chunk::<LEN>(), from.last_chunk::<LEN>())
+        && let Some(room) = to.first_chunk_mut()
+    {
+        *room = *first;
+        if let Some(room) = to.get_mut(behind..).and_then(|room| room.first_chunk_mut()) {
+            *room = *last;
         }
     }
 }

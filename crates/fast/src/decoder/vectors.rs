@@ -1,4 +1,5 @@
-//! Entries by vectors where they can be, by the portable engine where vectors decline them.
+//! Which engine decodes a run: machine code where there is some, vectors where they can, the portable
+//! engine where these decline.
 
 use super::Engine;
 pub(super) use super::compiled::Compiled;
@@ -7,14 +8,25 @@ pub(crate) use super::wide::Wide;
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Run};
 
-/// The vector engine, if there is one, and how it does with each run.
+/// The engines there are, and how they do with each run.
 #[derive(Clone, Debug)]
 pub(super) struct Vectors {
     pub(super) wide: Option<Wide>,
     #[cfg(feature = "jit")]
     compiled: Option<Compiled>,
+    /// Messages that were decoded by other engines than machine code, by template.
+    #[cfg(feature = "jit")]
+    heat: Vec<u32>,
     habits: Vec<Habit>,
 }
+
+/// Messages after which a template is compiled. By then the time that code would have saved is about
+/// what compiling takes, some milliseconds.
+#[cfg(feature = "jit")]
+const HOT: u32 = 1 << 16;
+/// And those after which its runs are, because there is no code for the whole or it declines most.
+#[cfg(feature = "jit")]
+const RUNS_HOT: u32 = 2 * HOT;
 
 /// How often vectors decline a run's records.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,12 +59,9 @@ impl Vectors {
         Self {
             wide: Wide::detect().filter(|_| is_wide),
             #[cfg(feature = "jit")]
-            compiled: match engine {
-                Engine::Compiled => {
-                    program.machine_code.get_or_init(|| Compiled::of(program)).clone()
-                }
-                _ => None,
-            },
+            compiled: compiled(engine, program),
+            #[cfg(feature = "jit")]
+            heat: vec![0; program.templates.len()],
             habits: vec![Habit::default(); program.runs.len()],
         }
     }
@@ -100,6 +109,39 @@ impl Vectors {
     }
 }
 
+/// The code of a program for an engine that uses some: all of it, or what is there and what turns out
+/// to pay.
+#[cfg(feature = "jit")]
+fn compiled(engine: Engine, program: &Program) -> Option<Compiled> {
+    if !matches!(engine, Engine::Automatic | Engine::Compiled) {
+        return None;
+    }
+    let compiled = program.machine_code.get_or_init(|| Compiled::of(program)).clone()?;
+    if engine == Engine::Compiled {
+        compiled.compile_all(program);
+    }
+    Some(compiled)
+}
+
+/// Learns that a message of a template was decoded otherwise than by its code, and has it compiled
+/// when that happened often.
+#[inline(always)]
+pub(super) fn decoded(vectors: &mut Vectors, program: &Program, template: u32) {
+    #[cfg(not(feature = "jit"))]
+    let _ = (vectors, program, template);
+    #[cfg(feature = "jit")]
+    if let Some(compiled) = &vectors.compiled
+        && let Some(heat) = vectors.heat.get_mut(template as usize)
+    {
+        *heat = heat.saturating_add(1);
+        match *heat {
+            HOT => compiled.compile_message(program, template as usize),
+            RUNS_HOT => compiled.compile_runs(program, template),
+            _ => {}
+        }
+    }
+}
+
 /// Decodes entries as long as they are plain; returns how many.
 #[inline(always)]
 pub(super) fn entries(
@@ -112,7 +154,7 @@ pub(super) fn entries(
     count: u32,
 ) -> u32 {
     #[cfg(feature = "jit")]
-    if let Some(compiled) = &vectors.compiled {
+    if let Some(compiled) = vectors.compiled.as_ref().filter(|compiled| compiled.has(run)) {
         return by_code(compiled, run, bytes, place, lanes, progress, count);
     }
     let Some((wide, habit)) = vectors.of(run, count) else {
@@ -212,4 +254,47 @@ fn by_code(
     }
     let place = Place { words, base: base + done as usize * step, step, presence_at };
     done + lanes::entries(run, bytes, place, &copy, progress, count - done)
+}
+
+#[cfg(all(test, feature = "jit"))]
+mod tests {
+    use super::*;
+    use crate::{Decoder, DecoderOptions, TemplateId, TemplateSet};
+    use std::sync::Arc;
+
+    const XML: &str = r#"<templates>
+        <template name="Often" id="1"><uInt32 name="a"><copy/></uInt32><uInt32 name="b"><increment/></uInt32>
+            <sequence name="s"><uInt32 name="c"><delta/></uInt32></sequence></template>
+        <template name="Seldom" id="2"><uInt32 name="a"><copy/></uInt32></template></templates>"#;
+
+    #[test]
+    fn what_is_decoded_often_is_compiled_and_goes_on_as_it_was() {
+        let program = Program::compile(TemplateSet::parse(XML).expect("valid")).expect("compiles");
+        let program = Arc::new(program);
+        let decoder = |engine| {
+            Decoder::with_options(program.clone(), DecoderOptions { engine, ..Default::default() })
+        };
+        let [mut automatic, mut scalar] = [Engine::Automatic, Engine::Scalar].map(decoder);
+        let template = |id| program.template_index(TemplateId(id)).expect("there") as u32;
+        let is_compiled = |decoder: &Decoder, id| {
+            decoder.vectors.compiled().expect("an engine").of_template(template(id)).is_some()
+        };
+        // Now and then the other one, and a value that is not that of the message before.
+        for count in 0..HOT + 1000 {
+            let message: &[u8] = match count {
+                0 => &[0xf8, 0x81, 0x85, 0x81, 0x82, 0x83, 0x84],
+                _ if count % 1000 == 0 => &[0xe0, 0x82, 0x86],
+                _ if count % 1000 == 1 => &[0xc0, 0x81, 0x82, 0x81, 0x7f ^ 0x80, 0x81],
+                _ => &[0x80, 0x81, 0x81],
+            };
+            assert!(count >= HOT || !is_compiled(&automatic, 1), "before message {count}");
+            let [one, other] = [&mut automatic, &mut scalar].map(|decoder| {
+                decoder
+                    .decode(message)
+                    .map(|d| (d.len, format!("{:?}", d.message.root().field("b"))))
+            });
+            assert_eq!(one, other, "message {count}");
+        }
+        assert!(is_compiled(&automatic, 1) && !is_compiled(&automatic, 2));
+    }
 }

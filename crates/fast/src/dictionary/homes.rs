@@ -16,13 +16,13 @@ pub(crate) type Lanes = [Word; LANES_MAX];
 /// By slot: the words of assigned entries, and the states of all.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-struct Home {
+pub(crate) struct Home {
     /// First, so that they are aligned for vectors.
-    words: Lanes,
+    pub(crate) words: Lanes,
     /// `epoch` when live, `epoch + 1` when left.
-    stamp: u32,
-    assigned: u32,
-    empty: u32,
+    pub(crate) stamp: u32,
+    pub(crate) assigned: u32,
+    pub(crate) empty: u32,
 }
 
 /// All homes of a dictionary.
@@ -38,6 +38,7 @@ pub(super) struct Homes {
 /// What is known of a run's lanes before a record: two sets in one word, because it travels through
 /// memory and a load waits long for two narrower stores.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(transparent)]
 pub(crate) struct LaneState(u64);
 
 impl LaneState {
@@ -65,22 +66,18 @@ impl LaneState {
     }
 }
 
-/// The lanes of a run's last record, which are still in the message.
+/// What is known of a message that was decoded whole: homes take the lanes of its fields and of its
+/// last entry back before the next one, unless that resets. Most feeds do at each.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct WaitingLanes {
-    /// Index of the run.
-    pub run: u32,
-    /// First lane, in the words of the message.
-    pub at: u32,
-    pub state: LaneState,
-}
-
-/// What homes are to take back before the next message, unless that resets: most feeds do at each.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Waiting {
-    /// Void in any other epoch.
-    epoch: u32,
-    lanes: [Option<WaitingLanes>; 2],
+pub(crate) struct Waiting {
+    /// Void in any other epoch; set when the message is handed over.
+    pub epoch: u32,
+    /// Index of the template.
+    pub template: u32,
+    /// Entries of its sequence.
+    pub entries: u32,
+    pub fields: LaneState,
+    pub last_entry: LaneState,
 }
 
 impl Homes {
@@ -159,10 +156,33 @@ impl Dictionary {
         vectors::keep(wide, run, &mut home.words, lanes);
     }
 
-    /// Notes the lanes of a message that was decoded whole, to be taken back when they are wanted.
+    /// All homes, and the epoch that their stamps are of; machine code reads them as they are.
+    #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
     #[inline(always)]
-    pub(crate) fn await_lanes(&mut self, lanes: [Option<WaitingLanes>; 2]) {
-        self.waiting = Waiting { epoch: self.epoch, lanes };
+    pub(crate) fn homes(&self) -> (&[Home], u32) {
+        (&self.homes.homes, self.epoch)
+    }
+
+    /// All homes, for machine code to put the lanes of the last message there.
+    #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+    #[inline(always)]
+    pub(crate) fn settled_homes(&mut self) -> (&mut [Home], u32) {
+        self.waiting.epoch = 0;
+        (&mut self.homes.homes, self.epoch)
+    }
+
+    /// Notes a message that was decoded whole, for its lanes to be taken back when they are wanted.
+    #[inline(always)]
+    pub(crate) fn await_lanes(&mut self, waiting: Waiting) {
+        self.waiting = Waiting { epoch: self.epoch, ..waiting };
+    }
+
+    /// The template of the message whose lanes are to be taken back before the next, and what is known
+    /// of its fields.
+    #[inline(always)]
+    pub(crate) fn waiting(&self) -> Option<(u32, LaneState)> {
+        let Waiting { epoch, template, fields, .. } = self.waiting;
+        (epoch == self.epoch).then_some((template, fields))
     }
 
     /// Takes the lanes of the last message back from its words.
@@ -175,11 +195,19 @@ impl Dictionary {
 
     fn settle_waiting(&mut self, program: &Program, wide: Option<Wide>, words: &[Word]) {
         self.waiting.epoch = 0;
-        for waiting in self.waiting.lanes.into_iter().flatten() {
-            if let (Some(run), Some(lanes)) =
-                (program.runs.get(waiting.run as usize), words.get(waiting.at as usize..))
-            {
-                self.set_lanes(wide, run, lanes, waiting.state);
+        let Waiting { template, entries, fields, last_entry, .. } = self.waiting;
+        let Some(Some(quick)) = program.quick.get(template as usize) else { return };
+        if let Some(run) = quick.run.and_then(|run| program.runs.get(run as usize))
+            && let Some(lanes) = words.get(run.first_slot as usize..)
+        {
+            self.set_lanes(wide, run, lanes, fields);
+        }
+        if let (Some(sequence), Some(before)) = (&quick.sequence, entries.checked_sub(1))
+            && let Some(run) = program.runs.get(sequence.run as usize)
+        {
+            let entry = quick.record_words as usize + before as usize * sequence.step as usize;
+            if let Some(lanes) = words.get(entry + run.first_slot as usize..) {
+                self.set_lanes(wide, run, lanes, last_entry);
             }
         }
     }

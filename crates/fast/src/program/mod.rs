@@ -110,6 +110,13 @@ impl Program {
         (index != NO_TEMPLATE).then_some(index as usize)
     }
 
+    /// As [`template_index`](Self::template_index), for small ids and without a look whether there is a
+    /// template: if not, no index is as large as this.
+    #[inline(always)]
+    pub(crate) fn index_of_small(&self, id: u64) -> Option<u32> {
+        self.dense_ids.get(usize::try_from(id).ok()?).copied()
+    }
+
     /// Number of dictionary entries a decoder or encoder of this program keeps.
     pub fn entry_count(&self) -> usize {
         self.entry_count as usize

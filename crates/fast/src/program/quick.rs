@@ -13,6 +13,8 @@ pub(crate) struct Quick {
     pub map_bits: u32,
     pub presence_at: u32,
     pub record_words: u32,
+    /// The template's own reset attribute.
+    pub reset: bool,
     pub sequence: Option<QuickSequence>,
 }
 
@@ -23,6 +25,8 @@ pub(crate) struct QuickSequence {
     pub slot: u32,
     pub segment: u32,
     pub run: u32,
+    /// Words of an entry.
+    pub step: u32,
 }
 
 /// Finds the quick templates; one element for each template.
@@ -62,6 +66,7 @@ fn quick(
         map_bits,
         presence_at: segment.presence_at,
         record_words: segment.record_words,
+        reset: template.reset,
         sequence,
     })
 }
@@ -77,7 +82,12 @@ fn plain_sequence(
     let run = &runs[index as usize];
     let hands_on = outer.is_some_and(|outer| outer.kept != 0 && outer.home == run.home);
     let is_plain = run.whole && is_settled(run) && !hands_on && segment.entry_bytes_min > 0;
-    is_plain.then_some(QuickSequence { slot: op.slot, segment: op.aux, run: index })
+    is_plain.then_some(QuickSequence {
+        slot: op.slot,
+        segment: op.aux,
+        run: index,
+        step: segment.record_words,
+    })
 }
 
 /// Whether the dictionary can give and take the run's lanes at once.

@@ -124,6 +124,7 @@ pub(crate) struct Run {
     pub fresh: [[u8; 8]; LANES_MAX],
     pub fresh_carried: u32,
     /// Its place in the program.
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     pub index: u32,
     /// Where the dictionary keeps the lanes between records; none if other operations than those
     /// of runs use its entries.
@@ -163,6 +164,7 @@ impl Run {
             kept: 0,
             fresh: [[0; 8]; LANES_MAX],
             fresh_carried: 0,
+            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
             index: 0,
             home: None,
             is_at_home: false,
@@ -218,6 +220,7 @@ pub(super) fn find(
         }
         let ops = &code[segments[index].ops.start as usize..segments[index].ops.end as usize];
         let Some(run) = Finder::new(ops, initials).run() else { continue };
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         let run = Run { index: runs.len() as u32, ..run };
         let owner = owner_of_record(segments, fields, index);
         let end = run.first_slot + run.words;

@@ -48,7 +48,7 @@ impl<'b> Packet<'b> {
     }
 
     #[inline(always)]
-    pub(super) fn buffer(&self) -> &'b [u8] {
+    pub(crate) fn buffer(&self) -> &'b [u8] {
         self.buffer
     }
 }

@@ -109,7 +109,7 @@ pub struct ReceiveArgs {
 /// What decodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineChoice {
-    /// The dynamic engine, with vectors where this CPU has them.
+    /// The dynamic engine, with vectors where this CPU has them, and in the long run machine code.
     Dynamic,
     /// The dynamic engine, portable code.
     Scalar,

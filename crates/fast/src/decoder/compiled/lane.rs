@@ -1,6 +1,7 @@
 //! The code of a record: lane after lane, in wire order.
 
 use super::integer::{Kind, Length};
+use super::message::Slots;
 use super::record::map_width;
 use crate::program::{LaneCode, Run};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -22,14 +23,28 @@ enum Source {
     Silent,
 }
 
+/// The record before, or what stands for it: where its words are, and which of them a lane has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub lanes: Value,
+    pub slots: Slots,
+}
+
+impl Before {
+    /// A record, with the lanes in order.
+    pub(super) fn record(lanes: Value) -> Self {
+        Self { lanes, slots: Slots::in_order() }
+    }
+}
+
 /// The code of one record.
 pub(super) struct Body<'a, 'f> {
     pub(super) b: &'a mut FunctionBuilder<'f>,
     pub(super) run: &'a Run,
     /// The presence map, its first bit the highest of [`map_width`] bits.
     bits: Value,
-    /// First lane of the record before and of this one.
-    before: Value,
+    before: Before,
+    /// First lane of this record.
     out: Value,
     pub(super) bail: Block,
     pub(super) position: Variable,
@@ -43,7 +58,7 @@ impl<'a, 'f> Body<'a, 'f> {
         b: &'a mut FunctionBuilder<'f>,
         run: &'a Run,
         bits: Value,
-        before: Value,
+        before: Before,
         out: Value,
         bail: Block,
     ) -> Self {
@@ -260,7 +275,12 @@ impl<'a, 'f> Body<'a, 'f> {
     }
 
     pub(super) fn load_before(&mut self, lane: usize) -> Value {
-        self.b.ins().load(types::I64, HEAD, self.before, 8 * lane as i32)
+        self.b.ins().load(
+            types::I64,
+            HEAD,
+            self.before.lanes,
+            8 * self.before.slots.at(lane) as i32,
+        )
     }
 
     fn store(&mut self, lane: usize, value: Value) {

@@ -1,38 +1,49 @@
-//! The engine of machine code: the runs of a program compiled for the CPU at hand.
+//! The engine of machine code: the runs and the plain templates of a program compiled for the CPU at
+//! hand.
 //!
 //! Each run becomes straight-line code: a test of a constant presence-map bit a field, a branch on each
 //! length, previous values read from the record before. It has the contract of
 //! [`lanes`](super::lanes): whatever is not plain is declined before anything is kept, and decoded
 //! again by others. The code checks the end of the bytes once a record: it is called only where as
-//! many bytes follow as the longest record it accepts has.
+//! many bytes follow as the longest record it accepts has. A template that is nothing but runs is one
+//! function, from its first field to the end.
+//!
+//! Code is made run by run and template by template, when somebody wants it, and shared by all
+//! decoders of the program.
 //!
 //! This module may use `unsafe`: to call what the compiler made, and to give its memory back.
 #![allow(unsafe_code)]
 
 mod integer;
 mod lane;
+mod message;
 mod record;
 
 use super::lanes::{Place, Progress};
-use crate::dictionary::{LaneState, Lanes, Word};
-use crate::program::{Program, Quick, Run, Segment};
+use crate::dictionary::{Dictionary, Home, LaneState, Lanes, Waiting, Word};
+use crate::program::{Program, Run};
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
-use record::{Frame, MessageFrame};
-use std::sync::{Arc, Mutex};
+use message::{Fresh, MessageCall, MessageFrame};
+use record::Frame;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Lanes of all runs that are compiled; what is beyond is left to the portable engine.
-const LANES_TOTAL_MAX: u32 = 4096;
-/// Presence-map bits of a run: more are left to the portable engine.
+/// Lanes of all that is compiled; what is beyond is left to other engines.
+const LANES_TOTAL_MAX: u32 = 8192;
+/// Presence-map bits of a run: more are left to others.
 const MAP_BITS_MAX: u32 = 28;
 
-/// Decodes one record, or a message, its presence map given: returns its end, or null.
-type Whole = unsafe extern "sysv64" fn(*mut Call, u64) -> *const u8;
+/// Decodes one record, its presence map given: returns its end, or null.
+type Single = unsafe extern "sysv64" fn(*mut Call, u64) -> *const u8;
 /// Decodes entries as long as they are plain.
 type Entries = unsafe extern "sysv64" fn(*mut Call);
+/// Puts lanes into a home: from the words of a message, with what is known of them, in an epoch.
+type Settle = unsafe extern "sysv64" fn(*mut Home, *const Word, LaneState, u64);
+/// Decodes a message from its first field on, its presence map given: returns its end, or null.
+type Whole = unsafe extern "sysv64" fn(*mut MessageCall, *const u8, u64) -> *const u8;
 
 /// What compiled code is given and gives back.
 #[derive(Debug)]
@@ -49,14 +60,14 @@ struct Call {
     /// Lanes present before, then in the last record.
     carried: u64,
     assigned: u64,
-    /// Entries to decode, then those left; of a message the most there may be, then those it has.
+    /// Entries to decode, then those left.
     left: u64,
 }
 
 /// A run as code.
 #[derive(Clone, Copy, Debug)]
 struct Functions {
-    single: Whole,
+    single: Single,
     entries: Entries,
     /// Most bytes that a record reads.
     bytes_max: usize,
@@ -67,25 +78,41 @@ struct Functions {
     presence_at: u32,
 }
 
-/// A template as code: fields without a dictionary, then a sequence.
-#[derive(Clone, Copy, Debug)]
-struct MessageFunction {
+/// A plain template as code. It is a part of what owns that code and never leaves it.
+#[derive(Debug)]
+pub(super) struct MessageFunction {
     function: Whole,
     /// Most bytes that are read from the first field on, or of an entry.
-    bytes_max: usize,
+    pub(super) bytes_max: usize,
+    /// Presence-map bits, behind the template id's, that the template does not use.
+    unused: u64,
+    /// The template's own reset attribute.
+    pub(super) reset: bool,
     /// Words of the template's record and of an entry.
     record_words: usize,
     step: usize,
+    /// Homes that a dictionary has at least.
+    homes: usize,
+    settle: Option<SettleFunction>,
+}
+
+/// How the fields of a message go home.
+#[derive(Clone, Copy, Debug)]
+struct SettleFunction {
+    function: Settle,
+    home: usize,
+    /// Words of the message that are read.
+    words: usize,
 }
 
 /// A message as it was decoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompiledMessage {
     pub end: usize,
-    pub entries: u32,
     /// Words in use.
     pub used: usize,
-    pub state: LaneState,
+    /// What the dictionary is to know of it, but for the template.
+    pub waiting: Waiting,
 }
 
 /// The code of a program.
@@ -93,23 +120,27 @@ pub(super) struct CompiledMessage {
 pub(crate) struct Compiled(Arc<Code>);
 
 struct Code {
-    functions: Vec<Option<Functions>>,
-    /// By template.
-    messages: Vec<Option<MessageFunction>>,
+    /// By run and by template; not set where nobody wanted it yet, `None` where there is no code.
+    functions: Vec<OnceLock<Option<Functions>>>,
+    messages: Vec<OnceLock<Option<MessageFunction>>>,
     /// Most bytes that a record of any run reads.
     bytes_max: usize,
-    _memory: Memory,
+    compiler: Mutex<Compiler>,
 }
 
-/// Owner of the code's memory.
-struct Memory(Mutex<Option<JITModule>>);
+/// What compiles, and owns the code's memory and what the code has addresses of.
+struct Compiler {
+    module: Option<JITModule>,
+    context: FunctionBuilderContext,
+    fresh: Vec<Fresh>,
+    lanes: u32,
+}
 
-impl Drop for Memory {
+impl Drop for Compiler {
     fn drop(&mut self) {
-        let module = self.0.get_mut().map(Option::take);
-        if let Ok(Some(module)) = module {
-            // SAFETY: the functions are in `Code` beside this, are called only by its methods, and so
-            // never once it is dropped.
+        if let Some(module) = self.module.take() {
+            // SAFETY: the functions are in `Code` beside this, are called only by methods of `Compiled`,
+            // and so never once it is dropped.
             unsafe { module.free_memory() };
         }
     }
@@ -117,14 +148,15 @@ impl Drop for Memory {
 
 impl std::fmt::Debug for Compiled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = self.0.functions.iter().flatten().count();
-        f.debug_struct("Compiled").field("runs", &count).finish()
+        let runs = self.0.functions.iter().filter_map(OnceLock::get).flatten().count();
+        let templates = self.0.messages.iter().filter_map(OnceLock::get).flatten().count();
+        f.debug_struct("Compiled").field("runs", &runs).field("templates", &templates).finish()
     }
 }
 
 impl Compiled {
-    /// Compiles the runs of a program; `None` where there are none or the compiler does not know this
-    /// CPU.
+    /// Makes ready to compile a program; `None` where there is nothing to compile or the compiler does
+    /// not know this CPU.
     pub(crate) fn of(program: &Program) -> Option<Self> {
         if program.runs.is_empty() {
             return None;
@@ -136,14 +168,55 @@ impl Compiled {
             flags.set(name, value).ok()?;
         }
         let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
-        let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
-        let compiled = compile(&mut module, program);
-        let memory = Memory(Mutex::new(Some(module)));
-        let (functions, messages) = compiled?;
-        let of_runs = functions.iter().flatten().map(|functions| functions.bytes_max);
-        let of_messages = messages.iter().flatten().map(|message| message.bytes_max);
-        let bytes_max = of_runs.chain(of_messages).max().unwrap_or_default();
-        Some(Self(Arc::new(Code { functions, messages, bytes_max, _memory: memory })))
+        let compiler = Compiler {
+            module: Some(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()))),
+            context: FunctionBuilderContext::new(),
+            fresh: Vec::new(),
+            lanes: 0,
+        };
+        let frames = program.quick.iter().flatten().filter_map(|q| MessageFrame::of(program, q));
+        let of_messages = frames.map(|frame| frame.bytes_max());
+        let of_runs = program.runs.iter().map(record::bytes_max);
+        Some(Self(Arc::new(Code {
+            functions: program.runs.iter().map(|_| OnceLock::new()).collect(),
+            messages: program.templates.iter().map(|_| OnceLock::new()).collect(),
+            bytes_max: of_runs.chain(of_messages).max().unwrap_or_default(),
+            compiler: Mutex::new(compiler),
+        })))
+    }
+
+    /// Compiles all that is not yet. `program` is the one this was made of.
+    pub(super) fn compile_all(&self, program: &Program) {
+        for template in 0..self.0.messages.len() {
+            self.compile_message(program, template);
+            self.compile_runs(program, template as u32);
+        }
+    }
+
+    /// Compiles a template if it is plain throughout. `program` is the one this was made of.
+    #[cold]
+    pub(super) fn compile_message(&self, program: &Program, template: usize) {
+        if let (Some(place), Some(Some(quick))) =
+            (self.0.messages.get(template), program.quick.get(template))
+        {
+            place.get_or_init(|| self.compiler().message(MessageFrame::of(program, quick)?));
+        }
+    }
+
+    /// Compiles the runs of a template. `program` is the one this was made of.
+    #[cold]
+    pub(super) fn compile_runs(&self, program: &Program, template: u32) {
+        for segment in program.segments.iter().filter(|segment| segment.template == template) {
+            let Some(index) = segment.run.map(|run| run as usize) else { continue };
+            if let (Some(place), Some(run)) = (self.0.functions.get(index), program.runs.get(index))
+            {
+                place.get_or_init(|| self.compiler().run(Frame { run, segment }));
+            }
+        }
+    }
+
+    fn compiler(&self) -> std::sync::MutexGuard<'_, Compiler> {
+        self.0.compiler.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Most bytes that a record of any run reads.
@@ -151,7 +224,24 @@ impl Compiled {
         self.0.bytes_max
     }
 
-    /// As [`lanes::entries`](super::lanes::entries); `None` if the run is not compiled.
+    /// Whether a run was compiled.
+    #[inline(always)]
+    pub(super) fn has(&self, run: &Run) -> bool {
+        self.of_run(run).is_some()
+    }
+
+    /// The code of a template, if it was compiled.
+    #[inline(always)]
+    pub(super) fn of_template(&self, template: u32) -> Option<&MessageFunction> {
+        self.0.messages.get(template as usize)?.get()?.as_ref()
+    }
+
+    #[inline(always)]
+    fn of_run(&self, run: &Run) -> Option<&Functions> {
+        self.0.functions.get(run.index as usize)?.get()?.as_ref()
+    }
+
+    /// As [`lanes::entries`](super::lanes::entries); none if the run is not compiled.
     #[inline]
     pub(super) fn entries(
         &self,
@@ -162,7 +252,7 @@ impl Compiled {
         progress: &mut Progress,
         count: u32,
     ) -> u32 {
-        let Some(Some(functions)) = self.0.functions.get(run.index as usize) else { return 0 };
+        let Some(functions) = self.of_run(run) else { return 0 };
         let Place { words, base, step, presence_at } = place;
         let is_known = step == functions.step && presence_at == functions.presence_at;
         let Some(last) = bytes.len().checked_sub(functions.bytes_max) else { return 0 };
@@ -193,50 +283,6 @@ impl Compiled {
         count - call.left as u32
     }
 
-    /// Decodes the fields of a template and its sequence, the presence map given, to the start of
-    /// `words`; `None` if nothing of this can be used. `lanes` are what the entries go on from.
-    #[inline]
-    pub(super) fn message(
-        &self,
-        template: u32,
-        bytes: &[u8],
-        (position, bits): (usize, u64),
-        (state, lanes): (LaneState, &Lanes),
-        words: &mut [Word],
-        entries_max: u32,
-    ) -> Option<CompiledMessage> {
-        let message = self.0.messages.get(template as usize)?.as_ref()?;
-        let last = bytes.len().checked_sub(message.bytes_max)?;
-        let room = words.len().checked_sub(message.record_words)?;
-        if position > last {
-            return None;
-        }
-        let mut call = Call {
-            position: bytes.as_ptr().wrapping_add(position),
-            last: bytes.as_ptr().wrapping_add(last),
-            out: words.as_mut_ptr(),
-            before: lanes.as_ptr(),
-            carried: u64::from(state.carried()),
-            assigned: u64::from(state.assigned()),
-            left: u64::from(entries_max),
-        };
-        if message.step.saturating_mul(entries_max as usize) > room {
-            call.left = (room / message.step) as u64;
-        }
-        // SAFETY: the code reads at most `bytes_max` bytes from `position` on before the first entry,
-        // and of each entry, which begins at `last` at most; all of them are in `bytes`. It reads
-        // `call.before` up to the run's lanes, of which `Lanes` has at least as many. It writes to the
-        // record, of `record_words` words, and to at most `call.left` entries of `step` words behind
-        // it, which have room. The memory of the code lives as long as `self`.
-        let end = unsafe { (message.function)(&raw mut call, bits) };
-        (!end.is_null()).then(|| CompiledMessage {
-            end: end as usize - bytes.as_ptr() as usize,
-            entries: call.left as u32,
-            used: message.record_words + message.step * call.left as usize,
-            state: LaneState::new(call.carried as u32, call.assigned as u32),
-        })
-    }
-
     /// As [`lanes::single`](super::lanes::single).
     #[inline]
     pub(super) fn single(
@@ -248,7 +294,7 @@ impl Compiled {
         out: &mut [Word],
         progress: &mut Progress,
     ) -> Option<()> {
-        let functions = self.0.functions.get(run.index as usize)?.as_ref()?;
+        let functions = self.of_run(run)?;
         let last = bytes.len().checked_sub(functions.bytes_max)?;
         if progress.position > last || out.len() < run.count as usize {
             return None;
@@ -273,68 +319,145 @@ impl Compiled {
     }
 }
 
-type CompiledProgram = (Vec<Option<Functions>>, Vec<Option<MessageFunction>>);
+impl MessageFunction {
+    /// Whether the template has all these presence-map bits.
+    #[inline(always)]
+    pub(super) fn takes(&self, bits: u64) -> bool {
+        bits & self.unused == 0
+    }
 
-fn compile(module: &mut JITModule, program: &Program) -> Option<CompiledProgram> {
-    let mut context = FunctionBuilderContext::new();
-    let mut ids = vec![None; program.runs.len()];
-    let mut lanes = 0;
-    for segment in &program.segments {
-        let Some(index) = segment.run else { continue };
-        let run = &program.runs[index as usize];
-        lanes += run.count;
-        if run.map_bits > MAP_BITS_MAX || lanes > LANES_TOTAL_MAX {
-            continue;
+    /// Decodes the fields of a template and its sequence, the presence map given, to the start of
+    /// `words`; `None` if nothing of this can be used.
+    #[inline(always)]
+    pub(super) fn message(
+        &self,
+        bytes: &[u8],
+        (position, bits): (usize, u64),
+        dictionary: &Dictionary,
+        words: &mut [Word],
+        entries_max: u32,
+    ) -> Option<CompiledMessage> {
+        let last = bytes.len().checked_sub(self.bytes_max)?;
+        let room = words.len().checked_sub(self.record_words)?;
+        let (homes, epoch) = dictionary.homes();
+        if position > last || homes.len() < self.homes {
+            return None;
         }
-        let frame = Frame { run, segment };
-        let single = define(module, |function| frame.single(function, &mut context))?;
-        let entries = define(module, |function| frame.entries(function, &mut context))?;
-        ids[index as usize] = Some((single, entries, segment));
+        let mut call = MessageCall {
+            last: bytes.as_ptr().wrapping_add(last),
+            out: words.as_mut_ptr(),
+            room: room as u64,
+            homes: homes.as_ptr(),
+            epoch,
+            entries: entries_max,
+            fields: LaneState::default(),
+            last_entry: LaneState::default(),
+        };
+        let start = bytes.as_ptr().wrapping_add(position);
+        // SAFETY: the code reads at most `bytes_max` bytes from `position` on before the first entry,
+        // and of each entry, which begins at `last` at most; all of them are in `bytes`. It reads homes
+        // below `self.homes`. It writes to the record, of `record_words` words, and to entries of `step`
+        // words behind it if all of them have `room`. Its memory, and the lanes that it has the
+        // addresses of, live as long as `self`, which is in the same `Code`.
+        let end = unsafe { (self.function)(&raw mut call, start, bits) };
+        let MessageCall { entries, fields, last_entry, .. } = call;
+        (!end.is_null()).then(|| CompiledMessage {
+            end: end as usize - bytes.as_ptr() as usize,
+            used: self.record_words + self.step * entries as usize,
+            waiting: Waiting { entries, fields, last_entry, ..Waiting::default() },
+        })
     }
-    let mut message_ids = Vec::new();
-    for quick in &program.quick {
-        let frame = quick.as_ref().and_then(|quick| message_frame(program, &ids, quick));
-        message_ids.push(match frame {
-            Some(frame) => {
-                let id = define(module, |function| frame.message(function, &mut context))?;
-                Some((id, frame))
-            }
-            None => None,
-        });
+
+    /// Puts the lanes of a message, which is in `words`, to where they are kept; returns whether it
+    /// did.
+    #[inline(always)]
+    pub(super) fn settle(
+        &self,
+        dictionary: &mut Dictionary,
+        fields: LaneState,
+        words: &[Word],
+    ) -> bool {
+        let Some(settle) = self.settle.filter(|settle| words.len() >= settle.words) else {
+            return false;
+        };
+        let (homes, epoch) = dictionary.settled_homes();
+        let Some(home) = homes.get_mut(settle.home) else { return false };
+        // SAFETY: the code reads the message's words below `settle.words` and writes to the home. Its
+        // memory lives as long as `self`.
+        unsafe { (settle.function)(home, words.as_ptr(), fields, u64::from(epoch)) };
+        true
     }
-    module.finalize_definitions().ok()?;
-    let functions = ids
-        .iter()
-        .zip(&program.runs)
-        .map(|(id, run)| id.map(|id| functions(module, run, id)))
-        .collect();
-    let messages = message_ids
-        .into_iter()
-        .map(|found| found.map(|(id, frame)| message_function(module, id, &frame)))
-        .collect();
-    Some((functions, messages))
 }
 
-/// What it takes to compile a template as a whole, if its runs are compiled.
-fn message_frame<'p>(
-    program: &'p Program,
-    compiled: &[Option<(FuncId, FuncId, &Segment)>],
-    quick: &'p Quick,
-) -> Option<MessageFrame<'p>> {
-    let sequence = quick.sequence.as_ref()?;
-    let fields = match quick.run {
-        Some(run) => {
-            compiled[run as usize]?;
-            Some(&program.runs[run as usize])
+impl Compiler {
+    fn message(&mut self, frame: MessageFrame<'_>) -> Option<MessageFunction> {
+        self.take_lanes(frame.lanes())?;
+        let Self { module, context, fresh, .. } = self;
+        let module = module.as_mut()?;
+        let id = define(module, |function| frame.build(function, context, fresh))?;
+        let settled = frame.settled();
+        let settle = match settled {
+            Some(run) => Some(define(module, |function| message::settle(run, function, context))?),
+            None => None,
+        };
+        module.finalize_definitions().ok()?;
+        let function = module.get_finalized_function(id);
+        let settle = settled.zip(settle).and_then(|(run, id)| {
+            let function = module.get_finalized_function(id);
+            Some(SettleFunction {
+                // SAFETY: `message::settle` gives the function this signature and calling convention.
+                function: unsafe { std::mem::transmute::<*const u8, Settle>(function) },
+                home: run.home? as usize,
+                words: (run.first_slot + run.count) as usize,
+            })
+        });
+        let entries = frame.sequence.as_ref().map(|(_, entries)| entries);
+        let runs = frame.fields.into_iter().chain(entries.map(|entries| entries.run));
+        let homes = runs.filter_map(|run| run.home).map(|home| home as usize + 1).max();
+        Some(MessageFunction {
+            // SAFETY: `MessageFrame::build` gives the function this signature and calling convention.
+            function: unsafe { std::mem::transmute::<*const u8, Whole>(function) },
+            bytes_max: frame.bytes_max(),
+            unused: u64::MAX >> frame.quick.map_bits,
+            reset: frame.quick.reset,
+            record_words: frame.quick.record_words as usize,
+            step: entries.map_or(0, |entries| entries.segment.record_words as usize),
+            homes: homes.unwrap_or_default(),
+            settle,
+        })
+    }
+
+    fn run(&mut self, frame: Frame<'_>) -> Option<Functions> {
+        let run = frame.run;
+        if run.map_bits > MAP_BITS_MAX {
+            return None;
         }
-        None => None,
-    };
-    compiled[sequence.run as usize]?;
-    let run = &program.runs[sequence.run as usize];
-    let segment = &program.segments[sequence.segment as usize];
-    let is_apart = fields.is_none_or(|run| run.kept == 0);
-    let entries = Frame { run, segment };
-    is_apart.then_some(MessageFrame { fields, quick, sequence, entries })
+        self.take_lanes(2 * run.count)?;
+        let Self { module, context, .. } = self;
+        let module = module.as_mut()?;
+        let single = define(module, |function| frame.single(function, context))?;
+        let entries = define(module, |function| frame.entries(function, context))?;
+        module.finalize_definitions().ok()?;
+        let single = module.get_finalized_function(single);
+        let entries = module.get_finalized_function(entries);
+        let segment = frame.segment;
+        Some(Functions {
+            // SAFETY: `Frame::single` gives the function this signature and calling convention.
+            single: unsafe { std::mem::transmute::<*const u8, Single>(single) },
+            // SAFETY: `Frame::entries` likewise.
+            entries: unsafe { std::mem::transmute::<*const u8, Entries>(entries) },
+            bytes_max: record::bytes_max(run),
+            step: segment.record_words as usize,
+            span: (run.first_slot + run.count).max(segment.presence_at + 1) as usize,
+            first_slot: run.first_slot as usize,
+            presence_at: segment.presence_at,
+        })
+    }
+
+    fn take_lanes(&mut self, count: u32) -> Option<()> {
+        let lanes = self.lanes + count;
+        (lanes <= LANES_TOTAL_MAX).then(|| self.lanes = lanes)
+    }
 }
 
 fn define(module: &mut JITModule, build: impl FnOnce(&mut Function)) -> Option<FuncId> {
@@ -343,36 +466,4 @@ fn define(module: &mut JITModule, build: impl FnOnce(&mut Function)) -> Option<F
     let id = module.declare_anonymous_function(&context.func.signature).ok()?;
     module.define_function(id, &mut context).ok()?;
     Some(id)
-}
-
-fn functions(
-    module: &JITModule,
-    run: &Run,
-    (single, entries, segment): (FuncId, FuncId, &Segment),
-) -> Functions {
-    let single = module.get_finalized_function(single);
-    let entries = module.get_finalized_function(entries);
-    let span = (run.first_slot + run.count).max(segment.presence_at + 1) as usize;
-    Functions {
-        // SAFETY: `Frame::single` gives the function this signature and calling convention.
-        single: unsafe { std::mem::transmute::<*const u8, Whole>(single) },
-        // SAFETY: `Frame::entries` likewise.
-        entries: unsafe { std::mem::transmute::<*const u8, Entries>(entries) },
-        bytes_max: record::bytes_max(run),
-        step: segment.record_words as usize,
-        span,
-        first_slot: run.first_slot as usize,
-        presence_at: segment.presence_at,
-    }
-}
-
-fn message_function(module: &JITModule, id: FuncId, frame: &MessageFrame<'_>) -> MessageFunction {
-    let function = module.get_finalized_function(id);
-    MessageFunction {
-        // SAFETY: `MessageFrame::message` gives the function this signature and calling convention.
-        function: unsafe { std::mem::transmute::<*const u8, Whole>(function) },
-        bytes_max: frame.bytes_max(),
-        record_words: frame.quick.record_words as usize,
-        step: frame.entries.segment.record_words as usize,
-    }
 }

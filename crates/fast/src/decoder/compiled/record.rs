@@ -1,8 +1,8 @@
 //! Functions of a run: one record with its presence map given, and entries of a sequence.
 
 use super::Call;
-use super::lane::{Body, HEAD};
-use crate::program::{LaneCode, Quick, QuickSequence, Run, Segment};
+use super::lane::{Before, Body, HEAD};
+use crate::program::{LaneCode, Run, Segment};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, Function, InstBuilder, MemFlags, Signature, Value, types,
@@ -14,8 +14,6 @@ use std::mem::offset_of;
 /// Bits of a presence-map byte.
 const MAP_BYTE_BITS: u32 = 7;
 const STOP: i64 = 0x80;
-/// Bytes of a count of entries.
-const COUNT_BYTES_MAX: usize = 2;
 
 /// A run and the segment that begins with it.
 pub(super) struct Frame<'p> {
@@ -43,98 +41,6 @@ pub(super) fn map_width(run: &Run) -> u32 {
     map_bytes(run) * MAP_BYTE_BITS
 }
 
-/// A template of fields without a dictionary and a sequence at the end.
-pub(super) struct MessageFrame<'p> {
-    pub fields: Option<&'p Run>,
-    pub quick: &'p Quick,
-    pub sequence: &'p QuickSequence,
-    pub entries: Frame<'p>,
-}
-
-impl MessageFrame<'_> {
-    /// Most bytes that are read from the first field on, or of an entry.
-    pub(super) fn bytes_max(&self) -> usize {
-        let fields = self.fields.map_or(0, bytes_max) + COUNT_BYTES_MAX;
-        fields.max(bytes_max(self.entries.run))
-    }
-
-    /// Builds `fn(call, bits) -> end or null`.
-    pub(super) fn message(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
-        let mut b = FunctionBuilder::new(function, context);
-        let (call, bits) = with_bits(&mut b);
-        let bail = b.create_block();
-        b.set_cold_block(bail);
-        let mut position = load(&mut b, call, offset_of!(Call, position));
-        let record = load(&mut b, call, offset_of!(Call, out));
-        let mut present = b.ins().iconst(types::I64, -1);
-        if let Some(run) = self.fields {
-            let bits = first_lowered(&mut b, run, bits);
-            let out = b.ins().iadd_imm(record, 8 * i64::from(run.first_slot));
-            let none = b.ins().iconst(types::I64, 0);
-            // There is no lane that the record before has a part in.
-            let mut body = Body::new(&mut b, run, bits, out, out, bail);
-            body.record(position, none);
-            (position, present) = body.done();
-        }
-        b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
-        let (count, position) = self.count(&mut b, position, bail);
-        let most = load(&mut b, call, offset_of!(Call, left));
-        let is_more = b.ins().icmp(IntCC::UnsignedGreaterThan, count, most);
-        let plain = b.create_block();
-        b.ins().brif(is_more, bail, &[], plain, &[]);
-        b.switch_to_block(plain);
-        // Count and place; entries come behind the record.
-        let words = i64::from(self.quick.record_words);
-        let place = b.ins().bor_imm(count, words << 32);
-        b.ins().store(HEAD, place, record, 8 * self.sequence.slot as i32);
-        store(&mut b, call, offset_of!(Call, left), count);
-        let (some, none) = (b.create_block(), b.create_block());
-        b.ins().brif(count, some, &[], none, &[]);
-        b.switch_to_block(none);
-        b.ins().return_(&[position]);
-        b.switch_to_block(some);
-        let carried = load(&mut b, call, offset_of!(Call, carried));
-        let assigned = load(&mut b, call, offset_of!(Call, assigned));
-        let before = load(&mut b, call, offset_of!(Call, before));
-        let last = load(&mut b, call, offset_of!(Call, last));
-        let out = b.ins().iadd_imm(record, 8 * (words + i64::from(self.entries.run.first_slot)));
-        let start = [position, carried, assigned, count, out, before];
-        let (_, [end, carried, assigned, _]) = self.entries.repeated(&mut b, start, last, bail);
-        store(&mut b, call, offset_of!(Call, carried), carried);
-        store(&mut b, call, offset_of!(Call, assigned), assigned);
-        b.ins().return_(&[end]);
-        decline(&mut b, bail);
-        b.finalize();
-    }
-
-    /// The count of entries, of at most two bytes.
-    fn count(&self, b: &mut FunctionBuilder<'_>, position: Value, bail: Block) -> (Value, Value) {
-        let done = b.create_block();
-        let results = [(); 2].map(|()| b.append_block_param(done, types::I64));
-        let first = b.ins().uload8(types::I64, HEAD, position, 0);
-        let value = b.ins().band_imm(first, STOP - 1);
-        let is_last = b.ins().band_imm(first, STOP);
-        let end = b.ins().iadd_imm(position, 1);
-        let more = b.create_block();
-        let one = [value, end].map(BlockArg::Value);
-        b.ins().brif(is_last, done, &one, more, &[]);
-        b.switch_to_block(more);
-        let second = b.ins().uload8(types::I64, HEAD, position, 1);
-        let low = b.ins().band_imm(second, STOP - 1);
-        let high = b.ins().ishl_imm(value, 7);
-        let both = b.ins().bor(high, low);
-        let end = b.ins().iadd_imm(position, 2);
-        // Neither longer than two bytes nor than needed.
-        let is_last = b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, second, STOP);
-        let is_needed = b.ins().icmp_imm(IntCC::NotEqual, value, 0);
-        let is_plain = b.ins().band(is_last, is_needed);
-        let two = [both, end].map(BlockArg::Value);
-        b.ins().brif(is_plain, done, &two, bail, &[]);
-        b.switch_to_block(done);
-        (results[0], results[1])
-    }
-}
-
 /// Begins `fn(call, bits) -> end or null`.
 fn with_bits(b: &mut FunctionBuilder<'_>) -> (Value, Value) {
     let mut signature = Signature::new(CallConv::SystemV);
@@ -148,7 +54,7 @@ fn with_bits(b: &mut FunctionBuilder<'_>) -> (Value, Value) {
 }
 
 /// The bits of a map, its first at the top, as the record's code has them.
-fn first_lowered(b: &mut FunctionBuilder<'_>, run: &Run, bits: Value) -> Value {
+pub(super) fn first_lowered(b: &mut FunctionBuilder<'_>, run: &Run, bits: Value) -> Value {
     match i64::from(map_width(run)) {
         0 => bits,
         width => b.ins().ushr_imm(bits, 64 - width),
@@ -175,7 +81,7 @@ impl Frame<'_> {
         let out = load(&mut b, call, offset_of!(Call, out));
         let before = load(&mut b, call, offset_of!(Call, before));
         let carried = load(&mut b, call, offset_of!(Call, carried));
-        let mut body = Body::new(&mut b, self.run, bits, before, out, bail);
+        let mut body = Body::new(&mut b, self.run, bits, Before::record(before), out, bail);
         body.record(position, carried);
         let (end, present) = body.done();
         store(&mut b, call, offset_of!(Call, carried), present);
@@ -217,7 +123,7 @@ impl Frame<'_> {
     /// Emits entries until none is left. `start` is position, lanes carried and assigned, entries
     /// left, first lane of the record and of the one before. Returns the first four of these before
     /// an entry that is declined in `bail`, and after the last entry, where it goes on.
-    fn repeated(
+    pub(super) fn repeated(
         &self,
         b: &mut FunctionBuilder<'_>,
         start: [Value; 6],
@@ -237,7 +143,7 @@ impl Frame<'_> {
         b.ins().brif(is_near_end, bail, &[], plain, &[]);
         b.switch_to_block(plain);
         let (bits, fields) = self.presence_map(b, position, bail);
-        let mut body = Body::new(b, self.run, bits, before, out, bail);
+        let mut body = Body::new(b, self.run, bits, Before::record(before), out, bail);
         body.record(fields, carried);
         let (end, present) = body.done();
         let presence_at = self.segment.presence_at as i32 - self.run.first_slot as i32;
@@ -309,11 +215,11 @@ impl Frame<'_> {
     }
 }
 
-fn load(b: &mut FunctionBuilder<'_>, call: Value, at: usize) -> Value {
+pub(super) fn load(b: &mut FunctionBuilder<'_>, call: Value, at: usize) -> Value {
     b.ins().load(types::I64, MemFlags::trusted(), call, at as i32)
 }
 
-fn store(b: &mut FunctionBuilder<'_>, call: Value, at: usize, value: Value) {
+pub(super) fn store(b: &mut FunctionBuilder<'_>, call: Value, at: usize, value: Value) {
     b.ins().store(MemFlags::trusted(), value, call, at as i32);
 }
 

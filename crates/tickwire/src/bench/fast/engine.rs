@@ -65,6 +65,7 @@ impl Engine {
     pub fn dynamic(corpus: &Corpus) -> Self {
         match corpus.decoder(&corpus.program, DynamicEngine::Automatic).engine() {
             DynamicEngine::Wide => Self::DynamicWide,
+            DynamicEngine::Compiled => Self::DynamicCompiled,
             _ => Self::DynamicScalar,
         }
     }
@@ -99,9 +100,22 @@ fn where_it_runs(corpus: &Corpus, engine: DynamicEngine) -> Option<Pass<'_>> {
     (decoder.engine() == engine).then(|| stored(corpus, decoder))
 }
 
+/// The packets lie one behind the other, as in a capture that has been read.
 fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
+    let capture = corpus.packets.concat();
     Box::new(move || {
-        corpus.each_message(&mut decoder, |message| _ = black_box(message)).expect(DECODED_BEFORE);
+        decoder.reset();
+        let mut from = 0;
+        for packet in &corpus.packets {
+            decoder.begin_packet();
+            let mut rest = Packet::new(&capture[from..], packet.len());
+            from += packet.len();
+            while !rest.is_empty() {
+                let decoded = decoder.decode_packet(rest).expect(DECODED_BEFORE);
+                black_box(decoded.message);
+                rest = rest.behind(decoded.len);
+            }
+        }
     })
 }
 

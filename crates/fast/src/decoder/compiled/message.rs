@@ -1,0 +1,403 @@
+//! Functions of whole templates: their fields, and perhaps a sequence at the end.
+
+use super::lane::{Before, Body, HEAD};
+use super::record::{self, Frame, first_lowered, load, store};
+use crate::dictionary::{Home, LaneState, Lanes, Word};
+use crate::program::{LANES_MAX, Program, Quick, QuickSequence, Run};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, Function, InstBuilder, MemFlags, Signature, Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use std::mem::offset_of;
+
+const STOP: i64 = 0x80;
+/// Bytes of a count of entries.
+const COUNT_BYTES_MAX: usize = 2;
+
+/// What the code of a message is given and gives back.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct MessageCall {
+    /// An entry may begin here at most.
+    pub last: *const u8,
+    /// First word of the record, and how many words there are behind the record.
+    pub out: *mut Word,
+    pub room: u64,
+    /// Homes of the program, in order, and the epoch of the dictionary.
+    pub homes: *const Home,
+    pub epoch: u32,
+    /// The most entries there may be, then those there are.
+    pub entries: u32,
+    /// What is to be known of the fields, and of the lanes of the last entry.
+    pub fields: LaneState,
+    pub last_entry: LaneState,
+}
+
+/// What previous values stand in, as the code has it: the slot of each lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots([u8; LANES_MAX]);
+
+impl Slots {
+    /// Each lane's own place.
+    pub(super) fn in_order() -> Self {
+        Self(std::array::from_fn(|lane| lane as u8))
+    }
+
+    fn of(run: &Run) -> Self {
+        let mut slots = Self::in_order();
+        for lane in &run.entries {
+            slots.0[usize::from(lane.lane)] = lane.slot;
+        }
+        slots
+    }
+
+    pub(super) fn at(&self, lane: usize) -> usize {
+        usize::from(self.0[lane])
+    }
+
+    /// The slots of a set of lanes.
+    fn of_lanes(&self, lanes: u32) -> u32 {
+        (0..LANES_MAX)
+            .filter(|lane| lanes >> lane & 1 != 0)
+            .fold(0, |set, lane| set | 1 << self.0[lane])
+    }
+
+    /// Sets of lanes, and by how much their slots are higher.
+    fn groups(&self, lanes: u32) -> Vec<(u32, i64)> {
+        let mut groups: Vec<(u32, i64)> = Vec::new();
+        for lane in (0..LANES_MAX).filter(|lane| lanes >> lane & 1 != 0) {
+            let higher = i64::from(self.0[lane]) - lane as i64;
+            match groups.iter_mut().find(|(_, by)| *by == higher) {
+                Some((set, _)) => *set |= 1 << lane,
+                None => groups.push((1 << lane, higher)),
+            }
+        }
+        groups
+    }
+}
+
+/// A template that is nothing but runs.
+pub(super) struct MessageFrame<'p> {
+    pub fields: Option<&'p Run>,
+    pub quick: &'p Quick,
+    pub sequence: Option<(QuickSequence, Frame<'p>)>,
+}
+
+/// The lanes of undefined entries, by slot, which the code has the addresses of.
+pub(super) type Fresh = Box<Lanes>;
+
+impl<'p> MessageFrame<'p> {
+    /// The frame of a quick template.
+    pub(super) fn of(program: &'p Program, quick: &'p Quick) -> Option<Self> {
+        let run = |index: u32| program.runs.get(index as usize);
+        let fields = match quick.run {
+            Some(index) => Some(run(index).filter(|run| is_taken(run))?),
+            None => None,
+        };
+        let sequence = match quick.sequence {
+            Some(sequence) => {
+                let segment = program.segments.get(sequence.segment as usize)?;
+                let run = run(sequence.run).filter(|run| is_taken(run))?;
+                // Entries read the one before, which has lanes in their order.
+                if run.kept != 0 && !run.is_at_home {
+                    return None;
+                }
+                Some((sequence, Frame { run, segment }))
+            }
+            None => None,
+        };
+        Some(Self { fields, quick, sequence })
+    }
+
+    /// Most bytes that are read from the first field on, or of an entry.
+    pub(super) fn bytes_max(&self) -> usize {
+        let fields = self.fields.map_or(0, record::bytes_max) + COUNT_BYTES_MAX;
+        fields.max(self.sequence.as_ref().map_or(0, |(_, entries)| record::bytes_max(entries.run)))
+    }
+
+    /// Number of lanes that are compiled.
+    pub(super) fn lanes(&self) -> u32 {
+        self.fields.map_or(0, |run| run.count)
+            + self.sequence.as_ref().map_or(0, |(_, entries)| entries.run.count)
+    }
+
+    /// The fields, if nothing else has lanes that go home.
+    pub(super) fn settled(&self) -> Option<&'p Run> {
+        let entries = self.sequence.as_ref().map_or(0, |(_, entries)| entries.run.kept);
+        self.fields.filter(|run| run.kept != 0 && entries == 0)
+    }
+
+    /// Builds `fn(call, position, bits) -> end or null`.
+    pub(super) fn build(
+        &self,
+        function: &mut Function,
+        context: &mut FunctionBuilderContext,
+        fresh: &mut Vec<Fresh>,
+    ) {
+        let mut b = FunctionBuilder::new(function, context);
+        let [call, mut position, bits] = begin(&mut b, true);
+        let bail = b.create_block();
+        b.set_cold_block(bail);
+        let record = load(&mut b, call, offset_of!(MessageCall, out));
+        let mut present = b.ins().iconst(types::I64, -1);
+        if let Some(run) = self.fields {
+            let slots = Slots::of(run);
+            let home = from_home(&mut b, run, &slots, call, bail, fresh);
+            let bits = first_lowered(&mut b, run, bits);
+            let out = b.ins().iadd_imm(record, 8 * i64::from(run.first_slot));
+            let before = Before { lanes: home.words, slots };
+            let mut body = Body::new(&mut b, run, bits, before, out, bail);
+            body.record(position, home.carried);
+            (position, present) = body.done();
+            let assigned = b.ins().bor(home.assigned, present);
+            hand_on(&mut b, run, call, offset_of!(MessageCall, fields), [present, assigned]);
+        }
+        b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
+        match &self.sequence {
+            Some((sequence, entries)) => {
+                self.entries(&mut b, [call, position, record], sequence, entries, bail, fresh)
+            }
+            None => {
+                let none = b.ins().iconst(types::I64, 0);
+                store_word(&mut b, call, offset_of!(MessageCall, entries), none);
+                b.ins().return_(&[position]);
+            }
+        }
+        b.switch_to_block(bail);
+        let null = b.ins().iconst(types::I64, 0);
+        b.ins().return_(&[null]);
+        b.seal_all_blocks();
+        b.finalize();
+    }
+
+    fn entries(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        [call, position, record]: [Value; 3],
+        sequence: &QuickSequence,
+        entries: &Frame<'_>,
+        bail: Block,
+        fresh: &mut Vec<Fresh>,
+    ) {
+        let (count, position) = count(b, position, bail);
+        let most = load_word(b, call, offset_of!(MessageCall, entries));
+        bail_if(b, IntCC::UnsignedGreaterThan, count, most, bail);
+        let step = i64::from(entries.segment.record_words);
+        let needed = b.ins().imul_imm(count, step);
+        let room = load(b, call, offset_of!(MessageCall, room));
+        bail_if(b, IntCC::UnsignedGreaterThan, needed, room, bail);
+        // Count and place; entries come behind the record.
+        let words = i64::from(self.quick.record_words);
+        let place = b.ins().bor_imm(count, words << 32);
+        b.ins().store(HEAD, place, record, 8 * sequence.slot as i32);
+        store_word(b, call, offset_of!(MessageCall, entries), count);
+        let (some, none) = (b.create_block(), b.create_block());
+        b.ins().brif(count, some, &[], none, &[]);
+        b.switch_to_block(none);
+        b.ins().return_(&[position]);
+        b.switch_to_block(some);
+        let run = entries.run;
+        let home = from_home(b, run, &Slots::of(run), call, bail, fresh);
+        let last = load(b, call, offset_of!(MessageCall, last));
+        let out = b.ins().iadd_imm(record, 8 * (words + i64::from(run.first_slot)));
+        let start = [position, home.carried, home.assigned, count, out, home.words];
+        let (_, [end, carried, assigned, _]) = entries.repeated(b, start, last, bail);
+        hand_on(b, run, call, offset_of!(MessageCall, last_entry), [carried, assigned]);
+        b.ins().return_(&[end]);
+    }
+}
+
+/// Whether the code can have the run's lanes.
+fn is_taken(run: &Run) -> bool {
+    run.map_bits <= super::MAP_BITS_MAX && (run.kept == 0 || run.home.is_some())
+}
+
+/// The lanes before a record.
+struct FromHome {
+    words: Value,
+    carried: Value,
+    assigned: Value,
+}
+
+/// Emits what [`Dictionary::lanes`](crate::dictionary::Dictionary::lanes) does for the two plain
+/// cases: a live home that knows every lane, and one that was not written since the last reset.
+fn from_home(
+    b: &mut FunctionBuilder<'_>,
+    run: &Run,
+    slots: &Slots,
+    call: Value,
+    bail: Block,
+    fresh: &mut Vec<Fresh>,
+) -> FromHome {
+    let zero = b.ins().iconst(types::I64, 0);
+    let Some(at) = run.home.filter(|_| run.kept != 0) else {
+        // No lane is read that was not written.
+        return FromHome { words: zero, carried: zero, assigned: zero };
+    };
+    let homes = load(b, call, offset_of!(MessageCall, homes));
+    let home = b.ins().iadd_imm(homes, (at as usize * size_of::<Home>()) as i64);
+    let stamp = load_word(b, home, offset_of!(Home, stamp));
+    let epoch = load_word(b, call, offset_of!(MessageCall, epoch));
+    let join = b.create_block();
+    let [words, carried, assigned] = [(); 3].map(|()| b.append_block_param(join, types::I64));
+    let is_live = b.ins().icmp(IntCC::Equal, stamp, epoch);
+    let (live, other) = (b.create_block(), b.create_block());
+    b.ins().brif(is_live, live, &[], other, &[]);
+
+    b.switch_to_block(other);
+    let left = b.ins().iadd_imm(epoch, 1);
+    bail_if(b, IntCC::Equal, stamp, left, bail);
+    let mut lanes: Fresh = Box::new([[0; 8]; LANES_MAX]);
+    for lane in &run.entries {
+        lanes[usize::from(lane.slot) % LANES_MAX] = run.fresh[usize::from(lane.lane)];
+    }
+    let address = b.ins().iconst(types::I64, lanes.as_ptr() as i64);
+    fresh.push(lanes);
+    let given = b.ins().iconst(types::I64, i64::from(run.fresh_carried));
+    b.ins().jump(join, &[address, given, zero].map(BlockArg::Value));
+
+    b.switch_to_block(live);
+    let has_value = load_word(b, home, offset_of!(Home, assigned));
+    let is_empty = load_word(b, home, offset_of!(Home, empty));
+    let known = b.ins().bor(has_value, is_empty);
+    let kept = i64::from(slots.of_lanes(run.kept));
+    let known = b.ins().band_imm(known, kept);
+    let all = b.ins().iconst(types::I64, kept);
+    bail_if(b, IntCC::NotEqual, known, all, bail);
+    if run.deltas & run.kept != 0 {
+        let deltas = i64::from(slots.of_lanes(run.deltas & run.kept));
+        let empty = b.ins().band_imm(is_empty, deltas);
+        bail_if(b, IntCC::NotEqual, empty, zero, bail);
+    }
+    let mut set = zero;
+    for (lanes, higher) in slots.groups(run.kept) {
+        let moved = shifted(b, has_value, -higher);
+        let some = b.ins().band_imm(moved, i64::from(lanes));
+        set = b.ins().bor(set, some);
+    }
+    b.ins().jump(join, &[home, set, set].map(BlockArg::Value));
+    b.switch_to_block(join);
+    FromHome { words, carried, assigned }
+}
+
+/// Builds `fn(home, words, state, epoch)`: what
+/// [`Dictionary::set_lanes`](crate::dictionary::Dictionary::set_lanes) does with the fields of a
+/// message.
+pub(super) fn settle(run: &Run, function: &mut Function, context: &mut FunctionBuilderContext) {
+    let mut b = FunctionBuilder::new(function, context);
+    let [home, words, state, epoch] = begin(&mut b, false);
+    let slots = Slots::of(run);
+    for lane in (0..LANES_MAX).filter(|lane| run.kept >> lane & 1 != 0) {
+        let from = 8 * (run.first_slot as usize + lane);
+        let word = load(&mut b, words, from);
+        store(&mut b, home, offset_of!(Home, words) + 8 * slots.at(lane), word);
+    }
+    let stamp = load_word(&mut b, home, offset_of!(Home, stamp));
+    let is_live = b.ins().icmp(IntCC::Equal, stamp, epoch);
+    // Copy and increment are empty if they are absent; a delta is what it was.
+    let (kept, deltas) = (i64::from(run.kept), i64::from(run.kept & run.deltas));
+    let (others, assigned) = (kept & !deltas, b.ins().ushr_imm(state, 32));
+    let carried = b.ins().band_imm(state, others);
+    let assigned = b.ins().band_imm(assigned, deltas);
+    let assigned = b.ins().bor(carried, assigned);
+    let empty = b.ins().bxor_imm(carried, others);
+    let other_slots = !i64::from(slots.of_lanes(run.kept));
+    for (at, set) in [(offset_of!(Home, assigned), assigned), (offset_of!(Home, empty), empty)] {
+        let zero = b.ins().iconst(types::I64, 0);
+        let before = load_word(&mut b, home, at);
+        let before = b.ins().select(is_live, before, zero);
+        let mut now = b.ins().band_imm(before, other_slots);
+        for (lanes, higher) in slots.groups(run.kept) {
+            let some = b.ins().band_imm(set, i64::from(lanes));
+            let moved = shifted(&mut b, some, higher);
+            now = b.ins().bor(now, moved);
+        }
+        store_word(&mut b, home, at, now);
+    }
+    store_word(&mut b, home, offset_of!(Home, stamp), epoch);
+    b.ins().return_(&[]);
+    b.seal_all_blocks();
+    b.finalize();
+}
+
+/// Bits moved up, or down.
+fn shifted(b: &mut FunctionBuilder<'_>, bits: Value, up: i64) -> Value {
+    match up {
+        0 => bits,
+        1.. => b.ins().ishl_imm(bits, up),
+        _ => b.ins().ushr_imm(bits, -up),
+    }
+}
+
+/// Gives back what is known of lanes that have an entry.
+fn hand_on(
+    b: &mut FunctionBuilder<'_>,
+    run: &Run,
+    call: Value,
+    at: usize,
+    [carried, assigned]: [Value; 2],
+) {
+    if run.kept == 0 {
+        return;
+    }
+    let high = b.ins().ishl_imm(assigned, 32);
+    let low = b.ins().band_imm(carried, i64::from(u32::MAX));
+    let state = b.ins().bor(high, low);
+    store(b, call, at, state);
+}
+
+/// The count of entries, of at most two bytes.
+fn count(b: &mut FunctionBuilder<'_>, position: Value, bail: Block) -> (Value, Value) {
+    let done = b.create_block();
+    let results = [(); 2].map(|()| b.append_block_param(done, types::I64));
+    let first = b.ins().uload8(types::I64, HEAD, position, 0);
+    let value = b.ins().band_imm(first, STOP - 1);
+    let is_last = b.ins().band_imm(first, STOP);
+    let end = b.ins().iadd_imm(position, 1);
+    let more = b.create_block();
+    let one = [value, end].map(BlockArg::Value);
+    b.ins().brif(is_last, done, &one, more, &[]);
+    b.switch_to_block(more);
+    let second = b.ins().uload8(types::I64, HEAD, position, 1);
+    let low = b.ins().band_imm(second, STOP - 1);
+    let high = b.ins().ishl_imm(value, 7);
+    let both = b.ins().bor(high, low);
+    let end = b.ins().iadd_imm(position, 2);
+    // Neither longer than two bytes nor than needed.
+    let is_last = b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, second, STOP);
+    let is_needed = b.ins().icmp_imm(IntCC::NotEqual, value, 0);
+    let is_plain = b.ins().band(is_last, is_needed);
+    let two = [both, end].map(BlockArg::Value);
+    b.ins().brif(is_plain, done, &two, bail, &[]);
+    b.switch_to_block(done);
+    (results[0], results[1])
+}
+
+/// Begins a function of so many words, and of one result or none.
+fn begin<const N: usize>(b: &mut FunctionBuilder<'_>, has_result: bool) -> [Value; N] {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([AbiParam::new(types::I64); N]);
+    signature.returns.extend(has_result.then_some(AbiParam::new(types::I64)));
+    b.func.signature = signature;
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    std::array::from_fn(|index| b.block_params(entry)[index])
+}
+
+fn bail_if(b: &mut FunctionBuilder<'_>, condition: IntCC, a: Value, other: Value, bail: Block) {
+    let condition = b.ins().icmp(condition, a, other);
+    let plain = b.create_block();
+    b.ins().brif(condition, bail, &[], plain, &[]);
+    b.switch_to_block(plain);
+}
+
+fn load_word(b: &mut FunctionBuilder<'_>, from: Value, at: usize) -> Value {
+    b.ins().uload32(MemFlags::trusted(), from, at as i32)
+}
+
+fn store_word(b: &mut FunctionBuilder<'_>, to: Value, at: usize, value: Value) {
+    b.ins().istore32(MemFlags::trusted(), value, to, at as i32);
+}
