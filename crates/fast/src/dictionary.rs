@@ -5,8 +5,8 @@ mod homes;
 use crate::program::Program;
 #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
 pub(crate) use homes::Home;
-use homes::Homes;
-pub(crate) use homes::{LaneState, Lanes, Waiting};
+use homes::{Homes, Waiting};
+pub(crate) use homes::{LaneState, Lanes};
 
 /// Eight bytes of a record or an entry: an integer, a short string, or a place.
 pub(crate) type Word = [u8; 8];

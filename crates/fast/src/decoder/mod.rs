@@ -31,7 +31,7 @@ pub(crate) use compiled::Compiled;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
-use crate::dictionary::{Dictionary, INLINE_MAX, Waiting};
+use crate::dictionary::{Dictionary, INLINE_MAX};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
@@ -332,34 +332,32 @@ impl Decoder {
             self.dictionary.reset_values();
         }
         let words = &mut self.message.store.words;
-        if let Some((before, fields)) = self.dictionary.waiting() {
-            let dictionary = &mut self.dictionary;
-            let before = compiled.of_template(before);
-            if before.is_none_or(|code| !code.settle(dictionary, fields, words)) {
-                dictionary.settle(&self.program, self.vectors.wide, words);
-            }
-        }
+        self.dictionary.settle(&self.program, self.vectors.wide, words);
         let window = match input.buffer() {
             buffer if buffer.len() >= at + code.bytes_max => buffer,
             _ => self.tail.lengthened(bytes, code.bytes_max),
         };
         let limits = &self.options.limits;
         let most = limits.entries_max.min(limits.entries_total_max);
-        let message = code.message(window, (at, bits), &self.dictionary, words, most)?;
+        let start = (at, bits);
+        let message =
+            code.message(window, bytes.len(), start, &mut self.dictionary, words, most)?;
         if message.end > bytes.len() {
             return None;
         }
         let store = &mut self.message.store;
         store.bytes.clear();
         store.used = message.used;
-        self.dictionary.await_lanes(Waiting { template: index, ..message.waiting });
+        if message.leaves_lanes {
+            self.dictionary.await_lanes(index);
+        }
         self.message.set_template(index);
         Some(message.end)
     }
 
     /// Decodes a message that is plain throughout to the decoder's message; for every other, nothing
     /// is lost that decoding it again would not bring back.
-    #[inline(never)]
+    #[inline(always)]
     fn decode_quickly(&mut self, input: &[u8]) -> Option<usize> {
         self.message.store.clear();
         if !self.may_run() {
@@ -372,9 +370,8 @@ impl Decoder {
             limits: &self.options.limits,
             obey_reset: self.options.reset != ResetPolicy::Never,
             vectors: &mut self.vectors,
-            tail: &mut self.tail,
         };
-        let (template, len) = quick.decode(input)?;
+        let (template, len) = quick.decode(input, &mut self.tail)?;
         self.message.set_template(template);
         Some(len)
     }

@@ -1,7 +1,7 @@
 //! Stands for the engine of machine code where it is not built.
 
 use super::lanes::Progress;
-use crate::dictionary::{Dictionary, LaneState, Lanes, Waiting, Word};
+use crate::dictionary::{Dictionary, Lanes, Word};
 use crate::program::Run;
 
 /// The code of a program: there is none.
@@ -21,7 +21,7 @@ pub(super) struct MessageFunction {
 pub(super) struct CompiledMessage {
     pub end: usize,
     pub used: usize,
-    pub waiting: Waiting,
+    pub leaves_lanes: bool,
 }
 
 impl Compiled {
@@ -52,20 +52,12 @@ impl MessageFunction {
     pub(super) fn message(
         &self,
         _bytes: &[u8],
+        _len: usize,
         _start: (usize, u64),
-        _dictionary: &Dictionary,
+        _dictionary: &mut Dictionary,
         _words: &mut [Word],
         _entries_max: u32,
     ) -> Option<CompiledMessage> {
-        match self.none {}
-    }
-
-    pub(super) fn settle(
-        &self,
-        _dictionary: &mut Dictionary,
-        _fields: LaneState,
-        _words: &[Word],
-    ) -> bool {
         match self.none {}
     }
 }

@@ -5,7 +5,7 @@
 
 use super::lanes::{self, Place, Progress};
 use super::vectors::{self, Vectors};
-use crate::dictionary::{Dictionary, LaneState, Waiting};
+use crate::dictionary::{Dictionary, LaneState};
 use crate::limits::Limits;
 use crate::message::{Store, pair_word};
 use crate::program::{Program, Quick, QuickSequence};
@@ -19,14 +19,13 @@ pub(super) struct Message<'q> {
     pub(super) limits: &'q Limits,
     pub(super) obey_reset: bool,
     pub(super) vectors: &'q mut Vectors,
-    pub(super) tail: &'q mut Tail,
 }
 
 impl<'q> Message<'q> {
     /// Decodes the message at the start of `input`; returns its template's index and its length, or
     /// `None` if the engine has to do it.
     #[inline(always)]
-    pub(super) fn decode(&mut self, input: &[u8]) -> Option<(u32, usize)> {
+    pub(super) fn decode(&mut self, input: &[u8], tail: &mut Tail) -> Option<(u32, usize)> {
         let (bits, mut at) = lanes::presence_map(input, 0)?;
         let index = match bits >> 63 {
             0 => self.dictionary.last_template()?,
@@ -46,28 +45,21 @@ impl<'q> Message<'q> {
             self.dictionary.reset_values();
         }
         self.dictionary.settle(self.program, self.vectors.wide, &self.store.words);
-        // Taken out for as long as its bytes are borrowed.
-        let mut tail = std::mem::take(self.tail);
         let bytes = tail.lengthened(input, self.vectors.reach());
-        let waiting = self.runs(quick, bytes, (&mut at, bits));
-        *self.tail = tail;
+        self.runs(quick, bytes, (&mut at, bits))?;
         if at > input.len() {
             return None;
         }
-        self.dictionary.await_lanes(Waiting { template: index, ..waiting? });
+        self.dictionary.await_lanes(index);
         vectors::decoded(self.vectors, self.program, index);
         Some((index, at))
     }
 
-    fn runs(
-        &mut self,
-        quick: &Quick,
-        bytes: &[u8],
-        (at, bits): (&mut usize, u64),
-    ) -> Option<Waiting> {
+    #[inline(always)]
+    fn runs(&mut self, quick: &Quick, bytes: &[u8], (at, bits): (&mut usize, u64)) -> Option<()> {
         let bytes_max = self.limits.message_bytes_max;
         let base = self.store.reserve(quick.record_words as usize, bytes_max).ok()?;
-        let mut waiting = Waiting::default();
+        let mut fields = LaneState::default();
         let mut present = u64::MAX;
         if let Some(run) = quick.run {
             let run = self.program.runs.get(run as usize)?;
@@ -78,16 +70,17 @@ impl<'q> Message<'q> {
             vectors::single(self.vectors, run, bytes, bits, lanes, out, &mut progress)?;
             *at = progress.position;
             present = lanes::presence_word(run, progress.state.carried());
-            waiting.fields = progress.state;
+            fields = progress.state;
         }
         *self.store.words.get_mut(base + quick.presence_at as usize)? = present.to_le_bytes();
-        if let Some(sequence) = &quick.sequence {
-            (waiting.entries, waiting.last_entry) = self.sequence(bytes, at, sequence, base)?;
+        self.dictionary.note_fields(fields);
+        match &quick.sequence {
+            Some(sequence) => self.sequence(bytes, at, sequence, base),
+            None => Some(()),
         }
-        Some(waiting)
     }
 
-    /// Decodes the sequence; returns the number of entries, and what is known of the last one's lanes.
+    /// Decodes the sequence.
     #[inline]
     fn sequence(
         &mut self,
@@ -95,7 +88,7 @@ impl<'q> Message<'q> {
         at: &mut usize,
         sequence: &QuickSequence,
         base: usize,
-    ) -> Option<(u32, LaneState)> {
+    ) -> Option<()> {
         let count = lanes::unsigned_at(bytes, at)?;
         // An entry has a byte at least.
         let most = self.limits.entries_max.min(self.limits.entries_total_max);
@@ -111,7 +104,7 @@ impl<'q> Message<'q> {
         let place = self.store.words.get_mut(base + sequence.slot as usize)?;
         *place = pair_word(count, first as u32);
         if count == 0 {
-            return Some((0, LaneState::default()));
+            return Some(());
         }
         let (state, lanes) = self.dictionary.lanes::<false>(self.program, run)?;
         let mut progress = Progress { position: *at, state };
@@ -121,12 +114,13 @@ impl<'q> Message<'q> {
             return None;
         }
         *at = progress.position;
-        Some((count, progress.state))
+        self.dictionary.note_entries(count, progress.state);
+        Some(())
     }
 }
 
 /// Room for input that is shorter than what compiled code reads ahead.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Tail {
     bytes: Vec<u8>,
 }

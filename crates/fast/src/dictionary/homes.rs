@@ -69,15 +69,15 @@ impl LaneState {
 /// What is known of a message that was decoded whole: homes take the lanes of its fields and of its
 /// last entry back before the next one, unless that resets. Most feeds do at each.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Waiting {
-    /// Void in any other epoch; set when the message is handed over.
-    pub epoch: u32,
+pub(super) struct Waiting {
+    /// Void in any other epoch.
+    epoch: u32,
     /// Index of the template.
-    pub template: u32,
+    template: u32,
     /// Entries of its sequence.
-    pub entries: u32,
-    pub fields: LaneState,
-    pub last_entry: LaneState,
+    entries: u32,
+    fields: LaneState,
+    last_entry: LaneState,
 }
 
 impl Homes {
@@ -156,33 +156,35 @@ impl Dictionary {
         vectors::keep(wide, run, &mut home.words, lanes);
     }
 
-    /// All homes, and the epoch that their stamps are of; machine code reads them as they are.
+    /// All homes, and the epoch that their stamps are of; machine code reads and writes them as they
+    /// are.
     #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
     #[inline(always)]
-    pub(crate) fn homes(&self) -> (&[Home], u32) {
-        (&self.homes.homes, self.epoch)
-    }
-
-    /// All homes, for machine code to put the lanes of the last message there.
-    #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
-    #[inline(always)]
-    pub(crate) fn settled_homes(&mut self) -> (&mut [Home], u32) {
-        self.waiting.epoch = 0;
+    pub(crate) fn homes(&mut self) -> (&mut [Home], u32) {
         (&mut self.homes.homes, self.epoch)
     }
 
-    /// Notes a message that was decoded whole, for its lanes to be taken back when they are wanted.
+    /// Notes what is known of the fields of a message that is being decoded whole, and that it has no
+    /// entries. Nothing may be waiting. One value after the other: put together first, they would be
+    /// loaded as one, and that waits for the narrower stores.
     #[inline(always)]
-    pub(crate) fn await_lanes(&mut self, waiting: Waiting) {
-        self.waiting = Waiting { epoch: self.epoch, ..waiting };
+    pub(crate) fn note_fields(&mut self, state: LaneState) {
+        self.waiting.fields = state;
+        self.waiting.entries = 0;
     }
 
-    /// The template of the message whose lanes are to be taken back before the next, and what is known
-    /// of its fields.
+    /// Notes how many entries it has, and what is known of the last one's lanes.
     #[inline(always)]
-    pub(crate) fn waiting(&self) -> Option<(u32, LaneState)> {
-        let Waiting { epoch, template, fields, .. } = self.waiting;
-        (epoch == self.epoch).then_some((template, fields))
+    pub(crate) fn note_entries(&mut self, count: u32, last: LaneState) {
+        self.waiting.entries = count;
+        self.waiting.last_entry = last;
+    }
+
+    /// The message is decoded: what was noted is to be taken back when it is wanted.
+    #[inline(always)]
+    pub(crate) fn await_lanes(&mut self, template: u32) {
+        self.waiting.template = template;
+        self.waiting.epoch = self.epoch;
     }
 
     /// Takes the lanes of the last message back from its words.

@@ -40,24 +40,31 @@ impl Body<'_, '_> {
         self.value(lane, kind, value, 1, Length::Known(1), after);
 
         self.b.switch_to_block(more);
-        let mut so_far = self.groups(None, first, kind.signed);
+        // A byte that is not the last has no stop bit to take away.
+        let mut so_far = match kind.signed {
+            true => self.groups(None, first, true),
+            false => first,
+        };
         if !kind.signed {
             let is_overlong = self.b.ins().icmp_imm(IntCC::Equal, first, 0);
             self.bail_if(is_overlong);
         }
         for len in 2..=BRANCHES {
             let byte = self.byte(position, len as i32 - 1);
-            so_far = self.groups(Some(so_far), byte, kind.signed);
             if len == 2 && kind.signed {
                 // Two bytes for what fits one.
-                let biased = self.b.ins().iadd_imm(so_far, 64);
+                let both = self.groups(Some(so_far), byte, true);
+                let biased = self.b.ins().iadd_imm(both, 64);
                 let is_overlong = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, biased, 128);
                 self.bail_if(is_overlong);
             }
             let (this, longer) = self.branch_on_stop(byte);
             self.b.switch_to_block(this);
-            self.value(lane, kind, so_far, len, Length::Known(i64::from(len)), after);
+            let value = self.groups(Some(so_far), byte, kind.signed);
+            self.value(lane, kind, value, len, Length::Known(i64::from(len)), after);
             self.b.switch_to_block(longer);
+            let high = self.b.ins().ishl_imm(so_far, 7);
+            so_far = self.b.ins().bor(high, byte);
         }
         self.long(lane, kind, position, after);
     }

@@ -20,13 +20,14 @@ const COUNT_BYTES_MAX: usize = 2;
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct MessageCall {
-    /// An entry may begin here at most.
+    /// An entry may begin here at most, and a message end there.
     pub last: *const u8,
+    pub end: *const u8,
     /// First word of the record, and how many words there are behind the record.
     pub out: *mut Word,
     pub room: u64,
     /// Homes of the program, in order, and the epoch of the dictionary.
-    pub homes: *const Home,
+    pub homes: *mut Home,
     pub epoch: u32,
     /// The most entries there may be, then those there are.
     pub entries: u32,
@@ -123,10 +124,17 @@ impl<'p> MessageFrame<'p> {
             + self.sequence.as_ref().map_or(0, |(_, entries)| entries.run.count)
     }
 
-    /// The fields, if nothing else has lanes that go home.
-    pub(super) fn settled(&self) -> Option<&'p Run> {
-        let entries = self.sequence.as_ref().map_or(0, |(_, entries)| entries.run.kept);
-        self.fields.filter(|run| run.kept != 0 && entries == 0)
+    /// Whether the code takes the fields' lanes home itself: it does where a sequence cannot decline
+    /// afterwards.
+    pub(super) fn goes_home(&self) -> bool {
+        self.sequence.is_none() && self.fields.is_some_and(|run| run.kept != 0)
+    }
+
+    /// Whether lanes that go home are left in the message.
+    pub(super) fn leaves_lanes(&self) -> bool {
+        let entries = self.sequence.as_ref().map(|(_, entries)| entries.run);
+        let kept = |run: Option<&Run>| run.is_some_and(|run| run.kept != 0);
+        kept(entries) || kept(self.fields) && !self.goes_home()
     }
 
     /// Builds `fn(call, position, bits) -> end or null`.
@@ -137,7 +145,7 @@ impl<'p> MessageFrame<'p> {
         fresh: &mut Vec<Fresh>,
     ) {
         let mut b = FunctionBuilder::new(function, context);
-        let [call, mut position, bits] = begin(&mut b, true);
+        let [call, mut position, bits] = begin(&mut b);
         let bail = b.create_block();
         b.set_cold_block(bail);
         let record = load(&mut b, call, offset_of!(MessageCall, out));
@@ -152,14 +160,24 @@ impl<'p> MessageFrame<'p> {
             body.record(position, home.carried);
             (position, present) = body.done();
             let assigned = b.ins().bor(home.assigned, present);
-            hand_on(&mut b, run, call, offset_of!(MessageCall, fields), [present, assigned]);
+            if self.goes_home() {
+                b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
+                let end = load(&mut b, call, offset_of!(MessageCall, end));
+                bail_if(&mut b, IntCC::UnsignedGreaterThan, position, end, bail);
+                go_home(&mut b, run, &slots, &home, call, out, [present, assigned]);
+            } else {
+                hand_on(&mut b, run, call, offset_of!(MessageCall, fields), [present, assigned]);
+            }
         }
-        b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
         match &self.sequence {
             Some((sequence, entries)) => {
+                b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
                 self.entries(&mut b, [call, position, record], sequence, entries, bail, fresh)
             }
             None => {
+                if !self.goes_home() {
+                    b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
+                }
                 let none = b.ins().iconst(types::I64, 0);
                 store_word(&mut b, call, offset_of!(MessageCall, entries), none);
                 b.ins().return_(&[position]);
@@ -216,6 +234,9 @@ fn is_taken(run: &Run) -> bool {
 
 /// The lanes before a record.
 struct FromHome {
+    /// The home itself,
+    at: Value,
+    /// and what stands for its words.
     words: Value,
     carried: Value,
     assigned: Value,
@@ -234,7 +255,7 @@ fn from_home(
     let zero = b.ins().iconst(types::I64, 0);
     let Some(at) = run.home.filter(|_| run.kept != 0) else {
         // No lane is read that was not written.
-        return FromHome { words: zero, carried: zero, assigned: zero };
+        return FromHome { at: zero, words: zero, carried: zero, assigned: zero };
     };
     let homes = load(b, call, offset_of!(MessageCall, homes));
     let home = b.ins().iadd_imm(homes, (at as usize * size_of::<Home>()) as i64);
@@ -279,47 +300,48 @@ fn from_home(
     }
     b.ins().jump(join, &[home, set, set].map(BlockArg::Value));
     b.switch_to_block(join);
-    FromHome { words, carried, assigned }
+    FromHome { at: home, words, carried, assigned }
 }
 
-/// Builds `fn(home, words, state, epoch)`: what
-/// [`Dictionary::set_lanes`](crate::dictionary::Dictionary::set_lanes) does with the fields of a
-/// message.
-pub(super) fn settle(run: &Run, function: &mut Function, context: &mut FunctionBuilderContext) {
-    let mut b = FunctionBuilder::new(function, context);
-    let [home, words, state, epoch] = begin(&mut b, false);
-    let slots = Slots::of(run);
+/// Emits what [`Dictionary::set_lanes`](crate::dictionary::Dictionary::set_lanes) does with the fields
+/// of a message, which are at `out`.
+fn go_home(
+    b: &mut FunctionBuilder<'_>,
+    run: &Run,
+    slots: &Slots,
+    home: &FromHome,
+    call: Value,
+    out: Value,
+    [carried, assigned]: [Value; 2],
+) {
     for lane in (0..LANES_MAX).filter(|lane| run.kept >> lane & 1 != 0) {
-        let from = 8 * (run.first_slot as usize + lane);
-        let word = load(&mut b, words, from);
-        store(&mut b, home, offset_of!(Home, words) + 8 * slots.at(lane), word);
+        let word = load(b, out, 8 * lane);
+        store(b, home.at, offset_of!(Home, words) + 8 * slots.at(lane), word);
     }
-    let stamp = load_word(&mut b, home, offset_of!(Home, stamp));
-    let is_live = b.ins().icmp(IntCC::Equal, stamp, epoch);
     // Copy and increment are empty if they are absent; a delta is what it was.
     let (kept, deltas) = (i64::from(run.kept), i64::from(run.kept & run.deltas));
-    let (others, assigned) = (kept & !deltas, b.ins().ushr_imm(state, 32));
-    let carried = b.ins().band_imm(state, others);
+    let others = kept & !deltas;
+    let carried = b.ins().band_imm(carried, others);
     let assigned = b.ins().band_imm(assigned, deltas);
     let assigned = b.ins().bor(carried, assigned);
     let empty = b.ins().bxor_imm(carried, others);
+    let epoch = load_word(b, call, offset_of!(MessageCall, epoch));
+    let stamp = load_word(b, home.at, offset_of!(Home, stamp));
+    let is_live = b.ins().icmp(IntCC::Equal, stamp, epoch);
+    let zero = b.ins().iconst(types::I64, 0);
     let other_slots = !i64::from(slots.of_lanes(run.kept));
     for (at, set) in [(offset_of!(Home, assigned), assigned), (offset_of!(Home, empty), empty)] {
-        let zero = b.ins().iconst(types::I64, 0);
-        let before = load_word(&mut b, home, at);
+        let before = load_word(b, home.at, at);
         let before = b.ins().select(is_live, before, zero);
         let mut now = b.ins().band_imm(before, other_slots);
         for (lanes, higher) in slots.groups(run.kept) {
             let some = b.ins().band_imm(set, i64::from(lanes));
-            let moved = shifted(&mut b, some, higher);
+            let moved = shifted(b, some, higher);
             now = b.ins().bor(now, moved);
         }
-        store_word(&mut b, home, at, now);
+        store_word(b, home.at, at, now);
     }
-    store_word(&mut b, home, offset_of!(Home, stamp), epoch);
-    b.ins().return_(&[]);
-    b.seal_all_blocks();
-    b.finalize();
+    store_word(b, home.at, offset_of!(Home, stamp), epoch);
 }
 
 /// Bits moved up, or down.
@@ -375,11 +397,11 @@ fn count(b: &mut FunctionBuilder<'_>, position: Value, bail: Block) -> (Value, V
     (results[0], results[1])
 }
 
-/// Begins a function of so many words, and of one result or none.
-fn begin<const N: usize>(b: &mut FunctionBuilder<'_>, has_result: bool) -> [Value; N] {
+/// Begins `fn(call, position, bits) -> end or null`.
+fn begin(b: &mut FunctionBuilder<'_>) -> [Value; 3] {
     let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([AbiParam::new(types::I64); N]);
-    signature.returns.extend(has_result.then_some(AbiParam::new(types::I64)));
+    signature.params.extend([AbiParam::new(types::I64); 3]);
+    signature.returns.push(AbiParam::new(types::I64));
     b.func.signature = signature;
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);

@@ -20,7 +20,7 @@ mod message;
 mod record;
 
 use super::lanes::{Place, Progress};
-use crate::dictionary::{Dictionary, Home, LaneState, Lanes, Waiting, Word};
+use crate::dictionary::{Dictionary, LaneState, Lanes, Word};
 use crate::program::{Program, Run};
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
@@ -40,8 +40,6 @@ const MAP_BITS_MAX: u32 = 28;
 type Single = unsafe extern "sysv64" fn(*mut Call, u64) -> *const u8;
 /// Decodes entries as long as they are plain.
 type Entries = unsafe extern "sysv64" fn(*mut Call);
-/// Puts lanes into a home: from the words of a message, with what is known of them, in an epoch.
-type Settle = unsafe extern "sysv64" fn(*mut Home, *const Word, LaneState, u64);
 /// Decodes a message from its first field on, its presence map given: returns its end, or null.
 type Whole = unsafe extern "sysv64" fn(*mut MessageCall, *const u8, u64) -> *const u8;
 
@@ -93,16 +91,8 @@ pub(super) struct MessageFunction {
     step: usize,
     /// Homes that a dictionary has at least.
     homes: usize,
-    settle: Option<SettleFunction>,
-}
-
-/// How the fields of a message go home.
-#[derive(Clone, Copy, Debug)]
-struct SettleFunction {
-    function: Settle,
-    home: usize,
-    /// Words of the message that are read.
-    words: usize,
+    /// Whether lanes that go home are left in the message.
+    leaves_lanes: bool,
 }
 
 /// A message as it was decoded.
@@ -111,8 +101,8 @@ pub(super) struct CompiledMessage {
     pub end: usize,
     /// Words in use.
     pub used: usize,
-    /// What the dictionary is to know of it, but for the template.
-    pub waiting: Waiting,
+    /// Whether lanes that go home are left in it. The dictionary knows of them.
+    pub leaves_lanes: bool,
 }
 
 /// The code of a program.
@@ -327,27 +317,29 @@ impl MessageFunction {
     }
 
     /// Decodes the fields of a template and its sequence, the presence map given, to the start of
-    /// `words`; `None` if nothing of this can be used.
+    /// `words`; `None` if nothing of this can be used. The message is in the first `len` bytes.
     #[inline(always)]
     pub(super) fn message(
         &self,
         bytes: &[u8],
+        len: usize,
         (position, bits): (usize, u64),
-        dictionary: &Dictionary,
+        dictionary: &mut Dictionary,
         words: &mut [Word],
         entries_max: u32,
     ) -> Option<CompiledMessage> {
         let last = bytes.len().checked_sub(self.bytes_max)?;
         let room = words.len().checked_sub(self.record_words)?;
         let (homes, epoch) = dictionary.homes();
-        if position > last || homes.len() < self.homes {
+        if position > last || len > bytes.len() || homes.len() < self.homes {
             return None;
         }
         let mut call = MessageCall {
             last: bytes.as_ptr().wrapping_add(last),
+            end: bytes.as_ptr().wrapping_add(len),
             out: words.as_mut_ptr(),
             room: room as u64,
-            homes: homes.as_ptr(),
+            homes: homes.as_mut_ptr(),
             epoch,
             entries: entries_max,
             fields: LaneState::default(),
@@ -355,37 +347,24 @@ impl MessageFunction {
         };
         let start = bytes.as_ptr().wrapping_add(position);
         // SAFETY: the code reads at most `bytes_max` bytes from `position` on before the first entry,
-        // and of each entry, which begins at `last` at most; all of them are in `bytes`. It reads homes
-        // below `self.homes`. It writes to the record, of `record_words` words, and to entries of `step`
+        // and of each entry, which begins at `last` at most; all of them are in `bytes`. It reads and
+        // writes homes below `self.homes`. It writes to the record, of `record_words` words, and to entries of `step`
         // words behind it if all of them have `room`. Its memory, and the lanes that it has the
         // addresses of, live as long as `self`, which is in the same `Code`.
         let end = unsafe { (self.function)(&raw mut call, start, bits) };
         let MessageCall { entries, fields, last_entry, .. } = call;
-        (!end.is_null()).then(|| CompiledMessage {
+        if end.is_null() {
+            return None;
+        }
+        if self.leaves_lanes {
+            dictionary.note_fields(fields);
+            dictionary.note_entries(entries, last_entry);
+        }
+        Some(CompiledMessage {
             end: end as usize - bytes.as_ptr() as usize,
             used: self.record_words + self.step * entries as usize,
-            waiting: Waiting { entries, fields, last_entry, ..Waiting::default() },
+            leaves_lanes: self.leaves_lanes,
         })
-    }
-
-    /// Puts the lanes of a message, which is in `words`, to where they are kept; returns whether it
-    /// did.
-    #[inline(always)]
-    pub(super) fn settle(
-        &self,
-        dictionary: &mut Dictionary,
-        fields: LaneState,
-        words: &[Word],
-    ) -> bool {
-        let Some(settle) = self.settle.filter(|settle| words.len() >= settle.words) else {
-            return false;
-        };
-        let (homes, epoch) = dictionary.settled_homes();
-        let Some(home) = homes.get_mut(settle.home) else { return false };
-        // SAFETY: the code reads the message's words below `settle.words` and writes to the home. Its
-        // memory lives as long as `self`.
-        unsafe { (settle.function)(home, words.as_ptr(), fields, u64::from(epoch)) };
-        true
     }
 }
 
@@ -395,22 +374,8 @@ impl Compiler {
         let Self { module, context, fresh, .. } = self;
         let module = module.as_mut()?;
         let id = define(module, |function| frame.build(function, context, fresh))?;
-        let settled = frame.settled();
-        let settle = match settled {
-            Some(run) => Some(define(module, |function| message::settle(run, function, context))?),
-            None => None,
-        };
         module.finalize_definitions().ok()?;
         let function = module.get_finalized_function(id);
-        let settle = settled.zip(settle).and_then(|(run, id)| {
-            let function = module.get_finalized_function(id);
-            Some(SettleFunction {
-                // SAFETY: `message::settle` gives the function this signature and calling convention.
-                function: unsafe { std::mem::transmute::<*const u8, Settle>(function) },
-                home: run.home? as usize,
-                words: (run.first_slot + run.count) as usize,
-            })
-        });
         let entries = frame.sequence.as_ref().map(|(_, entries)| entries);
         let runs = frame.fields.into_iter().chain(entries.map(|entries| entries.run));
         let homes = runs.filter_map(|run| run.home).map(|home| home as usize + 1).max();
@@ -423,7 +388,7 @@ impl Compiler {
             record_words: frame.quick.record_words as usize,
             step: entries.map_or(0, |entries| entries.segment.record_words as usize),
             homes: homes.unwrap_or_default(),
-            settle,
+            leaves_lanes: frame.leaves_lanes(),
         })
     }
 
