@@ -12,14 +12,15 @@ use serde_json::json;
 use std::hint::black_box;
 use std::path::PathBuf;
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::typed::{BODY_START, Fields, Room};
+use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
 use tickwire_fix::{Dictionary, Engine, Message, Reader, Validator};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 
 /// FIX: encode, parse, read typed and validate an order and an execution report
 ///
 /// parse finds all fields and verifies BodyLength and CheckSum; typed does that and decodes every field of
-/// header and body to its type; validate checks a message that has been parsed against the dictionary.
+/// header and body to its type, where generated-alike remembers the tags of the messages before; validate
+/// checks a message that has been parsed against the dictionary.
 #[derive(Debug, Args)]
 pub struct Seed004Args {
     /// Also measure other engines: the folder of their programs, `peers/fix` in the source tree
@@ -106,6 +107,17 @@ impl<'c> Cases<'c> {
                 typed::<ExecutionReport<'_>>(&message);
             }
         });
+        let mut reader = Reader::new();
+        let (mut headers, mut bodies) = (Shapes::default(), Shapes::default());
+        self.add("typed", name, "generated-alike", move || {
+            let Ok(message) = reader.decode(black_box(bytes)) else { return };
+            let shapes = [&mut headers, &mut bodies];
+            if name == ORDER {
+                typed_alike::<NewOrderSingle<'_>>(&message, shapes);
+            } else {
+                typed_alike::<ExecutionReport<'_>>(&message, shapes);
+            }
+        });
     }
 }
 
@@ -116,6 +128,17 @@ fn typed<'m, M: Fields<'m>>(message: &Message<'m>) {
     let Ok((header, start)) = header.decode(message, BODY_START) else { return };
     black_box(&*header);
     if let Ok((body, _)) = body.decode(message, start) {
+        black_box(&*body);
+    }
+}
+
+/// The same, for a stream of messages that have the same tags in the same order.
+#[inline(always)]
+fn typed_alike<'m, M: Fields<'m>>(message: &Message<'m>, [headers, bodies]: [&mut Shapes; 2]) {
+    let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());
+    let Ok((header, start)) = header.decode_alike(headers, message, BODY_START) else { return };
+    black_box(&*header);
+    if let Ok((body, _)) = body.decode_alike(bodies, message, start) {
         black_box(&*body);
     }
 }
