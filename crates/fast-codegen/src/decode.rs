@@ -4,6 +4,7 @@ use crate::integer::Integer;
 use crate::module::Module;
 use crate::operation::Scene;
 use crate::shape::{MapMode, Member, Shape, field_bits, is_constant};
+use std::ops::Range;
 use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
@@ -40,11 +41,17 @@ impl<'p> Module<'p> {
         let call = |warm: &str| format!("{function}_fields{warm}(c, {map}, state, out, x)");
         let mut body = String::new();
         if let Some((entry, count)) = warm {
+            let (save, put_back) = match self.changes_others(shape, entry..entry + count) {
+                true => ("save", format!("restore::<{from}, {len}>")),
+                false => {
+                    ("save_words", format!("put_back_words::<{entry}, {count}, {from}, {len}>"))
+                }
+            };
             body = format!(
                 "if state.is_warm::<{entry}, {count}>(true) {{
-                    let saved = state.save_words::<{from}, {len}>();
+                    let saved = state.{save}::<{from}, {len}>();
                     let end = {};
-                    if end.is_none() {{ state.put_back_words::<{entry}, {count}, {from}, {len}>(&saved); }}
+                    if end.is_none() {{ state.{put_back}(&saved); }}
                     return end;
                 }}\n",
                 call("::<K, true>")
@@ -165,6 +172,19 @@ impl<'p> Module<'p> {
         let is_each_once = slots.windows(2).all(|pair| pair[0] != pair[1]);
         let count = last - first + 1;
         (is_plain && is_each_once && count <= WARM_MAX).then_some((first, count))
+    }
+
+    /// Whether messages change the states of other entries than those that are looked at before: of
+    /// fields that are mostly absent.
+    fn changes_others(&self, shape: &Shape<'p>, warm: Range<usize>) -> bool {
+        let members = shape.members.iter().filter(|member| is_mostly_absent(member.plan));
+        members.into_iter().any(|member| match &member.plan.kind {
+            FieldKind::Parts { mantissa, .. } => {
+                mantissa.checked_tag.is_some()
+                    || self.slot_index(mantissa).is_some_and(|slot| !warm.contains(&slot))
+            }
+            _ => false,
+        })
     }
 
     /// `decode_` and the words of the struct's name.

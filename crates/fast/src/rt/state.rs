@@ -180,7 +180,8 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         &mut self,
         is_forgotten: bool,
     ) -> Option<Saved<LEN, ENTRIES, TAGS>> {
-        if is_forgotten || std::mem::replace(&mut self.is_fresh, false) {
+        let was_fresh = std::mem::replace(&mut self.is_fresh, false);
+        if is_forgotten || was_fresh {
             return None;
         }
         Some(self.save::<FROM, LEN>())
