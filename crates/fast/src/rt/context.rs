@@ -121,6 +121,13 @@ impl Context {
         self.notes.overlong_presence_map += 1;
     }
 
+    /// Gives a message up: nothing of it is left.
+    #[cold]
+    pub(super) fn give_up(&mut self) {
+        _ = self.take_notes();
+        self.outer_arenas.clear();
+    }
+
     /// Takes out what was noted.
     #[cold]
     pub(super) fn take_notes(&mut self) -> Notes {
@@ -278,5 +285,24 @@ impl Context {
     pub(super) fn long_text(&mut self, bytes: &[u8]) -> Option<Text> {
         self.charge(bytes.len())?;
         Text::push(&mut self.arena, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_is_given_up_inside_references_leaves_nothing_behind() {
+        let mut context =
+            Context::new(vec![true], Conformance::Strict, &Limits::default(), true, 1);
+        context.begin();
+        context.begin_nested(0).expect("within the limits");
+        context.begin_nested(0).expect("within the limits");
+        context.note_integer();
+        context.give_up();
+        assert!(context.outer_arenas.is_empty() && !context.is_noted());
+        context.begin();
+        assert!(context.begin_message(Limits::DEPTH_MAX).is_some());
     }
 }

@@ -242,7 +242,7 @@ impl<T: Templates> Decoder<T> {
         let last = self.state.last_word();
         let Some(end) = T::decode(cursor, &mut self.state, &mut self.messages, context) else {
             self.state.set_last_word(last);
-            _ = context.take_notes();
+            context.give_up();
             return None;
         };
         let len = end.address() - start;

@@ -127,6 +127,7 @@ impl<T: Templates> Encoder<T> {
             }
             None => {
                 self.state.set_last_word(last);
+                self.context.give_up();
                 self.encode_left_over(message, out)
             }
         }

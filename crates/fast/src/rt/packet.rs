@@ -16,6 +16,8 @@ impl<'b> Packet<'b> {
     /// The first `len` bytes of a buffer, or all of it if it is shorter.
     #[inline]
     pub fn new(buffer: &'b [u8], len: usize) -> Self {
+        // The end of a field is not looked for in all of a file.
+        let buffer = buffer.get(..len.saturating_add(BEHIND_MAX)).unwrap_or(buffer);
         Self { buffer, len: len.min(buffer.len()) }
     }
 
@@ -61,6 +63,8 @@ impl<'b> From<&'b [u8]> for Packet<'b> {
     }
 }
 
+/// Bytes behind a packet that may be looked at: more than any decoder reads ahead.
+const BEHIND_MAX: usize = 1024;
 /// Shorter packets are copied to where more bytes follow.
 pub(super) const PADDED_LEN: usize = 256;
 const ROOM: usize = PADDED_LEN + BYTES_MIN;
@@ -119,6 +123,15 @@ mod tests {
         assert_eq!((rest.bytes(), rest.buffer()), (&buffer[2..3], &buffer[2..]));
         assert!(rest.behind(9).is_empty());
         assert_eq!(Packet::new(&buffer, 9).len(), 5);
+        assert_eq!(Packet::new(&buffer, usize::MAX).len(), 5);
+    }
+
+    #[test]
+    fn no_more_of_the_buffer_is_looked_at_than_a_packet_needs() {
+        let packet = Packet::new(&[0; 10_000], 300);
+        assert_eq!((packet.len(), packet.buffer().len()), (300, 300 + BEHIND_MAX));
+        // Behind the last byte there is still so much that nothing is copied.
+        assert_eq!(packet.behind(299).buffer().len(), 1 + BEHIND_MAX);
     }
 
     #[test]
