@@ -8,8 +8,8 @@ use support::random::{self, Choices};
 use support::{Absent, record_json};
 use tickwire_fast::rt::Packet;
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, MessageBuilder, Program,
-    ResetPolicy, TemplateSet,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Error, Limits, MessageBuilder,
+    Program, ResetPolicy, TemplateSet,
 };
 
 /// Every operator and presence that machine code is made for, in fields and in entries; templates
@@ -62,8 +62,11 @@ fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
     Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
 }
 
-/// Portable; machine code, with nothing behind the packet; the same with other bytes there.
+/// Portable; machine code, with nothing behind the packet; the same with other bytes there, and with
+/// vectors where this CPU has them.
 type Decoders = [Decoder; 3];
+/// Their engines. Code is shared: what the second has made, the third uses.
+const ENGINES: [Engine; 3] = [Engine::Scalar, Engine::Compiled, Engine::Automatic];
 
 /// Decodes the same packet by all and returns whether it was decoded to its end.
 fn same(decoders: &mut Decoders, packet: &[u8]) -> bool {
@@ -88,17 +91,26 @@ fn same(decoders: &mut Decoders, packet: &[u8]) -> bool {
     true
 }
 
-fn agree(reset: ResetPolicy, rounds: u64) {
-    let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
-    let decoder = |engine| {
-        let options = DecoderOptions { reset, engine, ..DecoderOptions::default() };
+fn decoders_of(program: &Arc<Program>, reset: ResetPolicy, limits: Limits) -> Decoders {
+    ENGINES.map(|engine| {
+        let options = DecoderOptions { reset, engine, limits, ..DecoderOptions::default() };
         Decoder::with_options(program.clone(), options)
-    };
-    let mut decoders = [Engine::Scalar, Engine::Compiled, Engine::Compiled].map(decoder);
+    })
+}
+
+/// The portable engine and machine code for a template file, if this build has the latter.
+fn decoders(xml: &str, reset: ResetPolicy, limits: Limits) -> Option<(Decoders, Arc<Program>)> {
+    let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+    let decoders = decoders_of(&program, reset, limits);
     if decoders[1].engine() != Engine::Compiled {
         eprintln!("SKIPPED: this build has no engine of machine code");
-        return;
+        return None;
     }
+    Some((decoders, program))
+}
+
+fn agree(reset: ResetPolicy, rounds: u64) {
+    let Some((mut decoders, program)) = decoders(XML, reset, Limits::default()) else { return };
     let mut encoder = Encoder::with_options(
         program.clone(),
         EncoderOptions { reset, ..EncoderOptions::default() },
@@ -128,6 +140,48 @@ fn agree(reset: ResetPolicy, rounds: u64) {
         decoders = before;
     }
     assert!(u64::from(whole) > rounds / 2, "{whole} packets decoded");
+}
+
+/// What the entries of a message leave behind is what the next message goes on from, however many entries
+/// the room that earlier messages made just holds.
+#[test]
+fn the_last_entry_in_the_room_there_is_is_kept() {
+    for fields in 1..8 {
+        let field = |at| {
+            format!("<uInt32 name='F{at}'><copy/></uInt32><int64 name='D{at}'><delta/></int64>")
+        };
+        let row: String = (0..fields).map(field).collect();
+        let xml = format!(
+            "<templates><template name='T' id='1'><sequence name='Rows'>{row}</sequence></template></templates>"
+        );
+        for bytes_max in [1 << 20, 1_024] {
+            let limits = Limits { message_bytes_max: bytes_max, ..Limits::default() };
+            let Some((mut decoders, program)) = decoders(&xml, ResetPolicy::Never, limits) else {
+                return;
+            };
+            for first in [1, 2, 5] {
+                for count in first..40u8 {
+                    // One message that makes room, one that may fill it, and some that take all from before,
+                    // so many that no message but the last of them is near the end of the bytes.
+                    let counts = [(first, true), (count, true)].into_iter().chain([(1, false); 40]);
+                    let mut packet = Vec::new();
+                    for (count, is_sent) in counts {
+                        packet.extend([0xc0, 0x81, 0x80 | count]);
+                        for row in 0..count {
+                            packet.push(if is_sent { 0xff << (7 - fields) } else { 0x80 });
+                            for _ in 0..fields {
+                                packet.extend(is_sent.then_some(0x80 | row));
+                                packet.push(0x81);
+                            }
+                        }
+                    }
+                    same(&mut decoders, &packet);
+                    decoders.iter_mut().for_each(Decoder::reset);
+                }
+                decoders = decoders_of(&program, ResetPolicy::Never, limits);
+            }
+        }
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ mod record;
 
 use super::lanes::{Place, Progress};
 use crate::dictionary::{Dictionary, LaneState, Lanes, Word};
-use crate::program::{Program, Run};
+use crate::program::{LANES_MAX, Program, Run};
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
@@ -329,7 +329,8 @@ impl MessageFunction {
         entries_max: u32,
     ) -> Option<CompiledMessage> {
         let last = bytes.len().checked_sub(self.bytes_max)?;
-        let room = words.len().checked_sub(self.record_words)?;
+        // The last words are for runs, which are written and read in arrays of one length.
+        let room = words.len().checked_sub(self.record_words + LANES_MAX)?;
         let (homes, epoch) = dictionary.homes();
         if position > last || len > bytes.len() || homes.len() < self.homes {
             return None;
@@ -348,8 +349,8 @@ impl MessageFunction {
         let start = bytes.as_ptr().wrapping_add(position);
         // SAFETY: the code reads at most `bytes_max` bytes from `position` on before the first entry,
         // and of each entry, which begins at `last` at most; all of them are in `bytes`. It reads and
-        // writes homes below `self.homes`. It writes to the record, of `record_words` words, and to entries of `step`
-        // words behind it if all of them have `room`. Its memory, and the lanes that it has the
+        // writes homes below `self.homes`. It writes to the record, of `record_words` words, and to
+        // entries of `step` words behind it if all of them have `room`. Its memory, and the lanes that it has the
         // addresses of, live as long as `self`, which is in the same `Code`.
         let end = unsafe { (self.function)(&raw mut call, start, bits) };
         let MessageCall { entries, fields, last_entry, .. } = call;
