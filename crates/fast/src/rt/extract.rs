@@ -1,7 +1,6 @@
 //! Generated code for CPUs that extract bits: x86-64 with BMI2.
 //!
-//! Beside `window` and `decoder::wide` this is the module that may use `unsafe`: to call what only some
-//! CPUs can. The feature `portable` leaves it out.
+//! This module may use `unsafe`: to call what only some CPUs can. The feature `portable` leaves it out.
 #![allow(unsafe_code)]
 
 use super::context::Context;

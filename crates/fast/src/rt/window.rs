@@ -1,9 +1,8 @@
 //! The bytes ahead, behind a fence: what one read may look at is known to be there.
 //!
 //! A read of a field looks at no more than [`WINDOW`] bytes. One comparison with the fence says that
-//! so many can be read, and then each byte is taken without a further check. This module,
-//! `extract` and `decoder::wide` are the ones that may use `unsafe`; the feature `portable` has `slices`
-//! in its place.
+//! so many can be read, and then each byte is taken without a further check. This module may use
+//! `unsafe` for that; the feature `portable` has `slices` in its place.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;

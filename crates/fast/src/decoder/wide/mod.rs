@@ -10,9 +10,8 @@
 //! to be right (values out of range, encodings longer than needed, the end of the bytes) is declined,
 //! record by record, and left to the portable engine.
 //!
-//! This, `compiled` and `rt::window` are the modules that may use `unsafe`; this one to call functions of a CPU that has
-//! been asked for
-//! its features, and to load and store vectors.
+//! This module may use `unsafe`: to call functions of a CPU that has been asked for its features, and to
+//! load and store vectors.
 #![allow(unsafe_code)]
 
 use super::lanes::{Place, Progress, presence_word};
