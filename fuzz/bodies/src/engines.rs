@@ -27,7 +27,8 @@ pub fn engines(data: &[u8]) {
         };
         Decoder::with_options(set.whole.clone(), options)
     };
-    let mut decoders = [Engine::Scalar, Engine::Wide, Engine::Compiled].map(decoder);
+    let mut decoders =
+        [Engine::Scalar, Engine::Wide, Engine::Compiled, Engine::Automatic].map(decoder);
     let mut rest = choices.rest();
     for index in 0..MESSAGES_MAX {
         let decode = if index % 5 == 4 { streamed } else { whole };

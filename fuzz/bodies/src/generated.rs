@@ -159,7 +159,9 @@ impl Pair {
         let encoding =
             EncoderOptions { reset: options.reset, limits: LIMITS, ..EncoderOptions::default() };
         let program = module.program.clone();
-        let engine = || (module.make)(program.clone(), options);
+        // By what this CPU has; the harness holds it against portable code.
+        let automatic = DecoderOptions { engine: DynamicEngine::Automatic, ..options };
+        let engine = || (module.make)(program.clone(), automatic);
         Self {
             decoder: Decoder::with_options(program.clone(), options),
             generated_decoder: engine(),
