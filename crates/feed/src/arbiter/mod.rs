@@ -262,8 +262,10 @@ impl Arbiter {
         for seq_num in expected..next {
             // A packet that begins inside the one delivered brings nothing new.
             if let Some(held) = self.window.take(seq_num) {
-                self.lines[held.line.index()].won -= 1;
-                self.lines[held.line.index()].duplicate += 1;
+                let is_substitute = self.rejected.is_some_and(|r| r.seq_num == seq_num);
+                let counters = &mut self.lines[held.line.index()];
+                *(if is_substitute { &mut counters.substitute } else { &mut counters.won }) -= 1;
+                counters.duplicate += 1;
             }
             self.history.mark_accepted(seq_num);
         }

@@ -453,3 +453,17 @@ fn a_reset_ends_the_wait_for_a_copy() {
     assert_eq!(packet(&mut arbiter, 20, Line::B, 70), "D70b");
     assert_eq!(arbiter.poll_timeout(), None);
 }
+
+#[test]
+fn a_copy_that_is_advanced_over_is_a_duplicate() {
+    let mut arbiter = both_alive();
+    copy(&mut arbiter, 10, Line::A, 2, b"bad");
+    assert_delivers(&mut arbiter, (2, Line::A, b"bad"));
+    assert!(arbiter.reject());
+    copy(&mut arbiter, 11, Line::B, 2, b"good");
+    arbiter.advance_to(4);
+    assert_eq!(packet(&mut arbiter, 12, Line::A, 4), "D4a");
+    let b = arbiter.line_counters(Line::B);
+    assert_eq!((b.received, b.won, b.duplicate, b.substitute), (2, 0, 2, 0));
+    assert_eq!((arbiter.packets_held(), arbiter.poll_timeout()), (0, None));
+}
