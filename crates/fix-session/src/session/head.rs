@@ -11,7 +11,7 @@ const HEADER: [u32; 31] = [
 ];
 
 /// Whether a tag belongs to the header.
-pub(super) fn is_header(tag: u32) -> bool {
+pub(crate) fn is_header(tag: u32) -> bool {
     HEADER.binary_search(&tag).is_ok() || matches!(tag, 628..=630)
 }
 

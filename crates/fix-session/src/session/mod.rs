@@ -12,6 +12,7 @@ mod timer;
 mod transmit;
 
 pub use event::{Counters, Delivery, Event, Head, LogonRequest, Notice, Why};
+pub(crate) use head::is_header;
 
 use self::core::Core;
 use self::receive::Outcome;

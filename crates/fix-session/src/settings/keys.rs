@@ -13,6 +13,8 @@ use super::{
 };
 use crate::config::{Config, Role};
 use crate::id::{ApplVersion, BeginString, SessionId};
+use crate::session::is_header;
+use crate::tags;
 
 /// Fewest bytes that a limit on messages may have: those of a Logon.
 const MESSAGE_LEN_MIN: usize = 256;
@@ -271,15 +273,34 @@ fn read_logon_fields(keys: &mut Keys, config: &mut Config) {
         let Some(value) = keys.take(&key) else { continue };
         let field = value.text.split_once('=').and_then(|(tag, text)| {
             let tag = tag.trim().parse().ok().filter(|tag| *tag > 0)?;
-            (!text.is_empty()).then(|| (Tag(tag), text.to_owned()))
+            (!text.is_empty() && !text.contains('\u{1}')).then(|| (Tag(tag), text.to_owned()))
         });
         match field {
+            Some((tag, _)) if is_written(tag, config) => {
+                let text = format!("{key}: the Logon, its header or its trailer has {tag} already");
+                keys.fail(value.line, text);
+            }
             Some(field) => config.logon_fields.push(field),
             None => {
                 let text = format!("{key}: '{}' is not tag=value, as 553=name", value.text);
                 keys.fail(value.line, text);
             }
         }
+    }
+}
+
+/// Whether a field of a Logon is written without being named by `LogonTag`, or has been named.
+fn is_written(tag: Tag, config: &Config) -> bool {
+    match tag {
+        Tag::CHECK_SUM
+        | tags::ENCRYPT_METHOD
+        | tags::HEART_BT_INT
+        | tags::RESET_SEQ_NUM_FLAG
+        | tags::NEXT_EXPECTED_MSG_SEQ_NUM
+        | tags::DEFAULT_APPL_VER_ID => true,
+        tags::USERNAME if config.username.is_some() => true,
+        tags::PASSWORD if config.password.is_some() => true,
+        tag => is_header(tag.0) || config.logon_fields.iter().any(|(named, _)| *named == tag),
     }
 }
 

@@ -151,6 +151,23 @@ fn silence_numbers_and_headers_have_their_keys() {
 }
 
 #[test]
+fn fields_that_the_logon_has_already_are_not_named_again() {
+    let named = Settings::parse(&acceptor_with("LogonTag=553=me\nLogonTag1=554=secret\n"));
+    assert_eq!(named.expect("well written").sessions[0].config.logon_fields.len(), 2);
+    for tag in [8, 9, 10, 34, 35, 49, 52, 98, 108, 141, 789, 1137] {
+        let SettingsError(errors) =
+            Settings::parse(&acceptor_with(&format!("LogonTag={tag}=1\n"))).expect_err("twice");
+        assert_eq!((errors.len(), errors[0].line), (1, 7), "{tag}: {errors:?}");
+    }
+    let wrongs =
+        ["LogonTag=58=a\u{1}b", "Username=me\nLogonTag=553=me", "LogonTag=58=a\nLogonTag2=58=b"];
+    for wrong in wrongs {
+        let SettingsError(errors) = Settings::parse(&acceptor_with(wrong)).expect_err("wrong");
+        assert_eq!(errors.len(), 1, "{wrong}: {errors:?}");
+    }
+}
+
+#[test]
 fn the_time_to_be_logged_on_lies_within_the_schedule() {
     let session = "StartTime=08:00:00\nEndTime=16:00:00\nTimeZone=Europe/London\n";
     let with = |keys: &str| Settings::parse(&acceptor_with(&format!("{session}{keys}")));
