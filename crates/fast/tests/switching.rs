@@ -176,3 +176,41 @@ fn random_streams_decode_alike_wherever_code_comes_in() {
     }
     assert!(whole > 500, "{whole} messages decoded");
 }
+
+#[test]
+fn threads_decode_on_while_another_compiles_and_when_it_is_gone() {
+    const ROUNDS: usize = 400;
+    const XML: &str = "<templates><template name='T' id='1'><uInt32 name='A'><copy/></uInt32>\
+        <uInt32 name='B'><increment/></uInt32><sequence name='S'><int64 name='C'><delta/></int64></sequence>\
+        </template><template name='U' id='2'><uInt32 name='D'><increment value='1'/></uInt32></template></templates>";
+    let program = Program::compile(TemplateSet::parse(XML).expect("valid")).expect("compiles");
+    let program = Arc::new(program);
+    let begun = std::sync::Barrier::new(4);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            let (begun, program) = (&begun, &program);
+            scope.spawn(move || {
+                let [mut portable, mut automatic] =
+                    [Engine::Scalar, Engine::Automatic].map(|engine| {
+                        let options = DecoderOptions { engine, ..DecoderOptions::default() };
+                        Decoder::with_options(program.clone(), options)
+                    });
+                for round in 0..ROUNDS {
+                    let message: &[u8] = match round {
+                        0 => &[0xf0, 0x81, 0x85, 0x81, 0x82, 0x81, 0x82],
+                        _ if round % 7 == 0 => &[0xc0, 0x82],
+                        _ => &[0xc0, 0x81, 0x81, 0x83],
+                    };
+                    let expected = decoded(&mut portable, message).expect("decodes");
+                    assert_eq!(decoded(&mut automatic, message), Ok(expected), "message {round}");
+                    if round == 3 {
+                        begun.wait();
+                    }
+                }
+            });
+        }
+        begun.wait();
+        let options = DecoderOptions { engine: Engine::Compiled, ..DecoderOptions::default() };
+        drop(Decoder::with_options(program.clone(), options));
+    });
+}
