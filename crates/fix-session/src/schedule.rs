@@ -138,11 +138,12 @@ impl Schedule {
         self.sessions_around(wall_ns).map(|(start, _)| start).find(|start| *start > wall_ns)
     }
 
-    /// Whether every session of another schedule lies within one of this; looked at around a fixed week.
+    /// Whether every session of another schedule lies within one of this; looked at around a day in January and
+    /// one in July, as zones may differ.
     pub fn holds(&self, other: &Self) -> bool {
-        /// 2024-03-06, a Wednesday: no zone changes its clocks in the days around it.
-        const WEDNESDAY_NS: u64 = 1_709_683_200 * SECOND_NS;
-        other.sessions_around(WEDNESDAY_NS).all(|(start, end)| {
+        /// 2024-01-17 and 2024-07-17, Wednesdays: no zone changes its clocks in the days around them.
+        const WEDNESDAYS_NS: [u64; 2] = [1_705_449_600 * SECOND_NS, 1_721_174_400 * SECOND_NS];
+        WEDNESDAYS_NS.into_iter().flat_map(|ns| other.sessions_around(ns)).all(|(start, end)| {
             self.session_at(start).is_some_and(|(_, session_end)| end <= session_end)
         })
     }

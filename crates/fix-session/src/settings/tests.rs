@@ -187,6 +187,19 @@ fn the_time_to_be_logged_on_lies_within_the_schedule() {
         let SettingsError(errors) = with(wrong).expect_err("wrong");
         assert_eq!(errors.len(), 1, "{wrong}: {errors:?}");
     }
+    // Zones may agree in winter alone, and an hour that is skipped once a year is an hour of other days.
+    for (times, is_within) in [
+        (
+            "StartTime=08:00:00\nEndTime=16:00:00\nTimeZone=Europe/London\nLogonTime=08:00:00 UTC\nLogoutTime=16:00:00\n",
+            false,
+        ),
+        (
+            "StartTime=02:10:00\nEndTime=03:10:00\nTimeZone=America/New_York\nLogonTime=02:20:00\nLogoutTime=03:05:00\n",
+            true,
+        ),
+    ] {
+        assert_eq!(Settings::parse(&acceptor_with(times)).is_ok(), is_within, "{times}");
+    }
     let week = "StartTime=17:00:00\nEndTime=16:00:00\nStartDay=Sunday\nEndDay=Friday\n";
     let with = |keys: &str| Settings::parse(&acceptor_with(&format!("{week}{keys}")));
     let limited = "LogonTime=18:00:00\nLogonDay=mon\nLogoutTime=12:00:00\nLogoutDay=thu\n";
