@@ -36,6 +36,7 @@ enum Step {
     Packet(u64, Line, u64, usize),
     Timeout(u64),
     Reset(u64),
+    Advance(u64),
     Poll,
 }
 
@@ -46,6 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(now_ns, line, seq_num, len)| Step::Packet(now_ns, line, seq_num, len)),
         1 => number().prop_map(Step::Timeout),
         1 => number().prop_map(Step::Reset),
+        1 => (0_u64..6).prop_map(Step::Advance),
         6 => Just(Step::Poll),
     ]
 }
@@ -89,6 +91,13 @@ proptest! {
                 }
                 Step::Timeout(now_ns) => arbiter.handle_timeout(now_ns),
                 Step::Reset(seq_num) => arbiter.reset(seq_num),
+                Step::Advance(count) => {
+                    let before = arbiter.next_seq_num();
+                    arbiter.advance_to(before.unwrap_or(0).saturating_add(count));
+                    if arbiter.next_seq_num() != before {
+                        expected = arbiter.next_seq_num();
+                    }
+                }
                 Step::Poll => poll_all(&mut arbiter, &mut expected),
             }
             prop_assert!(arbiter.packets_held() <= options.packets_held_max.max(1) + 1);
