@@ -52,20 +52,42 @@ fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
 }
 
 /// An optional minus and digits, however many.
+#[inline]
 fn is_int(text: &[u8]) -> bool {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+    is_digits(text.strip_prefix(b"-").unwrap_or(text))
 }
 
 /// An optional minus, digits, and at most one point, however many.
+#[inline]
 fn is_decimal(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"-").unwrap_or(text);
+    if is_digits(text) {
+        return true;
+    }
     let (mut digits, mut points) = (0, 0);
     for byte in text {
         digits += usize::from(byte.is_ascii_digit());
         points += usize::from(*byte == b'.');
     }
     digits > 0 && points <= 1 && digits + points == text.len()
+}
+
+/// Digits, at least one. Lengths of numbers are looked at as two words that may overlap.
+#[inline]
+fn is_digits(text: &[u8]) -> bool {
+    match (text.first_chunk::<4>(), text.last_chunk::<4>(), text.len()) {
+        (Some(first), Some(last), ..=8) => {
+            are_digits(u32::from_ne_bytes(*first)) && are_digits(u32::from_ne_bytes(*last))
+        }
+        _ => !text.is_empty() && text.iter().all(u8::is_ascii_digit),
+    }
+}
+
+/// Whether each of four bytes is a digit: its high half is 3, also when 6 is added to its low half.
+#[inline]
+fn are_digits(word: u32) -> bool {
+    let plus_six = word.wrapping_add(0x0606_0606);
+    ((word ^ 0x3030_3030) | (plus_six ^ 0x3030_3030)) & 0xF0F0_F0F0 == 0
 }
 
 /// Whether a value, or each of several, is among those listed.
@@ -84,5 +106,25 @@ fn is_one_listed(field: &FieldDef, value: &[u8]) -> bool {
     match value {
         [byte] if byte.is_ascii() => field.single >> byte & 1 == 1,
         _ => field.description(value).is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_of_every_length_are_told_from_everything_else() {
+        for len in 0..=20 {
+            let digits: Vec<u8> = b"0918273645".iter().copied().cycle().take(len).collect();
+            assert_eq!(is_digits(&digits), len > 0);
+            for at in 0..len {
+                for byte in 0..=u8::MAX {
+                    let mut text = digits.clone();
+                    text[at] = byte;
+                    assert_eq!(is_digits(&text), byte.is_ascii_digit(), "{text:?}");
+                }
+            }
+        }
     }
 }
