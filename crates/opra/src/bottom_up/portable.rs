@@ -201,29 +201,31 @@ pub(super) fn five_bytes(window: &Window, last: usize, len: usize, low: u32) -> 
 /// Stores sequence number and symbol, which may have five bytes. Returns where those begin that have.
 #[inline(always)]
 fn store_words(items: &Items<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 {
-    let numbers = &record.numbers;
-    let word = |field: Field| {
-        let last = usize::from(lasts[field as usize] & 63);
-        // The item before ends with the last stop below, at the latest with the presence map.
-        let below = items.stops & ((1 << last) - 1);
-        let len = last.wrapping_sub((below | 1).ilog2() as usize);
-        let value = five_bytes(items.window, last, len, numbers[field as usize]);
-        (value, len as u64, u64::from(len == 5) << (last.wrapping_sub(4) & 63))
-    };
     // A choice by mask, because whether a symbol comes is hard to predict.
-    let (value, len, begin) = word(Field::Symbol);
+    let (value, len, begin) = word(items, lasts, &record.numbers, Field::Symbol);
     let keep = (items.present >> Field::Symbol as u8 & 1).wrapping_sub(1);
     let symbol = record.wide[lane::SYMBOL] & keep | (value | len << 56) & !keep;
     let mut long = begin & !keep;
     let mut seq_num = record.wide[lane::SEQ_NUM].wrapping_add(1);
     if items.present & Field::SeqNum.bit() != 0 {
-        let (value, _, begin) = word(Field::SeqNum);
+        let (value, _, begin) = word(items, lasts, &record.numbers, Field::SeqNum);
         seq_num = value;
         long |= begin;
     }
     record.wide[lane::SYMBOL] = symbol;
     record.wide[lane::SEQ_NUM] = seq_num;
     long
+}
+
+/// The value of a present field of at most five bytes, its length, and where it begins if it has five.
+#[inline(always)]
+fn word(items: &Items<'_>, lasts: &[u8; 64], numbers: &[u32; 64], field: Field) -> (u64, u64, u64) {
+    let last = usize::from(lasts[field as usize] & 63);
+    // The item before ends with the last stop below, at the latest with the presence map.
+    let below = items.stops & ((1 << last) - 1);
+    let len = last.wrapping_sub((below | 1).ilog2() as usize);
+    let value = five_bytes(items.window, last, len, numbers[field as usize]);
+    (value, len as u64, u64::from(len == 5) << (last.wrapping_sub(4) & 63))
 }
 
 /// By the length of a field: the bits of its last four bytes that are not stop bits.
