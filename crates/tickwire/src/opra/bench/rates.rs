@@ -149,6 +149,9 @@ impl Worker {
 }
 
 /// Decodes all packets. Every message's record is kept from the optimiser.
+// A function for each decoder, as a program that has one of them would get it: within one for all, the
+// code of each depends on that of the others.
+#[inline(never)]
 fn decode(decoder: &mut impl Decode, packets: &[Vec<u8>]) {
     for packet in packets {
         let decoded = decoder.decode_packet(packet, |message| {
