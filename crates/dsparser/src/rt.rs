@@ -11,8 +11,7 @@ use crate::run_error::{RunError, RunErrorKind, StatementText};
 /// The position after `bytes` bytes of any kind.
 #[inline(always)]
 pub fn any(input: &[u8], pos: usize, bytes: usize) -> Option<usize> {
-    let end = pos.checked_add(bytes)?;
-    (end <= input.len()).then_some(end)
+    (input.len().checked_sub(pos)? >= bytes).then_some(pos + bytes)
 }
 
 /// The position after exactly `expected`, or that of the first byte that differs.
@@ -43,7 +42,7 @@ pub fn items<H: Host>(
     statements: &[StatementText],
     host: &mut H,
 ) -> Result<(usize, u64), RunError> {
-    let rest = input.get(pos..).unwrap_or_default();
+    let Some(rest) = input.get(pos..) else { return Ok((pos, value)) };
     let bytes = match rest.last() {
         None => return Ok((pos, value)),
         Some(last) if *last >= 0x80 => rest,
@@ -140,17 +139,18 @@ pub fn stop_bit_integer(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |integer, byte| integer << 7 | u64::from(byte & 0x7f))
 }
 
-/// The bytes from the mark up to the position.
+/// The bytes of an input, or of the whole packet, from the mark up to the position.
+// Every input begins where the packet does. The compiler knows that the position lies in the input.
 #[inline(always)]
-pub fn between(packet: &[u8], mark: usize, pos: usize) -> &[u8] {
-    packet.get(mark..pos).unwrap_or_default()
+pub fn between(input: &[u8], mark: usize, pos: usize) -> &[u8] {
+    input.get(mark..pos).unwrap_or_default()
 }
 
 /// The input of a count of `count` bytes that begins at `pos`; `None` if they are not all there.
 #[inline(always)]
 pub fn counted(input: &[u8], pos: usize, count: u64) -> Option<&[u8]> {
-    let end = pos.checked_add(usize::try_from(count).ok()?)?;
-    input.get(..end)
+    let count = usize::try_from(count).ok()?;
+    input.get(..any(input, pos, count)?)
 }
 
 /// Reads a count, most significant byte first.

@@ -188,7 +188,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     fn length(&mut self, byte: u8, offset: usize) -> Result<ActionValue, ActionError> {
         self.start = offset + 1;
         // The last byte of the packet belongs to no message.
-        let room = self.packet.len().saturating_sub(self.start + 1);
+        let room = self.packet.len().checked_sub(self.start + 1).ok_or(REFUSED)?;
         let len = match byte {
             LENGTH_TO_END => room,
             len => len.into(),
@@ -227,10 +227,9 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     /// Takes the message from its presence map to its end, all fields at once.
     #[inline(always)]
     fn message(&mut self) -> Result<(), ActionError> {
-        let span = self.start..self.end;
         // An empty map wraps, and is left to the reference.
         let pmap_last = (self.pmap_end - self.start).wrapping_sub(1);
-        match decode_items(self.padded, span, pmap_last, self.state, self.record) {
+        match decode_items(self.padded, self.frame(), pmap_last, self.state, self.record) {
             Outcome::Done => {}
             Outcome::Unusual => {
                 let frame = self.frame();

@@ -79,7 +79,7 @@ impl Emitter {
         let statement = node.statement;
         match &node.kind {
             NodeKind::Execute { action, stop_bit } => {
-                self.execute(*action, stop_bit.then_some(integer), statement);
+                self.execute(*action, stop_bit.then_some(integer), depth, statement);
             }
             NodeKind::Loop { until: None, first, body } => {
                 let head = match first.len() {
@@ -122,9 +122,15 @@ impl Emitter {
     }
 
     /// `integer` is given where the bytes are one stop-bit item.
-    fn execute(&mut self, action: ActionId, integer: Option<Integer>, statement: u32) {
+    fn execute(
+        &mut self,
+        action: ActionId,
+        integer: Option<Integer>,
+        depth: usize,
+        statement: u32,
+    ) {
         let id = format!("ActionId({})", action.0);
-        self.run.line("let bytes = rt::between(packet, mark, pos);");
+        self.run.line(&format!("let bytes = rt::between(input{depth}, mark, pos);"));
         let call = match integer {
             None => format!("host.execute({id}, bytes, mark)"),
             Some(integer) => {
@@ -328,7 +334,9 @@ impl Emitter {
             CountEncoding::LittleEndian => "little_endian",
             CountEncoding::StopBit => "stop_bit_count",
         };
-        self.run.open(&format!("let count = match rt::{read}(rt::between(packet, start, pos)) {{"));
+        self.run.open(&format!(
+            "let count = match rt::{read}(rt::between(input{depth}, start, pos)) {{"
+        ));
         self.run.line("Ok(count) => count,");
         self.run.line(&format!(
             "Err(kind) => return Err(rt::error(kind, start, &STATEMENTS, {statement})),"

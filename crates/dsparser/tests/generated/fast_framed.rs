@@ -44,7 +44,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                 Ok(end) => pos = end,
                 Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 1)),
             }
-            let count = match rt::stop_bit_count(rt::between(packet, start, pos)) {
+            let count = match rt::stop_bit_count(rt::between(input0, start, pos)) {
                 Ok(count) => count,
                 Err(kind) => return Err(rt::error(kind, start, &STATEMENTS, 1)),
             };
@@ -57,7 +57,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     return Err(rt::ended(packet, input1, &STATEMENTS, 3));
                 };
                 pos = end;
-                let bytes = rt::between(packet, mark, pos);
+                let bytes = rt::between(input1, mark, pos);
                 match host.execute_stop_bit(ActionId(0), bytes, mark, integer) {
                     Ok(_) => {}
                     Err(code) => {
@@ -71,7 +71,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     };
                     pos = end;
                 }
-                let bytes = rt::between(packet, mark, pos);
+                let bytes = rt::between(input1, mark, pos);
                 match host.execute(ActionId(1), bytes, mark) {
                     Ok(_) => {}
                     Err(code) => {

@@ -62,7 +62,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
             Ok(end) => pos = end,
             Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 3)),
         }
-        let bytes = rt::between(packet, mark, pos);
+        let bytes = rt::between(input0, mark, pos);
         match host.execute(ActionId(0), bytes, mark) {
             Ok(_) => {}
             Err(code) => {
@@ -84,7 +84,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                 Ok(end) => pos = end,
                 Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 7)),
             }
-            let count = match rt::decimal(rt::between(packet, start, pos)) {
+            let count = match rt::decimal(rt::between(input0, start, pos)) {
                 Ok(count) => count,
                 Err(kind) => return Err(rt::error(kind, start, &STATEMENTS, 7)),
             };
@@ -97,7 +97,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     Ok(end) => pos = end,
                     Err(at) => return Err(rt::mismatch(packet, input1, at, &STATEMENTS, 9)),
                 }
-                let bytes = rt::between(packet, mark, pos);
+                let bytes = rt::between(input1, mark, pos);
                 match host.execute(ActionId(1), bytes, mark) {
                     Ok(_) => {}
                     Err(code) => {
@@ -114,7 +114,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     Ok(end) => pos = end,
                     Err(at) => return Err(rt::mismatch(packet, input1, at, &STATEMENTS, 13)),
                 }
-                let bytes = rt::between(packet, mark, pos);
+                let bytes = rt::between(input1, mark, pos);
                 match host.execute(ActionId(2), bytes, mark) {
                     Ok(_) => {}
                     Err(code) => {
@@ -137,7 +137,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
             Ok(end) => pos = end,
             Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 18)),
         }
-        let bytes = rt::between(packet, mark, pos);
+        let bytes = rt::between(input0, mark, pos);
         match host.execute(ActionId(3), bytes, mark) {
             Ok(_) => {}
             Err(code) => {

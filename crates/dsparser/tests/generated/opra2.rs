@@ -58,7 +58,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
         return Err(rt::ended(packet, input0, &STATEMENTS, 2));
     };
     pos = end;
-    let bytes = rt::between(packet, mark, pos);
+    let bytes = rt::between(input0, mark, pos);
     match host.execute(ActionId(0), bytes, mark) {
         Ok(_) => {}
         Err(code) => {
@@ -87,7 +87,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     return Err(rt::ended(packet, input1, &STATEMENTS, 8));
                 };
                 pos = end;
-                let bytes = rt::between(packet, mark, pos);
+                let bytes = rt::between(input1, mark, pos);
                 match host.execute_stop_bit(ActionId(1), bytes, mark, integer) {
                     Ok(_) => {}
                     Err(code) => {

@@ -82,7 +82,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
             Ok(end) => pos = end,
             Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 1)),
         }
-        let count = match rt::little_endian(rt::between(packet, start, pos)) {
+        let count = match rt::little_endian(rt::between(input0, start, pos)) {
             Ok(count) => count,
             Err(kind) => return Err(rt::error(kind, start, &STATEMENTS, 1)),
         };
@@ -100,7 +100,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                             Ok(end) => pos = end,
                             Err(at) => return Err(rt::mismatch(packet, input1, at, &STATEMENTS, 5)),
                         }
-                        let bytes = rt::between(packet, mark, pos);
+                        let bytes = rt::between(input1, mark, pos);
                         match host.execute(ActionId(0), bytes, mark) {
                             Ok(returned) => value = returned.0,
                             Err(code) => {
@@ -115,7 +115,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                             Ok(end) => pos = end,
                             Err(at) => return Err(rt::mismatch(packet, input1, at, &STATEMENTS, 9)),
                         }
-                        let bytes = rt::between(packet, mark, pos);
+                        let bytes = rt::between(input1, mark, pos);
                         match host.execute(ActionId(1), bytes, mark) {
                             Ok(returned) => value = returned.0,
                             Err(code) => {
@@ -151,7 +151,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                         return Err(rt::ended(packet, input0, &STATEMENTS, 15));
                     };
                     pos = end;
-                    let bytes = rt::between(packet, mark, pos);
+                    let bytes = rt::between(input0, mark, pos);
                     match host.execute_stop_bit(ActionId(2), bytes, mark, integer) {
                         Ok(returned) => value = returned.0,
                         Err(code) => {
@@ -169,7 +169,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                         Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 20)),
                     }
                     host.send(0x53, 2);
-                    let bytes = rt::between(packet, mark, pos);
+                    let bytes = rt::between(input0, mark, pos);
                     match host.execute_stop_bit(ActionId(2), bytes, mark, rt::stop_bit_integer(bytes)) {
                         Ok(returned) => value = returned.0,
                         Err(code) => {
@@ -191,7 +191,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
         return Err(rt::ended(packet, input0, &STATEMENTS, 25));
     };
     pos = end;
-    let bytes = rt::between(packet, mark, pos);
+    let bytes = rt::between(input0, mark, pos);
     match host.execute(ActionId(3), bytes, mark) {
         Ok(returned) => value = returned.0,
         Err(code) => {
@@ -207,7 +207,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                 Ok(end) => pos = end,
                 Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 29)),
             }
-            let bytes = rt::between(packet, mark, pos);
+            let bytes = rt::between(input0, mark, pos);
             match host.execute(ActionId(4), bytes, mark) {
                 Ok(returned) => value = returned.0,
                 Err(code) => {
@@ -223,7 +223,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
             Ok(end) => pos = end,
             Err(at) => return Err(rt::mismatch(packet, input0, at, &STATEMENTS, 31)),
         }
-        let count = match rt::decimal(rt::between(packet, start, pos)) {
+        let count = match rt::decimal(rt::between(input0, start, pos)) {
             Ok(count) => count,
             Err(kind) => return Err(rt::error(kind, start, &STATEMENTS, 31)),
         };
@@ -244,7 +244,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                         Ok(end) => pos = end,
                         Err(at) => return Err(rt::mismatch(packet, input1, at, &STATEMENTS, 34)),
                     }
-                    let bytes = rt::between(packet, mark, pos);
+                    let bytes = rt::between(input1, mark, pos);
                     match host.execute(ActionId(0), bytes, mark) {
                         Ok(returned) => value = returned.0,
                         Err(code) => {

@@ -1,7 +1,6 @@
 //! The portable engine: presence bits and stop bits of a message walk in step.
 
 use std::num::NonZeroU64;
-use std::ops::Range;
 
 use super::Padded;
 use super::drive::{LEN_MAX, Outcome};
@@ -62,19 +61,19 @@ impl State {
     }
 }
 
-/// Decodes the message of the bytes `span`, whose presence map ends at its byte `pmap_last`, into `record`.
+/// Decodes the message at `frame`, whose presence map ends at its byte `pmap_last`, into `record`.
 #[inline(always)]
 pub(crate) fn decode_items(
     padded: &Padded,
-    span: Range<usize>,
+    frame: Frame,
     pmap_last: usize,
     state: &mut State,
     record: &mut Record,
 ) -> Outcome {
-    match window(padded, span.start) {
+    match window(padded, frame.start) {
         Some(window) if pmap_last < MAP_BYTES_MAX => {
             let present = presence_map(window, pmap_last);
-            let (stops, len) = (stop_mask(window), span.len());
+            let (stops, len) = (stop_mask(window), frame.end - frame.start);
             fields(&Items { window, stops, len, pmap_last, present }, state, record)
         }
         _ => Outcome::Unusual,

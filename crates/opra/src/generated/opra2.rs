@@ -61,7 +61,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
         return Err(rt::ended(packet, input0, &STATEMENTS, 2));
     };
     pos = end;
-    let bytes = rt::between(packet, mark, pos);
+    let bytes = rt::between(input0, mark, pos);
     match host.execute(ActionId(0), bytes, mark) {
         Ok(returned) => value = returned.0,
         Err(code) => {
@@ -73,7 +73,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
         return Err(rt::ended(packet, input0, &STATEMENTS, 4));
     };
     pos = end;
-    let bytes = rt::between(packet, mark, pos);
+    let bytes = rt::between(input0, mark, pos);
     match host.execute(ActionId(1), bytes, mark) {
         Ok(returned) => value = returned.0,
         Err(code) => {
@@ -96,7 +96,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
             return Err(rt::ended(packet, input0, &STATEMENTS, 8));
         };
         pos = end;
-        let bytes = rt::between(packet, mark, pos);
+        let bytes = rt::between(input0, mark, pos);
         match host.execute(ActionId(2), bytes, mark) {
             Ok(returned) => value = returned.0,
             Err(code) => {
@@ -115,7 +115,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     return Err(rt::ended(packet, input1, &STATEMENTS, 11));
                 };
                 pos = end;
-                let bytes = rt::between(packet, mark, pos);
+                let bytes = rt::between(input1, mark, pos);
                 match host.execute_stop_bit(ActionId(3), bytes, mark, integer) {
                     Ok(returned) => value = returned.0,
                     Err(code) => {
