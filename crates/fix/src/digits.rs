@@ -78,9 +78,10 @@ pub(crate) fn short_word(bytes: &[u8]) -> u64 {
 /// Whether every byte of a word is at most 9.
 #[inline(always)]
 pub(crate) const fn are_digits(digits: u64) -> bool {
-    const OVER: u64 = 0x7676_7676_7676_7676;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    ((digits & !HIGH).wrapping_add(OVER) | digits) & HIGH == 0
+    const SIXES: u64 = 0x0606_0606_0606_0606;
+    const HIGH: u64 = 0xF0F0_F0F0_F0F0_F0F0;
+    // A byte that is carried to has one below it that is above 9 by itself.
+    (digits.wrapping_add(SIXES) | digits) & HIGH == 0
 }
 
 /// Returns each digit of a word times ten plus the next, in bytes 0 to 6.

@@ -93,6 +93,12 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
         &self.present
     }
 
+    /// Returns bits and slots, to write many: a bit may be set only of a slot that has been written.
+    #[inline(always)]
+    pub(super) const fn parts(&mut self) -> (&mut [u64; WORDS], &mut [MaybeUninit<T>; N]) {
+        (&mut self.present, &mut self.slots)
+    }
+
     /// Begins to write many slots: what was there before stays.
     #[inline(always)]
     pub(crate) const fn filling(&mut self) -> Filling<'_, T, N, WORDS> {

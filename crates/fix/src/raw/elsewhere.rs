@@ -1,6 +1,6 @@
 //! Stands in for the engines on other architectures.
 
-use super::Scan;
+use super::{Column, Plan, Scan};
 use crate::reader::{Filter, Index};
 
 /// An engine that this architecture does not have.
@@ -14,6 +14,17 @@ impl Avx2 {
     }
 
     pub(crate) fn scan(self, _: &[u8], _: &mut Index, _: usize, _: &Filter) -> Option<Scan> {
+        match self {}
+    }
+
+    pub(crate) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
+        self,
+        _: &Plan,
+        _: (&'m [u8], &Index),
+        _: usize,
+        _: &mut Column<&'m [u8], T, TW>,
+        _: &mut Column<(u64, u64), V, VW>,
+    ) -> Option<u64> {
         match self {}
     }
 }

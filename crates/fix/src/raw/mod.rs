@@ -18,15 +18,19 @@ mod columns;
 mod elsewhere;
 #[cfg(target_arch = "x86_64")]
 mod marks;
+mod plan;
 mod sum;
+#[cfg(target_arch = "x86_64")]
+mod values;
 
 pub(crate) use buffer::{Buffer, Pen, Place, WINDOW};
-pub(crate) use column::Column;
+pub(crate) use column::{Column, Filling};
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use elsewhere::{Avx2, Avx512};
+pub(crate) use plan::{Plan, Reading};
 pub(crate) use sum::sum_of_windows;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {avx2::Avx2, avx512::Avx512};
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) use {elsewhere::Avx2, elsewhere::Avx512};
 
 #[cfg(target_arch = "x86_64")]
 use crate::reader::Index;

@@ -85,6 +85,12 @@ impl<'b> Message<'b> {
         }
     }
 
+    /// Returns the bytes and where the fields are.
+    #[inline(always)]
+    pub(crate) const fn parts(&self) -> (&'b [u8], &'b Index) {
+        (self.bytes, self.index)
+    }
+
     /// Returns the offset of the field at `index`: of the first digit of its tag.
     #[inline]
     pub fn field_offset(&self, index: usize) -> Option<u32> {

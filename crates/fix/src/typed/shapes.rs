@@ -7,11 +7,11 @@
 use super::check;
 use super::fill::{Fields, decode, other};
 use super::layout::{Kind, Layout};
-use super::slots::{Fill, Value, Words, timestamp};
+use super::slots::{Fill, Value, Words, timestamp_near};
 use crate::error::Error;
-use crate::raw::Column;
-use crate::reader::{Columns, Message};
-use crate::value::{read_decimal, read_int, read_uint};
+use crate::raw::{Avx512, Column, Filling, Plan, Reading};
+use crate::reader::{Columns, Engine, Message};
+use crate::value::{Minute, read_decimal, read_int, read_uint};
 
 /// Shapes that are remembered.
 const KNOWN_MAX: usize = 4;
@@ -21,8 +21,9 @@ const KNOWN_MAX: usize = 4;
 ///
 /// One for each type of message, and one for its header; it remembers four shapes. What has groups or data is
 /// not remembered.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Shapes {
+    engine: Engine,
     known: Vec<Shape>,
     /// The one that was met last.
     last: usize,
@@ -45,8 +46,19 @@ pub struct Shape {
     decimals: Vec<Entry>,
     ints: Vec<Entry>,
     uints: Vec<Entry>,
-    timestamps: Vec<Entry>,
+    timestamps: Vec<(Entry, Minute)>,
     others: Vec<(Kind, Entry)>,
+    planned: Option<Planned>,
+}
+
+/// What wide instructions do of a shape: tags are compared, texts, characters, numbers and moments read.
+#[derive(Clone, Debug)]
+struct Planned {
+    engine: Avx512,
+    plan: Plan,
+    /// The numbers of the plan in its order, and its moments.
+    numbers: Vec<(Kind, Entry)>,
+    moments: Vec<Entry>,
 }
 
 /// A field.
@@ -57,10 +69,21 @@ struct Entry {
     slot: u16,
 }
 
+impl Default for Shapes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Shapes {
-    /// Creates one that remembers nothing.
+    /// Creates one that remembers nothing, with the fastest engine.
     pub fn new() -> Self {
-        Self::default()
+        Self { engine: Engine::detect(), known: Vec::new(), last: 0, oldest: 0 }
+    }
+
+    /// Sets the engine. For tests and measurements; the default is the fastest.
+    pub fn engine(self, engine: Engine) -> Self {
+        Self { engine, known: Vec::new(), last: 0, oldest: 0 }
     }
 
     /// Decodes in place of what there was, just as [`decode`] does.
@@ -71,7 +94,7 @@ impl Shapes {
         message: &Message<'m>,
         start: usize,
     ) -> Result<usize, Error> {
-        if let Some(shape) = self.known.get(self.last)
+        if let Some(shape) = self.known.get_mut(self.last)
             && let Some(end) = shape.decode(target, message, start)
         {
             return Ok(end);
@@ -87,7 +110,7 @@ impl Shapes {
         message: &Message<'m>,
         start: usize,
     ) -> Result<usize, Error> {
-        for (at, shape) in self.known.iter().enumerate() {
+        for (at, shape) in self.known.iter_mut().enumerate() {
             if at != self.last
                 && let Some(end) = shape.decode(target, message, start)
             {
@@ -97,9 +120,9 @@ impl Shapes {
         }
         let end = decode(target, message, start)?;
         let tags = message.tags().get(start..).unwrap_or_default();
-        let is_known = |shape: &Shape| shape.is_of(S::LAYOUT, tags);
+        let is_known = |shape: &Shape| shape.is_of(S::LAYOUT, message, start);
         if !self.known.iter().any(is_known)
-            && let Some(shape) = Shape::learn(S::LAYOUT, tags, end - start)
+            && let Some(shape) = Shape::learn(S::LAYOUT, tags, end - start, self.engine)
         {
             self.last = self.oldest;
             self.oldest = (self.oldest + 1) % KNOWN_MAX;
@@ -114,7 +137,7 @@ impl Shapes {
 
 impl Shape {
     /// Makes the shape of what has been decoded; `None` if it has more than texts and values.
-    fn learn(layout: &'static Layout, tags: &[u32], len: usize) -> Option<Self> {
+    fn learn(layout: &'static Layout, tags: &[u32], len: usize, engine: Engine) -> Option<Self> {
         let mut shape = Self {
             layout,
             tags: tags.iter().take(len + 1).copied().collect(),
@@ -127,6 +150,7 @@ impl Shape {
             uints: Vec::new(),
             timestamps: Vec::new(),
             others: Vec::new(),
+            planned: None,
         };
         for (at, tag) in tags.iter().enumerate().take(len) {
             let place = layout.place(*tag);
@@ -139,49 +163,87 @@ impl Shape {
                 Kind::Decimal => shape.decimals.push(entry),
                 Kind::Int => shape.ints.push(entry),
                 Kind::Uint => shape.uints.push(entry),
-                Kind::UtcTimestamp => shape.timestamps.push(entry),
+                Kind::UtcTimestamp => shape.timestamps.push((entry, Minute::default())),
                 Kind::Length | Kind::Group | Kind::Misplaced => return None,
                 kind => shape.others.push((kind, entry)),
             }
         }
+        shape.planned = engine.avx512().and_then(|engine| Planned::new(engine, &shape));
         Some(shape)
     }
 
-    /// Whether it is the shape of what begins with these tags.
+    /// Whether it is the shape of what begins at `start`.
+    fn is_of(&self, layout: &'static Layout, message: &Message<'_>, start: usize) -> bool {
+        let tags = message.tags().get(start..);
+        self.may_be_of(layout, message, start)
+            && tags.is_some_and(|tags| tags.starts_with(&self.tags))
+    }
+
+    /// Whether it is, if the tags are its own.
     #[inline(always)]
-    fn is_of(&self, layout: &'static Layout, tags: &[u32]) -> bool {
-        std::ptr::eq(self.layout, layout)
-            && tags.starts_with(&self.tags)
-            && (!self.is_whole || tags.len() == self.tags.len())
+    fn may_be_of(&self, layout: &'static Layout, message: &Message<'_>, start: usize) -> bool {
+        std::ptr::eq(self.layout, layout) && (!self.is_whole || start + self.len == message.len())
     }
 
     /// Decodes a message of this shape; `None` if it is of another, or a value cannot be read.
     #[inline(always)]
     fn decode<'m, S: Fields<'m>>(
-        &self,
+        &mut self,
         target: &mut S,
         message: &Message<'m>,
         start: usize,
     ) -> Option<usize> {
-        let columns = message.columns().after(start)?;
-        if !self.is_of(S::LAYOUT, columns.tags()) {
+        if !self.may_be_of(S::LAYOUT, message, start) {
             return None;
         }
         if let Some(msg_type) = S::MSG_TYPE {
             check(message, msg_type).ok()?;
         }
         target.clear();
-        target.slots_mut().fill_alike(self, columns).then_some(start + self.len)
+        target.slots_mut().fill_alike(self, message, start).then_some(start + self.len)
     }
 
-    /// Fills slots; `None` if a value cannot be read.
+    /// Fills slots; `None` if the tags are others, or a value cannot be read.
     #[inline(always)]
     pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
-        &self,
+        &mut self,
+        texts: &mut Column<&'m [u8], T, TW>,
+        values: &mut Column<Words, V, VW>,
+        message: &Message<'m>,
+        start: usize,
+    ) -> Option<()> {
+        match &mut self.planned {
+            Some(planned) => planned.fill(texts, values, message, start)?,
+            None => self.fill_one_by_one(texts, values, message.columns().after(start)?)?,
+        }
+        if self.others.is_empty() {
+            return Some(());
+        }
+        let columns = message.columns().after(start)?;
+        let mut values = values.filling();
+        for (kind, Entry { at, slot }) in &self.others {
+            let (low, high) = match (kind, columns.value((*at).into())?) {
+                (Kind::Boolean, b"Y") => true.to_words(),
+                (Kind::Boolean, b"N") => false.to_words(),
+                (kind, text) => other(*kind as u16, text)?,
+            };
+            values.put((*slot).into(), (low, high));
+        }
+        values.done();
+        Some(())
+    }
+
+    /// Compares the tags, and reads texts, characters, numbers and moments.
+    #[inline(always)]
+    fn fill_one_by_one<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
+        &mut self,
         texts: &mut Column<&'m [u8], T, TW>,
         values: &mut Column<Words, V, VW>,
         columns: Columns<'m>,
     ) -> Option<()> {
+        if !columns.tags().starts_with(&self.tags) {
+            return None;
+        }
         let mut texts = texts.filling();
         for Entry { at, slot } in &self.texts {
             let text = columns.value((*at).into()).filter(|text| !text.is_empty())?;
@@ -193,32 +255,118 @@ impl Shape {
             let [byte] = columns.value((*at).into())? else { return None };
             values.put((*slot).into(), byte.to_words());
         }
-        for Entry { at, slot } in &self.ints {
-            let spot = columns.spot((*at).into())?;
-            let value = read_int(spot.value, spot.tail()).ok()?;
-            values.put((*slot).into(), value.to_words());
+        for (kind, entries) in
+            [(Kind::Int, &self.ints), (Kind::Uint, &self.uints), (Kind::Decimal, &self.decimals)]
+        {
+            for entry in entries {
+                number(&mut values, columns, kind, *entry)?;
+            }
         }
-        for Entry { at, slot } in &self.uints {
-            let spot = columns.spot((*at).into())?;
-            let value = read_uint(spot.value, spot.tail()).ok()?;
-            values.put((*slot).into(), value.to_words());
+        for (entry, minute) in &mut self.timestamps {
+            moment(&mut values, columns, *entry, minute)?;
         }
-        for Entry { at, slot } in &self.decimals {
-            let spot = columns.spot((*at).into())?;
-            let value = read_decimal(spot.value, spot.tail()).ok()?;
-            values.put((*slot).into(), value.to_words());
+        values.done();
+        Some(())
+    }
+}
+
+/// Reads a number.
+#[inline(always)]
+fn number<const V: usize, const VW: usize>(
+    values: &mut Filling<'_, Words, V, VW>,
+    columns: Columns<'_>,
+    kind: Kind,
+    Entry { at, slot }: Entry,
+) -> Option<()> {
+    let spot = columns.spot(at.into())?;
+    let (value, tail) = (spot.value, spot.tail());
+    match kind {
+        Kind::Decimal => {
+            let value = read_decimal(value, tail).ok()?;
+            values.put(slot.into(), value.to_words());
         }
-        for Entry { at, slot } in &self.timestamps {
-            let (word, picos) = timestamp(columns.value((*at).into())?)?;
-            values.put((*slot).into(), (word, picos));
+        Kind::Uint => {
+            let value = read_uint(value, tail).ok()?;
+            values.put(slot.into(), value.to_words());
         }
-        for (kind, Entry { at, slot }) in &self.others {
-            let (low, high) = match (kind, columns.value((*at).into())?) {
-                (Kind::Boolean, b"Y") => true.to_words(),
-                (Kind::Boolean, b"N") => false.to_words(),
-                (kind, text) => other(*kind as u16, text)?,
+        _ => {
+            let value = read_int(value, tail).ok()?;
+            values.put(slot.into(), value.to_words());
+        }
+    }
+    Some(())
+}
+
+/// Reads a moment.
+#[inline(always)]
+fn moment<const V: usize, const VW: usize>(
+    values: &mut Filling<'_, Words, V, VW>,
+    columns: Columns<'_>,
+    Entry { at, slot }: Entry,
+    minute: &mut Minute,
+) -> Option<()> {
+    let (word, picos) = timestamp_near(minute, columns.value(at.into())?)?;
+    values.put(slot.into(), (word, picos));
+    Some(())
+}
+
+impl Planned {
+    /// Plans a shape; `None` if it has too many fields.
+    fn new(engine: Avx512, shape: &Shape) -> Option<Self> {
+        let (mut numbers, mut readings) = (Vec::new(), Vec::new());
+        for tag in shape.tags.iter().take(shape.len) {
+            let place = shape.layout.place(*tag);
+            let (kind, at, slot) = (Layout::kind(place), readings.len(), Layout::slot(place));
+            let reading = match kind {
+                Kind::Text => Reading::Text,
+                Kind::Char => Reading::Char,
+                Kind::Decimal => Reading::Decimal,
+                Kind::Int | Kind::Uint => Reading::Integer,
+                Kind::UtcTimestamp => Reading::Moment,
+                _ => Reading::Other,
             };
-            values.put((*slot).into(), (low, high));
+            if let Reading::Decimal | Reading::Integer = reading {
+                numbers.push((kind, Entry { at: at as u16, slot: slot as u16 }));
+            }
+            readings.push((reading, slot));
+        }
+        let moments = shape.timestamps.iter().map(|(entry, _)| *entry).collect();
+        Some(Self { engine, plan: Plan::new(&shape.tags, &readings)?, numbers, moments })
+    }
+
+    /// Compares the tags, and reads texts, characters, numbers and moments.
+    #[inline(always)]
+    fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
+        &mut self,
+        texts: &mut Column<&'m [u8], T, TW>,
+        values: &mut Column<Words, V, VW>,
+        message: &Message<'m>,
+        start: usize,
+    ) -> Option<()> {
+        let left = self.engine.fill(&self.plan, message.parts(), start, texts, values)?;
+        if left == 0 { Some(()) } else { self.fill_left(values, message, start, left) }
+    }
+
+    /// Reads numbers that are long or have a sign, and moments that have a fraction or are in another minute.
+    #[inline(never)]
+    fn fill_left<const V: usize, const VW: usize>(
+        &mut self,
+        values: &mut Column<Words, V, VW>,
+        message: &Message<'_>,
+        start: usize,
+        mut left: u64,
+    ) -> Option<()> {
+        let columns = message.columns().after(start)?;
+        let mut values = values.filling();
+        while left != 0 {
+            let at = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if let Some((kind, entry)) = self.numbers.get(at) {
+                number(&mut values, columns, *kind, *entry)?;
+                continue;
+            }
+            let at = at - self.numbers.len();
+            moment(&mut values, columns, *self.moments.get(at)?, self.plan.minute(at)?)?;
         }
         values.done();
         Some(())

@@ -6,9 +6,9 @@ use super::shapes::Shape;
 use super::stamped::precision;
 use super::{Multiple, Stamped, Text};
 use crate::raw::Column;
-use crate::reader::Columns;
+use crate::reader::{Columns, Message};
 use crate::value::{
-    Decimal, LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
+    Decimal, LocalMktDate, Minute, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
     timestamp_words,
 };
 
@@ -42,8 +42,8 @@ pub trait Fill<'m> {
         at: usize,
     ) -> Stop;
 
-    /// Fills the slots of a message with that shape; returns whether all values could be read.
-    fn fill_alike(&mut self, shape: &Shape, columns: Columns<'m>) -> bool;
+    /// Fills the slots of what begins at `start`; returns whether it has that shape and all values could be read.
+    fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m>, start: usize) -> bool;
 
     /// Returns which texts are there, a bit each.
     fn texts(&self) -> &[u64];
@@ -68,8 +68,8 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
     }
 
     #[inline(always)]
-    fn fill_alike(&mut self, shape: &Shape, columns: Columns<'m>) -> bool {
-        shape.fill(&mut self.texts, &mut self.values, columns).is_some()
+    fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m>, start: usize) -> bool {
+        shape.fill(&mut self.texts, &mut self.values, message, start).is_some()
     }
 
     #[inline(always)]
@@ -320,8 +320,20 @@ const fn precision_word(precision: Precision) -> u64 {
 #[inline(always)]
 pub(super) fn timestamp(text: &[u8]) -> Option<Words> {
     let (word, picos) = timestamp_words(text)?;
-    let precision = if text.len() == 17 { 0 } else { precision_word(precision(text.len(), 17)) };
-    Some((word | precision, picos))
+    Some((word | timestamp_precision(text), picos))
+}
+
+/// The same of what is mostly in the minute of the one before.
+#[inline(always)]
+pub(super) fn timestamp_near(minute: &mut Minute, text: &[u8]) -> Option<Words> {
+    let (word, picos) = minute.read(text)?;
+    Some((word | timestamp_precision(text), picos))
+}
+
+/// Returns the precision of a UTCTimestamp, in the highest byte.
+#[inline(always)]
+fn timestamp_precision(text: &[u8]) -> u64 {
+    if text.len() == 17 { 0 } else { precision_word(precision(text.len(), 17)) }
 }
 
 #[inline(always)]

@@ -1,6 +1,7 @@
 //! Typed values of fields.
 
 mod decimal;
+mod minute;
 mod time;
 mod zoned;
 
@@ -8,6 +9,7 @@ pub use decimal::Decimal;
 pub use time::{LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp};
 pub use zoned::{TzTime, TzTimestamp, UtcOffset};
 
+pub(crate) use minute::Minute;
 pub(crate) use time::timestamp_words;
 
 use crate::digits::{ZEROS, are_digits, eight_digits};

@@ -222,7 +222,7 @@ impl UtcTime {
 }
 
 /// Parses a point and one to twelve digits as picoseconds.
-fn parse_fraction(text: &[u8]) -> Option<u64> {
+pub(crate) fn parse_fraction(text: &[u8]) -> Option<u64> {
     let digits = text.strip_prefix(b".").filter(|digits| matches!(digits.len(), 1..=12))?;
     let (high, low) = digits.split_at(digits.len().min(8));
     // Digits that are not there count as zeros.

@@ -1,0 +1,199 @@
+//! What is decoded by the tags of messages before is what is decoded without them, whatever the values are.
+
+use tickwire_fix::typed::{BODY_START, Room, Shapes};
+use tickwire_fix::{Engine, Error, Message, Reader};
+use tickwire_fix_messages::fix42::{Header, NewOrderSingle};
+
+/// Header and order as they print, or why not.
+type Outcome = Result<(String, String), Error>;
+
+/// The fields of an order, of every kind that is read in a way of its own.
+const ORDER: [(&str, &str); 15] = [
+    ("49", "CLIENT"),
+    ("56", "MARKET"),
+    ("34", "499650"),
+    ("43", "N"),
+    ("52", "20260105-11:20:43"),
+    ("11", "own509647-500000"),
+    ("21", "1"),
+    ("55", "XYZ"),
+    ("54", "1"),
+    ("60", "20260105-11:20:14.125"),
+    ("38", "57"),
+    ("40", "2"),
+    ("44", "298.075"),
+    ("59", "4"),
+    ("432", "20260301"),
+];
+
+/// Those of the header: in an order, they are left alone.
+const HEADER_LEN: usize = 5;
+
+fn framed(fields: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut body = b"35=D\x01".to_vec();
+    for (tag, value) in fields {
+        body.extend_from_slice(tag.as_bytes());
+        body.push(b'=');
+        body.extend_from_slice(value);
+        body.push(1);
+    }
+    let mut bytes = format!("8=FIX.4.2\u{1}9={}\u{1}", body.len()).into_bytes();
+    bytes.extend_from_slice(&body);
+    let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
+    bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+    bytes
+}
+
+fn plain(message: &Message<'_>) -> Outcome {
+    let (mut header, mut order) =
+        (Room::<Header<'_>>::default(), Room::<NewOrderSingle<'_>>::default());
+    let (header, start) = header.decode(message, BODY_START)?;
+    let (order, _) = order.decode(message, start)?;
+    Ok((format!("{header:?}"), format!("{order:?}")))
+}
+
+fn alike(message: &Message<'_>, shapes: &mut [Shapes; 2]) -> Outcome {
+    let (mut header, mut order) =
+        (Room::<Header<'_>>::default(), Room::<NewOrderSingle<'_>>::default());
+    let (header, start) = header.decode_alike(&mut shapes[0], message, BODY_START)?;
+    let (order, _) = order.decode_alike(&mut shapes[1], message, start)?;
+    Ok((format!("{header:?}"), format!("{order:?}")))
+}
+
+/// Decodes messages one after the other with what is remembered of all, by every engine.
+struct Stream(Vec<(Reader, [Shapes; 2])>);
+
+impl Stream {
+    fn new() -> Self {
+        let engines = Engine::available();
+        let shapes = |engine| [(); 2].map(|()| Shapes::new().engine(engine));
+        Self(engines.map(|engine| (Reader::new().engine(engine), shapes(engine))).collect())
+    }
+
+    /// Checks that all agree on a message; returns whether it could be decoded.
+    fn agrees(&mut self, bytes: &[u8]) -> bool {
+        let mut reader = Reader::new();
+        let expected = reader.decode(bytes).and_then(|message| plain(&message));
+        for (reader, shapes) in &mut self.0 {
+            let found = reader.decode(bytes).and_then(|message| alike(&message, shapes));
+            assert_eq!(found, expected, "{}", String::from_utf8_lossy(bytes));
+        }
+        expected.is_ok()
+    }
+}
+
+fn order() -> Vec<(&'static str, &'static [u8])> {
+    ORDER.iter().map(|(tag, value)| (*tag, value.as_bytes())).collect()
+}
+
+#[test]
+fn every_byte_at_every_place_of_a_value() {
+    let (mut stream, good) = (Stream::new(), order());
+    let mut refused = 0;
+    for (field, (_, value)) in good.iter().enumerate() {
+        for at in 0..value.len() {
+            for byte in (0..=255).step_by(if value.len() > 8 { 5 } else { 1 }) {
+                let (mut other, mut fields) = (value.to_vec(), good.clone());
+                other[at] = byte;
+                fields[field].1 = &other;
+                refused += u32::from(!stream.agrees(&framed(&fields)));
+            }
+            assert!(stream.agrees(&framed(&good)), "nothing is left of what was refused");
+        }
+    }
+    assert!(refused > 1000);
+}
+
+#[test]
+fn values_of_every_length() {
+    let (mut stream, good) = (Stream::new(), order());
+    for field in 0..good.len() {
+        for text in [
+            "12345678901234567890",
+            "123.45678901234567890",
+            ".5",
+            "-7.25",
+            "-",
+            "20260105-11:20:60.1",
+        ] {
+            for len in 0..=text.len() {
+                let mut fields = good.clone();
+                fields[field].1 = &text.as_bytes()[..len];
+                stream.agrees(&framed(&fields));
+            }
+        }
+    }
+    assert!(stream.agrees(&framed(&good)));
+}
+
+#[test]
+fn messages_of_every_number_of_fields() {
+    let mut stream = Stream::new();
+    for count in 0..70 {
+        let mut fields = order();
+        // Between those of the order, which leaves them alone.
+        fields.splice(12..12, (0..count).map(|_| ("9001", &b"1.5"[..])));
+        assert!(stream.agrees(&framed(&fields)));
+        let price = fields.iter().position(|(tag, _)| *tag == "44").expect("a price");
+        for value in [&b"12345678.5"[..], b"-1", b"1.5.", b"", b"12"] {
+            fields[price].1 = value;
+            assert_eq!(stream.agrees(&framed(&fields)), !matches!(value, b"1.5." | b""));
+        }
+    }
+}
+
+#[test]
+fn other_orders_and_fields_that_come_twice_or_not_at_all() {
+    let (mut stream, good) = (Stream::new(), order());
+    for at in 0..good.len() {
+        for other in 0..good.len() {
+            let mut fields = good.clone();
+            fields.swap(at, other);
+            stream.agrees(&framed(&fields));
+            let mut fields = good.clone();
+            fields.insert(other, good[at]);
+            let is_good = stream.agrees(&framed(&fields));
+            assert!(!is_good || at < HEADER_LEN, "a field of the order twice");
+        }
+        let mut fields = good.clone();
+        fields.remove(at);
+        stream.agrees(&framed(&fields));
+        assert!(stream.agrees(&framed(&good)));
+    }
+}
+
+#[test]
+fn messages_cut_anywhere() {
+    let (mut stream, whole) = (Stream::new(), framed(&order()));
+    assert!(stream.agrees(&whole));
+    for len in 0..whole.len() {
+        assert!(!stream.agrees(&whole[..len]));
+    }
+    assert!(stream.agrees(&whole));
+}
+
+#[test]
+fn seconds_minutes_and_days_go_on() {
+    let (mut stream, good) = (Stream::new(), order());
+    let times = [
+        ("20241231-23:59:59", true),
+        ("20241231-23:59:60", true),
+        ("20241231-23:59:61", false),
+        ("20241231-23:60:00", false),
+        ("20250101-00:00:00", true),
+        ("20250101-00:00:00.000001", true),
+        ("20250229-00:00:00", false),
+        ("20250101-00:00:07.1234567890123", false),
+        ("20250101-00:00:70", false),
+        ("20250101-00:01:07", true),
+        ("20250101 00:01:07", false),
+        ("20250101-00:01:0", false),
+    ];
+    for (time, is_good) in times {
+        for field in [4, 9] {
+            let mut fields = good.clone();
+            fields[field].1 = time.as_bytes();
+            assert_eq!(stream.agrees(&framed(&fields)), is_good, "{time}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What is known of the fields of a message from its tags: how long values may be, and where they go.
+
+use crate::value::Minute;
+
+/// Most fields of a plan, with the one that follows them.
+pub(crate) const FIELDS_MAX: usize = 32;
+/// Those that are looked at together.
+const HALF: usize = 16;
+/// Words of 64 slots.
+const WORDS: usize = 4;
+/// Bytes of a slot.
+pub(super) const SLOT: usize = 16;
+/// Length of a UTCTimestamp without a fraction.
+const MOMENT_LEN: u32 = 17;
+
+/// How the value of a field is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// As it is, to a text; it is not empty.
+    Text,
+    /// One byte, to a value.
+    Char,
+    /// To mantissa and exponent.
+    Decimal,
+    /// To a number.
+    Integer,
+    /// A UTCTimestamp, to two words.
+    Moment,
+    /// Not by a plan.
+    Other,
+}
+
+/// The tags of a message and how its values are read.
+///
+/// Every target is of one of the fields, which are not more than the tags, and its slot is below the number of slots.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(super) tags: [u32; FIELDS_MAX],
+    /// From `=` to the end of the value, at least.
+    pub(super) span_min: [u32; FIELDS_MAX],
+    /// By how much it may be longer: no difference below 0 is as small as a message is long.
+    pub(super) longer_max: [u32; FIELDS_MAX],
+    /// How many tags there are; the one after the fields may be among them.
+    pub(super) tag_count: usize,
+    /// A bit for each of the tags, and of the fields.
+    pub(super) tagged: [u16; 2],
+    pub(super) used: [u16; 2],
+    pub(super) texts: Vec<Target>,
+    pub(super) chars: Vec<Target>,
+    /// And whether they have no point.
+    pub(super) numbers: Vec<(Target, bool)>,
+    pub(super) moments: Vec<(Target, Minute)>,
+    /// How many slots there must be.
+    pub(super) text_slots: usize,
+    pub(super) value_slots: usize,
+    /// The slots that are written, a bit each.
+    pub(super) text_bits: [u64; WORDS],
+    pub(super) value_bits: [u64; WORDS],
+}
+
+/// A field and its slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    pub(super) at: u16,
+    /// In bytes.
+    pub(super) offset: u16,
+}
+
+impl Plan {
+    /// Makes the plan of a message that begins with these tags, of which all or all but the last are of fields that
+    /// are read that way to those slots; `None` if they are too many.
+    pub(crate) fn new(tags: &[u32], fields: &[(Reading, usize)]) -> Option<Self> {
+        if tags.len() > FIELDS_MAX || fields.len() > tags.len() {
+            return None;
+        }
+        let mut plan = Self {
+            tags: [0; FIELDS_MAX],
+            span_min: [1; FIELDS_MAX],
+            longer_max: [i32::MAX as u32; FIELDS_MAX],
+            tag_count: tags.len(),
+            tagged: halves(tags.len()),
+            used: halves(fields.len()),
+            texts: Vec::new(),
+            chars: Vec::new(),
+            numbers: Vec::new(),
+            moments: Vec::new(),
+            text_slots: 0,
+            value_slots: 0,
+            text_bits: [0; WORDS],
+            value_bits: [0; WORDS],
+        };
+        plan.tags[..tags.len()].copy_from_slice(tags);
+        for (at, (reading, slot)) in fields.iter().enumerate() {
+            plan.add(at, *reading, *slot)?;
+        }
+        Some(plan)
+    }
+
+    fn add(&mut self, at: usize, reading: Reading, slot: usize) -> Option<()> {
+        let (bits, slots) = match reading {
+            Reading::Other => return Some(()),
+            Reading::Text => (&mut self.text_bits, &mut self.text_slots),
+            _ => (&mut self.value_bits, &mut self.value_slots),
+        };
+        *bits.get_mut(slot / 64)? |= 1 << (slot % 64);
+        *slots = (*slots).max(slot + 1);
+        let target = Target { at: at as u16, offset: u16::try_from(slot * SLOT).ok()? };
+        match reading {
+            Reading::Text => {
+                self.span_min[at] = 2;
+                self.texts.push(target);
+            }
+            Reading::Char => {
+                (self.span_min[at], self.longer_max[at]) = (2, 0);
+                self.chars.push(target);
+            }
+            Reading::Moment => {
+                self.span_min[at] = 1 + MOMENT_LEN;
+                self.moments.push((target, Minute::default()));
+            }
+            reading => self.numbers.push((target, reading == Reading::Integer)),
+        }
+        Some(())
+    }
+
+    /// Returns the minute in which a moment is expected, 0-based in the order of moments.
+    pub(crate) fn minute(&mut self, moment: usize) -> Option<&mut Minute> {
+        self.moments.get_mut(moment).map(|(_, minute)| minute)
+    }
+}
+
+/// Returns a bit for each of the first `count` of 32, in halves.
+const fn halves(count: usize) -> [u16; 2] {
+    let bits = (1_u64 << count) - 1;
+    [bits as u16, (bits >> HALF) as u16]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_has_its_limits() {
+        let fields = [(Reading::Decimal, 3); FIELDS_MAX];
+        let plan = Plan::new(&[1; FIELDS_MAX], &fields).expect("fits");
+        assert_eq!((plan.numbers.len(), plan.value_slots, plan.value_bits[0]), (32, 4, 8));
+        assert_eq!((plan.used, halves(17)), ([u16::MAX; 2], [u16::MAX, 1]));
+        assert!(Plan::new(&[1; FIELDS_MAX + 1], &fields).is_none());
+        assert!(Plan::new(&[1; FIELDS_MAX - 1], &fields).is_none());
+        for (slot, fits) in [(255, true), (256, false), (65_536, false)] {
+            assert_eq!(Plan::new(&[1], &[(Reading::Text, slot)]).is_some(), fits);
+            assert!(Plan::new(&[1], &[(Reading::Other, slot)]).is_some());
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The values of a message whose tags are known, with AVX-512: the places of sixteen fields are looked at together,
+//! so that nothing is left to look at in each.
+
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+
+use super::plan::{FIELDS_MAX, Plan, SLOT, Target};
+use super::{Avx512, Column};
+use crate::digits::{ZEROS, are_digits};
+use crate::reader::Index;
+
+const LANES: usize = 16;
+
+/// A value that is no text.
+type Words = (u64, u64);
+
+impl Avx512 {
+    /// Fills slots by a plan from the field at `start` on; `None` if the message has other tags, or a value of another
+    /// length than can be read.
+    ///
+    /// Returns which of the plan's numbers and moments have to be read otherwise, a bit each: there is something in
+    /// their slots.
+    #[inline(always)]
+    pub(crate) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
+        self,
+        plan: &Plan,
+        (bytes, index): (&'m [u8], &Index),
+        start: usize,
+        texts: &mut Column<&'m [u8], T, TW>,
+        values: &mut Column<Words, V, VW>,
+    ) -> Option<u64> {
+        let (text_bits, text_slots) = texts.parts();
+        let (value_bits, value_slots) = values.parts();
+        // SAFETY: a value of `Avx512` exists only if `detect` found every feature that `fill` enables.
+        let left = unsafe { fill(plan, bytes, index, start, text_slots, value_slots) }?;
+        // Just the slots of these bits have been written.
+        text_bits.iter_mut().zip(plan.text_bits).for_each(|(word, bits)| *word |= bits);
+        value_bits.iter_mut().zip(plan.value_bits).for_each(|(word, bits)| *word |= bits);
+        Some(left)
+    }
+}
+
+/// The index of a message from a field on: as many fields as a plan has tags, at least.
+#[derive(Clone, Copy)]
+struct Fields<'m> {
+    bytes: &'m [u8],
+    tags: *const u32,
+    equals: *const u32,
+    ends: *const u32,
+}
+
+/// Loads sixteen numbers.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(numbers: &[u32; FIELDS_MAX], half: usize) -> __m512i {
+    let (lanes, _) = numbers.as_chunks::<LANES>();
+    // SAFETY: the reference is valid for 64 bytes and the load has no alignment.
+    unsafe { _mm512_loadu_si512(lanes[half % 2].as_ptr().cast()) }
+}
+
+/// Whether half of the fields have the plan's tags, and values in the message that are as long as they may be.
+///
+/// # Safety
+/// The columns must be as long as the plan has tags.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+unsafe fn are_as_planned(plan: &Plan, half: usize, fields: Fields<'_>) -> bool {
+    let (tagged, used) = (plan.tagged[half % 2], plan.used[half % 2]);
+    // SAFETY: the mask has a bit for each of the plan's tags in this half, and there are as many numbers; others
+    // are not read.
+    let column = |column: *const u32| unsafe {
+        _mm512_maskz_loadu_epi32(tagged, column.wrapping_add(half * LANES).cast())
+    };
+    let other = _mm512_mask_cmpneq_epu32_mask(tagged, column(fields.tags), load(&plan.tags, half));
+    let (equals, ends) = (column(fields.equals), column(fields.ends));
+    let bytes_len = _mm512_set1_epi32(fields.bytes.len() as i32);
+    let beyond = _mm512_cmpge_epu32_mask(equals, ends) | _mm512_cmpgt_epu32_mask(ends, bytes_len);
+    // By how much the value is longer than it must be.
+    let longer = _mm512_sub_epi32(_mm512_sub_epi32(ends, equals), load(&plan.span_min, half));
+    let wrong = _mm512_cmpgt_epu32_mask(longer, load(&plan.longer_max, half));
+    other | (beyond | wrong) & used == 0
+}
+
+/// Does what [`Avx512::fill`] does but for the bits.
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
+)]
+fn fill<'m>(
+    plan: &Plan,
+    bytes: &'m [u8],
+    index: &Index,
+    start: usize,
+    texts: &mut [MaybeUninit<&'m [u8]>],
+    values: &mut [MaybeUninit<Words>],
+) -> Option<u64> {
+    let len = index.len.min(index.capacity());
+    if start > len
+        || len - start < plan.tag_count
+        || bytes.len() > i32::MAX as usize
+        || texts.len() < plan.text_slots
+        || values.len() < plan.value_slots
+    {
+        return None;
+    }
+    let (tags, equals) = (index.tags.as_ptr(), index.equals.as_ptr());
+    // SAFETY: there are `tag_count` fields from `start` on, so these are in their columns; the last has one more
+    // before the first field.
+    let fields = unsafe {
+        let (tags, equals) = (tags.add(start), equals.add(start));
+        Fields { bytes, tags, equals, ends: index.ends.as_ptr().add(start + 1) }
+    };
+    // SAFETY: as above.
+    let are_planned = unsafe {
+        are_as_planned(plan, 0, fields)
+            && (plan.tag_count <= LANES || are_as_planned(plan, 1, fields))
+    };
+    if !are_planned {
+        return None;
+    }
+    // SAFETY of each target: it is of a field, and there are not fewer tags; it has been seen that its value starts
+    // before it ends, in the message. Its slot is below the number of slots that the plan wants, and there are as
+    // many.
+    let (texts, values) = (texts.as_mut_ptr(), values.as_mut_ptr());
+    for target in &plan.texts {
+        // SAFETY: see above.
+        unsafe {
+            let (at, len) = fields.value(*target);
+            let text = std::slice::from_raw_parts(bytes.as_ptr().add(at), len);
+            target.slot(texts).write(MaybeUninit::new(text));
+        }
+    }
+    for target in &plan.chars {
+        // SAFETY: see above; and the value has a byte.
+        unsafe {
+            let (at, _) = fields.value(*target);
+            let byte = *bytes.get_unchecked(at);
+            target.slot(values).write(MaybeUninit::new((byte.into(), 0)));
+        }
+    }
+    let (mut left, mut bit) = (0, 1);
+    for (target, is_integer) in &plan.numbers {
+        // SAFETY: see above.
+        let ((at, len), slot) = unsafe { (fields.value(*target), target.slot(values)) };
+        if bytes.len() < at + 8 {
+            return None;
+        }
+        // SAFETY: eight bytes from there on are in the message.
+        let word = unsafe { bytes.as_ptr().add(at).cast::<[u8; 8]>().read() };
+        // The last digit in the highest byte, and zeros before the first.
+        let digits = (u64::from_le_bytes(word) ^ ZEROS) << (64_usize.wrapping_sub(8 * len) & 63);
+        // Each kind of number fills its slot by itself: both in one place would be in memory.
+        if len.wrapping_sub(1) < 8 && are_digits(digits) {
+            // SAFETY: see above.
+            unsafe { slot.write(MaybeUninit::new((eight_digits(digits), 0))) };
+        } else {
+            let (mantissa, exponent, is_number) = pointed(digits, len);
+            // SAFETY: see above.
+            unsafe { slot.write(MaybeUninit::new((mantissa, exponent))) };
+            left |= if is_number && !is_integer { 0 } else { bit };
+        }
+        bit <<= 1;
+    }
+    for (target, minute) in &plan.moments {
+        // SAFETY: see above; and the value has 17 bytes.
+        let (whole, len) = unsafe {
+            let (at, len) = fields.value(*target);
+            (&*bytes.as_ptr().add(at).cast::<[u8; 17]>(), len)
+        };
+        let (word, is_known) = minute.second(whole);
+        // SAFETY: see above.
+        unsafe { target.slot(values).write(MaybeUninit::new((word, 0))) };
+        left |= if is_known && len == 17 { 0 } else { bit };
+        bit <<= 1;
+    }
+    Some(left)
+}
+
+impl Fields<'_> {
+    /// Returns where the value of a target is, and how long.
+    ///
+    /// # Safety
+    /// It must be of one of the fields.
+    #[inline(always)]
+    unsafe fn value(self, Target { at, .. }: Target) -> (usize, usize) {
+        // SAFETY: the columns are as long as there are fields.
+        let (equal, end) = unsafe { (*self.equals.add(at.into()), *self.ends.add(at.into())) };
+        (equal as usize + 1, end.wrapping_sub(equal).wrapping_sub(1) as usize)
+    }
+}
+
+impl Target {
+    /// Returns the slot.
+    ///
+    /// # Safety
+    /// There must be a slot of its number.
+    #[inline(always)]
+    unsafe fn slot<T>(self, slots: *mut MaybeUninit<T>) -> *mut MaybeUninit<T> {
+        const { assert!(size_of::<T>() == SLOT, "both kinds of slots are two words") };
+        // SAFETY: as the caller promises.
+        unsafe { slots.byte_add(self.offset.into()) }
+    }
+}
+
+/// Reads a number of two to eight digits, one of them a point, in the highest bytes of a word and zeros before them.
+/// Returns mantissa, exponent, and whether it is one.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
+fn pointed(digits: u64, len: usize) -> (u64, u64, bool) {
+    /// A bit that a point has and no digit.
+    const BIT: u64 = 0x1010_1010_1010_1010;
+    const POINT: u64 = (b'.' ^ b'0') as u64;
+    let point = _blsi_u64(digits & BIT);
+    let at = point.trailing_zeros() & 56;
+    // What stands before the point moves up by one into its place. If there is another, it is no digit.
+    let before = digits & (point >> 4).wrapping_sub(1);
+    let moved = digits & (point << 4).wrapping_neg() | before << 8;
+    let is_number = digits >> at & 0xFF == POINT && len.wrapping_sub(2) < 7 && are_digits(moved);
+    (eight_digits(moved), u64::from(at / 8).wrapping_sub(7), is_number)
+}
+
+/// Returns the number that eight digits make, the first in the lowest byte.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn eight_digits(digits: u64) -> u64 {
+    let pairs = _mm_maddubs_epi16(_mm_cvtsi64_si128(digits as i64), _mm_set1_epi16(0x010A));
+    let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
+    let fours = _mm_packus_epi32(fours, fours);
+    let eight = _mm_madd_epi16(fours, _mm_set1_epi32(0x0001_2710));
+    u64::from(_mm_cvtsi128_si32(eight) as u32)
+}

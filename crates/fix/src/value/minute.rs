@@ -1,0 +1,131 @@
+//! Moments that are mostly in the same minute as the one before.
+
+use super::time::{parse_fraction, timestamp_words};
+
+/// The minute of the moment that was read last: of one in the same minute, only what follows is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Minute {
+    /// `YYYYMMDD`, the first byte in the lowest.
+    day: u64,
+    /// `-HH:MM:` in the seven bytes above the lowest.
+    time: u64,
+    /// What [`timestamp_words`] makes of the minute's first second.
+    word: u64,
+}
+
+/// Where [`timestamp_words`] has the second.
+const SECOND: u32 = 48;
+
+impl Default for Minute {
+    /// The minute from which on Unix counts.
+    fn default() -> Self {
+        let [day, time] = [*b"19700101", *b"\0-00:00:"].map(u64::from_le_bytes);
+        // Year, day and month.
+        Self { day, time, word: 1970 << 32 | 1 << 16 | 1 << 8 }
+    }
+}
+
+/// Returns day and time of a moment; the last byte of the time is that of the tens of the second.
+#[inline(always)]
+fn words(whole: &[u8; 17]) -> [u64; 2] {
+    let (words, _) = whole.as_chunks::<8>();
+    [words[0], words[1]].map(u64::from_le_bytes)
+}
+
+impl Minute {
+    /// Reads a UTCTimestamp just as [`timestamp_words`] does.
+    #[inline(always)]
+    pub(crate) fn read(&mut self, text: &[u8]) -> Option<(u64, u64)> {
+        let (whole, fraction) = text.split_first_chunk::<17>()?;
+        let (mut word, is_known) = self.second(whole);
+        if !is_known {
+            self.go_to(whole)?;
+            (word, _) = self.second(whole);
+        }
+        // The fraction in a register: a result in memory is read in other pieces than it was written in.
+        let picos = if fraction.is_empty() { 0 } else { parse_fraction(fraction)? };
+        Some((word, picos))
+    }
+
+    /// Reads a UTCTimestamp without a fraction to the word that [`timestamp_words`] makes of it; and whether it could
+    /// be read, which is so if it is in this minute.
+    #[inline(always)]
+    pub(crate) fn second(&self, whole: &[u8; 17]) -> (u64, bool) {
+        let [day, time] = words(whole);
+        let other = (day ^ self.day) | (time << 8 ^ self.time);
+        let tens = (time >> 56).wrapping_sub(b'0'.into());
+        let ones = u64::from(whole[16]).wrapping_sub(b'0'.into());
+        let second = tens.wrapping_mul(10).wrapping_add(ones);
+        // Where tens are none, they are far above 9 as a number without sign.
+        let is_known = other == 0 && tens <= 6 && ones <= 9 && second <= 60;
+        (self.word | second << SECOND, is_known)
+    }
+
+    /// Remembers the minute of a moment; `None` if there is no such moment.
+    #[cold]
+    #[inline(never)]
+    fn go_to(&mut self, whole: &[u8; 17]) -> Option<()> {
+        let (word, _) = timestamp_words(whole)?;
+        let [day, time] = words(whole);
+        *self = Self { day, time: time << 8, word: word & ((1 << SECOND) - 1) };
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agree(minute: &mut Minute, text: &[u8]) {
+        assert_eq!(minute.read(text), timestamp_words(text), "{}", String::from_utf8_lossy(text));
+    }
+
+    #[test]
+    fn the_first_minute_is_as_any_other() {
+        let mut minute = Minute::default();
+        agree(&mut minute, b"19700101-00:00:59");
+        assert_eq!(Minute::default().day, minute.day);
+        agree(&mut minute, &[0; 17]);
+        agree(&mut minute, b"19700101-00:00:00.5");
+    }
+
+    #[test]
+    fn what_is_remembered_changes_no_value() {
+        let good = b"20240229-23:59:58.123456789012";
+        for len in [17, 18, 19, 21, 24, 27, 30] {
+            let good = &good[..len];
+            for at in 0..len {
+                for byte in [0, b'.', b'/', b'0', b'1', b'5', b'6', b'9', b':', b'-', 0x80, 0xFF] {
+                    let (mut minute, mut other) = (Minute::default(), good.to_vec());
+                    other[at] = byte;
+                    agree(&mut minute, good);
+                    agree(&mut minute, &other);
+                    agree(&mut minute, &other);
+                    agree(&mut minute, good);
+                }
+                agree(&mut Minute::default(), &good[..at]);
+            }
+        }
+    }
+
+    #[test]
+    fn minutes_and_days_go_on() {
+        let mut minute = Minute::default();
+        for text in [
+            "20241231-23:59:59",
+            "20241231-23:59:60",
+            "20241231-23:59:60.999",
+            "20241231-23:59:61",
+            "20241231-23:59:6",
+            "20250101-00:00:00",
+            "20250101-00:00:00.000001",
+            "20250101-00:01:00",
+            "20250229-00:01:00",
+            "20250101-00:01:07",
+            "20250101-00:01:070",
+            "20250101-00:01:07.",
+        ] {
+            agree(&mut minute, text.as_bytes());
+        }
+    }
+}
