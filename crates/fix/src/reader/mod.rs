@@ -14,6 +14,7 @@ pub use data::DataFields;
 pub use message::{Columns, Cursor, Field, Message};
 pub(crate) use {data::Filter, index::Index};
 
+use crate::digits::{ZEROS, are_digits, eight_digits};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::raw;
@@ -23,6 +24,11 @@ pub const SOH: u8 = 1;
 
 /// Length of `10=nnn` and its delimiter.
 const TRAILER_LEN: usize = 7;
+/// `10=nnn` and its delimiter, the last byte in the highest of a word: what is always the same of it.
+const TRAILER: u64 = u64::from_le_bytes([0, b'1', b'0', b'=', 0, 0, 0, SOH]);
+const TRAILER_MASK: u64 = 0xFF00_0000_FFFF_FF00;
+/// The sum of its bytes for `000`.
+const TRAILER_SUM: u32 = b'1' as u32 + b'0' as u32 * 4 + b'=' as u32 + SOH as u32;
 
 /// Which instructions find the fields. Results are equal; only the speed differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +65,14 @@ impl Engine {
             Kind::Portable => "portable",
             Kind::Avx2(_) => "avx2",
             Kind::Avx512(_) => "avx512",
+        }
+    }
+
+    /// Returns the proof that this machine has AVX-512, if this is its engine.
+    pub(crate) const fn avx512(self) -> Option<raw::Avx512> {
+        match self.0 {
+            Kind::Avx512(token) => Some(token),
+            _ => None,
         }
     }
 }
@@ -145,26 +159,40 @@ impl Reader {
             return Err(Error::new(ErrorKind::HeaderOrder, 0, 0));
         };
         let trailer = bytes.len().saturating_sub(TRAILER_LEN);
-        let Some(&[b'1', b'0', b'=', a, b, c, SOH]) = bytes.last_chunk() else {
-            return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
-        };
+        let tail = bytes.last_chunk().map_or(0, |tail| u64::from_le_bytes(*tail));
         let last = index.len() - 1;
-        if index.tags()[last] != 10 || index.start(last) != trailer {
+        if tail & TRAILER_MASK != TRAILER
+            || index.tags()[last] != 10
+            || index.start(last) != trailer
+        {
             return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
         }
-        let digits = [a.wrapping_sub(b'0'), b.wrapping_sub(b'0'), c.wrapping_sub(b'0')];
-        let said = digits.iter().fold(0, |said, digit| said * 10 + u32::from(*digit));
-        let tail = u32::from(b'1') + u32::from(b'0') + u32::from(b'=') + u32::from(SOH);
-        let tail = tail + u32::from(a) + u32::from(b) + u32::from(c);
-        if digits.iter().any(|digit| *digit > 9) || said != sum.wrapping_sub(tail) & 0xFF {
+        let digits = tail >> 32 & 0x00FF_FFFF ^ 0x0030_3030;
+        let [a, b, c, ..] = digits.to_le_bytes().map(u32::from);
+        let own = TRAILER_SUM + a + b + c;
+        if !are_digits(digits) || a * 100 + b * 10 + c != sum.wrapping_sub(own) & 0xFF {
             return Err(Error::new(ErrorKind::CheckSum, 10, trailer));
         }
         let body = index.start(2);
-        let length = index.value(1, bytes);
-        if parse_length(length) != Some(trailer - body) {
+        if self.body_length(bytes, body) != Some(trailer - body) {
             return Err(Error::new(ErrorKind::BodyLength, 9, index.start(1)));
         }
         Ok(())
+    }
+
+    /// Returns the length that the second field says, of one to nine digits; the third begins at `body`.
+    #[inline(always)]
+    fn body_length(&self, bytes: &[u8], body: usize) -> Option<usize> {
+        let [_, equal, ..] = &*self.index.equals else { return None };
+        let end = body.checked_sub(1)?;
+        let len = end.checked_sub(*equal as usize + 1)?;
+        let tail = bytes.get(..end).and_then(|before| before.last_chunk());
+        if let (Some(tail), 1..=8) = (tail, len) {
+            let above = (64 - 8 * len) & 63;
+            let digits = (u64::from_le_bytes(*tail) ^ ZEROS) >> above << above;
+            return are_digits(digits).then(|| eight_digits(digits) as usize);
+        }
+        parse_length(self.index.value(1, bytes))
     }
 }
 
