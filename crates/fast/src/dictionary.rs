@@ -4,7 +4,7 @@ mod homes;
 
 use crate::program::Program;
 #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
-pub(crate) use homes::Home;
+pub(crate) use homes::{DICTIONARY_PARTS, Home};
 use homes::{Homes, Waiting};
 pub(crate) use homes::{LaneState, Lanes};
 
@@ -109,12 +109,14 @@ impl Dictionary {
     }
 
     /// Forgets every previous value and the template id.
+    #[inline]
     pub(crate) fn reset(&mut self) {
         self.reset_values();
         self.last_template = None;
     }
 
     /// Forgets every previous value but not the template id: a template's own reset attribute.
+    #[inline]
     pub(crate) fn reset_values(&mut self) {
         match self.epoch.checked_add(4) {
             Some(_) => self.epoch += 2,

@@ -107,6 +107,8 @@ pub struct Decoder {
     pub(crate) failed: bool,
     vectors: Vectors,
     tail: Tail,
+    /// Entries that the only sequence of a message may have.
+    entries_most: u32,
 }
 
 /// A message and how many bytes it took.
@@ -144,6 +146,7 @@ impl Decoder {
             text: Vec::new(),
             failed: false,
             tail: Tail::new(vectors.reach()),
+            entries_most: options.limits.entries_max.min(options.limits.entries_total_max),
             vectors,
             options,
             program,
@@ -167,12 +170,14 @@ impl Decoder {
     }
 
     /// Empties every dictionary and forgets the template id: as after a lost packet.
+    #[inline]
     pub fn reset(&mut self) {
         self.dictionary.reset();
         self.failed = false;
     }
 
     /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
+    #[inline]
     pub fn begin_packet(&mut self) {
         if self.options.reset == ResetPolicy::Packet {
             self.reset();
@@ -202,26 +207,44 @@ impl Decoder {
     /// Those of [`decode`](Self::decode).
     #[inline]
     pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_>, Error> {
-        match self.plain(input) {
+        let len = match self.vectors.compiled() {
+            Some(_) => self.plain_by_code(input.buffer(), input.len()),
+            None => self.plain(input.bytes()),
+        };
+        match len {
             Some(len) => Ok(Decoded { message: &self.message, len }),
             None => self.decode_by_operations(input.bytes()),
         }
     }
 
+    /// Decodes a message that is plain throughout, by the code of its template if it has some. What
+    /// comes and goes is in registers: callers that copied a result of several words from memory at
+    /// once would wait for the words to be written.
+    #[inline(never)]
+    fn plain_by_code(&mut self, buffer: &[u8], len: usize) -> Option<usize> {
+        let input = buffer.get(..len)?;
+        self.begin_plain()?;
+        match self.decode_by_code(buffer, input) {
+            Some(len) => Some(len),
+            None => self.plain(input),
+        }
+    }
+
     /// Decodes a message that is plain throughout.
-    #[inline]
-    fn plain(&mut self, input: Packet<'_>) -> Option<usize> {
+    #[inline(never)]
+    fn plain(&mut self, input: &[u8]) -> Option<usize> {
+        self.begin_plain()?;
+        self.decode_quickly(input)
+    }
+
+    /// Resets where the policy says so; `None` if nothing can be decoded until a reset.
+    #[inline(always)]
+    fn begin_plain(&mut self) -> Option<()> {
         self.dictionary.return_home();
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
-        if self.failed {
-            return None;
-        }
-        match self.decode_by_code(input) {
-            Some(len) => Some(len),
-            None => self.decode_quickly(input.bytes()),
-        }
+        (!self.failed).then_some(())
     }
 
     #[inline(never)]
@@ -317,9 +340,8 @@ impl Decoder {
     /// Decodes a message by the code of its template; as for [`decode_quickly`](Self::decode_quickly)
     /// where there is none, or it declines.
     #[inline(always)]
-    fn decode_by_code(&mut self, input: Packet<'_>) -> Option<usize> {
+    fn decode_by_code(&mut self, buffer: &[u8], bytes: &[u8]) -> Option<usize> {
         let compiled = self.vectors.compiled().filter(|_| self.may_run())?;
-        let bytes = input.bytes();
         let (bits, mut at) = lanes::presence_map(bytes, 0)?;
         let index = match bits >> 63 {
             0 => self.dictionary.last_template()?,
@@ -333,22 +355,21 @@ impl Decoder {
         }
         let words = &mut self.message.store.words;
         self.dictionary.settle(&self.program, self.vectors.wide, words);
-        let window = match input.buffer() {
-            buffer if buffer.len() >= at + code.bytes_max => buffer,
-            _ => self.tail.lengthened(bytes, code.bytes_max),
+        let window = match buffer.len() >= at + code.bytes_max {
+            true => buffer,
+            false => self.tail.lengthened(bytes, code.bytes_max),
         };
-        let limits = &self.options.limits;
-        let most = limits.entries_max.min(limits.entries_total_max);
         let start = (at, bits);
+        let dictionary = &mut self.dictionary;
         let message =
-            code.message(window, bytes.len(), start, &mut self.dictionary, words, most)?;
+            code.message(window, bytes.len(), start, dictionary, words, self.entries_most)?;
         if message.end > bytes.len() {
             return None;
         }
         let store = &mut self.message.store;
         store.bytes.clear();
         store.used = message.used;
-        if message.leaves_lanes {
+        if code.leaves_lanes {
             self.dictionary.await_lanes(index);
         }
         self.message.set_template(index);

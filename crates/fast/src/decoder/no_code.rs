@@ -13,6 +13,7 @@ pub(super) enum Compiled {}
 pub(super) struct MessageFunction {
     pub(super) bytes_max: usize,
     pub(super) reset: bool,
+    pub(super) leaves_lanes: bool,
     none: Compiled,
 }
 
@@ -21,7 +22,6 @@ pub(super) struct MessageFunction {
 pub(super) struct CompiledMessage {
     pub end: usize,
     pub used: usize,
-    pub leaves_lanes: bool,
 }
 
 impl Compiled {

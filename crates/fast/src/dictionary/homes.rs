@@ -9,6 +9,8 @@
 use super::{Dictionary, Entry, OUTSIDE, Word};
 use crate::decoder::vectors::{self, Wide};
 use crate::program::{HomeSlot, LANES_MAX, Program, Run};
+#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+use std::mem::offset_of;
 
 /// The previous values of a run as lanes.
 pub(crate) type Lanes = [Word; LANES_MAX];
@@ -79,6 +81,30 @@ pub(super) struct Waiting {
     fields: LaneState,
     last_entry: LaneState,
 }
+
+/// Where machine code finds the parts of a [`Dictionary`] that it reads and writes itself, in bytes
+/// from its start.
+#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DictionaryParts {
+    /// The epoch that stamps of homes are of.
+    pub(crate) epoch: usize,
+    /// What [`Dictionary::note_fields`] and [`Dictionary::note_entries`] set.
+    pub(crate) fields: usize,
+    pub(crate) entries: usize,
+    pub(crate) last_entry: usize,
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
+pub(crate) const DICTIONARY_PARTS: DictionaryParts = {
+    let waiting = offset_of!(Dictionary, waiting);
+    DictionaryParts {
+        epoch: offset_of!(Dictionary, epoch),
+        fields: waiting + offset_of!(Waiting, fields),
+        entries: waiting + offset_of!(Waiting, entries),
+        last_entry: waiting + offset_of!(Waiting, last_entry),
+    }
+};
 
 impl Homes {
     pub(super) fn new(program: &Program) -> Self {
@@ -156,12 +182,11 @@ impl Dictionary {
         vectors::keep(wide, run, &mut home.words, lanes);
     }
 
-    /// All homes, and the epoch that their stamps are of; machine code reads and writes them as they
-    /// are.
+    /// All homes; machine code reads and writes them as they are.
     #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]
     #[inline(always)]
-    pub(crate) fn homes(&mut self) -> (&mut [Home], u32) {
-        (&mut self.homes.homes, self.epoch)
+    pub(crate) fn homes(&mut self) -> &mut [Home] {
+        &mut self.homes.homes
     }
 
     /// Notes what is known of the fields of a message that is being decoded whole, and that it has no
@@ -253,10 +278,16 @@ impl Dictionary {
     /// Lets homes be used again, after what a journal was kept for.
     #[inline]
     pub(crate) fn return_home(&mut self) {
-        if std::mem::take(&mut self.homes.are_left) {
-            let stamp = self.epoch + 1;
-            self.homes.homes.iter_mut().for_each(|home| home.stamp = stamp);
+        if self.homes.are_left {
+            self.enter_homes();
         }
+    }
+
+    #[cold]
+    fn enter_homes(&mut self) {
+        self.homes.are_left = false;
+        let stamp = self.epoch + 1;
+        self.homes.homes.iter_mut().for_each(|home| home.stamp = stamp);
     }
 
     /// Lanes from the slots of a home, which is live then.

@@ -2,7 +2,7 @@
 
 use super::lane::{Before, Body, HEAD};
 use super::record::{self, Frame, first_lowered, load, store};
-use crate::dictionary::{Home, LaneState, Lanes, Word};
+use crate::dictionary::{DICTIONARY_PARTS, Home, Lanes};
 use crate::program::{LANES_MAX, Program, Quick, QuickSequence, Run};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -16,24 +16,38 @@ const STOP: i64 = 0x80;
 /// Bytes of a count of entries.
 const COUNT_BYTES_MAX: usize = 2;
 
-/// What the code of a message is given and gives back.
+/// What the code of a message is given besides what is in registers.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct MessageCall {
     /// An entry may begin here at most, and a message end there.
     pub last: *const u8,
     pub end: *const u8,
-    /// First word of the record, and how many words there are behind the record.
-    pub out: *mut Word,
-    pub room: u64,
-    /// Homes of the program, in order, and the epoch of the dictionary.
-    pub homes: *mut Home,
-    pub epoch: u32,
-    /// The most entries there may be, then those there are.
-    pub entries: u32,
-    /// What is to be known of the fields, and of the lanes of the last entry.
-    pub fields: LaneState,
-    pub last_entry: LaneState,
+    /// Words that there are from the start of the record on.
+    pub words: u64,
+    /// The most entries there may be.
+    pub entries_max: u64,
+}
+
+/// What it gives back.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct MessageEnd {
+    /// Behind the last byte; null if the message was declined.
+    pub end: *const u8,
+    /// Words in use.
+    pub used: u64,
+}
+
+/// The arguments of the function, as values.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    call: Value,
+    position: Value,
+    bits: Value,
+    record: Value,
+    homes: Value,
+    dictionary: Value,
 }
 
 /// What previous values stand in, as the code has it: the slot of each lane.
@@ -137,7 +151,13 @@ impl<'p> MessageFrame<'p> {
         kept(entries) || kept(self.fields) && !self.goes_home()
     }
 
-    /// Builds `fn(call, position, bits) -> end or null`.
+    /// Words that there have to be: the last ones are for runs, which are written and read in arrays of
+    /// one length.
+    pub(super) fn words_min(&self) -> usize {
+        self.quick.record_words as usize + LANES_MAX
+    }
+
+    /// Builds a [`Whole`](super::Whole).
     pub(super) fn build(
         &self,
         function: &mut Function,
@@ -145,47 +165,46 @@ impl<'p> MessageFrame<'p> {
         fresh: &mut Vec<Fresh>,
     ) {
         let mut b = FunctionBuilder::new(function, context);
-        let [call, mut position, bits] = begin(&mut b);
+        let mut given = begin(&mut b);
+        let Given { call, record, dictionary, .. } = given;
         let bail = b.create_block();
         b.set_cold_block(bail);
-        let record = load(&mut b, call, offset_of!(MessageCall, out));
         let mut present = b.ins().iconst(types::I64, -1);
         if let Some(run) = self.fields {
             let slots = Slots::of(run);
-            let home = from_home(&mut b, run, &slots, call, bail, fresh);
-            let bits = first_lowered(&mut b, run, bits);
+            let home = from_home(&mut b, run, &slots, &given, bail, fresh);
+            let bits = first_lowered(&mut b, run, given.bits);
             let out = b.ins().iadd_imm(record, 8 * i64::from(run.first_slot));
             let before = Before { lanes: home.words, slots };
             let mut body = Body::new(&mut b, run, bits, before, out, bail);
-            body.record(position, home.carried);
-            (position, present) = body.done();
+            body.record(given.position, home.carried);
+            (given.position, present) = body.done();
             let assigned = b.ins().bor(home.assigned, present);
             if self.goes_home() {
-                b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
                 let end = load(&mut b, call, offset_of!(MessageCall, end));
-                bail_if(&mut b, IntCC::UnsignedGreaterThan, position, end, bail);
-                go_home(&mut b, run, &slots, &home, call, out, [present, assigned]);
+                bail_if(&mut b, IntCC::UnsignedGreaterThan, given.position, end, bail);
+                go_home(&mut b, run, &slots, &home, dictionary, out, [present, assigned]);
             } else {
-                hand_on(&mut b, run, call, offset_of!(MessageCall, fields), [present, assigned]);
+                hand_on(&mut b, run, dictionary, DICTIONARY_PARTS.fields, [present, assigned]);
             }
         }
+        b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
         match &self.sequence {
             Some((sequence, entries)) => {
-                b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
-                self.entries(&mut b, [call, position, record], sequence, entries, bail, fresh)
+                self.entries(&mut b, &given, sequence, entries, bail, fresh)
             }
             None => {
-                if !self.goes_home() {
-                    b.ins().store(HEAD, present, record, 8 * self.quick.presence_at as i32);
+                if self.leaves_lanes() {
+                    let none = b.ins().iconst(types::I64, 0);
+                    store_word(&mut b, dictionary, DICTIONARY_PARTS.entries, none);
                 }
-                let none = b.ins().iconst(types::I64, 0);
-                store_word(&mut b, call, offset_of!(MessageCall, entries), none);
-                b.ins().return_(&[position]);
+                let used = b.ins().iconst(types::I64, i64::from(self.quick.record_words));
+                b.ins().return_(&[given.position, used]);
             }
         }
         b.switch_to_block(bail);
         let null = b.ins().iconst(types::I64, 0);
-        b.ins().return_(&[null]);
+        b.ins().return_(&[null, null]);
         b.seal_all_blocks();
         b.finalize();
     }
@@ -193,37 +212,43 @@ impl<'p> MessageFrame<'p> {
     fn entries(
         &self,
         b: &mut FunctionBuilder<'_>,
-        [call, position, record]: [Value; 3],
+        given: &Given,
         sequence: &QuickSequence,
         entries: &Frame<'_>,
         bail: Block,
         fresh: &mut Vec<Fresh>,
     ) {
-        let (count, position) = count(b, position, bail);
-        let most = load_word(b, call, offset_of!(MessageCall, entries));
+        let Given { call, record, dictionary, .. } = *given;
+        let (count, position) = count(b, given.position, bail);
+        let most = load(b, call, offset_of!(MessageCall, entries_max));
         bail_if(b, IntCC::UnsignedGreaterThan, count, most, bail);
         let step = i64::from(entries.segment.record_words);
-        let needed = b.ins().imul_imm(count, step);
-        let room = load(b, call, offset_of!(MessageCall, room));
-        bail_if(b, IntCC::UnsignedGreaterThan, needed, room, bail);
-        // Count and place; entries come behind the record.
         let words = i64::from(self.quick.record_words);
+        let of_entries = b.ins().imul_imm(count, step);
+        let used = b.ins().iadd_imm(of_entries, words);
+        let needed = b.ins().iadd_imm(of_entries, self.words_min() as i64);
+        let there = load(b, call, offset_of!(MessageCall, words));
+        bail_if(b, IntCC::UnsignedGreaterThan, needed, there, bail);
+        // Count and place; entries come behind the record.
         let place = b.ins().bor_imm(count, words << 32);
         b.ins().store(HEAD, place, record, 8 * sequence.slot as i32);
-        store_word(b, call, offset_of!(MessageCall, entries), count);
+        if self.leaves_lanes() {
+            store_word(b, dictionary, DICTIONARY_PARTS.entries, count);
+        }
         let (some, none) = (b.create_block(), b.create_block());
+        b.set_cold_block(none);
         b.ins().brif(count, some, &[], none, &[]);
         b.switch_to_block(none);
-        b.ins().return_(&[position]);
+        b.ins().return_(&[position, used]);
         b.switch_to_block(some);
         let run = entries.run;
-        let home = from_home(b, run, &Slots::of(run), call, bail, fresh);
+        let home = from_home(b, run, &Slots::of(run), given, bail, fresh);
         let last = load(b, call, offset_of!(MessageCall, last));
         let out = b.ins().iadd_imm(record, 8 * (words + i64::from(run.first_slot)));
         let start = [position, home.carried, home.assigned, count, out, home.words];
         let (_, [end, carried, assigned, _]) = entries.repeated(b, start, last, bail);
-        hand_on(b, run, call, offset_of!(MessageCall, last_entry), [carried, assigned]);
-        b.ins().return_(&[end]);
+        hand_on(b, run, dictionary, DICTIONARY_PARTS.last_entry, [carried, assigned]);
+        b.ins().return_(&[end, used]);
     }
 }
 
@@ -240,6 +265,8 @@ struct FromHome {
     words: Value,
     carried: Value,
     assigned: Value,
+    /// The lanes that the home has a value of; all there are if it is not live.
+    there: Value,
 }
 
 /// Emits what [`Dictionary::lanes`](crate::dictionary::Dictionary::lanes) does for the two plain
@@ -248,21 +275,21 @@ fn from_home(
     b: &mut FunctionBuilder<'_>,
     run: &Run,
     slots: &Slots,
-    call: Value,
+    given: &Given,
     bail: Block,
     fresh: &mut Vec<Fresh>,
 ) -> FromHome {
     let zero = b.ins().iconst(types::I64, 0);
     let Some(at) = run.home.filter(|_| run.kept != 0) else {
         // No lane is read that was not written.
-        return FromHome { at: zero, words: zero, carried: zero, assigned: zero };
+        return FromHome { at: zero, words: zero, carried: zero, assigned: zero, there: zero };
     };
-    let homes = load(b, call, offset_of!(MessageCall, homes));
-    let home = b.ins().iadd_imm(homes, (at as usize * size_of::<Home>()) as i64);
+    let home = b.ins().iadd_imm(given.homes, (at as usize * size_of::<Home>()) as i64);
     let stamp = load_word(b, home, offset_of!(Home, stamp));
-    let epoch = load_word(b, call, offset_of!(MessageCall, epoch));
+    let epoch = load_word(b, given.dictionary, DICTIONARY_PARTS.epoch);
     let join = b.create_block();
-    let [words, carried, assigned] = [(); 3].map(|()| b.append_block_param(join, types::I64));
+    let [words, carried, assigned, there] =
+        [(); 4].map(|()| b.append_block_param(join, types::I64));
     let is_live = b.ins().icmp(IntCC::Equal, stamp, epoch);
     let (live, other) = (b.create_block(), b.create_block());
     b.ins().brif(is_live, live, &[], other, &[]);
@@ -276,8 +303,9 @@ fn from_home(
     }
     let address = b.ins().iconst(types::I64, lanes.as_ptr() as i64);
     fresh.push(lanes);
-    let given = b.ins().iconst(types::I64, i64::from(run.fresh_carried));
-    b.ins().jump(join, &[address, given, zero].map(BlockArg::Value));
+    let carried_first = b.ins().iconst(types::I64, i64::from(run.fresh_carried));
+    let none = b.ins().iconst(types::I64, -1);
+    b.ins().jump(join, &[address, carried_first, zero, none].map(BlockArg::Value));
 
     b.switch_to_block(live);
     let has_value = load_word(b, home, offset_of!(Home, assigned));
@@ -298,9 +326,9 @@ fn from_home(
         let some = b.ins().band_imm(moved, i64::from(lanes));
         set = b.ins().bor(set, some);
     }
-    b.ins().jump(join, &[home, set, set].map(BlockArg::Value));
+    b.ins().jump(join, &[home, set, set, set].map(BlockArg::Value));
     b.switch_to_block(join);
-    FromHome { at: home, words, carried, assigned }
+    FromHome { at: home, words, carried, assigned, there }
 }
 
 /// Emits what [`Dictionary::set_lanes`](crate::dictionary::Dictionary::set_lanes) does with the fields
@@ -310,7 +338,7 @@ fn go_home(
     run: &Run,
     slots: &Slots,
     home: &FromHome,
-    call: Value,
+    dictionary: Value,
     out: Value,
     [carried, assigned]: [Value; 2],
 ) {
@@ -324,8 +352,14 @@ fn go_home(
     let carried = b.ins().band_imm(carried, others);
     let assigned = b.ins().band_imm(assigned, deltas);
     let assigned = b.ins().bor(carried, assigned);
+    // Most often all have a value as before, and no state changes.
+    let is_as_before = b.ins().icmp(IntCC::Equal, assigned, home.there);
+    let (changed, done) = (b.create_block(), b.create_block());
+    b.set_cold_block(changed);
+    b.ins().brif(is_as_before, done, &[], changed, &[]);
+    b.switch_to_block(changed);
     let empty = b.ins().bxor_imm(carried, others);
-    let epoch = load_word(b, call, offset_of!(MessageCall, epoch));
+    let epoch = load_word(b, dictionary, DICTIONARY_PARTS.epoch);
     let stamp = load_word(b, home.at, offset_of!(Home, stamp));
     let is_live = b.ins().icmp(IntCC::Equal, stamp, epoch);
     let zero = b.ins().iconst(types::I64, 0);
@@ -342,6 +376,8 @@ fn go_home(
         store_word(b, home.at, at, now);
     }
     store_word(b, home.at, offset_of!(Home, stamp), epoch);
+    b.ins().jump(done, &[]);
+    b.switch_to_block(done);
 }
 
 /// Bits moved up, or down.
@@ -357,7 +393,7 @@ fn shifted(b: &mut FunctionBuilder<'_>, bits: Value, up: i64) -> Value {
 fn hand_on(
     b: &mut FunctionBuilder<'_>,
     run: &Run,
-    call: Value,
+    dictionary: Value,
     at: usize,
     [carried, assigned]: [Value; 2],
 ) {
@@ -367,7 +403,7 @@ fn hand_on(
     let high = b.ins().ishl_imm(assigned, 32);
     let low = b.ins().band_imm(carried, i64::from(u32::MAX));
     let state = b.ins().bor(high, low);
-    store(b, call, at, state);
+    store(b, dictionary, at, state);
 }
 
 /// The count of entries, of at most two bytes.
@@ -397,16 +433,18 @@ fn count(b: &mut FunctionBuilder<'_>, position: Value, bail: Block) -> (Value, V
     (results[0], results[1])
 }
 
-/// Begins `fn(call, position, bits) -> end or null`.
-fn begin(b: &mut FunctionBuilder<'_>) -> [Value; 3] {
+/// Begins a [`Whole`](super::Whole).
+fn begin(b: &mut FunctionBuilder<'_>) -> Given {
     let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([AbiParam::new(types::I64); 3]);
-    signature.returns.push(AbiParam::new(types::I64));
+    signature.params.extend([AbiParam::new(types::I64); 6]);
+    signature.returns.extend([AbiParam::new(types::I64); 2]);
     b.func.signature = signature;
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
-    std::array::from_fn(|index| b.block_params(entry)[index])
+    let [call, position, bits, record, homes, dictionary] =
+        std::array::from_fn(|index| b.block_params(entry)[index]);
+    Given { call, position, bits, record, homes, dictionary }
 }
 
 fn bail_if(b: &mut FunctionBuilder<'_>, condition: IntCC, a: Value, other: Value, bail: Block) {

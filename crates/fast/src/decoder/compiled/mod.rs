@@ -20,14 +20,14 @@ mod message;
 mod record;
 
 use super::lanes::{Place, Progress};
-use crate::dictionary::{Dictionary, LaneState, Lanes, Word};
-use crate::program::{LANES_MAX, Program, Run};
+use crate::dictionary::{Dictionary, Home, LaneState, Lanes, Word};
+use crate::program::{Program, Run};
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
-use message::{Fresh, MessageCall, MessageFrame};
+use message::{Fresh, MessageCall, MessageEnd, MessageFrame};
 use record::Frame;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -40,8 +40,16 @@ const MAP_BITS_MAX: u32 = 28;
 type Single = unsafe extern "sysv64" fn(*mut Call, u64) -> *const u8;
 /// Decodes entries as long as they are plain.
 type Entries = unsafe extern "sysv64" fn(*mut Call);
-/// Decodes a message from its first field on, its presence map given: returns its end, or null.
-type Whole = unsafe extern "sysv64" fn(*mut MessageCall, *const u8, u64) -> *const u8;
+/// Decodes a message from its first field on: position, presence map, first word of the record,
+/// homes of the program, the dictionary itself.
+type Whole = unsafe extern "sysv64" fn(
+    *const MessageCall,
+    *const u8,
+    u64,
+    *mut Word,
+    *mut Home,
+    *mut Dictionary,
+) -> MessageEnd;
 
 /// What compiled code is given and gives back.
 #[derive(Debug)]
@@ -86,13 +94,12 @@ pub(super) struct MessageFunction {
     unused: u64,
     /// The template's own reset attribute.
     pub(super) reset: bool,
-    /// Words of the template's record and of an entry.
-    record_words: usize,
-    step: usize,
+    /// Words that there are at least.
+    words_min: usize,
     /// Homes that a dictionary has at least.
     homes: usize,
-    /// Whether lanes that go home are left in the message.
-    leaves_lanes: bool,
+    /// Whether lanes that go home are left in the message. The dictionary was told of them.
+    pub(super) leaves_lanes: bool,
 }
 
 /// A message as it was decoded.
@@ -101,8 +108,6 @@ pub(super) struct CompiledMessage {
     pub end: usize,
     /// Words in use.
     pub used: usize,
-    /// Whether lanes that go home are left in it. The dictionary knows of them.
-    pub leaves_lanes: bool,
 }
 
 /// The code of a program.
@@ -329,43 +334,34 @@ impl MessageFunction {
         entries_max: u32,
     ) -> Option<CompiledMessage> {
         let last = bytes.len().checked_sub(self.bytes_max)?;
-        // The last words are for runs, which are written and read in arrays of one length.
-        let room = words.len().checked_sub(self.record_words + LANES_MAX)?;
-        let (homes, epoch) = dictionary.homes();
-        if position > last || len > bytes.len() || homes.len() < self.homes {
+        let homes = dictionary.homes();
+        if position > last || words.len() < self.words_min || homes.len() < self.homes {
             return None;
         }
-        let mut call = MessageCall {
+        let homes = homes.as_mut_ptr();
+        let call = MessageCall {
             last: bytes.as_ptr().wrapping_add(last),
             end: bytes.as_ptr().wrapping_add(len),
-            out: words.as_mut_ptr(),
-            room: room as u64,
-            homes: homes.as_mut_ptr(),
-            epoch,
-            entries: entries_max,
-            fields: LaneState::default(),
-            last_entry: LaneState::default(),
+            words: words.len() as u64,
+            entries_max: u64::from(entries_max),
         };
         let start = bytes.as_ptr().wrapping_add(position);
+        let out = words.as_mut_ptr();
         // SAFETY: the code reads at most `bytes_max` bytes from `position` on before the first entry,
         // and of each entry, which begins at `last` at most; all of them are in `bytes`. It reads and
-        // writes homes below `self.homes`. It writes to the record, of `record_words` words, and to
-        // entries of `step` words behind it if all of them have `room`. Its memory, and the lanes that it has the
-        // addresses of, live as long as `self`, which is in the same `Code`.
-        let end = unsafe { (self.function)(&raw mut call, start, bits) };
-        let MessageCall { entries, fields, last_entry, .. } = call;
+        // writes homes below `self.homes`, and in the dictionary the integers that `DICTIONARY_PARTS`
+        // names; the homes are not in the dictionary itself. It writes to the record, which is in the
+        // first `self.words_min` words, and to entries behind it if all of them are in `words`. Its
+        // memory, and the lanes that it has the addresses of, live as long as `self`, which is in the
+        // same `Code`.
+        let MessageEnd { end, used } = unsafe {
+            (self.function)(&raw const call, start, bits, out, homes, &raw mut *dictionary)
+        };
         if end.is_null() {
             return None;
         }
-        if self.leaves_lanes {
-            dictionary.note_fields(fields);
-            dictionary.note_entries(entries, last_entry);
-        }
-        Some(CompiledMessage {
-            end: end as usize - bytes.as_ptr() as usize,
-            used: self.record_words + self.step * entries as usize,
-            leaves_lanes: self.leaves_lanes,
-        })
+        let end = end as usize - bytes.as_ptr() as usize;
+        Some(CompiledMessage { end, used: used as usize })
     }
 }
 
@@ -386,8 +382,7 @@ impl Compiler {
             bytes_max: frame.bytes_max(),
             unused: u64::MAX >> frame.quick.map_bits,
             reset: frame.quick.reset,
-            record_words: frame.quick.record_words as usize,
-            step: entries.map_or(0, |entries| entries.segment.record_words as usize),
+            words_min: frame.words_min(),
             homes: homes.unwrap_or_default(),
             leaves_lanes: frame.leaves_lanes(),
         })
