@@ -52,6 +52,17 @@ const XML: &str = r#"<templates>
         <uInt32 name="Note2"><copy value="1"/></uInt32><uInt32 name="Tick"><increment value="3"/></uInt32>
         <sequence name="Lines"><int32 name="A"/><int64 name="B" presence="optional"><delta/></int64></sequence>
     </template>
+    <template name="Short" id="5">
+        <uInt8 name="Board"><copy/></uInt8><uInt8 name="Session" presence="optional"><copy/></uInt8>
+        <uInt32 name="State" presence="optional"><copy value="2"/></uInt32>
+        <string name="Mark" presence="optional"><copy value="M"/></string>
+        <sequence name="Legs">
+            <uInt8 name="Leg" presence="optional"><copy/></uInt8><uInt64 name="Ratio"><copy value="126"/></uInt64>
+            <uInt16 name="Side" presence="optional"><copy value="0"/></uInt16>
+            <string name="Class" presence="optional"><copy value="C"/></string>
+            <uInt32 name="Edge" presence="optional"><copy value="127"/></uInt32>
+        </sequence>
+    </template>
     </templates>"#;
 
 type Outcome = Result<(usize, usize, serde_json::Value), Error>;

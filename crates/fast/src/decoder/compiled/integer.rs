@@ -25,20 +25,26 @@ pub(super) enum Length {
 
 impl Body<'_, '_> {
     /// An integer in its shortest form, of at most nine bytes. NULL goes to `absent`, before its byte
-    /// is taken.
+    /// is taken. One byte falls through, more are out of the way.
     pub(super) fn integer(&mut self, lane: usize, kind: Kind, after: Block, absent: Block) {
         let position = self.b.use_var(self.position);
         let first = self.byte(position, 0);
-        let (one, more) = self.branch_on_stop(first);
+        let is_last = self.b.ins().band_imm(first, STOP);
+        let one = self.create_block();
+        let was_aside = self.set_aside(true);
+        let more = self.create_block();
+        self.set_aside(was_aside);
+        self.b.ins().brif(is_last, one, &[], more, &[]);
         self.b.switch_to_block(one);
         let value = self.groups(None, first, kind.signed);
         if kind.nullable {
-            let plain = self.b.create_block();
+            let plain = self.create_block();
             self.b.ins().brif(value, plain, &[], absent, &[]);
             self.b.switch_to_block(plain);
         }
         self.value(lane, kind, value, 1, Length::Known(1), after);
 
+        self.set_aside(true);
         self.b.switch_to_block(more);
         // A byte that is not the last has no stop bit to take away.
         let mut so_far = match kind.signed {
@@ -67,6 +73,7 @@ impl Body<'_, '_> {
             so_far = self.b.ins().bor(high, byte);
         }
         self.long(lane, kind, position, after);
+        self.set_aside(was_aside);
     }
 
     fn byte(&mut self, position: Value, at: i32) -> Value {
@@ -75,7 +82,7 @@ impl Body<'_, '_> {
 
     fn branch_on_stop(&mut self, byte: Value) -> (Block, Block) {
         let is_last = self.b.ins().band_imm(byte, STOP);
-        let (last, more) = (self.b.create_block(), self.b.create_block());
+        let (last, more) = (self.create_block(), self.create_block());
         self.b.ins().brif(is_last, last, &[], more, &[]);
         (last, more)
     }
@@ -100,8 +107,8 @@ impl Body<'_, '_> {
     fn long(&mut self, lane: usize, kind: Kind, position: Value, after: Block) {
         let bytes = self.b.ins().load(types::I64, HEAD, position, 0);
         let stops = self.b.ins().band_imm(bytes, 0x8080_8080_8080_8080u64 as i64);
-        let (eight, nine) = (self.b.create_block(), self.b.create_block());
-        let join = self.b.create_block();
+        let (eight, nine) = (self.create_block(), self.create_block());
+        let join = self.create_block();
         let value = self.b.append_block_param(join, types::I64);
         let len = self.b.append_block_param(join, types::I64);
         self.b.ins().brif(stops, eight, &[], nine, &[]);

@@ -3,6 +3,7 @@
 use super::integer::{Kind, Length};
 use super::message::Slots;
 use super::record::map_width;
+use super::short::is_often_short;
 use crate::program::{LaneCode, Run};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
@@ -42,15 +43,17 @@ pub(super) struct Body<'a, 'f> {
     pub(super) b: &'a mut FunctionBuilder<'f>,
     pub(super) run: &'a Run,
     /// The presence map, its first bit the highest of [`map_width`] bits.
-    bits: Value,
+    pub(super) bits: Value,
     before: Before,
     /// First lane of this record.
     out: Value,
     pub(super) bail: Block,
     pub(super) position: Variable,
     /// The presence word so far.
-    present: Variable,
+    pub(super) present: Variable,
     sources: Vec<Source>,
+    /// Whether what is emitted now lies behind all else, out of the way of what falls through.
+    is_aside: bool,
 }
 
 impl<'a, 'f> Body<'a, 'f> {
@@ -64,7 +67,8 @@ impl<'a, 'f> Body<'a, 'f> {
     ) -> Self {
         let position = b.declare_var(types::I64);
         let present = b.declare_var(types::I64);
-        Self { b, run, bits, before, out, bail, position, present, sources: sources(run) }
+        let sources = sources(run);
+        Self { b, run, bits, before, out, bail, position, present, sources, is_aside: false }
     }
 
     /// Emits the record that begins at `position`, behind its presence map.
@@ -88,6 +92,19 @@ impl<'a, 'f> Body<'a, 'f> {
         }
     }
 
+    /// From now on emits blocks aside, or not; returns what was done before.
+    pub(super) fn set_aside(&mut self, is_aside: bool) -> bool {
+        std::mem::replace(&mut self.is_aside, is_aside)
+    }
+
+    pub(super) fn create_block(&mut self) -> Block {
+        let block = self.b.create_block();
+        if self.is_aside {
+            self.b.set_cold_block(block);
+        }
+        block
+    }
+
     /// Where the record ends, and its presence word.
     pub(super) fn done(self) -> (Value, Value) {
         let end = self.b.use_var(self.position);
@@ -104,6 +121,12 @@ impl<'a, 'f> Body<'a, 'f> {
         let after = self.b.create_block();
         match self.sources[lane] {
             Source::Stream => {
+                self.read(lane, after, None);
+                self.b.switch_to_block(after);
+                return 1;
+            }
+            Source::Bit(bit) if is_often_short(self.run, lane) => {
+                self.short_or_silent(lane, bit, after);
                 self.read(lane, after, None);
                 self.b.switch_to_block(after);
                 return 1;
@@ -283,12 +306,12 @@ impl<'a, 'f> Body<'a, 'f> {
         )
     }
 
-    fn store(&mut self, lane: usize, value: Value) {
+    pub(super) fn store(&mut self, lane: usize, value: Value) {
         self.b.ins().store(HEAD, value, self.out, 8 * lane as i32);
     }
 
     pub(super) fn bail_if(&mut self, condition: Value) {
-        let plain = self.b.create_block();
+        let plain = self.create_block();
         self.b.ins().brif(condition, self.bail, &[], plain, &[]);
         self.b.switch_to_block(plain);
     }

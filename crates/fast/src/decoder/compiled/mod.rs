@@ -18,6 +18,7 @@ mod integer;
 mod lane;
 mod message;
 mod record;
+mod short;
 
 use super::lanes::{Place, Progress};
 use crate::dictionary::{Dictionary, Home, LaneState, Lanes, Word};
