@@ -193,12 +193,10 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         Some(self.varied_up_to(MAX.saturating_add(1), context)?.checked_sub(1))
     }
 
-    /// A signed integer of at most 64 bits.
+    /// A signed integer of at most 64 bits. Prices and sizes have lengths that can be foreseen: with a branch for each,
+    /// the next field is read without waiting for this one.
     #[inline(always)]
     pub fn signed_word(&mut self, context: &mut Context) -> Option<i64> {
-        if K::EXTRACTS {
-            return self.signed_in_one(context);
-        }
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
             let [first, second, third, fourth, ..] = *window.bytes();
@@ -227,35 +225,6 @@ impl<'b, K: Kernel> Cursor<'b, K> {
                 self.ahead = window.behind(4);
                 return Some(value);
             }
-        }
-        seldom();
-        self.take_long(long_signed(self.ahead.rest(), context)).map(|value| value as i64)
-    }
-
-    /// As [`signed_word`](Self::signed_word), without a branch for each length.
-    #[inline(always)]
-    fn signed_in_one(&mut self, context: &mut Context) -> Option<i64> {
-        'long: {
-            let Some(window) = self.ahead.window() else { break 'long };
-            let first = window.bytes()[0];
-            if first & STOP != 0 {
-                self.ahead = window.behind(1);
-                return Some(i64::from((first << 1) as i8 >> 1));
-            }
-            seldom();
-            let word = window.word();
-            let stops = word & STOPS;
-            let groups = self.kernel.joined_short(word);
-            // The first seven bits say no more than the sign behind them.
-            let is_longer = (groups >> 20).wrapping_add(1) as u8 <= 1;
-            if stops == 0 || is_longer {
-                break 'long;
-            }
-            let zeros = stops.leading_zeros();
-            let more = zeros / 8;
-            self.ahead = window.behind(more as usize + 1);
-            // The groups to the top, and down again behind the last of them.
-            return Some((u64::from(groups) << 36) as i64 >> (57 + more - zeros));
         }
         seldom();
         self.take_long(long_signed(self.ahead.rest(), context)).map(|value| value as i64)
