@@ -11,7 +11,7 @@ use crate::names::{self, Scope};
 const DEPTH_MAX: usize = 16;
 
 /// Names that a struct has for itself.
-const OWN_METHODS: [&str; 11] = [
+const OWN_METHODS: [&str; 12] = [
     "blank",
     "clear",
     "clone",
@@ -21,6 +21,7 @@ const OWN_METHODS: [&str; 11] = [
     "decode_into",
     "encode",
     "encode_fields",
+    "encode_part",
     "new",
     "slots",
 ];

@@ -29,6 +29,30 @@ static PAIRS: [u16; 128] = {
     table
 };
 
+/// Digits of every number below 1000 without leading zeros, the first in the lowest byte, and how many they are in
+/// the highest; the rest repeats, as above.
+static SHORT: [u32; 1024] = {
+    let mut table = [0; 1024];
+    let mut number = 0;
+    while number < 1024 {
+        let len = match number % 1000 {
+            0..10 => 1,
+            10..100 => 2,
+            _ => 3,
+        };
+        table[number] = TRIPLES[number] >> (8 * (3 - len)) | len << 24;
+        number += 1;
+    }
+    table
+};
+
+/// Returns the digits of a number below 1000, the first in the lowest byte, and how many they are.
+#[inline(always)]
+pub(crate) fn short(number: u32) -> (u64, usize) {
+    let text = SHORT[number as usize & 1023];
+    (u64::from(text & 0x00FF_FFFF), (text >> 24) as usize)
+}
+
 /// Returns the three digits of a number below 1000, the first in the lowest byte; the highest byte is 0.
 #[inline(always)]
 pub(crate) fn triple(number: u32) -> u32 {
@@ -130,6 +154,9 @@ mod tests {
         for number in 0..1000 {
             let bytes = triple(number).to_le_bytes();
             assert_eq!(bytes, *format!("{number:03}\0").as_bytes());
+            let (digits, len) = short(number);
+            assert_eq!(digits.to_le_bytes()[..len], *number.to_string().as_bytes());
+            assert_eq!(digits >> (8 * len), 0);
         }
         for number in 0..100 {
             assert_eq!(pair(number).to_le_bytes(), *format!("{number:02}").as_bytes());

@@ -31,4 +31,4 @@ pub use reason::{BusinessRejectReason, SessionRejectReason};
 pub use tag::Tag;
 pub use validate::{Checks, Validator};
 pub use value::{Decimal, Precision, UtcTimestamp};
-pub use writer::{TagText, Writer};
+pub use writer::{Part, Sheet, TagText, Writer, Written};

@@ -12,10 +12,30 @@ const RUN_MAX: usize = 12;
 /// Adds the methods that encode a struct.
 pub(super) fn methods(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
     put!(out, "    /// Writes its fields in the dictionary's order.");
-    put!(out, "    pub fn encode_fields<'b>(&self, writer: Writer<'b>) -> Writer<'b> {{");
-    if !found.members.is_empty() {
-        put!(out, "        let mut writer = writer.in_registers();");
+    put!(out, "    #[inline]");
+    put!(out, "    pub fn encode_fields<'b>(&self, mut writer: Writer<'b>) -> Writer<'b> {{");
+    put!(out, "        writer.part(|sheet, written| self.encode_part(sheet, written));");
+    put!(out, "        writer\n    }}\n");
+    put!(out, "    /// Writes its fields in the dictionary's order after what is written.");
+    if found.members.is_empty() {
+        put!(out, "    pub fn encode_part(&self, _: Sheet<'_>, written: Written) -> Written {{");
+        put!(out, "        written\n    }}");
+    } else {
+        put!(
+            out,
+            "    pub fn encode_part(&self, sheet: Sheet<'_>, written: Written) -> Written {{"
+        );
+        put!(out, "        let mut writer = Part::new(sheet, written);");
+        encode_members(out, plan, found, assigned);
+        put!(out, "        writer.end()\n    }}");
     }
+    if let Role::Message(_) = found.role {
+        encode(out);
+    }
+}
+
+/// Adds the code that writes all members.
+fn encode_members(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
     for run in runs(found) {
         let is_long = run.len() > 1;
         if is_long {
@@ -27,10 +47,6 @@ pub(super) fn methods(out: &mut String, plan: &Plan, found: &StructPlan, assigne
         if is_long {
             put!(out, "        }}");
         }
-    }
-    put!(out, "        writer\n    }}");
-    if let Role::Message(_) = found.role {
-        encode(out);
     }
 }
 
@@ -65,8 +81,11 @@ fn encode(out: &mut String) {
         out,
         "    pub fn encode<'b>(&self, header: &Header<'_>, out: &'b mut [u8]) -> Result<&'b [u8], Error> {{"
     );
-    put!(out, "        let writer = Writer::new(out, BEGIN_STRING, Self::MSG_TYPE);");
-    put!(out, "        self.encode_fields(header.encode_fields(writer)).finish()\n    }}");
+    put!(out, "        let mut writer = Writer::new(out, BEGIN_STRING, Self::MSG_TYPE);");
+    put!(out, "        writer.part(|sheet, written| {{");
+    put!(out, "            self.encode_part(sheet, header.encode_part(sheet, written))");
+    put!(out, "        }});");
+    put!(out, "        writer.finish()\n    }}");
 }
 
 fn encode_group(out: &mut String, member: &MemberPlan) {
@@ -77,7 +96,7 @@ fn encode_group(out: &mut String, member: &MemberPlan) {
     }
     put!(out, "{indent}writer.uint({constant}, self.{ident}.len() as u64);");
     put!(out, "{indent}for entry in &self.{ident} {{");
-    put!(out, "{indent}    writer = entry.encode_fields(writer);");
+    put!(out, "{indent}    writer = Part::new(sheet, entry.encode_part(sheet, writer.end()));");
     put!(out, "{indent}}}");
     if !member.required {
         put!(out, "        }}");

@@ -61,11 +61,14 @@ fn imports(body: &str) -> String {
         "Error",
         "Field",
         "Message",
+        "Part",
         "Precision",
+        "Sheet",
         "Tag",
         "TagText",
         "UtcTimestamp",
         "Writer",
+        "Written",
         "typed",
     ]);
     let lines =

@@ -2,7 +2,7 @@
 //!
 //! Fields bring the delimiter before them, so the delimiter after BodyLength belongs to MsgType.
 
-use crate::digits::{eight, leading_zero_bits, short_word, triple};
+use crate::digits::{eight, leading_zero_bits, short, short_word, triple};
 use crate::raw::{Buffer, Place, WINDOW, sum_of_windows};
 use crate::reader::SOH;
 
@@ -77,6 +77,11 @@ pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'
 fn length(body_len: u32) -> (u128, usize) {
     if body_len > 999_999 {
         return long_length(body_len);
+    }
+    if body_len < 1000 {
+        let (text, digits) = short(body_len);
+        let text = u64::from(u16::from_le_bytes(*b"9=")) | text << 16;
+        return (u128::from(text << ((8 * (6 - digits)) & 63)) << 64, digits);
     }
     // Six digits end the word; zeros before the first digit are cut.
     let text = eight(body_len);

@@ -6,14 +6,15 @@
 //! not written, and [`Writer::finish`] tells of it.
 
 mod frame;
+mod part;
 mod tag_text;
 mod text;
 
+pub use part::{Part, Sheet, Written};
 pub use tag_text::TagText;
 
 use crate::error::{Error, ErrorKind};
 use crate::raw::{Buffer, Place, WINDOW};
-use crate::reader::SOH;
 use crate::tag::Tag;
 use crate::value::{Decimal, LocalMktDate, MonthYear, Precision, UtcTime, UtcTimestamp};
 use frame::{Begin, HEAD_MAX};
@@ -27,10 +28,8 @@ const SLACK: usize = WINDOW;
 #[derive(Debug)]
 pub struct Writer<'b> {
     out: Buffer<'b>,
-    place: Place,
     begin: Begin,
-    /// What is wrong with texts.
-    marks: u64,
+    written: Written,
 }
 
 impl<'b> Writer<'b> {
@@ -43,40 +42,39 @@ impl<'b> Writer<'b> {
     #[inline(always)]
     pub fn new(out: &'b mut [u8], begin_string: &str, msg_type: &str) -> Self {
         let begin = Begin::new(begin_string.as_bytes());
-        let mut writer =
-            Self { out: Buffer::new(out), place: Place::new(HEAD_MAX), begin, marks: 0 };
+        let written = Written { place: Place::new(HEAD_MAX), marks: 0 };
+        let mut writer = Self { out: Buffer::new(out), begin, written };
         const MSG_TYPE: TagText = TagText::new(Tag::MSG_TYPE);
         writer.bytes(MSG_TYPE, msg_type.as_bytes());
         writer
     }
 
-    /// Returns the same writer, in registers: as an argument of a function it is in memory, and every field
-    /// would wait there for the one before.
+    /// Writes fields by what writes a part of a message.
     #[inline(always)]
-    #[must_use]
-    pub fn in_registers(self) -> Self {
-        let Self { out, place, begin, marks } = self;
-        Self { out, place, begin, marks }
+    pub fn part(&mut self, write: impl FnOnce(Sheet<'_>, Written) -> Written) {
+        self.written = write(Sheet(self.out.pen()), self.written);
     }
 
-    /// Writes a tag and returns the place after it.
+    /// Writes a field.
     #[inline(always)]
-    fn tag(&self, tag: impl Into<TagText>) -> Place {
-        text::tag(self.out.pen(), self.place, tag.into())
+    fn field(&mut self, write: impl FnOnce(&mut Part<'_>)) {
+        self.part(|sheet, written| {
+            let mut part = Part::new(sheet, written);
+            write(&mut part);
+            part.end()
+        });
     }
 
     /// Writes bytes as they are: a value made elsewhere, whoever calls makes sure that it may stand there.
     #[inline(always)]
     pub fn bytes(&mut self, tag: impl Into<TagText>, value: &[u8]) {
-        (self.place, _) = text::text(self.out.pen(), self.place, tag.into(), value);
+        self.field(|part| part.bytes(tag, value));
     }
 
     /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn text(&mut self, tag: impl Into<TagText>, value: &[u8]) {
-        let (place, marks) = text::text(self.out.pen(), self.place, tag.into(), value);
-        self.place = place;
-        self.marks |= marks;
+        self.field(|part| part.text(tag, value));
     }
 
     /// Writes text. What is empty or holds a delimiter is an error of [`Writer::finish`].
@@ -88,47 +86,37 @@ impl<'b> Writer<'b> {
     /// Writes a data field after its length field.
     #[inline(always)]
     pub fn data(&mut self, length: impl Into<TagText>, data: impl Into<TagText>, value: &[u8]) {
-        self.uint(length, value.len() as u64);
-        self.bytes(data, value);
+        self.field(|part| part.data(length, data, value));
     }
 
     /// Writes one character. A delimiter is an error of [`Writer::finish`].
     #[inline(always)]
     pub fn char(&mut self, tag: impl Into<TagText>, value: u8) {
-        self.place = text::char(self.out.pen(), self.place, tag.into(), value);
-        if value == SOH {
-            self.marks |= text::delimiter();
-        }
+        self.field(|part| part.char(tag, value));
     }
 
     /// Writes `Y` or `N`.
     #[inline(always)]
     pub fn boolean(&mut self, tag: impl Into<TagText>, value: bool) {
-        self.char(tag, if value { b'Y' } else { b'N' });
+        self.field(|part| part.boolean(tag, value));
     }
 
     /// Writes an integer.
     #[inline(always)]
     pub fn int(&mut self, tag: impl Into<TagText>, value: i64) {
-        let tag = tag.into();
-        self.place = if value < 0 {
-            let place = text::byte(self.out.pen(), self.tag(tag), b'-');
-            text::digits_of(self.out.pen(), place, value.unsigned_abs())
-        } else {
-            text::number(self.out.pen(), self.place, tag, value.unsigned_abs())
-        };
+        self.field(|part| part.int(tag, value));
     }
 
     /// Writes a length, count, NumInGroup or sequence number.
     #[inline(always)]
     pub fn uint(&mut self, tag: impl Into<TagText>, value: u64) {
-        self.place = text::number(self.out.pen(), self.place, tag.into(), value);
+        self.field(|part| part.uint(tag, value));
     }
 
     /// Writes a decimal with just the digits it has.
     #[inline(always)]
     pub fn decimal(&mut self, tag: impl Into<TagText>, value: Decimal) {
-        self.place = text::decimal(self.out.pen(), self.tag(tag), value);
+        self.field(|part| part.decimal(tag, value));
     }
 
     /// Writes a UTCTimestamp.
@@ -139,25 +127,25 @@ impl<'b> Writer<'b> {
         value: UtcTimestamp,
         precision: Precision,
     ) {
-        self.place = text::timestamp(self.out.pen(), self.place, tag.into(), value, precision);
+        self.field(|part| part.utc_timestamp(tag, value, precision));
     }
 
     /// Writes a UTCTimeOnly.
     #[inline(always)]
     pub fn utc_time(&mut self, tag: impl Into<TagText>, value: UtcTime, precision: Precision) {
-        self.place = text::time_of_day(self.out.pen(), self.place, tag.into(), value, precision);
+        self.field(|part| part.utc_time(tag, value, precision));
     }
 
     /// Writes a UTCDateOnly or LocalMktDate.
     #[inline(always)]
     pub fn date(&mut self, tag: impl Into<TagText>, value: LocalMktDate) {
-        self.place = text::day(self.out.pen(), self.place, tag.into(), value);
+        self.field(|part| part.date(tag, value));
     }
 
     /// Writes a MonthYear.
     #[inline(always)]
     pub fn month_year(&mut self, tag: impl Into<TagText>, value: MonthYear) {
-        self.place = text::month_year(self.out.pen(), self.tag(tag), value);
+        self.field(|part| part.month_year(tag, value));
     }
 
     /// Puts BeginString and BodyLength before, and CheckSum after, and returns the message.
@@ -167,7 +155,7 @@ impl<'b> Writer<'b> {
     /// [`ErrorKind::EmptyValue`] and [`ErrorKind::FieldDelimiter`] if a text was such.
     #[inline(always)]
     pub fn finish(self) -> Result<&'b [u8], Error> {
-        let Self { out, place, begin, marks } = self;
+        let Self { out, begin, written: Written { place, marks } } = self;
         if marks == 0
             && let Some(message) = frame::finish(out, place, begin)
         {
@@ -185,7 +173,7 @@ impl<'b> Writer<'b> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::Reader;
+    use crate::reader::{Reader, SOH};
 
     fn body(write: impl FnOnce(&mut Writer<'_>)) -> String {
         let mut buffer = [0; 2000];

@@ -1,7 +1,7 @@
 //! Values as text. Every function writes at a place and returns the place after: places stay in registers
 //! where a writer behind a reference would not.
 
-use crate::digits::{self, eight, leading_zero_bits, short_word, triple};
+use crate::digits::{self, ZEROS, eight, leading_zero_bits, short_word, triple};
 use crate::raw::{Pen, Place};
 use crate::reader::SOH;
 use crate::value::{
@@ -192,9 +192,20 @@ fn padded(pen: Pen<'_>, mut place: Place, value: u64, len: u32) -> Place {
     }
 }
 
+/// Writes a delimiter, a tag, `=` and a decimal.
+#[inline(always)]
+pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) -> Place {
+    // Most quantities are such.
+    if value.exponent == 0 && (0..1000).contains(&value.mantissa) {
+        let (digits, len) = digits::short(value.mantissa as u32);
+        return field(pen, place, tag, [(0, digits)], len);
+    }
+    any_decimal(pen, self::tag(pen, place, tag), value)
+}
+
 /// Writes a decimal.
 #[inline(never)]
-pub(super) fn decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
+fn any_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
     if value.mantissa < 0 {
         place = byte(pen, place, b'-');
     }
@@ -242,22 +253,34 @@ fn long_decimal(pen: Pen<'_>, mut place: Place, digits: u64, exponent: i8) -> Pl
     padded(pen, place, digits, 20)
 }
 
+/// Returns the two digits of each of some numbers below 100, which are `BITS` bits from one another and at least
+/// 16; the first digit in the lower byte.
+#[inline(always)]
+const fn pairs_of(numbers: u64, tens: u64) -> u64 {
+    // 103 / 1024 is a tenth, near enough for two digits.
+    let tens = (numbers * 103) >> 10 & tens;
+    // Tens and ones times 256: all that is taken away from the higher byte was in it.
+    (numbers << 8) - tens * 2559
+}
+
 /// Returns a day as `YYYYMMDD`.
 #[inline(always)]
 fn day_word(date: LocalMktDate) -> u64 {
-    let year = u32::from(date.year);
-    let parts = [year / 100, year % 100, u32::from(date.month), u32::from(date.day)];
-    let [century, year, month, day] = parts.map(|part| u64::from(digits::pair(part)));
-    century | year << 16 | month << 32 | day << 48
+    let (year, month, day) = (u64::from(date.year), u64::from(date.month), u64::from(date.day));
+    let century = year / 100 & 127;
+    let numbers = century | (year % 100) << 16 | (month & 63) << 32 | (day & 63) << 48;
+    pairs_of(numbers, 0x000F_000F_000F_000F) | ZEROS
 }
 
 /// Returns a time of day as `HH:MM:SS`.
 #[inline(always)]
 fn time_word(time: UtcTime) -> u64 {
-    const COLON: u64 = b':' as u64;
-    let parts = [time.hour, time.minute, time.second];
-    let [hour, minute, second] = parts.map(|part| u64::from(digits::pair(u32::from(part))));
-    hour | COLON << 16 | minute << 24 | COLON << 40 | second << 48
+    const COLONS: u64 = b':' as u64 * 0x0000_0100_0001_0000;
+    const DIGITS: u64 = ZEROS & 0xFFFF_00FF_FF00_FFFF;
+    let (hour, minute, second) =
+        (u64::from(time.hour), u64::from(time.minute), u64::from(time.second));
+    let numbers = hour & 63 | (minute & 63) << 24 | (second & 63) << 48;
+    pairs_of(numbers, 0x000F_0000_0F00_000F) | DIGITS | COLONS
 }
 
 /// Writes a delimiter, a tag, `=` and a day as `YYYYMMDD`.

@@ -1,0 +1,138 @@
+//! Parts of a message: what functions write that are called one after the other.
+//!
+//! A [`Writer`](super::Writer) is too large for registers when it is passed to a function and returned from it. What
+//! is passed here is two registers each: where to write, and how far it is written.
+
+use super::{TagText, text};
+use crate::raw::{Pen, Place};
+use crate::reader::SOH;
+use crate::value::{Decimal, LocalMktDate, MonthYear, Precision, UtcTime, UtcTimestamp};
+
+/// Where a message is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Sheet<'b>(pub(super) Pen<'b>);
+
+/// How far a message is written, and what is wrong with its texts.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Written {
+    pub(super) place: Place,
+    pub(super) marks: u64,
+}
+
+/// Writes a part of a message: what [`Writer`](super::Writer) has for fields is here, too.
+#[derive(Debug)]
+pub struct Part<'b> {
+    pen: Pen<'b>,
+    place: Place,
+    marks: u64,
+}
+
+impl<'b> Part<'b> {
+    /// Starts after what is written.
+    #[inline(always)]
+    pub const fn new(sheet: Sheet<'b>, Written { place, marks }: Written) -> Self {
+        Self { pen: sheet.0, place, marks }
+    }
+
+    /// Returns how far it is written.
+    #[inline(always)]
+    pub const fn end(self) -> Written {
+        Written { place: self.place, marks: self.marks }
+    }
+
+    /// Writes a tag and returns the place after it.
+    #[inline(always)]
+    fn tag(&self, tag: impl Into<TagText>) -> Place {
+        text::tag(self.pen, self.place, tag.into())
+    }
+
+    /// Writes bytes as they are.
+    #[inline(always)]
+    pub fn bytes(&mut self, tag: impl Into<TagText>, value: &[u8]) {
+        (self.place, _) = text::text(self.pen, self.place, tag.into(), value);
+    }
+
+    /// Writes text.
+    #[inline(always)]
+    pub fn text(&mut self, tag: impl Into<TagText>, value: &[u8]) {
+        let (place, marks) = text::text(self.pen, self.place, tag.into(), value);
+        self.place = place;
+        self.marks |= marks;
+    }
+
+    /// Writes a data field after its length field.
+    #[inline(always)]
+    pub fn data(&mut self, length: impl Into<TagText>, data: impl Into<TagText>, value: &[u8]) {
+        self.uint(length, value.len() as u64);
+        self.bytes(data, value);
+    }
+
+    /// Writes one character.
+    #[inline(always)]
+    pub fn char(&mut self, tag: impl Into<TagText>, value: u8) {
+        self.place = text::char(self.pen, self.place, tag.into(), value);
+        if value == SOH {
+            self.marks |= text::delimiter();
+        }
+    }
+
+    /// Writes `Y` or `N`.
+    #[inline(always)]
+    pub fn boolean(&mut self, tag: impl Into<TagText>, value: bool) {
+        self.char(tag, if value { b'Y' } else { b'N' });
+    }
+
+    /// Writes an integer.
+    #[inline(always)]
+    pub fn int(&mut self, tag: impl Into<TagText>, value: i64) {
+        let tag = tag.into();
+        self.place = if value < 0 {
+            let place = text::byte(self.pen, self.tag(tag), b'-');
+            text::digits_of(self.pen, place, value.unsigned_abs())
+        } else {
+            text::number(self.pen, self.place, tag, value.unsigned_abs())
+        };
+    }
+
+    /// Writes a length, count, NumInGroup or sequence number.
+    #[inline(always)]
+    pub fn uint(&mut self, tag: impl Into<TagText>, value: u64) {
+        self.place = text::number(self.pen, self.place, tag.into(), value);
+    }
+
+    /// Writes a decimal with just the digits it has.
+    #[inline(always)]
+    pub fn decimal(&mut self, tag: impl Into<TagText>, value: Decimal) {
+        self.place = text::decimal(self.pen, self.place, tag.into(), value);
+    }
+
+    /// Writes a UTCTimestamp.
+    #[inline(always)]
+    pub fn utc_timestamp(
+        &mut self,
+        tag: impl Into<TagText>,
+        value: UtcTimestamp,
+        precision: Precision,
+    ) {
+        self.place = text::timestamp(self.pen, self.place, tag.into(), value, precision);
+    }
+
+    /// Writes a UTCTimeOnly.
+    #[inline(always)]
+    pub fn utc_time(&mut self, tag: impl Into<TagText>, value: UtcTime, precision: Precision) {
+        self.place = text::time_of_day(self.pen, self.place, tag.into(), value, precision);
+    }
+
+    /// Writes a UTCDateOnly or LocalMktDate.
+    #[inline(always)]
+    pub fn date(&mut self, tag: impl Into<TagText>, value: LocalMktDate) {
+        self.place = text::day(self.pen, self.place, tag.into(), value);
+    }
+
+    /// Writes a MonthYear.
+    #[inline(always)]
+    pub fn month_year(&mut self, tag: impl Into<TagText>, value: MonthYear) {
+        self.place = text::month_year(self.pen, self.tag(tag), value);
+    }
+}
