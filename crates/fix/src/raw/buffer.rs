@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
+use super::sum::sum_of_windows;
+
 /// Bytes that must be left in the buffer where something is written.
 pub(crate) const WINDOW: usize = 32;
 
@@ -52,6 +54,24 @@ impl<'b> Buffer<'b> {
     #[inline(always)]
     pub(crate) const fn pen(&self) -> Pen<'_> {
         self.pen
+    }
+
+    /// Returns the sum of the bytes from `start` to a place, and of those after it to the end of a window: as many
+    /// windows as it takes. `None` if the place is before `start`, or less than a window is left there.
+    #[inline(always)]
+    pub(crate) fn sum(&self, start: usize, place: Place) -> Option<u32> {
+        let len = place.0.checked_sub(start)?;
+        if !self.pen.has_room(place) {
+            return None;
+        }
+        // SAFETY: the windows begin in the buffer, and the last ends less than a window after the place, from where
+        // on a window is left. Nothing is written while the slice is there: it does not leave this function, and
+        // pens are for one thread.
+        let windows = unsafe {
+            let windows = self.pen.start.add(start).cast::<[u8; WINDOW]>();
+            std::slice::from_raw_parts(windows, len.div_ceil(WINDOW))
+        };
+        Some(sum_of_windows(windows))
     }
 
     /// Returns the bytes of the buffer.
@@ -131,6 +151,21 @@ mod tests {
             let buffer = Buffer::new(&mut bytes);
             assert_eq!(buffer.pen().put(Place::new(0), [(0, 0)], 1).at(), 0);
             assert_eq!(buffer.finish(), vec![1; len]);
+        }
+    }
+
+    #[test]
+    fn windows_are_summed_to_the_end_of_the_last() {
+        let mut bytes: Vec<u8> = (0..200).collect();
+        let expected = bytes.clone();
+        let buffer = Buffer::new(&mut bytes);
+        for start in 0..200 {
+            for end in 0..=200 {
+                let to = start + (end.max(start) - start).div_ceil(WINDOW) * WINDOW;
+                let sum = expected.get(start..to).filter(|_| start <= end && end <= 200 - WINDOW);
+                let sum = sum.map(|bytes| bytes.iter().map(|byte| u32::from(*byte)).sum());
+                assert_eq!(buffer.sum(start, Place::new(end)), sum, "{start} to {end}");
+            }
         }
     }
 

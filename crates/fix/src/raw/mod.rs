@@ -28,7 +28,6 @@ pub(crate) use column::{Column, Filling};
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use elsewhere::{Avx2, Avx512};
 pub(crate) use plan::{Plan, Reading};
-pub(crate) use sum::sum_of_windows;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {avx2::Avx2, avx512::Avx512};
 

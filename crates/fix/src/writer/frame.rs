@@ -3,7 +3,7 @@
 //! Fields bring the delimiter before them, so the delimiter after BodyLength belongs to MsgType.
 
 use crate::digits::{eight, leading_zero_bits, short, short_word, triple};
-use crate::raw::{Buffer, Place, WINDOW, sum_of_windows};
+use crate::raw::{Buffer, Place};
 use crate::reader::SOH;
 
 /// Longest BeginString: with `8=` and the delimiter it takes two words.
@@ -62,14 +62,11 @@ pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'
     let _ = put(length_at - BEGIN_LEN_MAX, begin.text);
     // The message is summed in windows, with zeros after it.
     let _ = out.pen().put(end, [(0, 0), (8, 0), (16, 0), (24, 0)], 0);
-    let message = out.finish().get_mut(length_at - begin.len..)?;
-    let len = body_len + digits + 2 + begin.len;
-    let (windows, _) = message.as_chunks::<WINDOW>();
-    let sum = sum_of_windows(windows.get(..len.div_ceil(WINDOW))?).wrapping_add(u32::from(SOH));
+    let start = length_at - begin.len;
+    let sum = out.sum(start, end)?.wrapping_add(u32::from(SOH));
     let tag = u64::from_le_bytes([SOH, b'1', b'0', b'=', 0, 0, 0, SOH]);
-    let trailer = tag | u64::from(triple(sum & 0xFF)) << 32;
-    *message.get_mut(len..)?.first_chunk_mut()? = trailer.to_le_bytes();
-    message.get_mut(..len + TRAILER_LEN)
+    let _ = out.pen().put(end, [(0, tag | u64::from(triple(sum & 0xFF)) << 32)], 0);
+    out.finish().get_mut(start..end.at() + TRAILER_LEN)
 }
 
 /// Returns `9=` and the length as the last bytes of sixteen, and how many digits it has.
