@@ -159,8 +159,8 @@ mod tests {
         let mut bytes: Vec<u8> = (0..200).collect();
         let expected = bytes.clone();
         let buffer = Buffer::new(&mut bytes);
-        for start in 0..200 {
-            for end in 0..=200 {
+        for start in 0..200_usize {
+            for end in 0..=200_usize {
                 let to = start + (end.max(start) - start).div_ceil(WINDOW) * WINDOW;
                 let sum = expected.get(start..to).filter(|_| start <= end && end <= 200 - WINDOW);
                 let sum = sum.map(|bytes| bytes.iter().map(|byte| u32::from(*byte)).sum());

@@ -166,10 +166,10 @@ fn fill<'m>(
             let (at, len) = fields.value(*target);
             (&*bytes.as_ptr().add(at).cast::<[u8; 17]>(), len)
         };
-        let (word, is_known) = minute.second(whole);
+        let (word, other) = minute.second(whole);
         // SAFETY: see above.
         unsafe { target.slot(values).write(MaybeUninit::new((word, 0))) };
-        left |= if is_known && len == 17 { 0 } else { bit };
+        left |= if other | (len as u64 ^ 17) == 0 { 0 } else { bit };
         bit <<= 1;
     }
     Some(left)

@@ -127,8 +127,15 @@ impl Reader {
     /// # Errors
     /// [`ErrorKind::HeaderOrder`], [`ErrorKind::BodyLength`], [`ErrorKind::CheckSum`],
     /// [`ErrorKind::FieldCount`], [`ErrorKind::MessageLength`]: the message is garbled.
-    #[inline]
+    #[inline(always)]
     pub fn decode<'r>(&'r mut self, bytes: &'r [u8]) -> Result<Message<'r>, Error> {
+        // Where the call is, for the message to be in registers: a result in memory is waited for.
+        self.index(bytes)?;
+        Ok(Message::new(bytes, &self.index))
+    }
+
+    /// Finds the fields and checks the frame.
+    fn index(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if bytes.len() > self.limits.message_len_max {
             return Err(Error::new(ErrorKind::MessageLength, 0, bytes.len()));
         }
@@ -147,8 +154,7 @@ impl Reader {
             }
             _ => portable::scan(bytes, &mut self.index, &self.data_fields, fields_max)?,
         };
-        self.verify(bytes, sum)?;
-        Ok(Message::new(bytes, &self.index))
+        self.verify(bytes, sum)
     }
 
     /// Checks the frame: first three tags, BodyLength, CheckSum. `sum` is of all bytes.

@@ -37,8 +37,8 @@ impl Minute {
     #[inline(always)]
     pub(crate) fn read(&mut self, text: &[u8]) -> Option<(u64, u64)> {
         let (whole, fraction) = text.split_first_chunk::<17>()?;
-        let (mut word, is_known) = self.second(whole);
-        if !is_known {
+        let (mut word, other) = self.second(whole);
+        if other != 0 {
             self.go_to(whole)?;
             (word, _) = self.second(whole);
         }
@@ -47,18 +47,18 @@ impl Minute {
         Some((word, picos))
     }
 
-    /// Reads a UTCTimestamp without a fraction to the word that [`timestamp_words`] makes of it; and whether it could
-    /// be read, which is so if it is in this minute.
+    /// Reads a UTCTimestamp without a fraction to the word that [`timestamp_words`] makes of it; and 0 if it could be
+    /// read, which is so if it is in this minute.
     #[inline(always)]
-    pub(crate) fn second(&self, whole: &[u8; 17]) -> (u64, bool) {
+    pub(crate) fn second(&self, whole: &[u8; 17]) -> (u64, u64) {
         let [day, time] = words(whole);
         let other = (day ^ self.day) | (time << 8 ^ self.time);
-        let tens = (time >> 56).wrapping_sub(b'0'.into());
-        let ones = u64::from(whole[16]).wrapping_sub(b'0'.into());
-        let second = tens.wrapping_mul(10).wrapping_add(ones);
-        // Where tens are none, they are far above 9 as a number without sign.
-        let is_known = other == 0 && tens <= 6 && ones <= 9 && second <= 60;
-        (self.word | second << SECOND, is_known)
+        // What is no digit is above 9.
+        let [tens, ones] = [whole[15], whole[16]].map(|byte| u64::from(byte.wrapping_sub(b'0')));
+        let second = tens * 10 + ones;
+        // Below 0, where high bits are set, if ones are none, or tens none or too many.
+        let above = 9_u64.wrapping_sub(ones) | 60_u64.wrapping_sub(second);
+        (self.word | second << SECOND, other | above >> 8)
     }
 
     /// Remembers the minute of a moment; `None` if there is no such moment.

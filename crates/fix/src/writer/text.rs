@@ -267,7 +267,7 @@ const fn pairs_of(numbers: u64, tens: u64) -> u64 {
 #[inline(always)]
 fn day_word(date: LocalMktDate) -> u64 {
     let (year, month, day) = (u64::from(date.year), u64::from(date.month), u64::from(date.day));
-    let century = year / 100 & 127;
+    let century = (year / 100) & 127;
     let numbers = century | (year % 100) << 16 | (month & 63) << 32 | (day & 63) << 48;
     pairs_of(numbers, 0x000F_000F_000F_000F) | ZEROS
 }
