@@ -16,6 +16,7 @@ mod column;
 mod columns;
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere;
+mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod marks;
 mod plan;
@@ -27,6 +28,7 @@ pub(crate) use buffer::{Buffer, Pen, Place, WINDOW};
 pub(crate) use column::{Column, Filling};
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use elsewhere::{Avx2, Avx512};
+pub(crate) use lanes::Lanes;
 pub(crate) use plan::{Plan, Reading};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {avx2::Avx2, avx512::Avx512};

@@ -1,20 +1,24 @@
 //! Where the fields of a message are: three columns, so that tags can be searched many at a time.
 
+use crate::raw::Lanes;
+
 /// Columns of fields: tag, position of `=`, position of the delimiter. A tag that is no number is 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     /// Columns hold old values after `len`.
-    pub(crate) tags: Vec<u32>,
-    pub(crate) equals: Vec<u32>,
+    pub(crate) tags: Lanes,
+    pub(crate) equals: Lanes,
     /// One longer: the first slot stands for a delimiter before the message, at position -1.
-    pub(crate) ends: Vec<u32>,
+    pub(crate) ends: Lanes,
     pub(crate) len: usize,
     pub(crate) fault: Option<crate::error::Error>,
 }
 
 impl Default for Index {
     fn default() -> Self {
-        let (tags, equals, ends) = (Vec::new(), Vec::new(), vec![u32::MAX]);
+        let (tags, equals, mut ends) = (Lanes::default(), Lanes::default(), Lanes::default());
+        ends.grow(1);
+        ends[0] = u32::MAX;
         Self { tags, equals, ends, len: 0, fault: None }
     }
 }
@@ -39,9 +43,9 @@ impl Index {
     #[cold]
     pub(crate) fn grow(&mut self) {
         let len = (2 * self.capacity()).max(256);
-        self.tags.resize(len, 0);
-        self.equals.resize(len, 0);
-        self.ends.resize(len + 1, 0);
+        self.tags.grow(len);
+        self.equals.grow(len);
+        self.ends.grow(len + 1);
     }
 
     #[inline]

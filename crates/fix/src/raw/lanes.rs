@@ -1,0 +1,59 @@
+//! Numbers on a boundary of cache lines: what wide instructions store and load of them lies in few lines.
+
+use std::ops::{Deref, DerefMut};
+
+/// Numbers of a cache line.
+const LINE: usize = 16;
+
+/// Numbers that begin with a cache line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lanes(Vec<Line>);
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line([u32; LINE]);
+
+impl Lanes {
+    /// Makes there be at least so many numbers, new ones 0.
+    pub(crate) fn grow(&mut self, len: usize) {
+        let len = len.div_ceil(LINE).max(self.0.len());
+        self.0.resize(len, Line([0; LINE]));
+    }
+}
+
+impl Deref for Lanes {
+    type Target = [u32];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u32] {
+        const { assert!(size_of::<Line>() == size_of::<[u32; LINE]>(), "nothing between lines") };
+        // SAFETY: lines are sixteen numbers each, one after the other without anything between them.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LINE) }
+    }
+}
+
+impl DerefMut for Lanes {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u32] {
+        // SAFETY: as above; the lines are borrowed just as their numbers are.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * LINE) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_where_lanes_grow_and_begin_with_a_line() {
+        let mut lanes = Lanes::default();
+        assert_eq!(*lanes, []);
+        lanes.grow(17);
+        lanes[31] = 7;
+        lanes.grow(1);
+        lanes.grow(257);
+        assert_eq!((lanes.len(), lanes[31], lanes[271]), (272, 7, 0));
+        assert_eq!(lanes.as_ptr().addr() % 64, 0);
+        assert_eq!(*lanes.clone(), *lanes);
+    }
+}
