@@ -1,6 +1,7 @@
 //! What is decoded by the tags of messages before is what is decoded without them, whatever the values are.
 
-use tickwire_fix::typed::{BODY_START, Room, Shapes};
+use std::fmt::Debug;
+use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
 use tickwire_fix::{Engine, Error, Message, Reader};
 use tickwire_fix_messages::fix42::{Header, NewOrderSingle};
 
@@ -194,6 +195,46 @@ fn seconds_minutes_and_days_go_on() {
             let mut fields = good.clone();
             fields[field].1 = time.as_bytes();
             assert_eq!(stream.agrees(&framed(&fields)), is_good, "{time}");
+        }
+    }
+}
+
+#[test]
+fn what_is_remembered_is_used() {
+    for engine in Engine::available() {
+        let mut shapes = [(); 2].map(|()| Shapes::new().engine(engine));
+        let mut decode = |bytes: &[u8]| {
+            let mut reader = Reader::new();
+            let message = reader.decode(bytes).expect("well formed");
+            assert!(alike(&message, &mut shapes).is_ok());
+            shapes.each_ref().map(|shapes| format!("{shapes:?}"))
+        };
+        // The minute of a message is remembered only if it is decoded by the tags of the one before.
+        let [learnt, used] = [(); 2].map(|()| decode(&framed(&order())));
+        assert!(learnt.iter().zip(&used).all(|(learnt, used)| learnt != used), "{}", engine.name());
+    }
+}
+
+fn same_from<'m, S: Fields<'m> + Debug>(shapes: &mut Shapes, message: &Message<'m>, start: usize) {
+    let (mut plain, mut alike) = (Room::<S>::default(), Room::<S>::default());
+    let expected = plain.decode(message, start).map(|(_, end)| end);
+    let found = alike.decode_alike(shapes, message, start).map(|(_, end)| end);
+    assert_eq!((found, format!("{alike:?}")), (expected, format!("{plain:?}")));
+}
+
+#[test]
+fn places_behind_the_message() {
+    let bytes = framed(&order());
+    for engine in Engine::available() {
+        let mut shapes = Shapes::new().engine(engine);
+        let mut reader = Reader::new().engine(engine);
+        let message = reader.decode(&bytes).expect("well formed");
+        let len = message.len();
+        for start in [BODY_START, len, len + 1, usize::MAX - 3, usize::MAX] {
+            same_from::<Header<'_>>(&mut shapes, &message, start);
+        }
+        for start in [BODY_START + HEADER_LEN, len, len + 1, usize::MAX - 3, usize::MAX] {
+            same_from::<NewOrderSingle<'_>>(&mut shapes, &message, start);
         }
     }
 }

@@ -148,6 +148,19 @@ pub struct Layout {
     pub(super) ends: bool,
 }
 
+/// Which layout it is: the place of its table.
+///
+/// A layout itself is a constant, and may be at another place wherever it is used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LayoutId(&'static [[u16; PAGE]]);
+
+impl PartialEq for LayoutId {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
 /// Words of bits of what is required.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Required {
@@ -228,6 +241,12 @@ impl Layout {
         Self { delimiter, ends: true, ..Self::message(members, places) }
     }
 
+    /// Returns which layout it is.
+    #[inline(always)]
+    pub(super) const fn id(&self) -> LayoutId {
+        LayoutId(self.pages)
+    }
+
     /// Returns kind and slot of a tag, as one number; 0 if it is no member.
     #[inline(always)]
     pub(super) fn place(&self, tag: u32) -> u16 {
@@ -273,5 +292,16 @@ mod tests {
             assert_eq!(Layout::slot(found), expected.map_or(0, |member| member.slot.into()));
         }
         assert_eq!(LAYOUT.required.texts[0], 1);
+    }
+
+    #[test]
+    fn a_layout_is_itself_wherever_it_is() {
+        const MEMBERS: [Member; 1] = [Member::required(11, Kind::Text, 0)];
+        static PLACES: Places<64, 0, 1> = Places::new(&MEMBERS);
+        static SAME_PLACES: Places<64, 0, 1> = Places::new(&MEMBERS);
+        let layout = Layout::message(&MEMBERS, &PLACES);
+        let copy = Box::new(layout);
+        assert!(copy.id() == layout.id());
+        assert!(Layout::message(&MEMBERS, &SAME_PLACES).id() != layout.id());
     }
 }

@@ -6,7 +6,7 @@
 
 use super::check;
 use super::fill::{Fields, decode, other};
-use super::layout::{Kind, Layout};
+use super::layout::{Kind, Layout, LayoutId};
 use super::slots::{Fill, Value, Words, timestamp_near};
 use crate::error::Error;
 use crate::raw::{Avx512, Column, Filling, Plan, Reading};
@@ -34,7 +34,7 @@ pub struct Shapes {
 /// The tags of a message and where its fields go.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    layout: &'static Layout,
+    layout: LayoutId,
     /// The tags from the start on, with the one that ended it.
     tags: Vec<u32>,
     /// Whether there is no field after them.
@@ -139,7 +139,7 @@ impl Shape {
     /// Makes the shape of what has been decoded; `None` if it has more than texts and values.
     fn learn(layout: &'static Layout, tags: &[u32], len: usize, engine: Engine) -> Option<Self> {
         let mut shape = Self {
-            layout,
+            layout: layout.id(),
             tags: tags.iter().take(len + 1).copied().collect(),
             is_whole: len == tags.len(),
             len,
@@ -168,7 +168,7 @@ impl Shape {
                 kind => shape.others.push((kind, entry)),
             }
         }
-        shape.planned = engine.avx512().and_then(|engine| Planned::new(engine, &shape));
+        shape.planned = engine.avx512().and_then(|engine| Planned::new(engine, layout, &shape));
         Some(shape)
     }
 
@@ -182,7 +182,9 @@ impl Shape {
     /// Whether it is, if the tags are its own.
     #[inline(always)]
     fn may_be_of(&self, layout: &'static Layout, message: &Message<'_>, start: usize) -> bool {
-        std::ptr::eq(self.layout, layout) && (!self.is_whole || start + self.len == message.len())
+        // A place behind the message leaves more than any shape has.
+        let left = message.len().wrapping_sub(start);
+        self.layout == layout.id() && (!self.is_whole || left == self.len)
     }
 
     /// Decodes a message of this shape; `None` if it is of another, or a value cannot be read.
@@ -200,7 +202,7 @@ impl Shape {
             check(message, msg_type).ok()?;
         }
         target.clear();
-        target.slots_mut().fill_alike(self, message, start).then_some(start + self.len)
+        target.slots_mut().fill_alike(self, message, start).then(|| start + self.len)
     }
 
     /// Fills slots; `None` if the tags are others, or a value cannot be read.
@@ -312,10 +314,10 @@ fn moment<const V: usize, const VW: usize>(
 
 impl Planned {
     /// Plans a shape; `None` if it has too many fields.
-    fn new(engine: Avx512, shape: &Shape) -> Option<Self> {
+    fn new(engine: Avx512, layout: &Layout, shape: &Shape) -> Option<Self> {
         let (mut numbers, mut readings) = (Vec::new(), Vec::new());
         for tag in shape.tags.iter().take(shape.len) {
-            let place = shape.layout.place(*tag);
+            let place = layout.place(*tag);
             let (kind, at, slot) = (Layout::kind(place), readings.len(), Layout::slot(place));
             let reading = match kind {
                 Kind::Text => Reading::Text,
