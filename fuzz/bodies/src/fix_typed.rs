@@ -10,9 +10,7 @@ use tickwire_fix_messages::fix44::{ExecutionReport, Header, NewOrderSingle};
 
 /// What is read typed is what the fields say, and what is refused is wrong there and for that reason.
 pub fn fix_typed(message: &Message<'_>, dictionary: &Dictionary) {
-    // A header is read as far as there are fields with values, also of a message with a fault behind them.
-    let fields = (0..message.len()).map_while(|at| message.field_at(at)).collect();
-    let slow = Slow { fields, message, dictionary };
+    let slow = Slow { fields: message.fields().collect(), message, dictionary };
     let own = |member: &&Member| ![8, 9, 35].contains(&member.tag.0);
     let members: Vec<Member> = dictionary.header().iter().filter(own).copied().collect();
     let expected = slow.struct_end(&members, Scope::Header, BODY_START);

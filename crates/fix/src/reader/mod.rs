@@ -278,6 +278,8 @@ mod tests {
             ("35=0|34=7|4garbled9=HI|", ErrorKind::TagSyntax),
             ("35=0|34=7|12345678901=HI|", ErrorKind::TagSyntax),
             ("35=0|34=7|no equals sign|", ErrorKind::FieldDelimiter),
+            ("35=0|34=7||", ErrorKind::FieldDelimiter),
+            ("35=0|34=7|||95=1|96=x|", ErrorKind::FieldDelimiter),
             ("35=0|34=7|95=9|96=abc|", ErrorKind::DataLength),
             ("35=0|34=7|95=x|96=abc|", ErrorKind::DataLength),
             ("35=0|34=7|95=3|58=abc|", ErrorKind::DataLength),
@@ -289,6 +291,7 @@ mod tests {
                 assert_eq!(message.fault().map(|error| error.kind), Some(kind), "{body}");
                 let seq_num = message.field(Tag::MSG_SEQ_NUM).map(|field| field.value);
                 assert_eq!(seq_num, Some(&b"7"[..]));
+                assert_eq!(message.fields().count(), message.len(), "{body}");
             }
         });
     }

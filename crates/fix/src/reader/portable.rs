@@ -29,8 +29,9 @@ pub(super) fn scan(
             };
             note(index, without_number(&bytes[start..start + len], start));
             let equal = bytes[start..start + len].iter().position(|byte| *byte == b'=');
-            // Without `=` the value is empty: it begins where it ends.
-            index.push(0, start + equal.unwrap_or(len - usize::from(len > 0)), start + len);
+            // Without `=` the value is empty: it begins where it ends, and `=` is thought to be before it.
+            let equal = start.wrapping_add(equal.unwrap_or(len.wrapping_sub(1)));
+            index.push(0, equal, start + len);
             start += len + 1;
             data = None;
             continue;
