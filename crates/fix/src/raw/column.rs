@@ -94,6 +94,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
     }
 
     /// Returns bits and slots, to write many: a bit may be set only of a slot that has been written.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) const fn parts(&mut self) -> (&mut [u64; WORDS], &mut [MaybeUninit<T>; N]) {
         (&mut self.present, &mut self.slots)

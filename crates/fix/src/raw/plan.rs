@@ -34,6 +34,7 @@ pub(crate) enum Reading {
 ///
 /// Every target is of one of the fields, which are not more than the tags, and its slot is below the number of slots.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no engine reads it"))]
 pub(crate) struct Plan {
     pub(super) tags: [u32; FIELDS_MAX],
     /// From `=` to the end of the value, at least.
@@ -60,6 +61,7 @@ pub(crate) struct Plan {
 
 /// A field and its slot.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no engine reads it"))]
 pub(super) struct Target {
     pub(super) at: u16,
     /// In bytes.

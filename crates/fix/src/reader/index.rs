@@ -25,6 +25,7 @@ impl Default for Index {
 
 impl Index {
     /// How many fields wide instructions handle at a time.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) const LANES: usize = 16;
 
     #[inline]
