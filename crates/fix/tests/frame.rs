@@ -1,0 +1,91 @@
+//! Header, BodyLength and CheckSum are judged as a slow look at the fields judges them, whatever stands there.
+
+use tickwire_fix::{Engine, ErrorKind, Reader};
+
+const TRAILER_LEN: usize = 7;
+
+fn with_sum(mut bytes: Vec<u8>) -> Vec<u8> {
+    let sum = bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+    bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+    bytes
+}
+
+/// Parses digits, at most nine.
+fn number(text: &[u8]) -> Option<usize> {
+    let is_number = (1..=9).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text).ok().filter(|_| is_number)?.parse().ok()
+}
+
+/// Returns tag and value of a field; a tag that is none is 0.
+fn parts(field: &[u8]) -> (usize, &[u8]) {
+    let Some(equal) = field.iter().position(|byte| *byte == b'=') else { return (0, &[]) };
+    let tag = number(&field[..equal]).filter(|_| field[0] != b'0');
+    (tag.unwrap_or(0), &field[equal + 1..])
+}
+
+/// Returns what is wrong first.
+fn wrong(bytes: &[u8]) -> Option<ErrorKind> {
+    let fields: Vec<&[u8]> = bytes.split(|byte| *byte == 1).collect();
+    let Some((&[], fields)) = fields.split_last() else { return Some(ErrorKind::HeaderOrder) };
+    let tags: Vec<usize> = fields.iter().map(|field| parts(field).0).collect();
+    let ([8, 9, 35, .., 10], Some(last)) = (&*tags, fields.last()) else {
+        return Some(ErrorKind::HeaderOrder);
+    };
+    if last.len() + 1 != TRAILER_LEN {
+        return Some(ErrorKind::HeaderOrder);
+    }
+    let (before, _) = bytes.split_at(bytes.len() - TRAILER_LEN);
+    let sum = before.iter().map(|byte| usize::from(*byte)).sum::<usize>() % 256;
+    if number(parts(last).1) != Some(sum) {
+        return Some(ErrorKind::CheckSum);
+    }
+    let body = fields[0].len() + fields[1].len() + 2;
+    (number(parts(fields[1]).1) != Some(before.len() - body)).then_some(ErrorKind::BodyLength)
+}
+
+/// Checks every engine; returns whether there is nothing wrong.
+fn is_good(bytes: &[u8]) -> bool {
+    let expected = wrong(bytes);
+    for engine in Engine::available() {
+        let found = Reader::new().engine(engine).decode(bytes).map(|_| ()).err();
+        assert_eq!(found.map(|error| error.kind), expected, "{}", bytes.escape_ascii());
+    }
+    expected.is_none()
+}
+
+const BODY: &[u8] = b"35=0\x0149=A\x0156=B\x0134=1\x01";
+
+#[test]
+fn every_byte_at_every_place_of_head_and_trailer() {
+    let (mut good, mut head) = (0, b"8=FIX.4.2\x019=20\x01".to_vec());
+    let head_len = head.len() + 3;
+    head.extend_from_slice(BODY);
+    let whole = with_sum(head);
+    for at in (0..head_len).chain(whole.len() - TRAILER_LEN - 1..whole.len()) {
+        for byte in 0..=255 {
+            let mut other = whole.clone();
+            other[at] = byte;
+            good += u32::from(is_good(&other));
+            other.truncate(whole.len() - TRAILER_LEN);
+            good += u32::from(is_good(&with_sum(other)));
+        }
+    }
+    assert!(good > 1500, "{good}");
+    for len in 0..whole.len() {
+        assert!(!is_good(&whole[..len]));
+        assert!(!is_good(&whole[whole.len() - len..]));
+    }
+}
+
+#[test]
+fn body_lengths_of_every_number_of_digits() {
+    for begin in ["", "F", "FIX.4", "FIXT.1.1", "a string that is too long for a version"] {
+        for zeros in 0..9 {
+            for text in ["20", "19", "2O", "20 ", "-20", "2/", "2:", "", "20\u{80}"] {
+                let head = format!("8={begin}\u{1}9={}{text}\u{1}", "0".repeat(zeros));
+                let bytes = with_sum([head.as_bytes(), BODY].concat());
+                assert_eq!(is_good(&bytes), text == "20" && zeros < 8, "{head}");
+            }
+        }
+    }
+}
