@@ -157,7 +157,7 @@ pub(super) struct LayoutId(&'static [[u16; PAGE]]);
 impl PartialEq for LayoutId {
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
+        std::ptr::eq(self.0.as_ptr(), other.0.as_ptr())
     }
 }
 
