@@ -7,7 +7,7 @@ pub(crate) const FIELDS_MAX: usize = 32;
 /// Those that are looked at together.
 const HALF: usize = 16;
 /// Words of 64 slots.
-const WORDS: usize = 4;
+pub(super) const WORDS: usize = 4;
 /// Bytes of a slot.
 pub(super) const SLOT: usize = 16;
 /// Length of a UTCTimestamp without a fraction.

@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::plan::{FIELDS_MAX, Plan, SLOT, Target};
+use super::plan::{FIELDS_MAX, Plan, SLOT, Target, WORDS};
 use super::{Avx512, Column};
 use crate::digits::{ZEROS, are_digits};
 use crate::reader::Index;
@@ -29,14 +29,29 @@ impl Avx512 {
         texts: &mut Column<&'m [u8], T, TW>,
         values: &mut Column<Words, V, VW>,
     ) -> Option<u64> {
+        if T < plan.text_slots || V < plan.value_slots {
+            return None;
+        }
         let (text_bits, text_slots) = texts.parts();
         let (value_bits, value_slots) = values.parts();
-        // SAFETY: a value of `Avx512` exists only if `detect` found every feature that `fill` enables.
+        let (text_slots, value_slots) = (text_slots.as_mut_ptr(), value_slots.as_mut_ptr());
+        // SAFETY: a value of `Avx512` exists only if `detect` found every feature that `fill` enables; and there are as
+        // many slots as the plan wants, as has been seen.
         let left = unsafe { fill(plan, bytes, index, start, text_slots, value_slots) }?;
         // Just the slots of these bits have been written.
-        text_bits.iter_mut().zip(plan.text_bits).for_each(|(word, bits)| *word |= bits);
-        value_bits.iter_mut().zip(plan.value_bits).for_each(|(word, bits)| *word |= bits);
+        add_bits(text_bits, &plan.text_bits);
+        add_bits(value_bits, &plan.value_bits);
         Some(left)
+    }
+}
+
+/// Adds bits to those that are there: a loop of a length that is known, which an iterator's is not everywhere.
+#[inline(always)]
+const fn add_bits<const W: usize>(present: &mut [u64; W], bits: &[u64; WORDS]) {
+    let mut at = 0;
+    while at < W && at < WORDS {
+        present[at] |= bits[at];
+        at += 1;
     }
 }
 
@@ -82,24 +97,22 @@ unsafe fn are_as_planned(plan: &Plan, half: usize, fields: Fields<'_>) -> bool {
 }
 
 /// Does what [`Avx512::fill`] does but for the bits.
+///
+/// # Safety
+/// There must be as many slots of both kinds as the plan wants.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
 )]
-fn fill<'m>(
+unsafe fn fill<'m>(
     plan: &Plan,
     bytes: &'m [u8],
     index: &Index,
     start: usize,
-    texts: &mut [MaybeUninit<&'m [u8]>],
-    values: &mut [MaybeUninit<Words>],
+    texts: *mut MaybeUninit<&'m [u8]>,
+    values: *mut MaybeUninit<Words>,
 ) -> Option<u64> {
     let len = index.len.min(index.capacity());
-    if start > len
-        || len - start < plan.tag_count
-        || bytes.len() > i32::MAX as usize
-        || texts.len() < plan.text_slots
-        || values.len() < plan.value_slots
-    {
+    if start > len || len - start < plan.tag_count || bytes.len() > i32::MAX as usize {
         return None;
     }
     let (tags, equals) = (index.tags.as_ptr(), index.equals.as_ptr());
@@ -120,7 +133,6 @@ fn fill<'m>(
     // SAFETY of each target: it is of a field, and there are not fewer tags; it has been seen that its value starts
     // before it ends, in the message. Its slot is below the number of slots that the plan wants, and there are as
     // many.
-    let (texts, values) = (texts.as_mut_ptr(), values.as_mut_ptr());
     for target in &plan.texts {
         // SAFETY: see above.
         unsafe {

@@ -14,7 +14,7 @@ pub use data::DataFields;
 pub use message::{Columns, Cursor, Field, Message};
 pub(crate) use {data::Filter, index::Index};
 
-use crate::digits::{ZEROS, are_digits, eight_digits};
+use crate::digits::{ZEROS, are_digits, eight_digits, short, triple};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::raw;
@@ -173,21 +173,36 @@ impl Reader {
         {
             return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
         }
-        let digits = tail >> 32 & 0x00FF_FFFF ^ 0x0030_3030;
-        let [a, b, c, ..] = digits.to_le_bytes().map(u32::from);
-        let own = TRAILER_SUM + a + b + c;
-        if !are_digits(digits) || a * 100 + b * 10 + c != sum.wrapping_sub(own) & 0xFF {
+        let text = (tail >> 32) as u32 & 0x00FF_FFFF;
+        // The digits of another sum are others, and so is what is no digit.
+        let digit_sum = (text ^ 0x0030_3030).wrapping_mul(0x0001_0101) >> 16 & 0xFF;
+        if text != triple(sum.wrapping_sub(TRAILER_SUM + digit_sum) & 0xFF) {
             return Err(Error::new(ErrorKind::CheckSum, 10, trailer));
         }
         let body = index.start(2);
-        if self.body_length(bytes, body) != Some(trailer - body) {
+        let expected = trailer - body;
+        if !self.is_body_length(bytes, body, expected)
+            && self.body_length(bytes, body) != Some(expected)
+        {
             return Err(Error::new(ErrorKind::BodyLength, 9, index.start(1)));
         }
         Ok(())
     }
 
-    /// Returns the length that the second field says, of one to nine digits; the third begins at `body`.
+    /// Whether the second field is just the digits of a length below 1000; the third begins at `body`.
     #[inline(always)]
+    fn is_body_length(&self, bytes: &[u8], body: usize, expected: usize) -> bool {
+        let [_, equal, ..] = &*self.index.equals else { return false };
+        let end = body.wrapping_sub(1);
+        let tail = bytes.get(..end).and_then(|before| before.last_chunk());
+        let (Some(tail), 0..1000) = (tail, expected) else { return false };
+        let (digits, len) = short(expected as u32);
+        let text = u64::from_le_bytes(*tail) >> ((64 - 8 * len) & 63);
+        text == digits && end.wrapping_sub(*equal as usize + 1) == len
+    }
+
+    /// Returns the length that the second field says, of one to nine digits; the third begins at `body`.
+    #[inline(never)]
     fn body_length(&self, bytes: &[u8], body: usize) -> Option<usize> {
         let [_, equal, ..] = &*self.index.equals else { return None };
         let end = body.checked_sub(1)?;
@@ -266,6 +281,44 @@ mod tests {
                 assert!(error.is_garbled());
             }
         });
+    }
+
+    #[test]
+    fn body_lengths_of_every_number_of_digits() {
+        for text_len in (0..1030).chain([9980, 9990, 99_990, 100_000]) {
+            let body = format!("35=0\u{1}58={}\u{1}", "x".repeat(text_len));
+            for zeros in ["", "0", "00000"] {
+                for (more, is_right) in [(0, true), (1, false), (10, false), (100, false)] {
+                    let len = body.len() + more;
+                    let is_right = is_right && format!("{zeros}{len}").len() <= 9;
+                    let mut bytes = format!("8=FIX.4.2\u{1}9={zeros}{len}\u{1}{body}").into_bytes();
+                    let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
+                    bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+                    each_engine(|mut reader| {
+                        let kind = reader.decode(&bytes).err().map(|error| error.kind);
+                        assert_eq!(kind, (!is_right).then_some(ErrorKind::BodyLength));
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_byte_in_the_check_sum_but_its_digits_is_an_error() {
+        let good = framed("35=0|34=7|");
+        let digits = good.len() - 4;
+        for first in 0..=255 {
+            for pair in [*b"00", *b"12", *b"99", *b"/:", *b"0:", [0, 255], [255, 255]] {
+                let [second, third] = pair;
+                for sum in [[first, second, third], [second, first, third], [second, third, first]]
+                {
+                    let mut bytes = good.clone();
+                    bytes[digits..digits + 3].copy_from_slice(&sum);
+                    let is_right = bytes == good;
+                    each_engine(|mut reader| assert_eq!(reader.decode(&bytes).is_ok(), is_right));
+                }
+            }
+        }
     }
 
     #[test]
