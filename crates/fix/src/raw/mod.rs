@@ -14,6 +14,7 @@ mod buffer;
 mod column;
 #[cfg(target_arch = "x86_64")]
 mod columns;
+mod delimiters;
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere;
 mod lanes;
@@ -26,6 +27,7 @@ mod values;
 
 pub(crate) use buffer::{Buffer, Pen, Place, WINDOW};
 pub(crate) use column::{Column, Filling};
+pub(crate) use delimiters::delimiters_in;
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use elsewhere::{Avx2, Avx512};
 pub(crate) use lanes::Lanes;

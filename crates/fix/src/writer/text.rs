@@ -2,7 +2,7 @@
 //! where a writer behind a reference would not.
 
 use crate::digits::{self, ZEROS, eight, leading_zero_bits, short_word, triple};
-use crate::raw::{Pen, Place};
+use crate::raw::{Pen, Place, delimiters_in};
 use crate::reader::SOH;
 use crate::value::{
     Decimal, LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
@@ -13,10 +13,10 @@ use super::TagText;
 /// The first number of nine digits.
 const EIGHT_DIGITS: u64 = 100_000_000;
 
-/// A byte of text that is a delimiter, as a mark.
-const DELIMITER: u64 = 0x8080_8080_8080_8080;
+/// A byte that is a delimiter, as a mark; those of texts are below, too.
+const DELIMITER: u64 = 1;
 /// A text that is empty, as a mark.
-pub(super) const EMPTY: u64 = 1;
+pub(super) const EMPTY: u64 = 1 << 32;
 
 /// Returns the mark of a delimiter, out of the way of what is written.
 #[cold]
@@ -91,19 +91,19 @@ pub(super) fn text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (P
     if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
         let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
         let place = field(pen, place, tag, [(0, first), ((len - 8) & 15, last)], len);
-        return (place, delimiter_in(first) | delimiter_in(last));
+        return (place, delimiters_in(first, last));
     }
     if let (Some(first), Some(last)) = (value.first_chunk::<4>(), value.last_chunk::<4>()) {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         let (first, last) = (u64::from(first), u64::from(last));
         let place = field(pen, place, tag, [(0, first), ((len - 4) & 7, last)], len);
-        return (place, delimiter_in(first | last << 32));
+        return (place, delimiters_in(first | last << 32, 0));
     }
     let (word, marks) = match value {
         [] => (0, EMPTY),
         value => (short_word(value), 0),
     };
-    (field(pen, place, tag, [(0, word)], len), delimiter_in(word) | marks)
+    (field(pen, place, tag, [(0, word)], len), delimiters_in(word, 0) | marks)
 }
 
 /// Writes more than 16 bytes.
@@ -112,20 +112,12 @@ fn long_text(pen: Pen<'_>, mut place: Place, value: &[u8]) -> (Place, u64) {
     let (mut rest, mut delimiters) = (value, 0);
     while let Some((word, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*word);
-        delimiters |= delimiter_in(word);
+        delimiters |= delimiters_in(word, 0);
         place = pen.put(place, [(0, word)], 8);
         rest = after;
     }
     let word = short_word(rest);
-    (pen.put(place, [(0, word)], rest.len()), delimiters | delimiter_in(word))
-}
-
-/// Marks if one of the bytes is a delimiter.
-#[inline(always)]
-const fn delimiter_in(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let other = word ^ (ONES * SOH as u64);
-    other.wrapping_sub(ONES) & !other & DELIMITER
+    (pen.put(place, [(0, word)], rest.len()), delimiters | delimiters_in(word, 0))
 }
 
 /// Writes a number below 100 as two digits.
