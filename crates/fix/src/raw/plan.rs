@@ -36,11 +36,11 @@ pub(crate) enum Reading {
 #[derive(Clone, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no engine reads it"))]
 pub(crate) struct Plan {
-    pub(super) tags: [u32; FIELDS_MAX],
+    pub(super) tags: Numbers,
     /// From `=` to the end of the value, at least.
-    pub(super) span_min: [u32; FIELDS_MAX],
+    pub(super) span_min: Numbers,
     /// By how much it may be longer: no difference below 0 is as small as a message is long.
-    pub(super) longer_max: [u32; FIELDS_MAX],
+    pub(super) longer_max: Numbers,
     /// How many tags there are; the one after the fields may be among them.
     pub(super) tag_count: usize,
     /// A bit for each of the tags, and of the fields.
@@ -59,6 +59,11 @@ pub(crate) struct Plan {
     pub(super) value_bits: [u64; WORDS],
 }
 
+/// A number for each field, in whole cache lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Numbers(pub(super) [u32; FIELDS_MAX]);
+
 /// A field and its slot.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no engine reads it"))]
@@ -76,9 +81,9 @@ impl Plan {
             return None;
         }
         let mut plan = Self {
-            tags: [0; FIELDS_MAX],
-            span_min: [1; FIELDS_MAX],
-            longer_max: [i32::MAX as u32; FIELDS_MAX],
+            tags: Numbers([0; FIELDS_MAX]),
+            span_min: Numbers([1; FIELDS_MAX]),
+            longer_max: Numbers([i32::MAX as u32; FIELDS_MAX]),
             tag_count: tags.len(),
             tagged: halves(tags.len()),
             used: halves(fields.len()),
@@ -91,7 +96,7 @@ impl Plan {
             text_bits: [0; WORDS],
             value_bits: [0; WORDS],
         };
-        plan.tags[..tags.len()].copy_from_slice(tags);
+        plan.tags.0[..tags.len()].copy_from_slice(tags);
         for (at, (reading, slot)) in fields.iter().enumerate() {
             plan.add(at, *reading, *slot)?;
         }
@@ -109,15 +114,15 @@ impl Plan {
         let target = Target { at: at as u16, offset: u16::try_from(slot * SLOT).ok()? };
         match reading {
             Reading::Text => {
-                self.span_min[at] = 2;
+                self.span_min.0[at] = 2;
                 self.texts.push(target);
             }
             Reading::Char => {
-                (self.span_min[at], self.longer_max[at]) = (2, 0);
+                (self.span_min.0[at], self.longer_max.0[at]) = (2, 0);
                 self.chars.push(target);
             }
             Reading::Moment => {
-                self.span_min[at] = 1 + MOMENT_LEN;
+                self.span_min.0[at] = 1 + MOMENT_LEN;
                 self.moments.push((target, Minute::default()));
             }
             reading => self.numbers.push((target, reading == Reading::Integer)),

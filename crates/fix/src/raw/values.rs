@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::plan::{FIELDS_MAX, Plan, SLOT, Target, WORDS};
+use super::plan::{Numbers, Plan, SLOT, Target, WORDS};
 use super::{Avx512, Column};
 use crate::digits::{ZEROS, are_digits};
 use crate::reader::Index;
@@ -67,7 +67,7 @@ struct Fields<'m> {
 /// Loads sixteen numbers.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(numbers: &[u32; FIELDS_MAX], half: usize) -> __m512i {
+fn load(Numbers(numbers): &Numbers, half: usize) -> __m512i {
     let (lanes, _) = numbers.as_chunks::<LANES>();
     // SAFETY: the reference is valid for 64 bytes and the load has no alignment.
     unsafe { _mm512_loadu_si512(lanes[half % 2].as_ptr().cast()) }
