@@ -55,11 +55,12 @@ fn is_good(bytes: &[u8]) -> bool {
 
 const BODY: &[u8] = b"35=0\x0149=A\x0156=B\x0134=1\x01";
 
-#[test]
-fn every_byte_at_every_place_of_head_and_trailer() {
-    let (mut good, mut head) = (0, b"8=FIX.4.2\x019=20\x01".to_vec());
+/// Returns how many messages are good of those that another byte makes of head and trailer, as it is and with the
+/// sum that is then right; `body` begins with MsgType of one byte.
+fn good_of_every_byte(body: &[u8]) -> u32 {
+    let (mut good, mut head) = (0, format!("8=FIX.4.2\u{1}9={}\u{1}", body.len()).into_bytes());
     let head_len = head.len() + 3;
-    head.extend_from_slice(BODY);
+    head.extend_from_slice(body);
     let whole = with_sum(head);
     for at in (0..head_len).chain(whole.len() - TRAILER_LEN - 1..whole.len()) {
         for byte in 0..=255 {
@@ -70,10 +71,25 @@ fn every_byte_at_every_place_of_head_and_trailer() {
             good += u32::from(is_good(&with_sum(other)));
         }
     }
-    assert!(good > 1500, "{good}");
     for len in 0..whole.len() {
         assert!(!is_good(&whole[..len]));
         assert!(!is_good(&whole[whole.len() - len..]));
+    }
+    good
+}
+
+#[test]
+fn every_byte_at_every_place_of_head_and_trailer() {
+    let good = good_of_every_byte(BODY);
+    assert!(good > 1500, "{good}");
+}
+
+#[test]
+fn every_byte_of_lengths_that_are_shorter_and_longer() {
+    for text_len in [1, 2, 91, 92, 991, 992] {
+        let body = format!("35=0\u{1}1={}\u{1}", "x".repeat(text_len));
+        let good = good_of_every_byte(body.as_bytes());
+        assert!(good > 1500, "{text_len}: {good}");
     }
 }
 

@@ -240,3 +240,47 @@ fn eight_digits(digits: u64) -> u64 {
     let eight = _mm_madd_epi16(fours, _mm_set1_epi32(0x0001_2710));
     u64::from(_mm_cvtsi128_si32(eight) as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Reading;
+    use super::*;
+    use crate::reader::Reader;
+
+    type Outcome<'m> = (Option<u64>, Vec<(usize, &'m [u8])>, Vec<(usize, Words)>);
+
+    /// Fills columns of which the first slots are there already.
+    fn filled<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
+        engine: Avx512,
+        plan: &Plan,
+        parts: (&'m [u8], &Index),
+    ) -> Outcome<'m> {
+        let (mut texts, mut values) =
+            (Column::<&[u8], T, TW>::new(), Column::<Words, V, VW>::new());
+        texts.set(0, b"before");
+        values.set(0, (7, 7));
+        let left = engine.fill(plan, parts, 0, &mut texts, &mut values);
+        let texts = (0..T).filter_map(|slot| Some((slot, texts.at(slot)?))).collect();
+        let values = (0..V).filter_map(|slot| Some((slot, values.at(slot)?))).collect();
+        (left, texts, values)
+    }
+
+    #[test]
+    fn columns_that_are_too_short_for_a_plan_stay_as_they_are() {
+        let Some(engine) = Avx512::detect() else { return println!("skipped: no AVX-512 here") };
+        let bytes = b"8=FIX.4.2\x019=5\x0135=0\x0110=161\x01";
+        let mut reader = Reader::new();
+        let message = reader.decode(bytes).expect("well formed");
+        let (parts, readings) = (message.parts(), [(Reading::Text, 69), (Reading::Integer, 130)]);
+        let plan = Plan::new(&[8, 9], &readings).expect("few fields");
+        let before = (None, vec![(0, &b"before"[..])], vec![(0, (7, 7))]);
+        assert_eq!(filled::<69, 2, 131, 3>(engine, &plan, parts), before);
+        assert_eq!(filled::<70, 2, 130, 3>(engine, &plan, parts), before);
+        let (_, mut texts, mut values) = before;
+        texts.push((69, b"FIX.4.2"));
+        values.push((130, (5, 0)));
+        let after = (Some(0), texts, values);
+        assert_eq!(filled::<70, 2, 131, 3>(engine, &plan, parts), after);
+        assert_eq!(filled::<300, 5, 300, 5>(engine, &plan, parts), after);
+    }
+}

@@ -230,20 +230,21 @@ mod tests {
 
     #[test]
     fn text_that_would_break_the_message_is_an_error() {
-        let outcome = |text: &str| {
+        let outcome = |text: &[u8]| {
             let mut buffer = [0; 200];
             let mut writer = Writer::new(&mut buffer, "FIX.4.2", "D");
-            writer.str(Tag(58), text);
+            writer.text(Tag(58), text);
             writer.uint(Tag(38), 5);
             writer.finish().map(<[u8]>::len).map_err(|error| error.kind)
         };
-        assert_eq!(outcome(""), Err(ErrorKind::EmptyValue));
-        for len in 1..20 {
-            assert!(outcome(&"x".repeat(len)).is_ok());
+        assert_eq!(outcome(b""), Err(ErrorKind::EmptyValue));
+        for (len, byte) in (1..50).flat_map(|len| [0, 2, b'x', 0x80, 0x81, 255].map(|b| (len, b))) {
+            let mut text = vec![byte; len];
+            assert!(outcome(&text).is_ok(), "{len} {byte}");
             for at in 0..len {
-                let mut text = "x".repeat(len);
-                text.replace_range(at..=at, "\u{1}");
-                assert_eq!(outcome(&text), Err(ErrorKind::FieldDelimiter), "{text:?}");
+                text[at] = SOH;
+                assert_eq!(outcome(&text), Err(ErrorKind::FieldDelimiter), "{len} {byte} {at}");
+                text[at] = byte;
             }
         }
         let mut buffer = [0; 200];
