@@ -173,17 +173,29 @@ fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: rt::Decoder<T>) ->
     })
 }
 
-/// Decodes a corpus whose packets stand alone on so many threads.
+/// How often threads decode a corpus between starting and ending, so that starting them does not count.
+pub const TURNS_OF_THREADS: u64 = 20;
+
+/// Decodes a corpus whose packets stand alone, again and again, on so many threads. The packets lie one
+/// behind the other, as in a capture that has been read.
 pub fn on_threads(corpus: &Corpus, threads: usize) -> Pass<'_> {
+    let capture = corpus.packets.concat();
+    let mut places = Vec::with_capacity(corpus.packets.len());
+    let mut from = 0;
+    for packet in &corpus.packets {
+        places.push((from, packet.len()));
+        from += packet.len();
+    }
+    let places = places.repeat(TURNS_OF_THREADS as usize);
     Box::new(move || {
-        let packets = &corpus.packets;
         let begin = || corpus.decoder(&corpus.program, DynamicEngine::Automatic);
-        let messages = Parallel::new(threads).map(packets, begin, |decoder, packet| {
-            let (mut rest, mut messages) = (&packet[..], 0_u32);
+        let messages = Parallel::new(threads).map(&places, begin, |decoder, &(from, len)| {
+            let (mut rest, mut messages) = (Packet::new(&capture[from..], len), 0_u32);
             decoder.begin_packet();
             while !rest.is_empty() {
-                let decoded = decoder.decode(rest).expect(DECODED_BEFORE);
-                rest = &rest[black_box(decoded).len..];
+                let decoded = decoder.decode_packet(rest).expect(DECODED_BEFORE);
+                black_box(decoded.message);
+                rest = rest.behind(decoded.len);
                 messages += 1;
             }
             messages

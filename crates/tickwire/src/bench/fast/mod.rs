@@ -38,7 +38,7 @@ pub struct FastArgs {
     /// Also measure other decoders: the folder of their programs, `peers` in the source tree
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
-    /// Also decode on this many threads, where packets stand alone
+    /// Also decode on this many threads, 2 or more, where packets stand alone
     #[arg(long, value_name = "COUNT")]
     threads: Option<usize>,
     /// Also count instructions, by callgrind: minutes
@@ -149,7 +149,8 @@ fn prepare<'c>(
                 passes.push(pass);
             }
         }
-        if let Some(threads) = args.threads.filter(|_| corpus.packets_stand_alone()) {
+        let threads = args.threads.filter(|threads| *threads > 1 && corpus.packets_stand_alone());
+        if let Some(threads) = threads {
             let engine = Engine::dynamic(corpus).name();
             rows.push(Row { threads, ..Row::new(corpus, engine, 0.0) });
             passes.push(engine::on_threads(corpus, threads));
@@ -197,7 +198,12 @@ impl<'c> Row<'c> {
     }
 
     fn messages_of_a_pass(&self) -> u64 {
-        self.amount.messages * if self.is_encoder() { encoding::TURNS } else { 1 }
+        let turns = match self.threads {
+            1 if self.is_encoder() => encoding::TURNS,
+            1 => 1,
+            _ => engine::TURNS_OF_THREADS,
+        };
+        self.amount.messages * turns
     }
 
     fn is_encoder(&self) -> bool {

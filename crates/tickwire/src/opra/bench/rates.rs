@@ -152,7 +152,7 @@ impl Worker {
 // A function for each decoder, as a program that has one of them would get it: within one for all, the
 // code of each depends on that of the others.
 #[inline(never)]
-fn decode(decoder: &mut impl Decode, packets: &[Vec<u8>]) {
+pub fn decode(decoder: &mut impl Decode, packets: &[Vec<u8>]) {
     for packet in packets {
         let decoded = decoder.decode_packet(packet, |message| {
             black_box(message);

@@ -4,6 +4,7 @@ use super::Analysis;
 use crate::bench::timing::{Case, minima};
 use crate::failure::Failure;
 use crate::opra::bench::machine::Machine;
+use crate::opra::bench::rates::decode;
 use crate::opra::bench::report::rounded;
 use crate::opra::bench::trace::Trace;
 use crate::table::{Align, Table};
@@ -11,7 +12,7 @@ use serde_json::json;
 use std::hint::black_box;
 use std::time::Duration;
 use tickwire_opra::grammar::parts::{Calls, Replay, walk};
-use tickwire_opra::{Decode, bottom_up, grammar};
+use tickwire_opra::{bottom_up, grammar};
 
 /// Nanoseconds a message.
 pub struct Parts {
@@ -58,13 +59,6 @@ pub fn measure(trace: &Trace, time: Duration) -> Result<Parts, Failure> {
     let actions_only = at(0) - at(4);
     let (grammar_only, grammar, bottom_up) = (at(1), at(2), at(3));
     Ok(Parts { actions_only, grammar_only, grammar, bottom_up })
-}
-
-fn decode(decoder: &mut impl Decode, packets: &[Vec<u8>]) {
-    for packet in packets {
-        let decoded = decoder.decode_packet(packet, |message| _ = black_box(message));
-        black_box(decoded.is_ok());
-    }
 }
 
 /// Writes the parts down. `peak_ns` is the sum of the building blocks of a message.
