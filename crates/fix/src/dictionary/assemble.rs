@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::message_types::MessageTypes;
 use super::{Block, Dictionary, EnumValue, FieldDef, FieldType, GroupDef, Member};
 use crate::tag::Tag;
 
@@ -95,7 +96,7 @@ pub(super) fn empty() -> Dictionary {
         names: HashMap::new(),
         groups: Vec::new(),
         messages: Vec::new(),
-        types: HashMap::new(),
+        types: MessageTypes::new(),
         header: Block::default(),
         trailer: Block::default(),
     }

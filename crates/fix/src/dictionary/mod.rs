@@ -4,6 +4,7 @@
 //! defined, components are resolved, and groups know the field that begins an entry.
 
 mod assemble;
+mod message_types;
 mod orchestra;
 mod problem;
 mod quickfix;
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 pub use problem::{Problem, Problems, What};
 pub use types::FieldType;
 
+use self::message_types::MessageTypes;
 use crate::reader::DataFields;
 use crate::tag::Tag;
 
@@ -220,7 +222,7 @@ pub struct Dictionary {
     pub(crate) names: HashMap<String, u16>,
     pub(crate) groups: Vec<GroupDef>,
     pub(crate) messages: Vec<MessageDef>,
-    pub(crate) types: HashMap<Vec<u8>, u16>,
+    pub(crate) types: MessageTypes,
     pub(crate) header: Block,
     pub(crate) trailer: Block,
 }
@@ -304,7 +306,7 @@ impl Dictionary {
     /// Returns the message with that MsgType.
     #[inline]
     pub fn message(&self, msg_type: &[u8]) -> Option<&MessageDef> {
-        self.messages.get(usize::from(*self.types.get(msg_type)?))
+        self.messages.get(self.types.place(msg_type)?)
     }
 
     /// Returns a group. Empty for the id of another dictionary.

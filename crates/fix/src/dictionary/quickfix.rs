@@ -238,7 +238,7 @@ impl<'x> Loader<'x> {
                 return;
             }
             let index = dictionary.messages.len() as u16;
-            if dictionary.types.insert(msg_type.as_bytes().to_vec(), index).is_some() {
+            if dictionary.types.insert(msg_type.as_bytes(), index) {
                 let name = msg_type.to_owned();
                 self.report(node, What::Duplicate { kind: "message", name });
             }
