@@ -189,14 +189,7 @@ fn a_session_that_turns_hostile_is_bounded_too() {
     let long = "x".repeat(3000);
     for seq_num in 0..20_000 {
         let bytes = message("B", "EVIL", 1_000 + seq_num, &[(148, "1"), (58, &long)]);
-        let mut left = bytes.as_slice();
-        while !left.is_empty() {
-            match stream.write(left) {
-                Ok(len) => left = &left[len..],
-                Err(error) if error.kind() == ErrorKind::WouldBlock => stage.turn(),
-                Err(error) => panic!("closed: {error}"),
-            }
-        }
+        assert!(stage.write_all(&mut stream, &bytes), "closed");
     }
     stage.honest_goes_on();
     assert!(resident() < before + (80 << 20), "memory grew");

@@ -2,6 +2,7 @@
 
 use super::{Run, error_at};
 use crate::dictionary::{FieldDef, FieldType};
+use crate::digits::{ZEROS, are_digits, short_word};
 use crate::error::{Error, ErrorKind};
 use crate::reader::Field;
 
@@ -72,22 +73,15 @@ fn is_decimal(text: &[u8]) -> bool {
     digits > 0 && points <= 1 && digits + points == text.len()
 }
 
-/// Digits, at least one. Lengths of numbers are looked at as two words that may overlap.
+/// Digits, at least one. Lengths of numbers are looked at as one word.
 #[inline]
 fn is_digits(text: &[u8]) -> bool {
-    match (text.first_chunk::<4>(), text.last_chunk::<4>(), text.len()) {
-        (Some(first), Some(last), ..=8) => {
-            are_digits(u32::from_ne_bytes(*first)) && are_digits(u32::from_ne_bytes(*last))
-        }
-        _ => !text.is_empty() && text.iter().all(u8::is_ascii_digit),
+    match text.len() {
+        0 => false,
+        // What is shifted in counts as zeros.
+        len @ 1..=8 => are_digits((short_word(text) ^ ZEROS) << (64 - 8 * len)),
+        _ => text.iter().all(u8::is_ascii_digit),
     }
-}
-
-/// Whether each of four bytes is a digit: its high half is 3, also when 6 is added to its low half.
-#[inline]
-fn are_digits(word: u32) -> bool {
-    let plus_six = word.wrapping_add(0x0606_0606);
-    ((word ^ 0x3030_3030) | (plus_six ^ 0x3030_3030)) & 0xF0F0_F0F0 == 0
 }
 
 /// Whether a value, or each of several, is among those listed.

@@ -100,16 +100,40 @@ fn where_it_runs(corpus: &Corpus, engine: DynamicEngine) -> Option<Pass<'_>> {
     (decoder.engine() == engine).then(|| stored(corpus, decoder))
 }
 
-/// The packets lie one behind the other, as in a capture that has been read.
+/// Packets one behind the other, as in a capture that has been read.
+struct Capture {
+    bytes: Vec<u8>,
+    /// Offset and length of each.
+    places: Vec<(usize, usize)>,
+}
+
+impl Capture {
+    /// The packets of a corpus, all of them so many times.
+    fn of(corpus: &Corpus, turns: u64) -> Self {
+        let mut end = 0;
+        let places = corpus.packets.iter().map(|packet| {
+            end += packet.len();
+            (end - packet.len(), packet.len())
+        });
+        let places: Vec<_> = places.collect();
+        Self { bytes: corpus.packets.concat(), places: places.repeat(turns as usize) }
+    }
+
+    fn packet(&self, (offset, len): (usize, usize)) -> Packet<'_> {
+        Packet::new(&self.bytes[offset..], len)
+    }
+
+    fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
+        self.places.iter().map(|place| self.packet(*place))
+    }
+}
+
 fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
-    let capture = corpus.packets.concat();
+    let capture = Capture::of(corpus, 1);
     Box::new(move || {
         decoder.reset();
-        let mut from = 0;
-        for packet in &corpus.packets {
+        for mut rest in capture.packets() {
             decoder.begin_packet();
-            let mut rest = Packet::new(&capture[from..], packet.len());
-            from += packet.len();
             while !rest.is_empty() {
                 let decoded = decoder.decode_packet(rest).expect(DECODED_BEFORE);
                 black_box(decoded.message);
@@ -119,8 +143,7 @@ fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
     })
 }
 
-/// Decodes by the first of the generated modules that is for these templates. The packets lie one
-/// behind the other, as in a capture that has been read.
+/// Decodes by the first of the generated modules that is for these templates.
 fn generated(corpus: &Corpus) -> Option<Pass<'_>> {
     generated_by::<simple::Templates>(corpus)
         .or_else(|| generated_by::<complex::Templates>(corpus))
@@ -156,14 +179,11 @@ impl<'c> TryModule for Adopting<'c> {
 }
 
 fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: rt::Decoder<T>) -> Pass<'_> {
-    let capture = corpus.packets.concat();
+    let capture = Capture::of(corpus, 1);
     Box::new(move || {
         decoder.reset();
-        let mut from = 0;
-        for packet in &corpus.packets {
+        for mut rest in capture.packets() {
             decoder.begin_packet();
-            let mut rest = Packet::new(&capture[from..], packet.len());
-            from += packet.len();
             while !rest.is_empty() {
                 let decoded = decoder.decode_packet(rest).expect(DECODED_BEFORE);
                 black_box(decoded.message);
@@ -176,21 +196,13 @@ fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: rt::Decoder<T>) ->
 /// How often threads decode a corpus between starting and ending, so that starting them does not count.
 pub const TURNS_OF_THREADS: u64 = 20;
 
-/// Decodes a corpus whose packets stand alone, again and again, on so many threads. The packets lie one
-/// behind the other, as in a capture that has been read.
+/// Decodes a corpus whose packets stand alone, again and again, on so many threads.
 pub fn on_threads(corpus: &Corpus, threads: usize) -> Pass<'_> {
-    let capture = corpus.packets.concat();
-    let mut places = Vec::with_capacity(corpus.packets.len());
-    let mut from = 0;
-    for packet in &corpus.packets {
-        places.push((from, packet.len()));
-        from += packet.len();
-    }
-    let places = places.repeat(TURNS_OF_THREADS as usize);
+    let capture = Capture::of(corpus, TURNS_OF_THREADS);
     Box::new(move || {
         let begin = || corpus.decoder(&corpus.program, DynamicEngine::Automatic);
-        let messages = Parallel::new(threads).map(&places, begin, |decoder, &(from, len)| {
-            let (mut rest, mut messages) = (Packet::new(&capture[from..], len), 0_u32);
+        let messages = Parallel::new(threads).map(&capture.places, begin, |decoder, place| {
+            let (mut rest, mut messages) = (capture.packet(*place), 0_u32);
             decoder.begin_packet();
             while !rest.is_empty() {
                 let decoded = decoder.decode_packet(rest).expect(DECODED_BEFORE);
