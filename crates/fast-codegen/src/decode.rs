@@ -65,9 +65,10 @@ impl<'p> Module<'p> {
             call(if warm.is_some() { "::<K, false>" } else { "" })
         ));
         let generics = generics(warm.is_some());
+        let flat = self.flat_segment(shape).unwrap_or_default();
         let segment = segment_of(name, &format!("{map}: {map_type}"), map_type, name, &body);
         format!(
-            "{segment}
+            "{segment}{flat}
             {}#[inline(always)]
             fn {function}_fields<'b, {generics}>(mut c: Cursor<'b, K>, {map}: {map_type}, state: &mut {state}, \
              out: &mut {name}, x: &mut Context) -> Option<Cursor<'b, K>> {{
@@ -147,7 +148,7 @@ impl<'p> Module<'p> {
 
     /// The entries of a segment that has a form of its own for where they are all assigned: the number of
     /// the first and how many there are.
-    fn warm_entries(&self, shape: &Shape<'p>) -> Option<(usize, usize)> {
+    pub(crate) fn warm_entries(&self, shape: &Shape<'p>) -> Option<(usize, usize)> {
         let is_reset = shape.root.as_ref().is_some_and(|root| root.reset);
         if !is_leaf(shape) || is_reset {
             return None;

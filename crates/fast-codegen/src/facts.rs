@@ -13,7 +13,7 @@ impl<'p> Module<'p> {
         let mut text = String::new();
         text.push_str(
             "#[allow(unused_imports)]
-             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Kernel, Output, \
+             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Kernel, Output, \
              Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max};
              #[allow(unused_imports)]
              use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
@@ -134,7 +134,11 @@ impl<'p> Module<'p> {
             .zip(idents)
             .map(|(shape, ident)| {
                 let map = if wide { "start" } else { "map" };
-                format!("c.decode::<{}>({map}, state, &mut messages.{ident}, x)", shape.name)
+                let decode = match self.flat_fields(shape) {
+                    Some(_) => "decode_flat",
+                    None => "decode",
+                };
+                format!("c.{decode}::<{}>({map}, state, &mut messages.{ident}, x)", shape.name)
             })
             .collect();
         let named: String = self

@@ -28,6 +28,7 @@ mod decode;
 mod encode;
 mod error;
 mod facts;
+mod flat;
 mod integer;
 mod module;
 mod names;

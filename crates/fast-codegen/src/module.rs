@@ -43,7 +43,7 @@ pub(crate) struct Module<'p> {
 }
 
 /// Names of types that generated structs may not have.
-const TAKEN_TYPES: [&str; 37] = [
+const TAKEN_TYPES: [&str; 38] = [
     "Bits",
     "Box",
     "Charset",
@@ -60,6 +60,7 @@ const TAKEN_TYPES: [&str; 37] = [
     "Err",
     "Error",
     "FieldValue",
+    "FlatSegment",
     "K",
     "Kernel",
     "Message",
@@ -129,6 +130,7 @@ impl<'p> Module<'p> {
             module.roots.push(module.shapes.len() - 1);
         }
         projection.check()?;
+        module.words = module.words.max(module.flat_words());
         match module.roots.is_empty() {
             true => Err(GenerateError::NoTemplateId),
             false => Ok(module),

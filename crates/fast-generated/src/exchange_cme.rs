@@ -4,8 +4,8 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Kernel, Output, Reference,
-    Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Kernel,
+    Output, Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};

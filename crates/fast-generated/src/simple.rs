@@ -4,8 +4,8 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Kernel, Output, Reference,
-    Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Kernel,
+    Output, Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -208,7 +208,7 @@ const SLOT_SECURITY_ID: Slot = Slot::new(6, 6);
 const SLOT_SECURITY_TYPE: Slot = Slot::new(7, 7);
 const SLOT_SESSION_ID: Slot = Slot::new(8, 8);
 const SLOT_SIDE: Slot = Slot::new(9, 9);
-type State = rt::State<10, 10, 0>;
+type State = rt::State<16, 10, 0>;
 #[inline]
 fn decode_message<'b, K: Kernel>(
     c: Cursor<'b, K>,
@@ -226,22 +226,22 @@ fn decode_message<'b, K: Kernel>(
             1 if x.is_enabled(0) => {
                 state.set_last_template(0);
                 messages.current = 0;
-                c.decode::<Quote>(map, state, &mut messages.quote, x)
+                c.decode_flat::<Quote>(map, state, &mut messages.quote, x)
             }
             2 if x.is_enabled(1) => {
                 state.set_last_template(1);
                 messages.current = 1;
-                c.decode::<New>(map, state, &mut messages.new, x)
+                c.decode_flat::<New>(map, state, &mut messages.new, x)
             }
             3 if x.is_enabled(2) => {
                 state.set_last_template(2);
                 messages.current = 2;
-                c.decode::<Change>(map, state, &mut messages.change, x)
+                c.decode_flat::<Change>(map, state, &mut messages.change, x)
             }
             4 if x.is_enabled(3) => {
                 state.set_last_template(3);
                 messages.current = 3;
-                c.decode::<Remove>(map, state, &mut messages.remove, x)
+                c.decode_flat::<Remove>(map, state, &mut messages.remove, x)
             }
             99 if x.is_enabled(4) => {
                 state.set_last_template(4);
@@ -255,19 +255,19 @@ fn decode_message<'b, K: Kernel>(
         match state.last_template()? {
             0 => {
                 messages.current = 0;
-                c.decode::<Quote>(map, state, &mut messages.quote, x)
+                c.decode_flat::<Quote>(map, state, &mut messages.quote, x)
             }
             1 => {
                 messages.current = 1;
-                c.decode::<New>(map, state, &mut messages.new, x)
+                c.decode_flat::<New>(map, state, &mut messages.new, x)
             }
             2 => {
                 messages.current = 2;
-                c.decode::<Change>(map, state, &mut messages.change, x)
+                c.decode_flat::<Change>(map, state, &mut messages.change, x)
             }
             3 => {
                 messages.current = 3;
-                c.decode::<Remove>(map, state, &mut messages.remove, x)
+                c.decode_flat::<Remove>(map, state, &mut messages.remove, x)
             }
             4 => {
                 messages.current = 4;
@@ -306,11 +306,43 @@ impl Segment for Quote {
         end
     }
 }
+impl FlatSegment for Quote {
+    const FIELDS: &'static rt::Flat = &rt::Flat::starting(SLOT_SEQUENCE_NUMBER)
+        .incremented(SLOT_SEQUENCE_NUMBER, max::U32)
+        .copied(SLOT_TIMESTAMP, max::U32)
+        .copied(SLOT_ORDER_ID, max::U32)
+        .copied(SLOT_VOLUME, max::U32)
+        .copied(SLOT_PRICE, max::U32)
+        .copied(SLOT_EXCHANGE_ID, max::U8)
+        .copied(SLOT_SECURITY_ID, max::U16)
+        .copied(SLOT_SECURITY_TYPE, max::U8)
+        .copied(SLOT_SESSION_ID, max::U8);
+    #[inline(always)]
+    fn is_warm(state: &State) -> bool {
+        state.is_warm::<0, 9>(true)
+    }
+    #[inline(always)]
+    fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
+        state.words_from(SLOT_SEQUENCE_NUMBER)
+    }
+    #[inline(always)]
+    fn fill(lanes: &[u32; 16], out: &mut Quote) {
+        out.sequence_number = lanes[0];
+        out.timestamp = lanes[1];
+        out.order_id = lanes[2];
+        out.volume = lanes[3];
+        out.price = lanes[4];
+        out.exchange_id = lanes[5] as u8;
+        out.security_id = lanes[6] as u16;
+        out.security_type = lanes[7] as u8;
+        out.session_id = lanes[8] as u8;
+    }
+}
 #[inline(always)]
 fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::State<16, 10, 0>,
     out: &mut Quote,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
@@ -468,11 +500,45 @@ impl Segment for New {
         end
     }
 }
+impl FlatSegment for New {
+    const FIELDS: &'static rt::Flat = &rt::Flat::starting(SLOT_SEQUENCE_NUMBER)
+        .incremented(SLOT_SEQUENCE_NUMBER, max::U32)
+        .copied(SLOT_TIMESTAMP, max::U32)
+        .copied(SLOT_ORDER_ID, max::U32)
+        .copied(SLOT_VOLUME, max::U32)
+        .copied(SLOT_PRICE, max::U32)
+        .copied(SLOT_EXCHANGE_ID, max::U8)
+        .copied(SLOT_SECURITY_ID, max::U16)
+        .copied(SLOT_SECURITY_TYPE, max::U8)
+        .copied(SLOT_SESSION_ID, max::U8)
+        .copied(SLOT_SIDE, max::U8);
+    #[inline(always)]
+    fn is_warm(state: &State) -> bool {
+        state.is_warm::<0, 10>(true)
+    }
+    #[inline(always)]
+    fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
+        state.words_from(SLOT_SEQUENCE_NUMBER)
+    }
+    #[inline(always)]
+    fn fill(lanes: &[u32; 16], out: &mut New) {
+        out.sequence_number = lanes[0];
+        out.timestamp = lanes[1];
+        out.order_id = lanes[2];
+        out.volume = lanes[3];
+        out.price = lanes[4];
+        out.exchange_id = lanes[5] as u8;
+        out.security_id = lanes[6] as u16;
+        out.security_type = lanes[7] as u8;
+        out.session_id = lanes[8] as u8;
+        out.side = lanes[9] as u8;
+    }
+}
 #[inline(always)]
 fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::State<16, 10, 0>,
     out: &mut New,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
@@ -650,11 +716,45 @@ impl Segment for Change {
         end
     }
 }
+impl FlatSegment for Change {
+    const FIELDS: &'static rt::Flat = &rt::Flat::starting(SLOT_SEQUENCE_NUMBER)
+        .incremented(SLOT_SEQUENCE_NUMBER, max::U32)
+        .copied(SLOT_TIMESTAMP, max::U32)
+        .copied(SLOT_ORDER_ID, max::U32)
+        .copied(SLOT_VOLUME, max::U32)
+        .copied(SLOT_PRICE, max::U32)
+        .copied(SLOT_EXCHANGE_ID, max::U8)
+        .copied(SLOT_SECURITY_ID, max::U16)
+        .copied(SLOT_SECURITY_TYPE, max::U8)
+        .copied(SLOT_SESSION_ID, max::U8)
+        .copied(SLOT_SIDE, max::U8);
+    #[inline(always)]
+    fn is_warm(state: &State) -> bool {
+        state.is_warm::<0, 10>(true)
+    }
+    #[inline(always)]
+    fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
+        state.words_from(SLOT_SEQUENCE_NUMBER)
+    }
+    #[inline(always)]
+    fn fill(lanes: &[u32; 16], out: &mut Change) {
+        out.sequence_number = lanes[0];
+        out.timestamp = lanes[1];
+        out.order_id = lanes[2];
+        out.volume = lanes[3];
+        out.price = lanes[4];
+        out.exchange_id = lanes[5] as u8;
+        out.security_id = lanes[6] as u16;
+        out.security_type = lanes[7] as u8;
+        out.session_id = lanes[8] as u8;
+        out.side = lanes[9] as u8;
+    }
+}
 #[inline(always)]
 fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::State<16, 10, 0>,
     out: &mut Change,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
@@ -832,11 +932,41 @@ impl Segment for Remove {
         end
     }
 }
+impl FlatSegment for Remove {
+    const FIELDS: &'static rt::Flat = &rt::Flat::starting(SLOT_SEQUENCE_NUMBER)
+        .incremented(SLOT_SEQUENCE_NUMBER, max::U32)
+        .copied(SLOT_TIMESTAMP, max::U32)
+        .copied(SLOT_ORDER_ID, max::U32)
+        .copied(SLOT_EXCHANGE_ID, max::U8)
+        .copied(SLOT_SECURITY_ID, max::U16)
+        .copied(SLOT_SECURITY_TYPE, max::U8)
+        .copied(SLOT_SESSION_ID, max::U8)
+        .copied(SLOT_SIDE, max::U8);
+    #[inline(always)]
+    fn is_warm(state: &State) -> bool {
+        state.is_warm::<0, 10>(true)
+    }
+    #[inline(always)]
+    fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
+        state.words_from(SLOT_SEQUENCE_NUMBER)
+    }
+    #[inline(always)]
+    fn fill(lanes: &[u32; 16], out: &mut Remove) {
+        out.sequence_number = lanes[0];
+        out.timestamp = lanes[1];
+        out.order_id = lanes[2];
+        out.exchange_id = lanes[5] as u8;
+        out.security_id = lanes[6] as u16;
+        out.security_type = lanes[7] as u8;
+        out.session_id = lanes[8] as u8;
+        out.side = lanes[9] as u8;
+    }
+}
 #[inline(always)]
 fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::State<16, 10, 0>,
     out: &mut Remove,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
@@ -997,7 +1127,7 @@ impl Segment for Done {
 fn decode_done_fields<'b, K: Kernel>(
     mut c: Cursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::State<16, 10, 0>,
     out: &mut Done,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {

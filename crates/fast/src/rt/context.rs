@@ -1,10 +1,14 @@
 //! What decoding a message carries along besides bytes and state.
 
 use super::cursor::Cursor;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use super::flat::Habit;
 use super::kernel::Kernel;
 use super::text::{Charset, Text};
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use crate::{Engine, decoder::vectors::Wide};
 
 /// Longest string that a place in the arena can say.
 const TEXT_MAX: usize = 1 << 24;
@@ -54,6 +58,11 @@ pub struct Context {
     /// By generated template: whether it is the one of the template set in use.
     enabled: Vec<bool>,
     is_all_enabled: bool,
+    /// What reads flat templates, if this CPU has it and the options let it.
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    pub(super) wide: Option<Wide>,
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    pub(super) flat_habit: Habit,
 }
 
 impl Context {
@@ -83,6 +92,14 @@ impl Context {
             enabled,
             is_canonical: conformance >= Conformance::Canonical,
             ..Self::default()
+        }
+    }
+
+    /// Has flat templates read by vectors where the CPU has them, and the engine is one of those.
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    pub(super) fn use_vectors(&mut self, engine: Engine) {
+        if matches!(engine, Engine::Automatic | Engine::Wide) && self.full.records > 0 {
+            self.wide = Wide::detect();
         }
     }
 
@@ -180,6 +197,13 @@ impl Context {
         self.obey_reset && !self.is_stream
     }
 
+    /// Whether the message is not part of another.
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[inline(always)]
+    pub(super) fn is_outermost(&self) -> bool {
+        self.left.depth == 0
+    }
+
     /// Begins a message of a template that nests `depth` deep.
     #[inline(always)]
     pub fn begin_message(&mut self, depth: u32) -> Option<()> {
@@ -213,6 +237,13 @@ impl Context {
     #[inline(always)]
     pub fn remaining<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> usize {
         self.end.saturating_sub(cursor.address())
+    }
+
+    /// The same; `None` if more than the packet has been read.
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    #[inline(always)]
+    pub(super) fn room<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> Option<usize> {
+        self.end.checked_sub(cursor.address())
     }
 
     /// Counts the entries of a sequence against the limits. `room` is what the bytes can hold.

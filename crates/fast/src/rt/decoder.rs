@@ -92,14 +92,18 @@ impl<T: Templates> Decoder<T> {
     /// [`LinkError::ProjectedProgram`] for a program with a projection.
     pub fn adopting(program: Arc<Program>, options: DecoderOptions) -> Result<Self, LinkError> {
         let links = Links::of::<T>(&program)?;
+        #[cfg_attr(any(feature = "portable", not(target_arch = "x86_64")), expect(unused_mut))]
+        let mut context = Context::new(
+            links.enabled(),
+            options.conformance,
+            &options.limits,
+            options.reset != ResetPolicy::Never,
+            links.record_words,
+        );
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        context.use_vectors(options.engine);
         Ok(Self {
-            context: Context::new(
-                links.enabled(),
-                options.conformance,
-                &options.limits,
-                options.reset != ResetPolicy::Never,
-                links.record_words,
-            ),
+            context,
             dynamic: Dynamic::with_options(program, options),
             state: T::state(),
             messages: T::Messages::default(),

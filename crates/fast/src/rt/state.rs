@@ -22,6 +22,11 @@ impl Slot {
         Self { entry, word, text: usize::MAX, tag: usize::MAX }
     }
 
+    /// Where its value is.
+    pub(super) const fn word(self) -> usize {
+        self.word
+    }
+
     /// With a buffer for long strings.
     #[must_use]
     pub const fn with_text(self, text: usize) -> Self {
@@ -73,6 +78,7 @@ impl Before {
 /// States are bytes, not bits: they are written without being read, and a byte that was just written
 /// can be read at once, which cannot be said of a word of which a byte was.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct State<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
     words: [Word; WORDS],
     states: [u8; ENTRIES],
@@ -236,6 +242,12 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
             return states == &[is::ASSIGNED; LEN];
         }
         states.iter().all(|state| *state == is::ASSIGNED)
+    }
+
+    /// The next words from this entry's on.
+    #[inline(always)]
+    pub fn words_from<const LEN: usize>(&mut self, first: Slot) -> Option<&mut [Word; LEN]> {
+        self.words.get_mut(first.word..)?.first_chunk_mut()
     }
 
     /// Copies the words of entries that are all assigned, `LEN` from word `FROM` on.

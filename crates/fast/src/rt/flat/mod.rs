@@ -1,0 +1,231 @@
+//! Templates that are flat: unsigned integers only, each of which repeats or counts on.
+//!
+//! Which fields such a message has, and how long they are, is what no branch predictor learns of a
+//! feed of quotes. Where the CPU has vectors of 512 bits, all fields are read at once and nothing
+//! depends on either. A lane is a field; its previous value is the dictionary word as far behind the
+//! first field's.
+//!
+//! What does not fit (more than four bytes a field, values beyond the type, encodings longer than
+//! needed, the end of the packet) is declined, and nothing has happened then.
+
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+mod habit;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+mod vector;
+
+use super::context::Context;
+use super::cursor::Cursor;
+use super::kernel::{Kernel, Segment};
+use super::state::Slot;
+use crate::dictionary::Word;
+
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+pub(super) use habit::Habit;
+
+/// Most fields of a flat template.
+pub const LANES: usize = 16;
+
+/// The words of all lanes.
+pub type LaneWords = [Word; LANES];
+
+/// A flat template.
+pub trait FlatSegment: Segment {
+    /// Its fields.
+    const FIELDS: &'static Flat;
+
+    /// Whether all its entries are assigned.
+    fn is_warm(state: &Self::State) -> bool;
+
+    /// The dictionary's words from the first field's on.
+    fn words(state: &mut Self::State) -> Option<&mut LaneWords>;
+
+    /// Stores a message's values, each at the distance of its word from the first field's.
+    fn fill(lanes: &[u32; LANES], out: &mut Self::Out);
+}
+
+/// A value for each lane.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Lanes([u32; LANES]);
+
+/// The fields of a flat template, in wire order. Generated code has it as a constant.
+#[derive(Clone, Debug)]
+pub struct Flat {
+    /// The first field's word.
+    first: usize,
+    /// Words from the first field's to the last field's.
+    count: usize,
+    /// The lanes that are fields,
+    lanes: u16,
+    /// and those that count on.
+    increments: u16,
+    /// Bits of the presence map, the template identifier's at the top, that no field has.
+    unused: u64,
+    /// What a lane that is not in the stream is more than before.
+    add: Lanes,
+    max: Lanes,
+}
+
+impl Flat {
+    /// A template whose first field has this dictionary entry.
+    pub const fn starting(first: Slot) -> Self {
+        Self {
+            first: first.word(),
+            count: 0,
+            lanes: 0,
+            increments: 0,
+            unused: u64::MAX >> 1,
+            add: Lanes([0; LANES]),
+            max: Lanes([u32::MAX; LANES]),
+        }
+    }
+
+    /// With one more field, of operator copy and of at most `max`.
+    ///
+    /// # Panics
+    /// When compiled: if its word is not behind the last field's, or too far behind the first's.
+    #[must_use]
+    pub const fn copied(mut self, slot: Slot, max: u64) -> Self {
+        let lane = slot.word() - self.first;
+        assert!(lane >= self.count && lane < LANES && max <= u32::MAX as u64);
+        self.count = lane + 1;
+        self.lanes |= 1 << lane;
+        self.unused >>= 1;
+        self.max.0[lane] = max as u32;
+        self
+    }
+
+    /// With one more field, of operator increment.
+    ///
+    /// # Panics
+    /// As [`copied`](Self::copied).
+    #[must_use]
+    pub const fn incremented(self, slot: Slot, max: u64) -> Self {
+        let mut flat = self.copied(slot, max);
+        let lane = flat.count - 1;
+        flat.increments |= 1 << lane;
+        flat.add.0[lane] = 1;
+        flat
+    }
+}
+
+impl<'b, K: Kernel> Cursor<'b, K> {
+    /// Decodes a flat template: at once where all its entries are assigned, else as any other.
+    #[inline(always)]
+    pub fn decode_flat<S: FlatSegment + Segment<Map<'b, K> = u64>>(
+        self,
+        map: u64,
+        state: &mut S::State,
+        out: &mut S::Out,
+        context: &mut Context,
+    ) -> Option<Self> {
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        if let Some(wide) = context.wide
+            && let Some(end) = wide.decode_flat::<S, K>(self, map, state, out, context)
+        {
+            return Some(end);
+        }
+        self.decode::<S>(map, state, out, context)
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64", not(feature = "portable")))]
+mod tests {
+    use super::*;
+    use crate::rt::kernel::Portable;
+    use crate::rt::state::State;
+    use crate::{Conformance, Engine, Limits};
+
+    const ENTRIES: [Slot; 5] =
+        [Slot::new(0, 0), Slot::new(1, 1), Slot::new(2, 3), Slot::new(3, 4), Slot::new(4, 9)];
+    const BEHIND: usize = 64;
+
+    /// Entries 0 to 4, of which 0 counts on and 3 is of 8 bits.
+    struct Five;
+
+    impl Segment for Five {
+        type State = State<LANES, 5, 0>;
+        type Out = [u32; LANES];
+        type Map<'b, K: Kernel> = u64;
+
+        fn decode<'b, K: Kernel>(
+            _: Cursor<'b, K>,
+            _: u64,
+            _: &mut Self::State,
+            _: &mut Self::Out,
+            _: &mut Context,
+        ) -> Option<Cursor<'b, K>> {
+            None
+        }
+    }
+
+    impl FlatSegment for Five {
+        const FIELDS: &'static Flat = &Flat::starting(ENTRIES[0])
+            .incremented(ENTRIES[0], u32::MAX as u64)
+            .copied(ENTRIES[1], u32::MAX as u64)
+            .copied(ENTRIES[2], u16::MAX as u64)
+            .copied(ENTRIES[3], u8::MAX as u64)
+            .copied(ENTRIES[4], u32::MAX as u64);
+
+        fn is_warm(state: &Self::State) -> bool {
+            state.is_warm::<0, 5>(true)
+        }
+
+        fn words(state: &mut Self::State) -> Option<&mut LaneWords> {
+            state.words_from(ENTRIES[0])
+        }
+
+        fn fill(lanes: &[u32; LANES], out: &mut Self::Out) {
+            *out = *lanes;
+        }
+    }
+
+    /// Decodes fields of which `sent` has a digit each, after the values 1 to 5.
+    fn decode(sent: &str, fields: &[u8]) -> Option<([u32; 5], usize)> {
+        let mut context =
+            Context::new(vec![true], Conformance::Strict, &Limits::default(), true, 1);
+        context.use_vectors(Engine::Automatic);
+        let mut state = State::new(0);
+        for (slot, value) in ENTRIES.into_iter().zip(1..) {
+            state.assign::<false>(slot, value);
+        }
+        let words = state.clone().words_from::<LANES>(ENTRIES[0]).copied();
+        let buffer = [fields, &[0; BEHIND]].concat();
+        let cursor = Cursor::new(&buffer, Portable).expect("long enough");
+        let start = cursor.address();
+        context.begin_in(start + fields.len(), false);
+        let map = u64::from_str_radix(sent, 2).expect("digits") << (63 - sent.len());
+        let mut out = [0; LANES];
+        let end = cursor.decode_flat::<Five>(map, &mut state, &mut out, &mut context);
+        let after = state.words_from::<LANES>(ENTRIES[0]).copied();
+        let values = [0, 1, 3, 4, 9].map(|lane| out[lane]);
+        let kept = ENTRIES.map(|slot| state.word(slot) as u32);
+        assert!(if end.is_some() { values == kept } else { words == after });
+        end.map(|end| (values, end.address() - start))
+    }
+
+    #[test]
+    fn what_fits_is_read_at_once_and_all_else_declined_untouched() {
+        let mut context =
+            Context::new(vec![true], Conformance::Strict, &Limits::default(), true, 1);
+        context.use_vectors(Engine::Automatic);
+        if context.wide.is_none() {
+            return eprintln!("SKIPPED: this CPU has no vectors of 512 bits");
+        }
+        assert_eq!(decode("00000", &[]), Some(([2, 2, 3, 4, 5], 0)));
+        assert_eq!(decode("01000", &[0x8a]), Some(([2, 10, 3, 4, 5], 1)));
+        assert_eq!(decode("10001", &[0x01, 0x80, 0x8b]), Some(([128, 2, 3, 4, 11], 3)));
+        assert_eq!(
+            decode("11111", b"\x83\x7f\x7f\x7f\xff\x03\x7f\xff\x01\xff\x87"),
+            Some(([3, (1 << 28) - 1, 65_535, 255, 7], 11))
+        );
+        // Too long, too large, longer than needed, cut, a bit of no field.
+        assert_eq!(decode("01000", b"\x01\x00\x00\x00\x80"), None);
+        assert_eq!(decode("00100", b"\x04\x00\x80"), None);
+        assert_eq!(decode("00010", b"\x02\x80"), None);
+        assert_eq!(decode("00011", b"\x81\x00\x81"), None);
+        assert_eq!(decode("00011", b"\x81"), None);
+        assert_eq!(decode("00011", b"\x81\x01"), None);
+        assert_eq!(decode("000001", &[]), None);
+    }
+}
