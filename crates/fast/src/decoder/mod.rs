@@ -64,22 +64,36 @@ pub enum ResetPolicy {
 /// What decodes messages. All engines give the same values and the same errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The fastest this CPU has: vectors where they are, and with the feature `jit` machine code of
-    /// the templates that turn out to be frequent. A template is compiled once, for all decoders of a
+    /// The fastest this CPU has: vectors for entries of sequences where they are, and with the feature
+    /// `jit` machine code of the templates that turn out to be frequent. A template is compiled once, for all decoders of a
     /// program, in the call that decodes its 65,536th message, which takes some milliseconds longer;
     /// where that is not wanted, a decoder with [`Compiled`](Self::Compiled) compiles all before.
     #[default]
     Automatic,
     /// Portable code.
     Scalar,
-    /// 512-bit vectors, with portable code for what does not fit them. Needs AVX-512 with VBMI2 and
-    /// GFNI; where these are missing, or left out by the feature `portable`, it is the same as
-    /// [`Scalar`](Self::Scalar).
+    /// What [`Automatic`](Self::Automatic) is on a CPU that has AVX-512 with VBMI2 and GFNI: 512-bit
+    /// vectors for entries of sequences, with machine code or portable code for all else and for what
+    /// does not fit them. Where these are missing, or left out by the feature `portable`, it is the same
+    /// as [`Scalar`](Self::Scalar).
     Wide,
-    /// Machine code of all templates, made when the decoder is, with portable code for what is not
-    /// plain. Needs the feature `jit` and x86-64; elsewhere it is the same as
+    /// Machine code of all templates, made when the decoder is, without vectors, and portable code for
+    /// what is not plain. Needs the feature `jit` and x86-64; elsewhere it is the same as
     /// [`Scalar`](Self::Scalar).
     Compiled,
+}
+
+/// What code of a template is to keep to.
+#[derive(Clone, Copy, Debug)]
+// Where there is no code nobody reads it.
+#[cfg_attr(
+    not(all(target_arch = "x86_64", feature = "jit", not(feature = "portable"))),
+    allow(dead_code)
+)]
+struct Terms {
+    entries_max: u32,
+    /// Whether it may use vectors.
+    vectors: bool,
 }
 
 /// How a decoder judges and what it accepts.
@@ -158,8 +172,8 @@ impl Decoder {
         &self.program
     }
 
-    /// The engine that decodes: never [`Engine::Automatic`], which is [`Engine::Compiled`] here where
-    /// there is machine code.
+    /// The engine that decodes: never [`Engine::Automatic`], which is [`Engine::Wide`] here where there
+    /// are vectors, or else [`Engine::Compiled`] where there is machine code.
     pub fn engine(&self) -> Engine {
         self.vectors.engine()
     }
@@ -341,13 +355,17 @@ impl Decoder {
     /// where there is none, or it declines.
     #[inline(always)]
     fn decode_by_code(&mut self, buffer: &[u8], bytes: &[u8]) -> Option<usize> {
-        let compiled = self.vectors.compiled().filter(|_| self.may_run())?;
+        if !self.may_run() {
+            return None;
+        }
         let (bits, mut at) = lanes::presence_map(bytes, 0)?;
         let index = match bits >> 63 {
             0 => self.dictionary.last_template()?,
             _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
         };
         let bits = bits << 1;
+        let vectors = self.vectors.may_serve(index);
+        let compiled = self.vectors.compiled()?;
         let code = compiled.of_template(index).filter(|code| code.takes(bits))?;
         self.dictionary.set_last_template(index);
         if code.reset && self.options.reset != ResetPolicy::Never {
@@ -361,15 +379,19 @@ impl Decoder {
         };
         let start = (at, bits);
         let dictionary = &mut self.dictionary;
-        let message =
-            code.message(window, bytes.len(), start, dictionary, words, self.entries_most)?;
+        let terms = Terms { entries_max: self.entries_most, vectors };
+        let message = code.message(window, bytes.len(), start, dictionary, words, terms)?;
+        let leaves_lanes = code.leaves_lanes;
+        if vectors {
+            self.vectors.served(index, message.is_declined);
+        }
         if message.end > bytes.len() {
             return None;
         }
         let store = &mut self.message.store;
         store.bytes.clear();
         store.used = message.used;
-        if code.leaves_lanes {
+        if leaves_lanes {
             self.dictionary.await_lanes(index);
         }
         self.message.set_template(index);

@@ -1,5 +1,6 @@
 //! Stands for the engine of machine code where it is not built.
 
+use super::Terms;
 use super::lanes::Progress;
 use crate::dictionary::{Dictionary, Lanes, Word};
 use crate::program::Run;
@@ -22,6 +23,7 @@ pub(super) struct MessageFunction {
 pub(super) struct CompiledMessage {
     pub end: usize,
     pub used: usize,
+    pub is_declined: bool,
 }
 
 impl Compiled {
@@ -56,7 +58,7 @@ impl MessageFunction {
         _start: (usize, u64),
         _dictionary: &mut Dictionary,
         _words: &mut [Word],
-        _entries_max: u32,
+        _terms: Terms,
     ) -> Option<CompiledMessage> {
         match self.none {}
     }

@@ -30,6 +30,14 @@ impl Vectors {
         None
     }
 
+    /// Whether code is to use vectors: there are none.
+    pub(super) fn may_serve(&self, _template: u32) -> bool {
+        false
+    }
+
+    /// Learns how vectors did: of no use.
+    pub(super) fn served(&self, _template: u32, _is_declined: bool) {}
+
     /// Most bytes that a record is read ahead.
     pub(super) fn reach(&self) -> usize {
         0

@@ -17,7 +17,9 @@ pub(super) struct Vectors {
     /// Messages that were decoded by other engines than machine code, by template.
     #[cfg(feature = "jit")]
     heat: Vec<u32>,
+    /// By run, and where the code of templates is served by template.
     habits: Vec<Habit>,
+    habits_of_templates: Vec<Habit>,
 }
 
 /// Messages after which a template is compiled. By then the time that code would have saved is about
@@ -32,20 +34,30 @@ const RUNS_HOT: u32 = 2 * HOT;
 #[derive(Clone, Copy, Debug, Default)]
 struct Habit {
     strikes: u8,
-    /// Calls to leave to the portable engine.
+    /// Calls to leave to others.
     skip: u8,
 }
 
 const STRIKES_MAX: u8 = 7;
-/// Fewer entries do not make up for what starting with vectors takes.
-const ENTRIES_MIN: u32 = 2;
 
 impl Habit {
-    fn done(&mut self) {
-        self.strikes = self.strikes.saturating_sub(1);
+    /// Whether vectors are to be asked now.
+    #[inline(always)]
+    fn is_good(&mut self) -> bool {
+        let is_good = self.skip == 0;
+        self.skip = self.skip.saturating_sub(1);
+        is_good
     }
 
-    /// Each time more is skipped, unless about every other record was not declined.
+    #[inline(always)]
+    fn learn(&mut self, is_declined: bool) {
+        match is_declined {
+            true => self.declined(),
+            false => self.strikes = self.strikes.saturating_sub(1),
+        }
+    }
+
+    /// Each time more is skipped, unless about every other call was not declined.
     #[cold]
     fn declined(&mut self) {
         self.strikes = (self.strikes + 1).min(STRIKES_MAX);
@@ -63,16 +75,16 @@ impl Vectors {
             #[cfg(feature = "jit")]
             heat: vec![0; program.templates.len()],
             habits: vec![Habit::default(); program.runs.len()],
+            habits_of_templates: vec![Habit::default(); program.templates.len()],
         }
     }
 
     /// What decodes: never [`Engine::Automatic`].
     pub(super) fn engine(&self) -> Engine {
-        #[cfg(feature = "jit")]
-        if self.compiled.is_some() {
-            return Engine::Compiled;
+        if self.wide.is_some() {
+            return Engine::Wide;
         }
-        if self.wide.is_some() { Engine::Wide } else { Engine::Scalar }
+        if self.compiled().is_some() { Engine::Compiled } else { Engine::Scalar }
     }
 
     /// The machine code, if there is any.
@@ -96,16 +108,24 @@ impl Vectors {
     /// What it takes to decode entries of this run by vectors now.
     #[inline]
     fn of(&mut self, run: &Run, count: u32) -> Option<(Wide, &mut Habit)> {
-        if count < ENTRIES_MIN || run.map_bits == 0 {
-            return None;
-        }
-        let wide = self.wide.filter(|_| run.plan.is_some())?;
+        let wide = self.wide.filter(|_| run.plan.is_some() && count > 0)?;
         let habit = self.habits.get_mut(run.index as usize)?;
-        if habit.skip > 0 {
-            habit.skip -= 1;
-            return None;
+        habit.is_good().then_some((wide, habit))
+    }
+
+    /// Whether the code of a template is to use vectors now.
+    #[inline(always)]
+    pub(super) fn may_serve(&mut self, template: u32) -> bool {
+        let habit = self.habits_of_templates.get_mut(template as usize);
+        self.wide.is_some() && habit.is_some_and(Habit::is_good)
+    }
+
+    /// Learns how vectors did that served the code of a template.
+    #[inline(always)]
+    pub(super) fn served(&mut self, template: u32, is_declined: bool) {
+        if let Some(habit) = self.habits_of_templates.get_mut(template as usize) {
+            habit.learn(is_declined);
         }
-        Some((wide, habit))
     }
 }
 
@@ -113,8 +133,11 @@ impl Vectors {
 /// to pay.
 #[cfg(feature = "jit")]
 fn compiled(engine: Engine, program: &Program) -> Option<Compiled> {
-    if !matches!(engine, Engine::Automatic | Engine::Compiled) {
-        return None;
+    match engine {
+        Engine::Scalar => return None,
+        // Elsewhere it is the portable engine.
+        Engine::Wide => _ = Wide::detect()?,
+        Engine::Automatic | Engine::Compiled => {}
     }
     let compiled = program.machine_code.get_or_init(|| Compiled::of(program)).clone()?;
     if engine == Engine::Compiled {
@@ -153,49 +176,37 @@ pub(super) fn entries(
     progress: &mut Progress,
     count: u32,
 ) -> u32 {
+    let Place { words, base, step, presence_at } = place;
+    if let Some((wide, habit)) = vectors.of(run, count) {
+        let place = Place { words: &mut *words, base, step, presence_at };
+        let done = wide.entries(run, bytes, place, lanes, progress, count);
+        habit.learn(done.is_none());
+        if done.is_some() {
+            return count;
+        }
+    }
+    let place = Place { words, base, step, presence_at };
+    others(vectors, run, bytes, place, lanes, progress, count)
+}
+
+/// Decodes entries without vectors as long as they are plain.
+#[inline(always)]
+fn others(
+    vectors: &Vectors,
+    run: &Run,
+    bytes: &[u8],
+    place: Place<'_>,
+    lanes: &Lanes,
+    progress: &mut Progress,
+    count: u32,
+) -> u32 {
     #[cfg(feature = "jit")]
     if let Some(compiled) = vectors.compiled.as_ref().filter(|compiled| compiled.has(run)) {
         return by_code(compiled, run, bytes, place, lanes, progress, count);
     }
-    let Some((wide, habit)) = vectors.of(run, count) else {
-        return lanes::entries(run, bytes, place, lanes, progress, count);
-    };
-    let Place { words, base, step, presence_at } = place;
-    let mut copy;
-    let mut before = lanes;
-    let mut done = 0;
-    loop {
-        let at = |done: u32| base + done as usize * step;
-        let place = Place { words: &mut *words, base: at(done), step, presence_at };
-        done += wide.entries(run, bytes, place, before, progress, count - done);
-        if done == count {
-            habit.done();
-            return done;
-        }
-        // One that was declined.
-        habit.declined();
-        if done > 0 {
-            let last = at(done - 1) + run.first_slot as usize;
-            let Some(last) = words.get(last..).and_then(|words| words.first_chunk()) else {
-                return done;
-            };
-            copy = *last;
-            before = &copy;
-        }
-        let place = Place { words: &mut *words, base: at(done), step, presence_at };
-        if lanes::entries(run, bytes, place, before, progress, 1) == 0 {
-            return done;
-        }
-        let last = at(done) + run.first_slot as usize;
-        done += 1;
-        match words.get(last..).and_then(|words| words.first_chunk()) {
-            Some(last) if done < count => {
-                copy = *last;
-                before = &copy;
-            }
-            _ => return done,
-        }
-    }
+    #[cfg(not(feature = "jit"))]
+    let _ = vectors;
+    lanes::entries(run, bytes, place, lanes, progress, count)
 }
 
 /// Puts the lanes of a run that have an entry to where they are kept.

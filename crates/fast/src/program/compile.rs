@@ -91,6 +91,8 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     let Compiler { code, initials, mut segments, fields, templates, entries, .. } = compiler;
     let mut runs = runs::find(&code, &initials, &mut segments, &fields);
     let homes = homes::assign(&code, &segments, &mut runs);
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    super::plan::make(&mut runs, &segments);
     let quick = quick::find(&code, &segments, &runs, &templates);
     let outgoing = outgoing::find(&code, &segments, &runs, &quick, &templates);
     let text_of_entry = entries.text_buffers();

@@ -27,10 +27,8 @@ pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLa
 pub(crate) use op::{Code, Initial, Op, WireType};
 pub(crate) use outgoing::OutgoingRun;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-pub(crate) use plan::{Bytes, LANES, LaneBytes, Plan, VECTORS_MAX, Words};
+pub(crate) use plan::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
 pub(crate) use quick::{Quick, QuickSequence};
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-pub(crate) use runs::MapLanes;
 pub(crate) use runs::{LANES_MAX, LaneCode, Run};
 
 #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]

@@ -1,25 +1,45 @@
-//! Runs as constants for engines of 512-bit vectors: eight lanes a vector, a word each.
+//! Runs as constants for engines of 512-bit vectors: sixteen lanes a vector, four bytes each.
+//!
+//! A narrow lane holds the low half of an integer, or three characters of a string with the length in
+//! the last byte. Whatever needs more is left to other engines.
 
+use super::layout::Segment;
 use super::runs::{LANES_MAX, LaneCode, Run};
+use std::sync::Arc;
 
 /// Lanes of a vector.
-pub(crate) const LANES: usize = 8;
-/// Fewer lanes are read faster one by one.
-const LANES_MIN: usize = 5;
+pub(crate) const LANES: usize = 16;
 /// Most vectors of a run.
 pub(crate) const VECTORS_MAX: usize = LANES_MAX / LANES;
-/// Index of a byte that is zero in every byte vector that is looked up.
-const NONE: u8 = 63;
+/// Words of a vector: a record is written in blocks of so many.
+pub(crate) const BLOCK: usize = 8;
+/// Fewer lanes are read faster one by one.
+const LANES_MIN: u32 = 5;
+/// One lane less than a run may have: the last bit of a lane set says that a map is not plain.
+const LANES_TAKEN_MAX: u32 = LANES_MAX as u32 - 1;
+/// Bytes of a presence map that are looked up.
+const MAP_BYTES: usize = 3;
+const MAP_BYTE_BITS: usize = 7;
+/// Most bytes of an integer and of a string.
+const NUMBER_BYTES: u8 = 4;
+const TEXT_BYTES: u8 = 3;
+/// A byte that is in no field, however long.
+const NEVER: u8 = 0xff;
 
 /// The bytes of a vector.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Bytes(pub [u8; 64]);
 
+/// The lanes of a vector.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Narrow(pub [u32; LANES]);
+
 /// The words of a vector.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(crate) struct Words(pub [u64; LANES]);
+pub(crate) struct Words(pub [u64; BLOCK]);
 
 /// Bytes by lane.
 #[derive(Clone, Copy, Debug)]
@@ -31,67 +51,122 @@ pub(crate) struct LaneBytes(pub [u8; LANES_MAX]);
 pub(crate) struct VectorPlan {
     /// For each byte the lane whose field it is gathered from,
     pub spread: Bytes,
-    /// and where, from the field's first byte for text, from its last for integers.
+    /// where, from the byte before the field for text, from its last for integers,
     pub offset: Bytes,
-    /// Puts the shift count of each lane into its word.
-    pub counts: Bytes,
-    /// Puts the length of text into the last byte of its word.
-    pub lengths: Bytes,
-    /// Masks of whole words.
-    pub text: Words,
-    pub signed: Words,
-    pub delta: Words,
-    /// Lanes for which zero is a value.
-    pub zero: Words,
-    pub keep: Words,
-    /// Lanes with a dictionary entry.
-    pub kept: Words,
+    /// and the length that a field has to exceed for the byte to be in it.
+    pub order: Bytes,
+    /// Bytes that take the length of text.
+    pub length: Bytes,
+    /// Lanes of text, all bits.
+    pub text: Narrow,
+    /// Bits of which one is set in what is not NULL.
+    pub value: Narrow,
     /// 1 where NULL shifts positive values up.
-    pub nullable: Words,
-    pub add: Words,
+    pub nullable: Narrow,
+    pub delta: Narrow,
+    pub keep: Narrow,
+    pub add: Narrow,
     /// A value is in range if it has no bit in common with `beyond` after `bias` is added.
-    pub bias: Words,
-    pub beyond: Words,
+    pub bias: Narrow,
+    pub beyond: Narrow,
+    /// Lanes whose sign goes on in the high half of the word, all bits.
+    pub signed: Narrow,
+    /// The bytes of the record's words, of lanes (below 64) and of their signs: two blocks.
+    pub out: [Bytes; 2],
+    /// The bytes of lanes, of two blocks of the record's words.
+    pub pack: Bytes,
 }
+
+/// What a byte of a presence map says: lanes in the stream, and above them lanes present otherwise.
+/// The last bit says that the map is not plain.
+pub(crate) type MapTable = [u64; 256];
 
 /// The constants of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub vectors: [VectorPlan; VECTORS_MAX],
-    /// Vectors in use.
-    pub count: usize,
+    /// Bytes from record to record, and from a record's first lane to its presence word.
+    pub step: usize,
+    pub to_presence: isize,
+    /// Blocks of words in use.
+    pub blocks: usize,
+    /// By the bytes of a presence map as they stand; zero for those behind its end.
+    pub maps: [MapTable; MAP_BYTES],
+    /// All bits for lanes of text.
     pub text: LaneBytes,
-    /// First entry in the table of shift counts.
-    pub table: LaneBytes,
-    /// Lane sets.
+    /// Most bytes that a lane has.
+    pub longest: LaneBytes,
+    /// Lane sets: signed in the stream,
     pub signed: u32,
-    pub exponents: u32,
+    /// NULL in the stream if no bit of the value is set,
+    pub nullable: u32,
+    /// and among these not for the vectors.
+    pub refused: u32,
+    pub given: u32,
+    pub carried: u32,
+    pub required: u32,
+    pub kept: u32,
+    /// Kept whether present or not.
+    pub deltas: u32,
+    /// Presence word without the run's lanes.
+    pub beyond_run: u64,
+    /// The lanes where no entry was ever written, unless some is not narrow.
+    pub fresh: Option<[Narrow; VECTORS_MAX]>,
+    /// Lanes with a dictionary entry, by word, all bits; for each block.
+    pub kept_words: [Words; LANES_MAX / BLOCK],
+}
+
+/// Makes the plans of all runs, once the layout of records is settled.
+pub(super) fn make(runs: &mut [Run], segments: &[Segment]) {
+    for segment in segments {
+        if let Some(run) = segment.run.and_then(|run| runs.get_mut(run as usize)) {
+            run.plan = Plan::of(run, segment).map(Arc::new);
+        }
+    }
 }
 
 impl Plan {
-    /// The plan of a run; runs of fewer lanes than a vector has do not pay.
-    pub(crate) fn of(run: &Run) -> Option<Self> {
-        if (run.count as usize) < LANES_MIN {
+    /// The plan of a run; runs of few lanes do not pay.
+    fn of(run: &Run, segment: &Segment) -> Option<Self> {
+        let map_bits = run.map_bits as usize;
+        let is_sized = (LANES_MIN..=LANES_TAKEN_MAX).contains(&run.count)
+            && (1..=MAP_BYTES * MAP_BYTE_BITS).contains(&map_bits);
+        let lanes = run.count as usize;
+        let fits = |lane: usize| run.keep[lane] != 0 || narrow(run, lane, run.add[lane]).is_some();
+        if !is_sized || !(0..lanes).all(fits) {
             return None;
         }
-        let lanes = run.count as usize;
-        let is = |lane: usize, of: fn(LaneCode) -> bool| lane < lanes && of(run.codes[lane]);
         let set = |of: fn(LaneCode) -> bool| {
             (0..lanes).filter(|&lane| of(run.codes[lane])).fold(0, |set, lane| set | 1 << lane)
         };
-        let mut text = LaneBytes([0; LANES_MAX]);
-        let mut table = LaneBytes([0; LANES_MAX]);
-        for lane in (0..lanes).filter(|&lane| is(lane, is_text)) {
-            text.0[lane] = 0xff;
-            table.0[lane] = 16;
-        }
+        let by_lane = |of: &dyn Fn(usize) -> u8| LaneBytes(std::array::from_fn(of));
+        let text = set(is_text);
+        let is_taken_apart = |code| matches!(code, LaneCode::Ascii | LaneCode::ExponentNullable);
         Some(Self {
             vectors: std::array::from_fn(|vector| VectorPlan::of(run, vector * LANES)),
-            count: lanes.div_ceil(LANES),
-            text,
-            table,
+            step: size_of::<u64>() * segment.record_words as usize,
+            to_presence: (segment.presence_at as isize - run.first_slot as isize)
+                * size_of::<u64>() as isize,
+            blocks: lanes.div_ceil(BLOCK),
+            maps: std::array::from_fn(|at| map_table(run, at)),
+            text: by_lane(&|lane| if text >> lane & 1 != 0 { 0xff } else { 0 }),
+            longest: by_lane(&|lane| if text >> lane & 1 != 0 { TEXT_BYTES } else { NUMBER_BYTES }),
             signed: set(is_signed),
-            exponents: set(|code| code == LaneCode::ExponentNullable),
+            nullable: set(is_nullable) | text,
+            refused: set(is_taken_apart),
+            given: run.given,
+            carried: run.carried,
+            required: run.required,
+            kept: run.kept,
+            deltas: run.deltas,
+            beyond_run: u64::MAX << run.count,
+            fresh: fresh(run),
+            kept_words: std::array::from_fn(|block| {
+                Words(std::array::from_fn(|word| match run.kept >> (BLOCK * block + word) & 1 {
+                    0 => 0,
+                    _ => u64::MAX,
+                }))
+            }),
         })
     }
 }
@@ -101,40 +176,95 @@ impl VectorPlan {
         let is = |lane: usize, of: fn(LaneCode) -> bool| {
             first + lane < run.count as usize && of(run.codes[first + lane])
         };
-        let bytes = |of: &dyn Fn(usize, usize) -> u8| {
-            Bytes(std::array::from_fn(|byte| of(byte / LANES, byte % LANES)))
+        // Of lane and byte in it, first those of lanes, then those of words.
+        let bytes = |of: &dyn Fn(usize, u8) -> u8| {
+            Bytes(std::array::from_fn(|byte| of(byte / 4, byte as u8 % 4)))
         };
-        let mask = |of: fn(LaneCode) -> bool| {
-            Words(std::array::from_fn(|lane| if is(lane, of) { u64::MAX } else { 0 }))
-        };
-        let ranges: [(u64, u64); LANES] = std::array::from_fn(|lane| range(run, first + lane));
-        let index = |lane: usize| (first + lane) as u8;
+        let lanes = |of: &dyn Fn(usize) -> u32| Narrow(std::array::from_fn(of));
+        let mask =
+            |of: fn(LaneCode) -> bool| lanes(&|lane| if is(lane, of) { u32::MAX } else { 0 });
+        let is_length = |lane: usize, byte: u8| is(lane, is_text) && byte == TEXT_BYTES;
+        let add = |lane: usize| narrow(run, lane, run.add[lane]).unwrap_or_default();
+        let ranges: [(u32, u32); LANES] = std::array::from_fn(|lane| range(run, first + lane));
         Self {
-            spread: bytes(&|lane, _| index(lane)),
+            spread: bytes(&|lane, _| (first + lane) as u8),
             offset: bytes(&|lane, byte| match is(lane, is_text) {
-                true => byte as u8 + 1,
-                false => (byte as u8).wrapping_neg(),
+                true => byte + 1,
+                false => byte.wrapping_neg(),
             }),
-            counts: bytes(&|lane, byte| if byte == 0 { index(lane) } else { NONE }),
-            lengths: bytes(&|lane, byte| match byte == LANES - 1 && is(lane, is_text) {
-                true => index(lane),
-                false => NONE,
-            }),
+            order: bytes(&|lane, byte| if is_length(lane, byte) { NEVER } else { byte }),
+            length: bytes(&|lane, byte| if is_length(lane, byte) { 0xff } else { 0 }),
             text: mask(is_text),
-            signed: mask(is_signed),
+            value: lanes(&|lane| if is(lane, is_text) { u32::MAX >> 8 } else { u32::MAX }),
+            nullable: lanes(&|lane| u32::from(is(lane, is_nullable))),
             delta: mask(is_delta),
-            zero: mask(has_zero),
-            keep: Words(std::array::from_fn(|lane| run.keep[first + lane])),
-            kept: Words(std::array::from_fn(|lane| match run.kept >> (first + lane) & 1 {
-                0 => 0,
-                _ => u64::MAX,
-            })),
-            nullable: Words(std::array::from_fn(|lane| u64::from(is(lane, is_nullable)))),
-            add: Words(std::array::from_fn(|lane| run.add[first + lane])),
-            bias: Words(ranges.map(|(bias, _)| bias)),
-            beyond: Words(ranges.map(|(_, beyond)| beyond)),
+            keep: lanes(&|lane| run.keep[first + lane] as u32),
+            add: lanes(&|lane| add(first + lane)),
+            bias: Narrow(ranges.map(|(bias, _)| bias)),
+            beyond: Narrow(ranges.map(|(_, beyond)| beyond)),
+            signed: lanes(&|lane| if has_sign(run, first + lane) { u32::MAX } else { 0 }),
+            out: std::array::from_fn(|half| {
+                Bytes(std::array::from_fn(|byte| {
+                    let lane = half * BLOCK + byte / 8;
+                    let at = 4 * lane as u8;
+                    match (byte as u8 % 8, is(lane, is_text)) {
+                        (byte @ 0..3, true) | (byte @ 0..4, false) => at + byte,
+                        (7, true) => at + TEXT_BYTES,
+                        (byte, _) => 64 + at + byte % 4,
+                    }
+                }))
+            }),
+            pack: bytes(&|lane, byte| match is_length(lane, byte) {
+                true => 8 * lane as u8 + 7,
+                false => 8 * lane as u8 + byte,
+            }),
         }
     }
+}
+
+/// The lanes where no entry was ever written. What they hold has to be in range.
+fn fresh(run: &Run) -> Option<[Narrow; VECTORS_MAX]> {
+    let mut lanes = [Narrow([0; LANES]); VECTORS_MAX];
+    for lane in (0..run.count as usize).filter(|lane| run.fresh_carried >> lane & 1 != 0) {
+        let value = narrow(run, lane, u64::from_le_bytes(run.fresh[lane]))?;
+        let (bias, beyond) = range(run, lane);
+        if value.wrapping_add(bias) & beyond != 0 {
+            return None;
+        }
+        lanes[lane / LANES].0[lane % LANES] = value;
+    }
+    Some(lanes)
+}
+
+/// What stands for a word in a narrow lane, if anything does.
+fn narrow(run: &Run, lane: usize, word: u64) -> Option<u32> {
+    let low = word as u32;
+    let code = run.codes[lane];
+    if is_text(code) {
+        let is_short = word >> 24 & u64::from(u32::MAX) == 0;
+        return is_short.then_some(low | (word >> 56 << 24) as u32);
+    }
+    let wide = if has_sign(run, lane) { i64::from(low as i32) as u64 } else { u64::from(low) };
+    (wide == word).then_some(low)
+}
+
+/// The lanes that a byte of a presence map tells of, the `at`-th.
+fn map_table(run: &Run, at: usize) -> MapTable {
+    const NOT_PLAIN: u64 = 1 << 63;
+    const STOP: usize = 0x80;
+    std::array::from_fn(|byte| {
+        let is_last_of_all = at + 1 == MAP_BYTES;
+        // Longer than needed, or than can be looked up.
+        let is_overlong = at > 0 && byte == STOP;
+        let is_too_long = is_last_of_all && (1..STOP).contains(&byte);
+        let bits = (byte as u64 & 0x7f) << (57 - MAP_BYTE_BITS * at);
+        let has_more = bits & (u64::MAX >> run.map_bits) != 0;
+        if is_overlong || is_too_long || has_more {
+            return NOT_PLAIN;
+        }
+        let lanes = run.lookup(bits);
+        u64::from(lanes.stream()) | u64::from(lanes.present()) << 32
+    })
 }
 
 fn is_text(code: LaneCode) -> bool {
@@ -152,6 +282,16 @@ fn is_signed(code: LaneCode) -> bool {
     is_delta(code) || matches!(code, Signed | SignedNullable | ExponentNullable)
 }
 
+/// Whether the value has a sign.
+fn has_sign(run: &Run, lane: usize) -> bool {
+    use LaneCode::*;
+    match run.codes[lane] {
+        Constant => (run.add[lane] as i64) < 0,
+        Signed | SignedNullable | ExponentNullable | SignedDelta | SignedDeltaNullable => true,
+        _ => false,
+    }
+}
+
 fn is_nullable(code: LaneCode) -> bool {
     use LaneCode::*;
     matches!(
@@ -164,23 +304,20 @@ fn is_nullable(code: LaneCode) -> bool {
     )
 }
 
-/// Whether zero in the stream is a value. Empty text is left to others.
-fn has_zero(code: LaneCode) -> bool {
-    !is_nullable(code) && !is_text(code)
-}
-
 /// What is added to a value, and the bits it then may not have. Narrower than the lane's range
 /// where that has no such form, and for sums that might go round.
-fn range(run: &Run, lane: usize) -> (u64, u64) {
-    use LaneCode::*;
+fn range(run: &Run, lane: usize) -> (u32, u32) {
     if lane >= run.count as usize {
         return (0, 0);
     }
-    match (run.codes[lane], run.limit[lane]) {
-        (SignedDelta | SignedDeltaNullable, u64::MAX) => (1 << 62, 1 << 63),
-        (UnsignedDelta | UnsignedDeltaNullable, u64::MAX) => (0, 3 << 62),
-        (_, limit) if limit & (limit.wrapping_add(1)) == 0 => (run.bias[lane], !limit),
+    let code = run.codes[lane];
+    let is_sum = is_delta(code) || run.increments >> lane & 1 != 0;
+    match u32::try_from(run.limit[lane]) {
         // Exponents.
-        _ => (32, !63),
+        Ok(limit) if limit & (limit.wrapping_add(1)) != 0 => (32, !63),
+        Ok(limit) if limit < u32::MAX => (run.bias[lane] as u32, !limit),
+        _ if is_sum && has_sign(run, lane) => (1 << 30, 1 << 31),
+        _ if is_sum => (0, 1 << 31),
+        _ => (0, 0),
     }
 }

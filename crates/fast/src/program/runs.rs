@@ -135,7 +135,7 @@ pub(crate) struct Run {
     pub is_alone: bool,
     /// The same for vectors.
     #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-    pub plan: Option<Box<super::plan::Plan>>,
+    pub plan: Option<std::sync::Arc<super::plan::Plan>>,
 }
 
 impl Run {
@@ -281,10 +281,6 @@ impl<'p> Finder<'p> {
             **table = found;
         }
         run.more_tables = tables.collect();
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-        {
-            run.plan = super::plan::Plan::of(run).map(Box::new);
-        }
         Some(self.run)
     }
 

@@ -1,9 +1,11 @@
 //! Functions of whole templates: their fields, and perhaps a sequence at the end.
 
+use super::super::wide::WideCall;
+use super::hand_over::{Vectors, by_vectors};
 use super::lane::{Before, Body, HEAD};
 use super::record::{self, Frame, first_lowered, load, store};
 use crate::dictionary::{DICTIONARY_PARTS, Home, Lanes};
-use crate::program::{LANES_MAX, Program, Quick, QuickSequence, Run};
+use crate::program::{LANES_MAX, Plan, Program, Quick, QuickSequence, Run};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, Function, InstBuilder, MemFlags, Signature, Value, types,
@@ -11,6 +13,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use std::mem::offset_of;
+use std::sync::Arc;
 
 const STOP: i64 = 0x80;
 /// Bytes of a count of entries.
@@ -20,8 +23,12 @@ const COUNT_BYTES_MAX: usize = 2;
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct MessageCall {
-    /// An entry may begin here at most, and a message end there.
+    pub wide: WideCall,
+    /// An entry may begin here at most.
     pub last: *const u8,
+    /// Whether vectors are to decode entries.
+    pub vectors: u64,
+    /// A message may end here at most.
     pub end: *const u8,
     /// Words that there are from the start of the record on.
     pub words: u64,
@@ -98,6 +105,8 @@ pub(super) struct MessageFrame<'p> {
     pub fields: Option<&'p Run>,
     pub quick: &'p Quick,
     pub sequence: Option<(QuickSequence, Frame<'p>)>,
+    /// What the entries are handed to, where the CPU has it.
+    pub vectors: Option<Vectors>,
 }
 
 /// The lanes of undefined entries, by slot, which the code has the addresses of.
@@ -123,7 +132,7 @@ impl<'p> MessageFrame<'p> {
             }
             None => None,
         };
-        Some(Self { fields, quick, sequence })
+        Some(Self { fields, quick, sequence, vectors: None })
     }
 
     /// Most bytes that are read from the first field on, or of an entry.
@@ -149,6 +158,11 @@ impl<'p> MessageFrame<'p> {
         let entries = self.sequence.as_ref().map(|(_, entries)| entries.run);
         let kept = |run: Option<&Run>| run.is_some_and(|run| run.kept != 0);
         kept(entries) || kept(self.fields) && !self.goes_home()
+    }
+
+    /// What vectors make of the entries.
+    pub(super) fn plan(&self) -> Option<&Arc<Plan>> {
+        self.sequence.as_ref().and_then(|(_, entries)| entries.run.plan.as_ref())
     }
 
     /// Words that there have to be: the last ones are for runs, which are written and read in arrays of
@@ -246,7 +260,15 @@ impl<'p> MessageFrame<'p> {
         let last = load(b, call, offset_of!(MessageCall, last));
         let out = b.ins().iadd_imm(record, 8 * (words + i64::from(run.first_slot)));
         let start = [position, home.carried, home.assigned, count, out, home.words];
-        let (_, [end, carried, assigned, _]) = entries.repeated(b, start, last, bail);
+        let done = b.create_block();
+        let [end, carried, assigned] = [(); 3].map(|()| b.append_block_param(done, types::I64));
+        if let Some(vectors) = &self.vectors {
+            by_vectors(b, vectors, call, (start, home.there), done);
+        }
+        let (_, results) = entries.repeated(b, start, last, bail);
+        let [by_code @ .., _] = results.map(BlockArg::Value);
+        b.ins().jump(done, &by_code);
+        b.switch_to_block(done);
         hand_on(b, run, dictionary, DICTIONARY_PARTS.last_entry, [carried, assigned]);
         b.ins().return_(&[end, used]);
     }

@@ -14,22 +14,27 @@
 //! This module may use `unsafe`: to call what the compiler made, and to give its memory back.
 #![allow(unsafe_code)]
 
+mod hand_over;
 mod integer;
 mod lane;
 mod message;
 mod record;
 mod short;
 
+use super::Terms;
 use super::lanes::{Place, Progress};
+use super::wide::{Wide, WideCall};
 use crate::dictionary::{Dictionary, Home, LaneState, Lanes, Word};
-use crate::program::{Program, Run};
+use crate::program::{Plan, Program, Run};
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
+use hand_over::Vectors;
 use message::{Fresh, MessageCall, MessageEnd, MessageFrame};
 use record::Frame;
+use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Lanes of all that is compiled; what is beyond is left to other engines.
@@ -44,7 +49,7 @@ type Entries = unsafe extern "sysv64" fn(*mut Call);
 /// Decodes a message from its first field on: position, presence map, first word of the record,
 /// homes of the program, the dictionary itself.
 type Whole = unsafe extern "sysv64" fn(
-    *const MessageCall,
+    *mut MessageCall,
     *const u8,
     u64,
     *mut Word,
@@ -109,6 +114,8 @@ pub(super) struct CompiledMessage {
     pub end: usize,
     /// Words in use.
     pub used: usize,
+    /// Whether vectors declined entries, which were decoded without them.
+    pub is_declined: bool,
 }
 
 /// The code of a program.
@@ -129,6 +136,8 @@ struct Compiler {
     module: Option<JITModule>,
     context: FunctionBuilderContext,
     fresh: Vec<Fresh>,
+    plans: Vec<Arc<Plan>>,
+    wide: Option<Wide>,
     lanes: u32,
 }
 
@@ -168,6 +177,8 @@ impl Compiled {
             module: Some(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()))),
             context: FunctionBuilderContext::new(),
             fresh: Vec::new(),
+            plans: Vec::new(),
+            wide: Wide::detect(),
             lanes: 0,
         };
         let frames = program.quick.iter().flatten().filter_map(|q| MessageFrame::of(program, q));
@@ -332,7 +343,7 @@ impl MessageFunction {
         (position, bits): (usize, u64),
         dictionary: &mut Dictionary,
         words: &mut [Word],
-        entries_max: u32,
+        terms: Terms,
     ) -> Option<CompiledMessage> {
         let last = bytes.len().checked_sub(self.bytes_max)?;
         let homes = dictionary.homes();
@@ -340,11 +351,13 @@ impl MessageFunction {
             return None;
         }
         let homes = homes.as_mut_ptr();
-        let call = MessageCall {
+        let mut call = MessageCall {
+            wide: WideCall { end: bytes.as_ptr_range().end, before: null(), is_declined: 0 },
             last: bytes.as_ptr().wrapping_add(last),
+            vectors: u64::from(terms.vectors),
             end: bytes.as_ptr().wrapping_add(len),
             words: words.len() as u64,
-            entries_max: u64::from(entries_max),
+            entries_max: u64::from(terms.entries_max),
         };
         let start = bytes.as_ptr().wrapping_add(position);
         let out = words.as_mut_ptr();
@@ -353,24 +366,33 @@ impl MessageFunction {
         // writes homes below `self.homes`, and in the dictionary the integers that `DICTIONARY_PARTS`
         // names; the homes are not in the dictionary itself. It writes to the record, which is in the
         // first `self.words_min` words, and to entries behind it if all of them are in `words`. Its
-        // memory, and the lanes that it has the addresses of, live as long as `self`, which is in the
-        // same `Code`.
+        // memory, and the lanes and the plan that it has the addresses of, live as long as `self`, which
+        // is in the same `Code`. Vectors are only called by code that was made where the CPU has them, with
+        // bytes up to the end of `bytes` and with entries that are all in `words`, whose blocks of
+        // words end before the next record's, or in the last of the words behind all.
         let MessageEnd { end, used } = unsafe {
-            (self.function)(&raw const call, start, bits, out, homes, &raw mut *dictionary)
+            (self.function)(&raw mut call, start, bits, out, homes, &raw mut *dictionary)
         };
         if end.is_null() {
             return None;
         }
         let end = end as usize - bytes.as_ptr() as usize;
-        Some(CompiledMessage { end, used: used as usize })
+        Some(CompiledMessage { end, used: used as usize, is_declined: call.wide.is_declined != 0 })
     }
 }
 
 impl Compiler {
-    fn message(&mut self, frame: MessageFrame<'_>) -> Option<MessageFunction> {
+    fn message(&mut self, mut frame: MessageFrame<'_>) -> Option<MessageFunction> {
         self.take_lanes(frame.lanes())?;
-        let Self { module, context, fresh, .. } = self;
+        let Self { module, context, fresh, plans, wide, .. } = self;
         let module = module.as_mut()?;
+        let plan = frame.plan().filter(|_| wide.is_some());
+        plans.extend(plan.cloned());
+        frame.vectors = wide.zip(plan).map(|(wide, plan)| Vectors {
+            kernel: wide.kernel(plan),
+            plan: Arc::as_ptr(plan),
+            has_fresh: plan.fresh.is_some(),
+        });
         let id = define(module, |function| frame.build(function, context, fresh))?;
         module.finalize_definitions().ok()?;
         let function = module.get_finalized_function(id);

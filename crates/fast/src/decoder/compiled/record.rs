@@ -120,6 +120,11 @@ impl Frame<'_> {
         b.finalize();
     }
 
+    /// Bytes from the first lane of a record to its presence word.
+    pub(super) fn to_presence(&self) -> i64 {
+        8 * (i64::from(self.segment.presence_at) - i64::from(self.run.first_slot))
+    }
+
     /// Emits entries until none is left. `start` is position, lanes carried and assigned, entries
     /// left, first lane of the record and of the one before. Returns the first four of these before
     /// an entry that is declined in `bail`, and after the last entry, where it goes on.
@@ -146,8 +151,7 @@ impl Frame<'_> {
         let mut body = Body::new(b, self.run, bits, Before::record(before), out, bail);
         body.record(fields, carried);
         let (end, present) = body.done();
-        let presence_at = self.segment.presence_at as i32 - self.run.first_slot as i32;
-        b.ins().store(HEAD, present, out, 8 * presence_at);
+        b.ins().store(HEAD, present, out, self.to_presence() as i32);
         let all_assigned = b.ins().bor(assigned, present);
         let fewer = b.ins().iadd_imm(left, -1);
         let next = b.ins().iadd_imm(out, 8 * i64::from(self.segment.record_words));

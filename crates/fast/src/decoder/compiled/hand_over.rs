@@ -1,0 +1,61 @@
+//! Entries of a message that are handed to vectors.
+
+use super::super::wide::{Kernel, WideCall};
+use super::message::MessageCall;
+use super::record::{load, store};
+use crate::program::Plan;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, Signature, Value, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::FunctionBuilder;
+use std::mem::offset_of;
+
+/// What decodes entries by vectors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vectors {
+    pub kernel: Kernel,
+    /// Lives as long as the code.
+    pub plan: *const Plan,
+    /// Whether the plan has the lanes of undefined entries.
+    pub has_fresh: bool,
+}
+
+/// Emits the call of vectors, if these are wanted, and goes on in `done` if they decode the entries.
+/// `start` is as [`Frame::repeated`](super::record::Frame::repeated) has it.
+pub(super) fn by_vectors(
+    b: &mut FunctionBuilder<'_>,
+    vectors: &Vectors,
+    call: Value,
+    (start, there): ([Value; 6], Value),
+    done: Block,
+) {
+    let (asked, by_code) = (b.create_block(), b.create_block());
+    let is_wanted = load(b, call, offset_of!(MessageCall, vectors));
+    b.ins().brif(is_wanted, asked, &[], by_code, &[]);
+
+    b.switch_to_block(asked);
+    let [position, carried, assigned, left, out, lanes] = start;
+    let mut before = lanes;
+    if vectors.has_fresh {
+        let null = b.ins().iconst(types::I64, 0);
+        let is_fresh = b.ins().icmp_imm(IntCC::Equal, there, -1);
+        before = b.ins().select(is_fresh, null, lanes);
+    }
+    const WIDE: usize = offset_of!(MessageCall, wide);
+    store(b, call, WIDE + offset_of!(WideCall, before), before);
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([AbiParam::new(types::I64); 6]);
+    signature.returns.extend([AbiParam::new(types::I64); 2]);
+    let signature = b.import_signature(signature);
+    let kernel = b.ins().iconst(types::I64, vectors.kernel as usize as i64);
+    let plan = b.ins().iconst(types::I64, vectors.plan as i64);
+    let wide = b.ins().iadd_imm(call, WIDE as i64);
+    let arguments = [plan, wide, position, out, left, carried];
+    let called = b.ins().call_indirect(signature, kernel, &arguments);
+    let [end, present] = [0, 1].map(|index| b.inst_results(called)[index]);
+    let present_ever = b.ins().ushr_imm(present, 32);
+    let assigned = b.ins().bor(assigned, present_ever);
+    let results = [end, present, assigned].map(BlockArg::Value);
+    b.ins().brif(end, done, &results, by_code, &[]);
+    b.switch_to_block(by_code);
+}

@@ -1,0 +1,364 @@
+//! The loop over records, with the record before in registers.
+
+use super::{WideCall, WideEnd};
+use crate::dictionary::Word;
+use crate::program::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
+use std::arch::x86_64::*;
+use std::ptr::null;
+
+/// `a ? b : c`, bit by bit.
+const SELECT: i32 = 0xca;
+/// `a | b & c`, bit by bit.
+const OR_AND: i32 = 0xf8;
+/// Makes seven bits of bit 6.
+const BIT_6: i64 = 0x4040_4040_4040_4000;
+/// Bytes of a vector.
+const WINDOW: usize = 64;
+
+static IOTA: Bytes = iota(0);
+static NEXT: Bytes = iota(1);
+
+const fn iota(first: u8) -> Bytes {
+    let mut bytes = [0; 64];
+    let mut index = 0;
+    while index < 64 {
+        bytes[index] = index as u8 + first;
+        index += 1;
+    }
+    Bytes(bytes)
+}
+
+/// What is wrong with some record so far, if anything: bits that are set.
+#[derive(Clone, Copy)]
+struct Doubts {
+    /// Lanes and bytes of a window.
+    scalar: u64,
+    /// What tables said of presence maps: only the last bit counts.
+    maps: u64,
+    /// Values out of range, and what narrow lanes cannot hold of those before.
+    range: __m512i,
+    /// Bytes by which fields are too long, by lane.
+    length: __m256i,
+}
+
+impl Doubts {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(range: __m512i) -> Self {
+        Self { scalar: 0, maps: 0, range, length: _mm256_setzero_si256() }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    fn are_some(&self) -> bool {
+        self.scalar | self.maps >> 63 != 0
+            || _mm256_testz_si256(self.length, self.length) == 0
+            || _mm512_test_epi64_mask(self.range, self.range) != 0
+    }
+}
+
+/// Where the fields of a record lie: all that does not take the record before.
+#[derive(Clone, Copy)]
+struct Fields {
+    /// The record's bytes as groups of 7 bits, the first one of a signed field with its sign.
+    groups: __m512i,
+    /// By lane: the last byte of an integer, or the one before text; zero for lanes not in the stream.
+    anchors: __m256i,
+    lengths: __m256i,
+    /// What the presence map says: lanes in the stream, and above them lanes present otherwise.
+    map: u64,
+    /// First bytes that are not needed.
+    overlong: u64,
+    /// Bytes of the record; 0 if it does not end in the window.
+    len: usize,
+}
+
+/// A [`Kernel`](super::Kernel) for records of `N` vectors of lanes, which are `B` blocks of words.
+///
+/// # Safety
+/// As [`Kernel`](super::Kernel), and the CPU has the features.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(
+    plan: &Plan,
+    call: &mut WideCall,
+    mut position: *const u8,
+    mut out: *mut Word,
+    mut left: u64,
+    carried: u64,
+) -> WideEnd {
+    let end = call.end;
+    let (mut carried, mut assigned) = (carried as u32, 0);
+    // SAFETY: from the position to the end bytes can be read.
+    let mut next = unsafe { fields(plan, position, end) };
+    // SAFETY: as many words as there are lanes, or none.
+    let (mut before, lost) = unsafe { packed::<N, B>(plan, call.before, carried) };
+    let mut doubts = Doubts::new(lost);
+    while left > 0 {
+        let plan = in_place(plan);
+        let this = next;
+        if this.len == 0 {
+            doubts.scalar = 1;
+            break;
+        }
+        position = position.wrapping_add(this.len);
+        left -= 1;
+        if left > 0 {
+            // Before all else of this record, so that nothing waits for the place of the next.
+            // SAFETY: the record is in what can be read.
+            next = unsafe { fields(plan, position, end) };
+        }
+        let stream = this.map as u32;
+        let nulls = record::<N>(plan, &this, &mut before, &mut doubts) & stream & plan.nullable;
+        let silent = (plan.given | plan.carried & carried) & !stream;
+        let present = silent | (this.map >> 32) as u32 | stream & !nulls;
+        doubts.maps |= this.map;
+        doubts.scalar |= this.overlong | u64::from(nulls & plan.refused | plan.required & !present);
+        // SAFETY: there is a record at `out` with so many blocks, and a presence word.
+        unsafe {
+            store::<N, B>(plan, &before, out);
+            let word = out.byte_offset(plan.to_presence);
+            *word = (plan.beyond_run | u64::from(present)).to_le_bytes();
+        }
+        carried = present;
+        assigned |= present;
+        out = out.wrapping_byte_add(plan.step);
+    }
+    if doubts.are_some() {
+        call.is_declined = 1;
+        return WideEnd { end: null(), lanes: 0 };
+    }
+    WideEnd { end: position, lanes: u64::from(carried) | u64::from(assigned) << 32 }
+}
+
+/// Finds the fields of the record at a position.
+///
+/// # Safety
+/// From the position to the end bytes can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn fields(plan: &Plan, position: *const u8, end: *const u8) -> Fields {
+    // SAFETY: as above.
+    let (window, head) = unsafe { window(position, end) };
+    let stops = _mm512_movepi8_mask(window);
+    let map = presence_map(plan, head);
+    let stream = map as u32;
+    // Stop bit 0 is the map's, the next ones are those of the fields.
+    let last = _pdep_u64(1 << stream.count_ones(), stops);
+    let len = WINDOW - last.leading_zeros() as usize;
+
+    // Field k lies behind stop bit k and ends with stop bit k + 1.
+    let list = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(stops, load(&IOTA)));
+    let shifted = _mm256_permutexvar_epi8(_mm512_castsi512_si256(load(&NEXT)), list);
+    let fronts = _mm256_maskz_expand_epi8(stream, list);
+    let ends = _mm256_maskz_expand_epi8(stream, shifted);
+    let lengths = _mm256_sub_epi8(ends, fronts);
+    let anchors = _mm256_ternarylogic_epi64::<SELECT>(load_lanes(&plan.text), fronts, ends);
+
+    let starts = (stops & last.wrapping_sub(1)) << 1;
+    let signed = _pdep_u64(u64::from(_pext_u32(plan.signed, stream)), starts);
+    let groups = _mm512_and_si512(window, _mm512_set1_epi8(0x7f));
+    let doubled = _mm512_add_epi8(window, window);
+    let top = _mm512_set1_epi8(i8::MIN);
+    let negative = _mm512_ternarylogic_epi64::<OR_AND>(groups, doubled, top);
+    let groups = _mm512_mask_mov_epi8(groups, signed, negative);
+    // A first byte that only repeats the sign of the next.
+    let next = _mm512_permutexvar_epi8(load(&NEXT), window);
+    let sign = _mm512_maskz_gf2p8affine_epi64_epi8::<0>(signed, next, _mm512_set1_epi64(BIT_6));
+    let overlong = _mm512_cmpeq_epi8_mask(window, sign) & starts;
+    Fields { groups, anchors, lengths, map, overlong, len }
+}
+
+/// What an entry's presence map says.
+#[inline]
+fn presence_map(plan: &Plan, head: u32) -> u64 {
+    const STOPS: u32 = 0x0080_8080;
+    const NOT_PLAIN: u64 = 1 << 63;
+    let stops = head & STOPS;
+    let bytes = head & (stops ^ stops.wrapping_sub(1));
+    let [first, second, third, _] = bytes.to_le_bytes().map(usize::from);
+    let map = plan.maps[0][first] | plan.maps[1][second] | plan.maps[2][third];
+    if stops == 0 { NOT_PLAIN } else { map }
+}
+
+/// Decodes the fields of a record over the one before; returns the lanes whose value has no bit set.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn record<const N: usize>(
+    plan: &Plan,
+    fields: &Fields,
+    before: &mut [__m512i; N],
+    doubts: &mut Doubts,
+) -> u32 {
+    let too_long = _mm256_subs_epu8(fields.lengths, load_lanes(&plan.longest));
+    doubts.length = _mm256_or_si256(doubts.length, too_long);
+    // What is above the lanes is not looked up.
+    let anchors = _mm512_castsi256_si512(fields.anchors);
+    let lengths = _mm512_castsi256_si512(fields.lengths);
+    let mut nulls = 0;
+    for ((vector, now), plan) in before.iter_mut().enumerate().zip(&plan.vectors) {
+        let stream = fields.map as u32 >> (16 * vector);
+        let silent = _mm512_and_si512(*now, load_narrow(&plan.keep));
+        let silent = _mm512_add_epi32(silent, load_narrow(&plan.add));
+        // Fields at the end are often not in the stream, any of them.
+        if vector > 0 && stream == 0 {
+            *now = silent;
+        } else {
+            let (value, is_null) = values(plan, anchors, lengths, fields.groups);
+            let addend = _mm512_and_si512(*now, load_narrow(&plan.delta));
+            *now = _mm512_mask_add_epi32(silent, stream as __mmask16, value, addend);
+            nulls |= u32::from(is_null) << (16 * vector);
+        }
+        let biased = _mm512_add_epi32(*now, load_narrow(&plan.bias));
+        let beyond = load_narrow(&plan.beyond);
+        doubts.range = _mm512_ternarylogic_epi64::<OR_AND>(doubts.range, biased, beyond);
+    }
+    nulls
+}
+
+/// What is in the stream, by lane, and the lanes where no bit of it is set.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn values(
+    plan: &VectorPlan,
+    anchors: __m512i,
+    lengths: __m512i,
+    groups: __m512i,
+) -> (__m512i, __mmask16) {
+    let index = _mm512_permutexvar_epi8(load(&plan.spread), anchors);
+    let index = _mm512_add_epi8(index, load(&plan.offset));
+    let length = _mm512_permutexvar_epi8(load(&plan.spread), lengths);
+    let is_in_field = _mm512_cmplt_epu8_mask(load(&plan.order), length);
+    let length = _mm512_and_si512(length, load(&plan.length));
+    let raw = _mm512_mask_permutexvar_epi8(length, is_in_field, index, groups);
+    let pairs = _mm512_maddubs_epi16(_mm512_set1_epi16(0x8001u16 as i16), raw);
+    let number = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x4000_0001));
+    let value = _mm512_ternarylogic_epi64::<SELECT>(load_narrow(&plan.text), raw, number);
+    let is_null = _mm512_testn_epi32_mask(value, load_narrow(&plan.value));
+    let positive = _mm512_max_epi32(value, _mm512_setzero_si512());
+    let null = _mm512_min_epi32(positive, load_narrow(&plan.nullable));
+    (_mm512_sub_epi32(value, null), is_null)
+}
+
+/// Spreads lanes to the words of a record.
+///
+/// # Safety
+/// There are `B` blocks of words at `out`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+unsafe fn store<const N: usize, const B: usize>(plan: &Plan, lanes: &[__m512i; N], out: *mut Word) {
+    let mut block = 0;
+    for (lanes, plan) in lanes.iter().zip(&plan.vectors) {
+        let signs = _mm512_srai_epi32::<31>(*lanes);
+        let signs = _mm512_and_si512(signs, load_narrow(&plan.signed));
+        for bytes in &plan.out {
+            if block < B {
+                let words = _mm512_permutex2var_epi8(*lanes, load(bytes), signs);
+                // SAFETY: one of `B` blocks; the store needs no alignment.
+                unsafe { _mm512_storeu_si512(out.wrapping_add(block * BLOCK).cast(), words) };
+                block += 1;
+            }
+        }
+    }
+}
+
+/// The lanes before the first record, and bits where these are not narrow or sums might go round.
+///
+/// # Safety
+/// There are `B` blocks of words at `words`, unless it is null and the plan has fresh lanes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+unsafe fn packed<const N: usize, const B: usize>(
+    plan: &Plan,
+    words: *const Word,
+    carried: u32,
+) -> ([__m512i; N], __m512i) {
+    let zero = _mm512_setzero_si512();
+    let mut lanes = [zero; N];
+    if words.is_null() {
+        for (lanes, fresh) in lanes.iter_mut().zip(plan.fresh.iter().flatten()) {
+            *lanes = load_narrow(fresh);
+        }
+        return (lanes, zero);
+    }
+    // Other lanes hold what is of no meaning.
+    let known = plan.kept & (carried | plan.deltas);
+    let mut blocks = [zero; 4];
+    for (block, at) in blocks.iter_mut().zip(0..B) {
+        // SAFETY: one of `B` blocks; the load needs no alignment.
+        *block = unsafe {
+            let words = words.wrapping_add(at * BLOCK).cast();
+            _mm512_maskz_loadu_epi64((known >> (BLOCK * at)) as __mmask8, words)
+        };
+    }
+    let mut lost = zero;
+    for ((vector, lanes), plan) in lanes.iter_mut().enumerate().zip(&plan.vectors) {
+        let (low, high) = (blocks[2 * vector], blocks[2 * vector + 1]);
+        *lanes = _mm512_permutex2var_epi8(low, load(&plan.pack), high);
+        let biased = _mm512_add_epi32(*lanes, load_narrow(&plan.bias));
+        lost = _mm512_ternarylogic_epi64::<OR_AND>(lost, biased, load_narrow(&plan.beyond));
+        let signs = _mm512_srai_epi32::<31>(*lanes);
+        let signs = _mm512_and_si512(signs, load_narrow(&plan.signed));
+        for (bytes, words) in plan.out.iter().zip([low, high]) {
+            let again = _mm512_permutex2var_epi8(*lanes, load(bytes), signs);
+            lost = _mm512_or_si512(lost, _mm512_xor_si512(again, words));
+        }
+    }
+    (lanes, lost)
+}
+
+/// Up to 64 bytes from a position on, zeros behind the end, and the first four of them.
+///
+/// # Safety
+/// From the position to the end bytes can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn window(position: *const u8, end: *const u8) -> (__m512i, u32) {
+    let there = (end as usize).wrapping_sub(position as usize);
+    if there >= WINDOW {
+        // SAFETY: there are 64 bytes; the loads need no alignment.
+        return unsafe {
+            (_mm512_loadu_si512(position.cast()), position.cast::<u32>().read_unaligned())
+        };
+    }
+    let mask = _bzhi_u64(u64::MAX, there as u32);
+    // SAFETY: the mask has a bit for each byte up to the end, and bytes without a bit are not read.
+    let window = unsafe { _mm512_maskz_loadu_epi8(mask, position.cast()) };
+    (window, _mm_cvtsi128_si32(_mm512_castsi512_si128(window)) as u32)
+}
+
+/// The same plan again. The compiler does not see that it is, and takes its constants where they
+/// are; otherwise it would copy them all to the stack in front of the first record.
+#[inline]
+#[allow(clippy::pointers_in_nomem_asm_block)] // The text has no instruction.
+fn in_place(plan: &Plan) -> &Plan {
+    let mut plan = std::ptr::from_ref(plan);
+    // SAFETY: no instruction.
+    unsafe {
+        std::arch::asm!("/* {0} */", inout(reg) plan, options(nomem, nostack, preserves_flags))
+    };
+    // SAFETY: it is the pointer that was made of the reference.
+    unsafe { &*plan }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(bytes: &Bytes) -> __m512i {
+    // SAFETY: 64 bytes, aligned to 64.
+    unsafe { _mm512_load_si512(bytes.0.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_narrow(lanes: &Narrow) -> __m512i {
+    // SAFETY: 64 bytes, aligned to 64.
+    unsafe { _mm512_load_si512(lanes.0.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn load_lanes(bytes: &LaneBytes) -> __m256i {
+    // SAFETY: 32 bytes, aligned to 32.
+    unsafe { _mm256_load_si256(bytes.0.as_ptr().cast()) }
+}
