@@ -6,7 +6,7 @@ pub(super) use super::compiled::Compiled;
 use super::lanes::{self, Place, Progress};
 pub(crate) use super::wide::Wide;
 use crate::dictionary::{Lanes, Word};
-use crate::program::{Program, Run};
+use crate::program::{Program, Quick, Run};
 
 /// The engines there are, and how they do with each run.
 #[derive(Clone, Debug)]
@@ -17,9 +17,9 @@ pub(super) struct Vectors {
     /// Messages that were decoded by other engines than machine code, by template.
     #[cfg(feature = "jit")]
     heat: Vec<u32>,
-    /// By run, and where the code of templates is served by template.
     habits: Vec<Habit>,
-    habits_of_templates: Vec<Habit>,
+    /// Of the sequences that the code of templates hands over, by template.
+    habits_of_templates: Vec<Option<Habit>>,
 }
 
 /// Messages after which a template is compiled. By then the time that code would have saved is about
@@ -68,14 +68,20 @@ impl Habit {
 impl Vectors {
     pub(super) fn new(engine: Engine, program: &Program) -> Self {
         let is_wide = matches!(engine, Engine::Automatic | Engine::Wide);
+        let wide = Wide::detect().filter(|_| is_wide);
+        let hands_over = |quick: &Option<Quick>| {
+            let sequence = quick.as_ref()?.sequence?;
+            program.runs.get(sequence.run as usize)?.plan.as_ref()?;
+            wide.map(|_| Habit::default())
+        };
         Self {
-            wide: Wide::detect().filter(|_| is_wide),
+            wide,
             #[cfg(feature = "jit")]
             compiled: compiled(engine, program),
             #[cfg(feature = "jit")]
             heat: vec![0; program.templates.len()],
             habits: vec![Habit::default(); program.runs.len()],
-            habits_of_templates: vec![Habit::default(); program.templates.len()],
+            habits_of_templates: program.quick.iter().map(hands_over).collect(),
         }
     }
 
@@ -117,13 +123,13 @@ impl Vectors {
     #[inline(always)]
     pub(super) fn may_serve(&mut self, template: u32) -> bool {
         let habit = self.habits_of_templates.get_mut(template as usize);
-        self.wide.is_some() && habit.is_some_and(Habit::is_good)
+        habit.and_then(Option::as_mut).is_some_and(Habit::is_good)
     }
 
     /// Learns how vectors did that served the code of a template.
     #[inline(always)]
     pub(super) fn served(&mut self, template: u32, is_declined: bool) {
-        if let Some(habit) = self.habits_of_templates.get_mut(template as usize) {
+        if let Some(Some(habit)) = self.habits_of_templates.get_mut(template as usize) {
             habit.learn(is_declined);
         }
     }
