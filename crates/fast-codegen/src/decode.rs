@@ -3,17 +3,17 @@
 use crate::integer::Integer;
 use crate::module::Module;
 use crate::operation::Scene;
+use crate::past::{PAST, UNKNOWN, is_leaf, is_mostly_absent};
 use crate::shape::{MapMode, Member, Shape, field_bits, is_constant};
-use std::ops::Range;
-use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
+use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 impl<'p> Module<'p> {
     /// The functions of one shape.
     pub(crate) fn decode_functions(&self, index: usize) -> String {
         let shape = &self.shapes[index];
-        let warm = if self.warm_entries(shape).is_some() { "WARM" } else { "false" };
-        let scene = Scene { module: self, shape, warm };
+        let past = if self.warm_entries(shape).is_some() { PAST } else { UNKNOWN };
+        let scene = Scene { module: self, shape, past };
         let body = Decoding { scene: &scene }.body();
         match &shape.root {
             Some(_) => self.root_functions(shape, &body),
@@ -29,16 +29,27 @@ impl<'p> Module<'p> {
         let name = &shape.name;
         let map_type = if self.has_wide() { "Cursor<'b, K>" } else { "u64" };
         let map = if self.has_wide() { "start" } else { "map" };
-        let (reset, is_forgotten) = match root.reset {
-            true => ("if x.obeys_reset() { state.reset_values(); }\n", "x.forgets()"),
-            false => ("", "false"),
+        let (reset, is_forgotten) = match (root.reset, self.begins_fresh(shape)) {
+            (true, true) => (
+                "let is_fresh = if x.obeys_reset() { state.reset_values(); true } else { is_fresh };\n",
+                "is_fresh || x.forgets()",
+            ),
+            (true, false) => {
+                ("if x.obeys_reset() { state.reset_values(); }\n", "is_fresh || x.forgets()")
+            }
+            (false, _) => ("", "is_fresh"),
         };
         let (begin_arena, end_arena) = match shape.has_text {
             true => ("x.begin_arena();\n", "x.end_arena(&mut out.arena);\n"),
             false => ("", ""),
         };
         let warm = self.warm_entries(shape);
-        let call = |warm: &str| format!("{function}_fields{warm}(c, {map}, state, out, x)");
+        let is_fresh = match self.begins_fresh(shape) {
+            true => ", is_fresh",
+            false => "",
+        };
+        let call =
+            |past: &str| format!("{function}_fields{past}(c, {map}, state, out, x{is_fresh})");
         let mut body = String::new();
         if let Some((entry, count)) = warm {
             let (save, put_back) = match self.changes_others(shape, entry..entry + count) {
@@ -48,21 +59,22 @@ impl<'p> Module<'p> {
                 }
             };
             body = format!(
-                "if state.is_warm::<{entry}, {count}>(true) {{
+                "if state.is_warm::<{entry}, {count}>() {{
                     let saved = state.{save}::<{from}, {len}>();
                     let end = {};
                     if end.is_none() {{ state.{put_back}(&saved); }}
                     return end;
                 }}\n",
-                call("::<K, true>")
+                call("::<K, Warm>")
             );
         }
         body.push_str(&format!(
-            "let saved = state.save_unless::<{from}, {len}>({is_forgotten});
+            "let is_fresh = state.take_fresh();
+            let saved = state.save_unless::<{from}, {len}>({is_forgotten});
             let end = {};
             if end.is_none() {{ state.put_back::<{from}, {len}>(&saved); }}
             end",
-            call(if warm.is_some() { "::<K, false>" } else { "" })
+            call(if warm.is_some() { "::<K, Unknown>" } else { "" })
         ));
         let generics = generics(warm.is_some());
         let flat = self.flat_segment(shape).unwrap_or_default();
@@ -71,13 +83,14 @@ impl<'p> Module<'p> {
             "{segment}{flat}
             {}#[inline(always)]
             fn {function}_fields<'b, {generics}>(mut c: Cursor<'b, K>, {map}: {map_type}, state: &mut {state}, \
-             out: &mut {name}, x: &mut Context) -> Option<Cursor<'b, K>> {{
+             out: &mut {name}, x: &mut Context{}) -> Option<Cursor<'b, K>> {{
                 x.begin_message({})?;
                 {reset}{begin_arena}{}{body}x.check_end(&c)?;
                 {end_arena}x.end_message()?;
                 Some(c)
             }}\n",
             allow_unused(&format!("{reset}{fields}")),
+            if is_fresh.is_empty() { "" } else { ", is_fresh: bool" },
             root.depth,
             self.root_map(shape),
             body = fields,
@@ -137,55 +150,28 @@ impl<'p> Module<'p> {
             true => format!("out: &mut {name}, "),
             false => String::new(),
         };
+        let is_warm = self.warm_entries(shape).is_some();
+        let segment = match is_warm {
+            true => unit + &self.unknown_segment(shape),
+            false => String::new(),
+        };
         format!(
-            "{}#[inline(always)]\nfn {}<'b, {}>(mut c: Cursor<'b, K>, state: &mut State, {out}x: &mut Context) \
+            "{segment}{}#[inline(always)]\nfn {}<'b, {}>(mut c: Cursor<'b, K>, state: &mut State, {out}x: &mut Context) \
              -> Option<Cursor<'b, K>> {{ {body} }}\n",
             allow_unused(&body),
             self.function(shape),
-            generics(self.warm_entries(shape).is_some()),
+            generics(is_warm),
         )
     }
 
-    /// The entries of a segment that has a form of its own for where they are all assigned: the number of
-    /// the first and how many there are.
-    pub(crate) fn warm_entries(&self, shape: &Shape<'p>) -> Option<(usize, usize)> {
-        let is_reset = shape.root.as_ref().is_some_and(|root| root.reset);
-        if !is_leaf(shape) || is_reset {
-            return None;
-        }
-        let mut slots: Vec<usize> = Vec::new();
-        let mut is_plain = true;
-        for member in shape.members.iter().filter(|member| !is_mostly_absent(member.plan)) {
-            let operations: &[&Operation<'_>] = match &member.plan.kind {
-                FieldKind::Scalar { operation, .. } => &[operation],
-                FieldKind::Parts { exponent, mantissa } => &[exponent, mantissa],
-                _ => &[],
-            };
-            is_plain &= !matches!(member.plan.kind, FieldKind::Dynamic);
-            for operation in operations {
-                is_plain &= operation.checked_tag.is_none();
-                slots.extend(self.slot_index(operation));
-            }
-        }
-        slots.sort_unstable();
-        let (first, last) = (*slots.first()?, *slots.last()?);
-        // An entry that two fields share can be empty for the second.
-        let is_each_once = slots.windows(2).all(|pair| pair[0] != pair[1]);
-        let count = last - first + 1;
-        (is_plain && is_each_once && count <= WARM_MAX).then_some((first, count))
-    }
-
-    /// Whether messages change the states of other entries than those that are looked at before: of
-    /// fields that are mostly absent.
-    fn changes_others(&self, shape: &Shape<'p>, warm: Range<usize>) -> bool {
-        let members = shape.members.iter().filter(|member| is_mostly_absent(member.plan));
-        members.into_iter().any(|member| match &member.plan.kind {
-            FieldKind::Parts { mantissa, .. } => {
-                mantissa.checked_tag.is_some()
-                    || self.slot_index(mantissa).is_some_and(|slot| !warm.contains(&slot))
-            }
-            _ => false,
-        })
+    /// Entries of which nothing is known are seldom: they are decoded in a function of their own.
+    fn unknown_segment(&self, shape: &Shape<'p>) -> String {
+        let (out, argument) = match shape.is_stored {
+            true => (shape.name.as_str(), "out, "),
+            false => ("()", ""),
+        };
+        let body = format!("{}::<K, Unknown>(c, state, {argument}x)", self.function(shape));
+        segment_of(&shape.name, "_: ()", "()", out, &body)
     }
 
     /// `decode_` and the words of the struct's name.
@@ -241,7 +227,7 @@ impl<'p> Decoding<'_, '_, 'p> {
                 let (together, rest) = members.split_at(run);
                 let mask =
                     together.iter().fold(0, |mask, member| mask | shape.mode.mask(member.bit));
-                text.push_str(&format!("if map & {mask:#x} != 0 {{\n"));
+                text.push_str(&format!("if map & {mask:#x} != 0 {{\nrt::seldom();\n"));
                 together.iter().for_each(|member| text.push_str(&self.member(member)));
                 text.push_str(&format!("}} {}\n", or_else(&self.all_absent(together))));
                 members = rest;
@@ -303,7 +289,7 @@ impl<'p> Decoding<'_, '_, 'p> {
             let none = Operation { kind: OperatorKind::None, initial: None, ..*operation };
             let (expression, cast) = self.value(field_type, &none, true, bit);
             return format!(
-                "if {} {{ {} }} {}\n",
+                "if {} {{ rt::seldom(); {} }} {}\n",
                 scene.test(bit),
                 self.store(member, &expression, cast),
                 or_else(&self.absent(member))
@@ -390,10 +376,11 @@ impl<'p> Decoding<'_, '_, 'p> {
             return String::new();
         };
         // What is seldom there does not count where entries are looked at before.
-        let warm = if is_mostly_absent(member.plan) { "false" } else { self.scene.warm };
-        let scene = &Scene { warm, ..*self.scene };
+        let past = if is_mostly_absent(member.plan) { UNKNOWN } else { self.scene.past };
+        let scene = &Scene { past, ..*self.scene };
         let is_optional = member.plan.is_optional;
         let mantissa_bit = member.bit + crate::shape::map_bits(exponent, is_optional);
+        let absent = format!("{}{}", scene.leave(mantissa), self.absent(member));
         let mantissa = format!(
             "let exponent = rt::exponent(exponent)?;\n{}let mantissa = {};\n",
             scene.check_type(mantissa, mantissa_bit),
@@ -411,7 +398,7 @@ impl<'p> Decoding<'_, '_, 'p> {
             true => format!(
                 "{check}let exponent = {};\nif let Some(exponent) = exponent {{\n{mantissa}{store}}} {}\n",
                 scene.integer_optional(exponent, exponent_type(exponent), member.bit),
-                or_else(&self.absent(member))
+                or_else(&absent)
             ),
             false => format!(
                 "{check}{{ let exponent = {};\n{mantissa}{store}}}\n",
@@ -423,9 +410,11 @@ impl<'p> Decoding<'_, '_, 'p> {
     fn group(&self, member: &Member<'p>) -> String {
         let Some(child) = member.child else { return String::new() };
         let child = &self.scene.module.shapes[child];
-        let is_warm = self.is_warm(child, "false");
-        let call =
-            format!("c = {};\n", self.call(&format!("&mut out.{}", member.ident), child, &is_warm));
+        let out = format!("&mut out.{}", member.ident);
+        let call = self.is_warm(child).map_or_else(
+            || format!("c = {};\n", self.call(&out, child)),
+            |is_warm| format!("c = {};\n", self.call_by_past(&out, child, &is_warm)),
+        );
         match member.plan.is_optional {
             true => {
                 let absent = or_else(&self.absent(member));
@@ -436,24 +425,35 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// Decodes a nested segment.
-    fn call(&self, out: &str, child: &Shape<'p>, is_warm: &str) -> String {
-        let function = self.scene.module.function(child);
-        let out_argument = if child.is_stored { format!("{out}, ") } else { String::new() };
-        match (self.scene.module.warm_entries(child), is_leaf(child), child.is_stored) {
-            (Some(_), ..) => format!(
-                "if {is_warm} {{ {function}::<K, true>(c, state, {out_argument}x)? }} \
-                 else {{ {function}::<K, false>(c, state, {out_argument}x)? }}"
-            ),
-            (None, true, _) => format!("{function}(c, state, {out_argument}x)?"),
-            (None, false, true) => format!("c.decode::<{}>((), state, {out}, x)?", child.name),
-            (None, false, false) => format!("c.decode::<{}>((), state, &mut (), x)?", child.name),
+    fn call(&self, out: &str, child: &Shape<'p>) -> String {
+        match (is_leaf(child), child.is_stored) {
+            (true, _) => self.call_leaf("", out, child),
+            (false, true) => format!("c.decode::<{}>((), state, {out}, x)?", child.name),
+            (false, false) => format!("c.decode::<{}>((), state, &mut (), x)?", child.name),
         }
     }
 
-    /// The question whether all entries of a segment are assigned; `was` is what was answered before.
-    fn is_warm(&self, child: &Shape<'p>, was: &str) -> String {
-        let (first, count) = self.scene.module.warm_entries(child).unwrap_or((0, 0));
-        format!("state.is_warm::<{first}, {count}>({was})")
+    /// Decodes a segment that nests nothing.
+    fn call_leaf(&self, generics: &str, out: &str, child: &Shape<'p>) -> String {
+        let function = self.scene.module.function(child);
+        let out = if child.is_stored { format!("{out}, ") } else { String::new() };
+        format!("{function}{generics}(c, state, {out}x)?")
+    }
+
+    /// Decodes a nested segment in the form for entries that are all assigned, if they are.
+    fn call_by_past(&self, out: &str, child: &Shape<'p>, is_warm: &str) -> String {
+        let unknown_out = if child.is_stored { out } else { "&mut ()" };
+        format!(
+            "if {is_warm} {{ {} }} else {{ c.decode::<{}>((), state, {unknown_out}, x)? }}",
+            self.call_leaf("::<K, Warm>", out, child),
+            child.name
+        )
+    }
+
+    /// The question whether all entries of a segment are assigned, if it has a form for that.
+    fn is_warm(&self, child: &Shape<'p>) -> Option<String> {
+        let (first, count) = self.scene.module.warm_entries(child)?;
+        Some(format!("state.is_warm::<{first}, {count}>()"))
     }
 
     fn sequence(&self, member: &Member<'p>) -> String {
@@ -461,23 +461,11 @@ impl<'p> Decoding<'_, '_, 'p> {
         let Some(child) = member.child else { return String::new() };
         let child = &self.scene.module.shapes[child];
         let scene = self.scene;
-        let room = if child.takes_bytes { "x.remaining(&c)" } else { "usize::MAX" };
-        let call = self.call("entry", child, "is_warm");
-        let (over, each) = match child.is_stored {
-            true => (format!("out.{}.prepare(count)", member.ident), "entry"),
-            false => ("0..count".to_owned(), "_"),
+        let begin = match child.takes_bytes {
+            true => "x.begin_sequence_of_bytes(count, &c)",
+            false => "x.begin_sequence(count)",
         };
-        let (begin, look) = match self.scene.module.warm_entries(child) {
-            Some(_) => (
-                "let mut is_warm = false;\n",
-                format!("is_warm = {};\n", self.is_warm(child, "is_warm")),
-            ),
-            None => ("", String::new()),
-        };
-        let entries = format!(
-            "let count = x.begin_sequence(count, {room})?;
-            {begin}for {each} in {over} {{ {look}c = {call}; x.check_end(&c)?; }}\n"
-        );
+        let entries = format!("let count = {begin}?;\n{}", self.entries(member, child));
         let check = scene.check_type(length, member.bit);
         let clear = match member.is_stored {
             true => format!("out.{}.clear();", member.ident),
@@ -496,36 +484,53 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
+    /// Decodes as many entries as were counted.
+    fn entries(&self, member: &Member<'p>, child: &Shape<'p>) -> String {
+        let (over, each, one) = match child.is_stored {
+            true => (format!("out.{}.prepare(count)", member.ident), "entry", "Some(entry)"),
+            false => ("0..count".to_owned(), "_", "Some(_)"),
+        };
+        let Some(is_warm) = self.is_warm(child) else {
+            let call = self.call("entry", child);
+            return format!("for {each} in {over} {{ c = {call}; x.check_end(&c)?; }}\n");
+        };
+        let look = format!(
+            "{{ c = {}; x.check_end(&c)?; }}\n",
+            self.call_by_past("entry", child, &is_warm)
+        );
+        let Some((first, count)) = self.scene.module.fresh_entries(self.scene.shape, child) else {
+            return format!("for {each} in {over} {look}");
+        };
+        let (iterate, first_of) = match child.is_stored {
+            true => (format!("{over}.iter_mut()"), "entries.next()"),
+            false => (over, "entries.next()"),
+        };
+        format!(
+            "let mut entries = {iterate};
+            if is_fresh && let {one} = {first_of} {{
+                state.mark_assigned::<{first}, {count}>();
+                c = {};
+                x.check_end(&c)?;
+            }}
+            for {each} in entries {look}",
+            self.call_leaf("::<K, Fresh>", "entry", child)
+        )
+    }
+
     fn dynamic(&self, member: &Member<'p>) -> String {
         let depth = self.scene.shape.depth;
         format!(
             "x.begin_nested({depth})?;
-            c = decode_message(c, state, out.{}.messages_mut(), x)?;
+            (c, _) = decode_message(c, state, out.{}.messages_mut(), x).ok()?;
             x.end_nested({depth});\n",
             member.ident
         )
     }
 }
 
-/// Whether a field is a decimal that is absent unless its exponent is in the stream.
-fn is_mostly_absent(field: &FieldPlan<'_>) -> bool {
-    matches!(&field.kind, FieldKind::Parts { exponent, .. }
-        if field.is_optional
-            && exponent.kind == OperatorKind::Default
-            && exponent.initial.is_none())
-}
-
-/// Entries that are looked at before a segment.
-const WARM_MAX: usize = 32;
-
 /// What a function that decodes a segment is generic over.
 fn generics(is_warm: bool) -> &'static str {
-    if is_warm { "K: Kernel, const WARM: bool" } else { "K: Kernel" }
-}
-
-/// Whether a segment nests nothing.
-fn is_leaf(shape: &Shape<'_>) -> bool {
-    shape.members.iter().all(|member| member.child.is_none())
+    if is_warm { "K: Kernel, P: Past" } else { "K: Kernel" }
 }
 
 /// A segment with a function of its own.

@@ -283,9 +283,9 @@ impl<'p> Encoding<'_, 'p> {
                 let base = initial.unwrap_or("0".into());
                 let check = self.foreign(operation);
                 let inner = format!(
-                    "let base = state.base::<false>({slot}, {base})?; \
+                    "let base = state.base::<Unknown>({slot}, {base})?; \
                      o.{sign}_difference(value, base, {is_optional})?; \
-                     state.assign::<false>({slot}, value);"
+                     state.assign::<Unknown>({slot}, value);"
                 );
                 let write = match is_optional {
                     false => format!("{check}{{ let value = {value}; {inner} }}\n"),
@@ -519,7 +519,7 @@ impl<'p> Encoding<'_, 'p> {
             _ => self.integer(length, Integer::LENGTH, is_optional, &value),
         };
         let entries = format!(
-            "x.begin_sequence(entries.len() as u64, usize::MAX)?; \
+            "x.begin_sequence(entries.len() as u64)?; \
              for entry in entries.iter() {{ {} }}",
             self.call(member, "entry")
         );

@@ -13,8 +13,8 @@ impl<'p> Module<'p> {
         let mut text = String::new();
         text.push_str(
             "#[allow(unused_imports)]
-             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Kernel, Output, \
-             Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max};
+             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh, Kernel, Output, \
+             Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max};
              #[allow(unused_imports)]
              use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
         );
@@ -138,7 +138,13 @@ impl<'p> Module<'p> {
                     Some(_) => "decode_flat",
                     None => "decode",
                 };
-                format!("c.{decode}::<{}>({map}, state, &mut messages.{ident}, x)", shape.name)
+                format!(
+                    "match c.{decode}::<{name}>({map}, state, &mut messages.{ident}, x) {{
+                        Some(c) => Ok((c, Message::{name}(&messages.{ident}))),
+                        None => Err(messages),
+                    }}",
+                    name = shape.name
+                )
             })
             .collect();
         let named: String = self
@@ -148,7 +154,7 @@ impl<'p> Module<'p> {
             .filter_map(|(number, (shape, call))| {
                 let id = self.plan.templates[shape.root.as_ref()?.template].template.id?;
                 Some(format!(
-                    "{id} if x.is_enabled({number}) => {{
+                    "Some({id}) if x.is_enabled({number}) => {{
                         state.set_last_template({number});
                         messages.current = {number};
                         {call}
@@ -160,25 +166,29 @@ impl<'p> Module<'p> {
             .iter()
             .enumerate()
             .map(|(number, call)| {
-                format!("{number} => {{ messages.current = {number}; {call} }}\n")
+                format!("Some({number}) => {{ messages.current = {number}; {call} }}\n")
             })
             .collect();
         let map = match wide {
-            false => "let map = at.map(x)?;\nlet is_named = map >> 63 != 0;\n",
-            true => "let start = c;\nlet is_named = at.skip_map()?;\n",
+            false => {
+                "let Some(map) = at.first_map(x) else { return Err(messages) };\nlet is_named = map >> 63 != 0;\n"
+            }
+            true => {
+                "let start = c;\nlet Some(is_named) = at.skip_map() else { return Err(messages) };\n"
+            }
         };
         format!(
             "#[inline]
-             fn decode_message<'b, K: Kernel>(c: Cursor<'b, K>, state: &mut State, messages: &mut Messages, \
-             x: &mut Context) -> Option<Cursor<'b, K>> {{
+             fn decode_message<'b, 'm, K: Kernel>(c: Cursor<'b, K>, state: &mut State, messages: &'m mut Messages, \
+             x: &mut Context) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {{
                 let mut at = c.portable();
                 {map}if is_named {{
-                    let id = at.unsigned::<{{ max::U32 }}>(x)?;
+                    let id = at.unsigned::<{{ max::U32 }}>(x);
                     let c = at.like(&c);
-                    match id {{ {named} _ => None }}
+                    match id {{ {named} _ => Err(messages) }}
                 }} else {{
                     let c = at.like(&c);
-                    match state.last_template()? {{ {unnamed} _ => None }}
+                    match state.last_template() {{ {unnamed} _ => Err(messages) }}
                 }}
             }}\n"
         )
@@ -265,8 +275,8 @@ impl<'p> Module<'p> {
                 const ENTRIES: &'static [EntryFacts] = &[{entries}];
                 fn state() -> State {{ State::new({}) }}
                 #[inline]
-                fn decode<'b, K: Kernel>(cursor: Cursor<'b, K>, state: &mut State, messages: &mut Messages, \
-                 context: &mut Context) -> Option<Cursor<'b, K>> {{ decode_message(cursor, state, messages, context) }}
+                fn decode<'b, 'm, K: Kernel>(cursor: Cursor<'b, K>, state: &mut State, messages: &'m mut Messages, \
+                 context: &mut Context) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {{ decode_message(cursor, state, messages, context) }}
                 #[inline]
                 fn message(messages: &Messages) -> Message<'_> {{ messages.message() }}
                 fn number(message: Message<'_>) -> usize {{ message.number() }}

@@ -41,7 +41,7 @@ impl<'p> Module<'p> {
             "impl FlatSegment for {name} {{
                 const FIELDS: &'static rt::Flat = &rt::Flat::starting({start}){flat};
                 #[inline(always)]
-                fn is_warm(state: &State) -> bool {{ state.is_warm::<{entry}, {count}>(true) }}
+                fn is_warm(state: &State) -> bool {{ state.is_warm::<{entry}, {count}>() }}
                 #[inline(always)]
                 fn words(state: &mut State) -> Option<&mut rt::LaneWords> {{ state.words_from({start}) }}
                 #[inline(always)]

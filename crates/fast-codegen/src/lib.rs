@@ -33,6 +33,7 @@ mod integer;
 mod module;
 mod names;
 mod operation;
+mod past;
 mod projection;
 mod shape;
 mod source;

@@ -43,7 +43,7 @@ pub(crate) struct Module<'p> {
 }
 
 /// Names of types that generated structs may not have.
-const TAKEN_TYPES: [&str; 38] = [
+const TAKEN_TYPES: [&str; 43] = [
     "Bits",
     "Box",
     "Charset",
@@ -61,6 +61,7 @@ const TAKEN_TYPES: [&str; 38] = [
     "Error",
     "FieldValue",
     "FlatSegment",
+    "Fresh",
     "K",
     "Kernel",
     "Message",
@@ -69,6 +70,8 @@ const TAKEN_TYPES: [&str; 38] = [
     "Ok",
     "Option",
     "Output",
+    "P",
+    "Past",
     "Record",
     "Reference",
     "Result",
@@ -80,8 +83,10 @@ const TAKEN_TYPES: [&str; 38] = [
     "State",
     "Templates",
     "Text",
+    "Unknown",
     "Value",
     "Visit",
+    "Warm",
 ];
 
 impl<'p> Module<'p> {
@@ -218,7 +223,12 @@ impl<'p> Module<'p> {
 
     /// The number of an operation's slot.
     pub(crate) fn slot_index(&self, operation: &Operation<'_>) -> Option<usize> {
-        operation.entry.and_then(|entry| self.slot_of.get(&entry).copied())
+        operation.entry.and_then(|entry| self.slot_of_entry(entry))
+    }
+
+    /// The number of the slot of an entry of the plan.
+    pub(crate) fn slot_of_entry(&self, entry: u32) -> Option<usize> {
+        self.slot_of.get(&entry).copied()
     }
 
     /// The name of an operation's slot.

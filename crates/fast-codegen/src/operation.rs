@@ -5,6 +5,7 @@
 
 use crate::integer::Integer;
 use crate::module::Module;
+use crate::past::PAST;
 use crate::shape::{MapMode, Shape};
 use crate::source::bytes;
 use tickwire_fast::rt::plan::{Operation, OperatorKind};
@@ -17,8 +18,8 @@ const SHORT_MAX: usize = 7;
 pub(crate) struct Scene<'m, 'p> {
     pub(crate) module: &'m Module<'p>,
     pub(crate) shape: &'m Shape<'p>,
-    /// Whether all entries of the segment are known to be assigned, as Rust.
-    pub(crate) warm: &'static str,
+    /// What is known of the entries of the segment, as Rust.
+    pub(crate) past: &'static str,
 }
 
 impl Scene<'_, '_> {
@@ -65,6 +66,16 @@ impl Scene<'_, '_> {
             _ => "false".to_owned(),
         };
         format!("state.check_type({slot}, {tag}, {replaces})?;\n")
+    }
+
+    /// Says that a field leaves its entry as it was, where that has to be said.
+    pub(crate) fn leave(&self, operation: &Operation<'_>) -> String {
+        match self.past {
+            PAST if operation.entry.is_some() => {
+                format!("state.leave::<{PAST}>({});", self.module.slot(operation))
+            }
+            _ => String::new(),
+        }
     }
 
     /// An integer that is always there, as a `u64`.
@@ -114,7 +125,7 @@ impl Scene<'_, '_> {
         }
         Some(format!(
             "c.quick_unsigned::<{is_optional}, {}, _, _, _>({}, state, {}, {}, {next})",
-            self.warm,
+            self.past,
             self.sent(bit),
             self.module.slot(operation),
             option(initial_integer(operation, kind)),
@@ -122,7 +133,7 @@ impl Scene<'_, '_> {
     }
 
     fn any_integer(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
-        let warm = self.warm;
+        let past = self.past;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
@@ -135,14 +146,14 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {initial} }}", self.test(bit))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let value = {}; state.assign::<{warm}>({slot}, value) }} \
-                 else {{ state.copied::<{warm}>({slot}, {given})? }}",
+                "if {} {{ let value = {}; state.assign::<{past}>({slot}, value) }} \
+                 else {{ state.copied::<{past}>({slot}, {given})? }}",
                 self.test(bit),
                 kind.read_varied()
             ),
             OperatorKind::Increment => format!(
-                "if {} {{ let value = {read}; state.assign::<{warm}>({slot}, value) }} \
-                 else {{ state.incremented::<{warm}>({slot}, {given}, {})? }}",
+                "if {} {{ let value = {read}; state.assign::<{past}>({slot}, value) }} \
+                 else {{ state.incremented::<{past}>({slot}, {given}, {})? }}",
                 self.test(bit),
                 kind.next()
             ),
@@ -150,7 +161,7 @@ impl Scene<'_, '_> {
                 let base = initial.unwrap_or("0".into());
                 format!(
                     "{{ let delta = c.signed_word(x)?; \
-                     state.added::<{warm}>({slot}, {base}, delta, {})? }}",
+                     state.added::<{past}>({slot}, {base}, delta, {})? }}",
                     kind.add()
                 )
             }
@@ -158,7 +169,7 @@ impl Scene<'_, '_> {
     }
 
     fn any_integer_optional(&self, operation: &Operation<'_>, kind: Integer, bit: u32) -> String {
-        let warm = self.warm;
+        let past = self.past;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
@@ -172,14 +183,14 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {given} }}", self.test(bit))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let value = {}; state.assign_or_empty::<{warm}>({slot}, value) }} \
-                 else {{ state.copied_optional::<{warm}>({slot}, {given}) }}",
+                "if {} {{ let value = {}; state.assign_or_empty::<{past}>({slot}, value) }} \
+                 else {{ state.copied_optional::<{past}>({slot}, {given}) }}",
                 self.test(bit),
                 kind.read_varied_nullable()
             ),
             OperatorKind::Increment => format!(
-                "if {} {{ let value = {read}; state.assign_or_empty::<{warm}>({slot}, value) }} \
-                 else {{ state.incremented_optional::<{warm}>({slot}, {given}, {}) }}",
+                "if {} {{ let value = {read}; state.assign_or_empty::<{past}>({slot}, value) }} \
+                 else {{ state.incremented_optional::<{past}>({slot}, {given}, {}) }}",
                 self.test(bit),
                 kind.next()
             ),
@@ -187,9 +198,10 @@ impl Scene<'_, '_> {
                 let base = initial.unwrap_or("0".into());
                 format!(
                     "match c.delta_nullable(x)? {{ \
-                     Some(delta) => Some(state.added::<{warm}>({slot}, {base}, delta, {})?), \
-                     None => None }}",
-                    kind.add()
+                     Some(delta) => Some(state.added::<{past}>({slot}, {base}, delta, {})?), \
+                     None => {} }}",
+                    kind.add(),
+                    nothing(&self.leave(operation))
                 )
             }
         }
@@ -211,7 +223,7 @@ impl Scene<'_, '_> {
         let initial = operation.initial.map(|_| initial_text(operation));
         format!(
             "match c.quick_ascii::<{}, _, _, _>({}, state, {}, {}) {{ Some(text) => text, None => {value} }}",
-            self.warm,
+            self.past,
             self.sent(bit),
             self.module.slot(operation),
             option(initial),
@@ -219,7 +231,7 @@ impl Scene<'_, '_> {
     }
 
     fn any_text(&self, operation: &Operation<'_>, kind: &FieldType, bit: u32) -> String {
-        let warm = self.warm;
+        let past = self.past;
         let slot = self.module.slot(operation);
         let (read, charset) = (read_text(kind), charset(kind));
         let given = option(initial_bytes(operation));
@@ -231,13 +243,13 @@ impl Scene<'_, '_> {
                 format!("if {} {{ {read} }} else {{ {} }}", self.test(bit), initial_text(operation))
             }
             OperatorKind::Copy => format!(
-                "if {} {{ let text = {read}; state.assign_text::<{warm}>({slot}, text, x) }} \
-                 else {{ state.copied_text::<{warm}>({slot}, {given}, x)? }}",
+                "if {} {{ let text = {read}; state.assign_text::<{past}>({slot}, text, x) }} \
+                 else {{ state.copied_text::<{past}>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Tail => format!(
                 "if {} {{ state.tail_text({slot}, {charset}, {base}, &mut c, x)? }} \
-                 else {{ state.copied_text::<{warm}>({slot}, {given}, x)? }}",
+                 else {{ state.copied_text::<{past}>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Delta => {
@@ -253,7 +265,7 @@ impl Scene<'_, '_> {
         kind: &FieldType,
         bit: u32,
     ) -> String {
-        let warm = self.warm;
+        let past = self.past;
         let slot = self.module.slot(operation);
         let (read, charset) = (read_text_nullable(kind), charset(kind));
         let given = option(initial_bytes(operation));
@@ -269,13 +281,13 @@ impl Scene<'_, '_> {
             }
             OperatorKind::Copy => format!(
                 "if {} {{ let text = {read}; \
-                 state.assign_text_or_empty::<{warm}>({slot}, text, x) }} \
-                 else {{ state.copied_text_optional::<{warm}>({slot}, {given}, x)? }}",
+                 state.assign_text_or_empty::<{past}>({slot}, text, x) }} \
+                 else {{ state.copied_text_optional::<{past}>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Tail => format!(
                 "if {} {{ state.tail_text_optional({slot}, {charset}, {base}, &mut c, x)? }} \
-                 else {{ state.copied_text_optional::<{warm}>({slot}, {given}, x)? }}",
+                 else {{ state.copied_text_optional::<{past}>({slot}, {given}, x)? }}",
                 self.test(bit)
             ),
             OperatorKind::Delta => {
@@ -340,6 +352,11 @@ fn is_small(operation: &Operation<'_>, kind: Integer, is_optional: bool) -> bool
         Some(Value::UInt(value)) => *value < 0x7f,
         _ => kind.bits() <= 16 || is_level,
     }
+}
+
+/// `None`, when something has been done.
+fn nothing(done: &str) -> String {
+    if done.is_empty() { "None".to_owned() } else { format!("{{ {done} None }}") }
 }
 
 /// `Some(..)` or `None`.

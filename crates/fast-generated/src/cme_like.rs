@@ -4,8 +4,9 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Kernel,
-    Output, Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
+    Kernel, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -777,61 +778,127 @@ const SLOT_MD_ENTRY_SIZE_3: Slot = Slot::new(22, 22);
 const SLOT_NET_CHG_PREV_DAY_MANTISSA_2: Slot = Slot::new(23, 23);
 type State = rt::State<24, 24, 0>;
 #[inline]
-fn decode_message<'b, K: Kernel>(
+fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
     state: &mut State,
-    messages: &mut Messages,
+    messages: &'m mut Messages,
     x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
-    let map = at.map(x)?;
+    let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x)?;
+        let id = at.unsigned::<{ max::U32 }>(x);
         let c = at.like(&c);
         match id {
-            81 if x.is_enabled(0) => {
+            Some(81) if x.is_enabled(0) => {
                 state.set_last_template(0);
                 messages.current = 0;
-                c.decode::<MdIncRefresh81>(map, state, &mut messages.md_inc_refresh81, x)
+                match c
+                    .decode::<
+                        MdIncRefresh81,
+                    >(map, state, &mut messages.md_inc_refresh81, x)
+                {
+                    Some(c) => {
+                        Ok((c, Message::MdIncRefresh81(&messages.md_inc_refresh81)))
+                    }
+                    None => Err(messages),
+                }
             }
-            84 if x.is_enabled(1) => {
+            Some(84) if x.is_enabled(1) => {
                 state.set_last_template(1);
                 messages.current = 1;
-                c.decode::<MdIncRefresh84>(map, state, &mut messages.md_inc_refresh84, x)
+                match c
+                    .decode::<
+                        MdIncRefresh84,
+                    >(map, state, &mut messages.md_inc_refresh84, x)
+                {
+                    Some(c) => {
+                        Ok((c, Message::MdIncRefresh84(&messages.md_inc_refresh84)))
+                    }
+                    None => Err(messages),
+                }
             }
-            109 if x.is_enabled(2) => {
+            Some(109) if x.is_enabled(2) => {
                 state.set_last_template(2);
                 messages.current = 2;
-                c.decode::<
+                match c
+                    .decode::<
                         MdIncRefresh109,
                     >(map, state, &mut messages.md_inc_refresh109, x)
+                {
+                    Some(c) => {
+                        Ok((c, Message::MdIncRefresh109(&messages.md_inc_refresh109)))
+                    }
+                    None => Err(messages),
+                }
             }
-            _ => None,
+            _ => Err(messages),
         }
     } else {
         let c = at.like(&c);
-        match state.last_template()? {
-            0 => {
+        match state.last_template() {
+            Some(0) => {
                 messages.current = 0;
-                c.decode::<MdIncRefresh81>(map, state, &mut messages.md_inc_refresh81, x)
+                match c
+                    .decode::<
+                        MdIncRefresh81,
+                    >(map, state, &mut messages.md_inc_refresh81, x)
+                {
+                    Some(c) => {
+                        Ok((c, Message::MdIncRefresh81(&messages.md_inc_refresh81)))
+                    }
+                    None => Err(messages),
+                }
             }
-            1 => {
+            Some(1) => {
                 messages.current = 1;
-                c.decode::<MdIncRefresh84>(map, state, &mut messages.md_inc_refresh84, x)
+                match c
+                    .decode::<
+                        MdIncRefresh84,
+                    >(map, state, &mut messages.md_inc_refresh84, x)
+                {
+                    Some(c) => {
+                        Ok((c, Message::MdIncRefresh84(&messages.md_inc_refresh84)))
+                    }
+                    None => Err(messages),
+                }
             }
-            2 => {
+            Some(2) => {
                 messages.current = 2;
-                c.decode::<
+                match c
+                    .decode::<
                         MdIncRefresh109,
                     >(map, state, &mut messages.md_inc_refresh109, x)
+                {
+                    Some(c) => {
+                        Ok((c, Message::MdIncRefresh109(&messages.md_inc_refresh109)))
+                    }
+                    None => Err(messages),
+                }
             }
-            _ => None,
+            _ => Err(messages),
         }
     }
 }
+impl Segment for MdIncRefresh81MdEntries {
+    type State = State;
+    type Out = MdIncRefresh81MdEntries;
+    type Map<'b, K: Kernel> = ();
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        _: (),
+        state: &mut State,
+        out: &mut MdIncRefresh81MdEntries,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        decode_md_inc_refresh81_md_entries::<K, Unknown>(c, state, out, x)
+    }
+}
 #[inline(always)]
-fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
+fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh81MdEntries,
@@ -844,7 +911,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             true,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -854,9 +921,9 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 31) != 0 {
                 let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
-                state.assign_or_empty::<WARM>(SLOT_MD_UPDATE_ACTION, value)
+                state.assign_or_empty::<P>(SLOT_MD_UPDATE_ACTION, value)
             } else {
-                state.copied_optional::<WARM>(SLOT_MD_UPDATE_ACTION, Some(0))
+                state.copied_optional::<P>(SLOT_MD_UPDATE_ACTION, Some(0))
             }
         }
     };
@@ -877,7 +944,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     out.md_entry_type = match c
         .quick_ascii::<
-            WARM,
+            P,
             _,
             _,
             _,
@@ -892,9 +959,9 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 29) != 0 {
                 let text = c.ascii(x)?;
-                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
+                state.assign_text::<P>(SLOT_MD_ENTRY_TYPE, text, x)
             } else {
-                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)?
             }
         }
     };
@@ -903,9 +970,9 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
-        state.assign_or_empty::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign_or_empty::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied_optional::<WARM>(SLOT_SECURITY_ID, None)
+        state.copied_optional::<P>(SLOT_SECURITY_ID, None)
     };
     if let Some(value) = value {
         out.security_id = value as u32;
@@ -915,7 +982,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             true,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -931,11 +998,11 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 26) != 0 {
                 let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-                state.assign_or_empty::<WARM>(SLOT_RPT_SEQ, value)
+                state.assign_or_empty::<P>(SLOT_RPT_SEQ, value)
             } else {
                 state
                     .incremented_optional::<
-                        WARM,
+                        P,
                     >(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)
             }
         }
@@ -954,32 +1021,31 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            state
-                .added::<
-                    WARM,
-                >(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
+            state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
             exponent,
         };
     } else {
+        state.leave::<P>(SLOT_MD_ENTRY_PX_MANTISSA);
         present0 &= !0x20;
     }
     let value = if map & (1 << 24) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
+        state.assign::<P>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME, None)?
+        state.copied::<P>(SLOT_MD_ENTRY_TIME, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            Some(
-                state.added::<WARM>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
-            )
+            Some(state.added::<P>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?)
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_MD_ENTRY_SIZE);
+            None
+        }
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
@@ -987,6 +1053,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
         present0 &= !0x40;
     }
     if map & (1 << 23) != 0 {
+        rt::seldom();
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
@@ -1001,11 +1068,14 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, const WARM: bool>(
             Some(
                 state
                     .added::<
-                        WARM,
+                        P,
                     >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
             )
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_NUMBER_OF_ORDERS);
+            None
+        }
     };
     if let Some(value) = value {
         out.number_of_orders = value as u32;
@@ -1038,8 +1108,9 @@ impl Segment for MdIncRefresh81 {
         out: &mut MdIncRefresh81,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        let saved = state.save_unless::<0, 8>(false);
-        let end = decode_md_inc_refresh81_fields(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<0, 8>(is_fresh);
+        let end = decode_md_inc_refresh81_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
             state.put_back::<0, 8>(&saved);
         }
@@ -1053,6 +1124,7 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
     state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh81,
     x: &mut Context,
+    is_fresh: bool,
 ) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
@@ -1063,6 +1135,7 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
+        rt::seldom();
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -1074,14 +1147,18 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
     }
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, x.remaining(&c))?;
-        let mut is_warm = false;
-        for entry in out.md_entries.prepare(count) {
-            is_warm = state.is_warm::<0, 8>(is_warm);
-            c = if is_warm {
-                decode_md_inc_refresh81_md_entries::<K, true>(c, state, entry, x)?
+        let count = x.begin_sequence_of_bytes(count, &c)?;
+        let mut entries = out.md_entries.prepare(count).iter_mut();
+        if is_fresh && let Some(entry) = entries.next() {
+            state.mark_assigned::<0, 8>();
+            c = decode_md_inc_refresh81_md_entries::<K, Fresh>(c, state, entry, x)?;
+            x.check_end(&c)?;
+        }
+        for entry in entries {
+            c = if state.is_warm::<0, 8>() {
+                decode_md_inc_refresh81_md_entries::<K, Warm>(c, state, entry, x)?
             } else {
-                decode_md_inc_refresh81_md_entries::<K, false>(c, state, entry, x)?
+                c.decode::<MdIncRefresh81MdEntries>((), state, entry, x)?
             };
             x.check_end(&c)?;
         }
@@ -1092,8 +1169,24 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
+impl Segment for MdIncRefresh84MdEntries {
+    type State = State;
+    type Out = MdIncRefresh84MdEntries;
+    type Map<'b, K: Kernel> = ();
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        _: (),
+        state: &mut State,
+        out: &mut MdIncRefresh84MdEntries,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        decode_md_inc_refresh84_md_entries::<K, Unknown>(c, state, out, x)
+    }
+}
 #[inline(always)]
-fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
+fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh84MdEntries,
@@ -1112,19 +1205,16 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
     };
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID_2, value)
+        state.assign::<P>(SLOT_SECURITY_ID_2, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID_2, None)?
+        state.copied::<P>(SLOT_SECURITY_ID_2, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_RPT_SEQ_2, value)
+        state.assign::<P>(SLOT_RPT_SEQ_2, value)
     } else {
-        state
-            .incremented::<
-                WARM,
-            >(SLOT_RPT_SEQ_2, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.incremented::<P>(SLOT_RPT_SEQ_2, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
     {
@@ -1133,9 +1223,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
         let mantissa = {
             let delta = c.signed_word(x)?;
             state
-                .added::<
-                    WARM,
-                >(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
+                .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -1144,12 +1232,12 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            Some(
-                state
-                    .added::<WARM>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?,
-            )
+            Some(state.added::<P>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?)
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_MD_ENTRY_SIZE_2);
+            None
+        }
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
@@ -1167,7 +1255,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
             let delta = c.signed_word(x)?;
             state
                 .added::<
-                    WARM,
+                    P,
                 >(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.net_chg_prev_day = Decimal {
@@ -1175,6 +1263,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
             exponent,
         };
     } else {
+        state.leave::<P>(SLOT_NET_CHG_PREV_DAY_MANTISSA);
         present0 &= !0x2;
     }
     let value = match c.delta_nullable(x)? {
@@ -1182,11 +1271,14 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
             Some(
                 state
                     .added::<
-                        WARM,
+                        P,
                     >(SLOT_TRADE_VOLUME, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
             )
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_TRADE_VOLUME);
+            None
+        }
     };
     if let Some(value) = value {
         out.trade_volume = value as u32;
@@ -1194,7 +1286,9 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
         present0 &= !0x4;
     }
     if map & 0x3000000 != 0 {
+        rt::seldom();
         if map & (1 << 25) != 0 {
+            rt::seldom();
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
@@ -1205,6 +1299,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x8;
         }
         if map & (1 << 24) != 0 {
+            rt::seldom();
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
@@ -1219,12 +1314,13 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     let value = if map & (1 << 23) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME_2, value)
+        state.assign::<P>(SLOT_MD_ENTRY_TIME_2, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME_2, None)?
+        state.copied::<P>(SLOT_MD_ENTRY_TIME_2, None)?
     };
     out.md_entry_time = value as u32;
     if map & (1 << 22) != 0 {
+        rt::seldom();
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.aggressor_side = value as u32;
@@ -1260,8 +1356,9 @@ impl Segment for MdIncRefresh84 {
         out: &mut MdIncRefresh84,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        let saved = state.save_unless::<8, 7>(false);
-        let end = decode_md_inc_refresh84_fields(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<8, 7>(is_fresh);
+        let end = decode_md_inc_refresh84_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
             state.put_back::<8, 7>(&saved);
         }
@@ -1275,6 +1372,7 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
     state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh84,
     x: &mut Context,
+    is_fresh: bool,
 ) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
@@ -1285,6 +1383,7 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
+        rt::seldom();
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -1298,14 +1397,18 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, x.remaining(&c))?;
-        let mut is_warm = false;
-        for entry in out.md_entries.prepare(count) {
-            is_warm = state.is_warm::<8, 7>(is_warm);
-            c = if is_warm {
-                decode_md_inc_refresh84_md_entries::<K, true>(c, state, entry, x)?
+        let count = x.begin_sequence_of_bytes(count, &c)?;
+        let mut entries = out.md_entries.prepare(count).iter_mut();
+        if is_fresh && let Some(entry) = entries.next() {
+            state.mark_assigned::<8, 7>();
+            c = decode_md_inc_refresh84_md_entries::<K, Fresh>(c, state, entry, x)?;
+            x.check_end(&c)?;
+        }
+        for entry in entries {
+            c = if state.is_warm::<8, 7>() {
+                decode_md_inc_refresh84_md_entries::<K, Warm>(c, state, entry, x)?
             } else {
-                decode_md_inc_refresh84_md_entries::<K, false>(c, state, entry, x)?
+                c.decode::<MdIncRefresh84MdEntries>((), state, entry, x)?
             };
             x.check_end(&c)?;
         }
@@ -1316,8 +1419,24 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
+impl Segment for MdIncRefresh109MdEntries {
+    type State = State;
+    type Out = MdIncRefresh109MdEntries;
+    type Map<'b, K: Kernel> = ();
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        _: (),
+        state: &mut State,
+        out: &mut MdIncRefresh109MdEntries,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        decode_md_inc_refresh109_md_entries::<K, Unknown>(c, state, out, x)
+    }
+}
 #[inline(always)]
-fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
+fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh109MdEntries,
@@ -1330,7 +1449,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -1340,9 +1459,9 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 31) != 0 {
                 let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-                state.assign::<WARM>(SLOT_MD_UPDATE_ACTION_2, value)
+                state.assign::<P>(SLOT_MD_UPDATE_ACTION_2, value)
             } else {
-                state.copied::<WARM>(SLOT_MD_UPDATE_ACTION_2, Some(1))?
+                state.copied::<P>(SLOT_MD_UPDATE_ACTION_2, Some(1))?
             }
         }
     };
@@ -1350,7 +1469,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             true,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -1366,11 +1485,11 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 30) != 0 {
                 let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-                state.assign_or_empty::<WARM>(SLOT_MD_PRICE_LEVEL, value)
+                state.assign_or_empty::<P>(SLOT_MD_PRICE_LEVEL, value)
             } else {
                 state
                     .incremented_optional::<
-                        WARM,
+                        P,
                     >(SLOT_MD_PRICE_LEVEL, None, rt::next_unsigned::<{ max::U32 }>)
             }
         }
@@ -1382,7 +1501,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     out.md_entry_type = match c
         .quick_ascii::<
-            WARM,
+            P,
             _,
             _,
             _,
@@ -1397,30 +1516,28 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 29) != 0 {
                 let text = c.ascii(x)?;
-                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, text, x)
+                state.assign_text::<P>(SLOT_MD_ENTRY_TYPE_2, text, x)
             } else {
-                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
             }
         }
     };
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID_3, value)
+        state.assign::<P>(SLOT_SECURITY_ID_3, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID_3, None)?
+        state.copied::<P>(SLOT_SECURITY_ID_3, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_RPT_SEQ_3, value)
+        state.assign::<P>(SLOT_RPT_SEQ_3, value)
     } else {
-        state
-            .incremented::<
-                WARM,
-            >(SLOT_RPT_SEQ_3, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.incremented::<P>(SLOT_RPT_SEQ_3, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
     if map & (1 << 26) != 0 {
+        rt::seldom();
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
@@ -1440,9 +1557,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
         let mantissa = {
             let delta = c.signed_word(x)?;
             state
-                .added::<
-                    WARM,
-                >(SLOT_MD_ENTRY_PX_MANTISSA_3, 0, delta, rt::add_signed::<64>)?
+                .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -1450,6 +1565,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
         };
     }
     if map & (1 << 24) != 0 {
+        rt::seldom();
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.number_of_orders = value as u32;
@@ -1461,19 +1577,19 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     let value = if map & (1 << 23) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME_3, value)
+        state.assign::<P>(SLOT_MD_ENTRY_TIME_3, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME_3, None)?
+        state.copied::<P>(SLOT_MD_ENTRY_TIME_3, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            Some(
-                state
-                    .added::<WARM>(SLOT_MD_ENTRY_SIZE_3, 0, delta, rt::add_signed::<32>)?,
-            )
+            Some(state.added::<P>(SLOT_MD_ENTRY_SIZE_3, 0, delta, rt::add_signed::<32>)?)
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_MD_ENTRY_SIZE_3);
+            None
+        }
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
@@ -1491,6 +1607,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
         present0 &= !0x10;
     }
     if map & 0x300000 != 0 {
+        rt::seldom();
         let exponent = if map & (1 << 21) != 0 {
             c.signed_nullable::<64>(x)?
         } else {
@@ -1502,7 +1619,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
                 let delta = c.signed_word(x)?;
                 state
                     .added::<
-                        false,
+                        Unknown,
                     >(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
             };
             out.net_chg_prev_day = Decimal {
@@ -1513,6 +1630,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x20;
         }
         if map & (1 << 20) != 0 {
+            rt::seldom();
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
@@ -1532,6 +1650,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, const WARM: bool>(
         present0 &= !0x80;
     }
     if map & (1 << 19) != 0 {
+        rt::seldom();
         let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
         if let Some(value) = value {
             out.settl_date = value as u32;
@@ -1557,8 +1676,9 @@ impl Segment for MdIncRefresh109 {
         out: &mut MdIncRefresh109,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        let saved = state.save_unless::<15, 9>(false);
-        let end = decode_md_inc_refresh109_fields(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<15, 9>(is_fresh);
+        let end = decode_md_inc_refresh109_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
             state.put_back::<15, 9>(&saved);
         }
@@ -1572,6 +1692,7 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
     state: &mut rt::State<24, 24, 0>,
     out: &mut MdIncRefresh109,
     x: &mut Context,
+    is_fresh: bool,
 ) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
@@ -1582,6 +1703,7 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
+        rt::seldom();
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -1595,14 +1717,18 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, x.remaining(&c))?;
-        let mut is_warm = false;
-        for entry in out.md_entries.prepare(count) {
-            is_warm = state.is_warm::<15, 8>(is_warm);
-            c = if is_warm {
-                decode_md_inc_refresh109_md_entries::<K, true>(c, state, entry, x)?
+        let count = x.begin_sequence_of_bytes(count, &c)?;
+        let mut entries = out.md_entries.prepare(count).iter_mut();
+        if is_fresh && let Some(entry) = entries.next() {
+            state.mark_assigned::<15, 8>();
+            c = decode_md_inc_refresh109_md_entries::<K, Fresh>(c, state, entry, x)?;
+            x.check_end(&c)?;
+        }
+        for entry in entries {
+            c = if state.is_warm::<15, 8>() {
+                decode_md_inc_refresh109_md_entries::<K, Warm>(c, state, entry, x)?
             } else {
-                decode_md_inc_refresh109_md_entries::<K, false>(c, state, entry, x)?
+                c.decode::<MdIncRefresh109MdEntries>((), state, entry, x)?
             };
             x.check_end(&c)?;
         }
@@ -1704,9 +1830,9 @@ fn encode_md_inc_refresh81_md_entries(
     if m.md_entry_px().is_some() {
         {
             let value = m.md_entry_px.mantissa as u64;
-            let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
             o.signed_difference(value, base, false)?;
-            state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
         }
     }
     if map & (1 << 56) != 0 {
@@ -1714,9 +1840,9 @@ fn encode_md_inc_refresh81_md_entries(
     }
     match m.md_entry_size().map(|value| i64::from(value) as u64) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
             o.signed_difference(value, base, true)?;
-            state.assign::<false>(SLOT_MD_ENTRY_SIZE, value);
+            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
         }
         None => o.null()?,
     }
@@ -1725,9 +1851,9 @@ fn encode_md_inc_refresh81_md_entries(
     }
     match m.number_of_orders().map(u64::from) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
             o.unsigned_difference(value, base, true)?;
-            state.assign::<false>(SLOT_NUMBER_OF_ORDERS, value);
+            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
         }
         None => o.null()?,
     }
@@ -1780,7 +1906,7 @@ fn encode_md_inc_refresh81_fields(
     o.unsigned(m.md_entries.len() as u64)?;
     {
         let entries = &m.md_entries;
-        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
             o.append(|bytes, pos| encode_md_inc_refresh81_md_entries(
                 entry,
@@ -1859,15 +1985,15 @@ fn encode_md_inc_refresh84_md_entries(
     }
     {
         let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
         o.signed_difference(value, base, false)?;
-        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
+        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
     }
     match m.md_entry_size().map(|value| i64::from(value) as u64) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_2, 0)?;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_2, 0)?;
             o.signed_difference(value, base, true)?;
-            state.assign::<false>(SLOT_MD_ENTRY_SIZE_2, value);
+            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_2, value);
         }
         None => o.null()?,
     }
@@ -1879,16 +2005,16 @@ fn encode_md_inc_refresh84_md_entries(
     if m.net_chg_prev_day().is_some() {
         {
             let value = m.net_chg_prev_day.mantissa as u64;
-            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
             o.signed_difference(value, base, false)?;
-            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
         }
     }
     match m.trade_volume().map(u64::from) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_TRADE_VOLUME, 0)?;
+            let base = state.base::<Unknown>(SLOT_TRADE_VOLUME, 0)?;
             o.unsigned_difference(value, base, true)?;
-            state.assign::<false>(SLOT_TRADE_VOLUME, value);
+            state.assign::<Unknown>(SLOT_TRADE_VOLUME, value);
         }
         None => o.null()?,
     }
@@ -1954,7 +2080,7 @@ fn encode_md_inc_refresh84_fields(
     o.unsigned(m.md_entries.len() as u64)?;
     {
         let entries = &m.md_entries;
-        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
             o.append(|bytes, pos| encode_md_inc_refresh84_md_entries(
                 entry,
@@ -2067,9 +2193,9 @@ fn encode_md_inc_refresh109_md_entries(
     }
     {
         let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0)?;
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0)?;
         o.signed_difference(value, base, false)?;
-        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA_3, value);
+        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, value);
     }
     if map & (1 << 56) != 0 {
         o.unsigned_nullable(m.number_of_orders().map(u64::from))?;
@@ -2079,9 +2205,9 @@ fn encode_md_inc_refresh109_md_entries(
     }
     match m.md_entry_size().map(|value| i64::from(value) as u64) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_3, 0)?;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_3, 0)?;
             o.signed_difference(value, base, true)?;
-            state.assign::<false>(SLOT_MD_ENTRY_SIZE_3, value);
+            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_3, value);
         }
         None => o.null()?,
     }
@@ -2096,9 +2222,9 @@ fn encode_md_inc_refresh109_md_entries(
     if m.net_chg_prev_day().is_some() {
         {
             let value = m.net_chg_prev_day.mantissa as u64;
-            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
             o.signed_difference(value, base, false)?;
-            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, value);
+            state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, value);
         }
     }
     if map & (1 << 52) != 0 {
@@ -2155,7 +2281,7 @@ fn encode_md_inc_refresh109_fields(
     o.unsigned(m.md_entries.len() as u64)?;
     {
         let entries = &m.md_entries;
-        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
             o.append(|bytes, pos| encode_md_inc_refresh109_md_entries(
                 entry,
@@ -2801,12 +2927,12 @@ impl rt::Templates for Templates {
         State::new(2)
     }
     #[inline]
-    fn decode<'b, K: Kernel>(
+    fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut State,
-        messages: &mut Messages,
+        messages: &'m mut Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]

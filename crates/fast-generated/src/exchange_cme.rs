@@ -4,8 +4,9 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Kernel,
-    Output, Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
+    Kernel, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -506,56 +507,120 @@ const SLOT_NUMBER_OF_ORDERS_2: Slot = Slot::new(12, 12);
 const SLOT_MD_PRICE_LEVEL: Slot = Slot::new(13, 13);
 type State = rt::State<14, 14, 0>;
 #[inline]
-fn decode_message<'b, K: Kernel>(
+fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
     state: &mut State,
-    messages: &mut Messages,
+    messages: &'m mut Messages,
     x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
-    let map = at.map(x)?;
+    let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x)?;
+        let id = at.unsigned::<{ max::U32 }>(x);
         let c = at.like(&c);
         match id {
-            81 if x.is_enabled(0) => {
+            Some(81) if x.is_enabled(0) => {
                 state.set_last_template(0);
                 messages.current = 0;
-                c.decode::<
+                match c
+                    .decode::<
                         MdIncrementalRefresh,
                     >(map, state, &mut messages.md_incremental_refresh, x)
+                {
+                    Some(c) => {
+                        Ok((
+                            c,
+                            Message::MdIncrementalRefresh(
+                                &messages.md_incremental_refresh,
+                            ),
+                        ))
+                    }
+                    None => Err(messages),
+                }
             }
-            83 if x.is_enabled(1) => {
+            Some(83) if x.is_enabled(1) => {
                 state.set_last_template(1);
                 messages.current = 1;
-                c.decode::<
+                match c
+                    .decode::<
                         MdSnapshotFullRefresh,
                     >(map, state, &mut messages.md_snapshot_full_refresh, x)
+                {
+                    Some(c) => {
+                        Ok((
+                            c,
+                            Message::MdSnapshotFullRefresh(
+                                &messages.md_snapshot_full_refresh,
+                            ),
+                        ))
+                    }
+                    None => Err(messages),
+                }
             }
-            _ => None,
+            _ => Err(messages),
         }
     } else {
         let c = at.like(&c);
-        match state.last_template()? {
-            0 => {
+        match state.last_template() {
+            Some(0) => {
                 messages.current = 0;
-                c.decode::<
+                match c
+                    .decode::<
                         MdIncrementalRefresh,
                     >(map, state, &mut messages.md_incremental_refresh, x)
+                {
+                    Some(c) => {
+                        Ok((
+                            c,
+                            Message::MdIncrementalRefresh(
+                                &messages.md_incremental_refresh,
+                            ),
+                        ))
+                    }
+                    None => Err(messages),
+                }
             }
-            1 => {
+            Some(1) => {
                 messages.current = 1;
-                c.decode::<
+                match c
+                    .decode::<
                         MdSnapshotFullRefresh,
                     >(map, state, &mut messages.md_snapshot_full_refresh, x)
+                {
+                    Some(c) => {
+                        Ok((
+                            c,
+                            Message::MdSnapshotFullRefresh(
+                                &messages.md_snapshot_full_refresh,
+                            ),
+                        ))
+                    }
+                    None => Err(messages),
+                }
             }
-            _ => None,
+            _ => Err(messages),
         }
     }
 }
+impl Segment for MdIncrementalRefreshMdEntries {
+    type State = State;
+    type Out = MdIncrementalRefreshMdEntries;
+    type Map<'b, K: Kernel> = ();
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        _: (),
+        state: &mut State,
+        out: &mut MdIncrementalRefreshMdEntries,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        decode_md_incremental_refresh_md_entries::<K, Unknown>(c, state, out, x)
+    }
+}
 #[inline(always)]
-fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
+fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdIncrementalRefreshMdEntries,
@@ -568,7 +633,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -578,9 +643,9 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 31) != 0 {
                 let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-                state.assign::<WARM>(SLOT_MD_UPDATE_ACTION, value)
+                state.assign::<P>(SLOT_MD_UPDATE_ACTION, value)
             } else {
-                state.copied::<WARM>(SLOT_MD_UPDATE_ACTION, Some(1))?
+                state.copied::<P>(SLOT_MD_UPDATE_ACTION, Some(1))?
             }
         }
     };
@@ -597,7 +662,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     out.md_entry_type = match c
         .quick_ascii::<
-            WARM,
+            P,
             _,
             _,
             _,
@@ -612,24 +677,24 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 29) != 0 {
                 let text = c.ascii(x)?;
-                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
+                state.assign_text::<P>(SLOT_MD_ENTRY_TYPE, text, x)
             } else {
-                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
             }
         }
     };
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+        state.copied::<P>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_RPT_SEQ, value)
+        state.assign::<P>(SLOT_RPT_SEQ, value)
     } else {
-        state.incremented::<WARM>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.incremented::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
     {
@@ -641,10 +706,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            state
-                .added::<
-                    WARM,
-                >(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
+            state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -653,18 +715,19 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     let value = if map & (1 << 25) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
+        state.assign::<P>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME, None)?
+        state.copied::<P>(SLOT_MD_ENTRY_TIME, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            Some(
-                state.added::<WARM>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
-            )
+            Some(state.added::<P>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?)
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_MD_ENTRY_SIZE);
+            None
+        }
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
@@ -676,11 +739,14 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
             Some(
                 state
                     .added::<
-                        WARM,
+                        P,
                     >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
             )
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_NUMBER_OF_ORDERS);
+            None
+        }
     };
     if let Some(value) = value {
         out.number_of_orders = value as u32;
@@ -698,6 +764,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
         present0 &= !0x8;
     }
     if map & 0xf80000 != 0 {
+        rt::seldom();
         let exponent = if map & (1 << 23) != 0 {
             c.signed_nullable::<64>(x)?
         } else {
@@ -709,7 +776,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
                 let delta = c.signed_word(x)?;
                 state
                     .added::<
-                        false,
+                        Unknown,
                     >(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0, delta, rt::add_signed::<64>)?
             };
             out.net_chg_prev_day = Decimal {
@@ -720,6 +787,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x10;
         }
         if map & (1 << 22) != 0 {
+            rt::seldom();
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.trade_volume = value as u32;
@@ -730,6 +798,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x20;
         }
         if map & (1 << 21) != 0 {
+            rt::seldom();
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
@@ -740,6 +809,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x40;
         }
         if map & (1 << 20) != 0 {
+            rt::seldom();
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.quote_condition = value;
@@ -750,6 +820,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x80;
         }
         if map & (1 << 19) != 0 {
+            rt::seldom();
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.aggressor_side = value as u32;
@@ -788,8 +859,9 @@ impl Segment for MdIncrementalRefresh {
         out: &mut MdIncrementalRefresh,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        let saved = state.save_unless::<0, 9>(false);
-        let end = decode_md_incremental_refresh_fields(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<0, 9>(is_fresh);
+        let end = decode_md_incremental_refresh_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
             state.put_back::<0, 9>(&saved);
         }
@@ -803,6 +875,7 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     state: &mut rt::State<14, 14, 0>,
     out: &mut MdIncrementalRefresh,
     x: &mut Context,
+    is_fresh: bool,
 ) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
@@ -813,6 +886,7 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
+        rt::seldom();
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -826,14 +900,21 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, x.remaining(&c))?;
-        let mut is_warm = false;
-        for entry in out.md_entries.prepare(count) {
-            is_warm = state.is_warm::<0, 8>(is_warm);
-            c = if is_warm {
-                decode_md_incremental_refresh_md_entries::<K, true>(c, state, entry, x)?
+        let count = x.begin_sequence_of_bytes(count, &c)?;
+        let mut entries = out.md_entries.prepare(count).iter_mut();
+        if is_fresh && let Some(entry) = entries.next() {
+            state.mark_assigned::<0, 8>();
+            c = decode_md_incremental_refresh_md_entries::<
+                K,
+                Fresh,
+            >(c, state, entry, x)?;
+            x.check_end(&c)?;
+        }
+        for entry in entries {
+            c = if state.is_warm::<0, 8>() {
+                decode_md_incremental_refresh_md_entries::<K, Warm>(c, state, entry, x)?
             } else {
-                decode_md_incremental_refresh_md_entries::<K, false>(c, state, entry, x)?
+                c.decode::<MdIncrementalRefreshMdEntries>((), state, entry, x)?
             };
             x.check_end(&c)?;
         }
@@ -844,8 +925,24 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
+impl Segment for MdSnapshotFullRefreshMdEntries {
+    type State = State;
+    type Out = MdSnapshotFullRefreshMdEntries;
+    type Map<'b, K: Kernel> = ();
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        _: (),
+        state: &mut State,
+        out: &mut MdSnapshotFullRefreshMdEntries,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        decode_md_snapshot_full_refresh_md_entries::<K, Unknown>(c, state, out, x)
+    }
+}
 #[inline(always)]
-fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
+fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MdSnapshotFullRefreshMdEntries,
@@ -857,7 +954,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
     let mut present0 = 0xfu64;
     out.md_entry_type = match c
         .quick_ascii::<
-            WARM,
+            P,
             _,
             _,
             _,
@@ -872,9 +969,9 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 31) != 0 {
                 let text = c.ascii(x)?;
-                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, text, x)
+                state.assign_text::<P>(SLOT_MD_ENTRY_TYPE_2, text, x)
             } else {
-                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
             }
         }
     };
@@ -888,9 +985,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
         let mantissa = {
             let delta = c.signed_word(x)?;
             state
-                .added::<
-                    WARM,
-                >(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
+                .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -899,12 +994,12 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            Some(
-                state
-                    .added::<WARM>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?,
-            )
+            Some(state.added::<P>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?)
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_MD_ENTRY_SIZE_2);
+            None
+        }
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
@@ -916,7 +1011,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
             Some(
                 state
                     .added::<
-                        WARM,
+                        P,
                     >(
                         SLOT_NUMBER_OF_ORDERS_2,
                         0,
@@ -925,7 +1020,10 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
                     )?,
             )
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_NUMBER_OF_ORDERS_2);
+            None
+        }
     };
     if let Some(value) = value {
         out.number_of_orders = value as u32;
@@ -935,7 +1033,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             true,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -951,11 +1049,11 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 29) != 0 {
                 let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
-                state.assign_or_empty::<WARM>(SLOT_MD_PRICE_LEVEL, value)
+                state.assign_or_empty::<P>(SLOT_MD_PRICE_LEVEL, value)
             } else {
                 state
                     .incremented_optional::<
-                        WARM,
+                        P,
                     >(SLOT_MD_PRICE_LEVEL, Some(1), rt::next_unsigned::<{ max::U32 }>)
             }
         }
@@ -991,8 +1089,16 @@ impl Segment for MdSnapshotFullRefresh {
         out: &mut MdSnapshotFullRefresh,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        let saved = state.save_unless::<9, 5>(false);
-        let end = decode_md_snapshot_full_refresh_fields(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<9, 5>(is_fresh);
+        let end = decode_md_snapshot_full_refresh_fields(
+            c,
+            map,
+            state,
+            out,
+            x,
+            is_fresh,
+        );
         if end.is_none() {
             state.put_back::<9, 5>(&saved);
         }
@@ -1006,6 +1112,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     state: &mut rt::State<14, 14, 0>,
     out: &mut MdSnapshotFullRefresh,
     x: &mut Context,
+    is_fresh: bool,
 ) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
@@ -1016,6 +1123,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
+        rt::seldom();
         let value = c.ascii_nullable(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
@@ -1047,20 +1155,24 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     }
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, x.remaining(&c))?;
-        let mut is_warm = false;
-        for entry in out.md_entries.prepare(count) {
-            is_warm = state.is_warm::<9, 5>(is_warm);
-            c = if is_warm {
+        let count = x.begin_sequence_of_bytes(count, &c)?;
+        let mut entries = out.md_entries.prepare(count).iter_mut();
+        if is_fresh && let Some(entry) = entries.next() {
+            state.mark_assigned::<9, 5>();
+            c = decode_md_snapshot_full_refresh_md_entries::<
+                K,
+                Fresh,
+            >(c, state, entry, x)?;
+            x.check_end(&c)?;
+        }
+        for entry in entries {
+            c = if state.is_warm::<9, 5>() {
                 decode_md_snapshot_full_refresh_md_entries::<
                     K,
-                    true,
+                    Warm,
                 >(c, state, entry, x)?
             } else {
-                decode_md_snapshot_full_refresh_md_entries::<
-                    K,
-                    false,
-                >(c, state, entry, x)?
+                c.decode::<MdSnapshotFullRefreshMdEntries>((), state, entry, x)?
             };
             x.check_end(&c)?;
         }
@@ -1160,26 +1272,26 @@ fn encode_md_incremental_refresh_md_entries(
     }
     {
         let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
         o.signed_difference(value, base, false)?;
-        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
     }
     if map & (1 << 57) != 0 {
         o.unsigned(u64::from(m.md_entry_time))?;
     }
     match m.md_entry_size().map(|value| i64::from(value) as u64) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
             o.signed_difference(value, base, true)?;
-            state.assign::<false>(SLOT_MD_ENTRY_SIZE, value);
+            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
         }
         None => o.null()?,
     }
     match m.number_of_orders().map(u64::from) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
             o.unsigned_difference(value, base, true)?;
-            state.assign::<false>(SLOT_NUMBER_OF_ORDERS, value);
+            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
         }
         None => o.null()?,
     }
@@ -1194,9 +1306,9 @@ fn encode_md_incremental_refresh_md_entries(
     if m.net_chg_prev_day().is_some() {
         {
             let value = m.net_chg_prev_day.mantissa as u64;
-            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
             o.signed_difference(value, base, false)?;
-            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
         }
     }
     if map & (1 << 54) != 0 {
@@ -1261,7 +1373,7 @@ fn encode_md_incremental_refresh_fields(
     o.unsigned(m.md_entries.len() as u64)?;
     {
         let entries = &m.md_entries;
-        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
             o.append(|bytes, pos| encode_md_incremental_refresh_md_entries(
                 entry,
@@ -1321,23 +1433,23 @@ fn encode_md_snapshot_full_refresh_md_entries(
     }
     {
         let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
         o.signed_difference(value, base, false)?;
-        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
+        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
     }
     match m.md_entry_size().map(|value| i64::from(value) as u64) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE_2, 0)?;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_2, 0)?;
             o.signed_difference(value, base, true)?;
-            state.assign::<false>(SLOT_MD_ENTRY_SIZE_2, value);
+            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_2, value);
         }
         None => o.null()?,
     }
     match m.number_of_orders().map(u64::from) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS_2, 0)?;
+            let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS_2, 0)?;
             o.unsigned_difference(value, base, true)?;
-            state.assign::<false>(SLOT_NUMBER_OF_ORDERS_2, value);
+            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS_2, value);
         }
         None => o.null()?,
     }
@@ -1402,7 +1514,7 @@ fn encode_md_snapshot_full_refresh_fields(
     o.unsigned(m.md_entries.len() as u64)?;
     {
         let entries = &m.md_entries;
-        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
             o.append(|bytes, pos| encode_md_snapshot_full_refresh_md_entries(
                 entry,
@@ -1840,12 +1952,12 @@ impl rt::Templates for Templates {
         State::new(2)
     }
     #[inline]
-    fn decode<'b, K: Kernel>(
+    fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut State,
-        messages: &mut Messages,
+        messages: &'m mut Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]

@@ -4,8 +4,9 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Kernel,
-    Output, Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
+    Kernel, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -349,39 +350,61 @@ const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(7, 7);
 const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(8, 8);
 type State = rt::State<9, 9, 0>;
 #[inline]
-fn decode_message<'b, K: Kernel>(
+fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
     state: &mut State,
-    messages: &mut Messages,
+    messages: &'m mut Messages,
     x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
-    let map = at.map(x)?;
+    let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x)?;
+        let id = at.unsigned::<{ max::U32 }>(x);
         let c = at.like(&c);
         match id {
-            1 if x.is_enabled(0) => {
+            Some(1) if x.is_enabled(0) => {
                 state.set_last_template(0);
                 messages.current = 0;
-                c.decode::<MarketData>(map, state, &mut messages.market_data, x)
+                match c.decode::<MarketData>(map, state, &mut messages.market_data, x) {
+                    Some(c) => Ok((c, Message::MarketData(&messages.market_data))),
+                    None => Err(messages),
+                }
             }
-            _ => None,
+            _ => Err(messages),
         }
     } else {
         let c = at.like(&c);
-        match state.last_template()? {
-            0 => {
+        match state.last_template() {
+            Some(0) => {
                 messages.current = 0;
-                c.decode::<MarketData>(map, state, &mut messages.market_data, x)
+                match c.decode::<MarketData>(map, state, &mut messages.market_data, x) {
+                    Some(c) => Ok((c, Message::MarketData(&messages.market_data))),
+                    None => Err(messages),
+                }
             }
-            _ => None,
+            _ => Err(messages),
         }
     }
 }
+impl Segment for MarketDataMdEntries {
+    type State = State;
+    type Out = MarketDataMdEntries;
+    type Map<'b, K: Kernel> = ();
+    #[allow(unused_mut, unused_variables)]
+    #[inline(always)]
+    fn decode<'b, K: Kernel>(
+        c: Cursor<'b, K>,
+        _: (),
+        state: &mut State,
+        out: &mut MarketDataMdEntries,
+        x: &mut Context,
+    ) -> Option<Cursor<'b, K>> {
+        decode_market_data_md_entries::<K, Unknown>(c, state, out, x)
+    }
+}
 #[inline(always)]
-fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
+fn decode_market_data_md_entries<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     state: &mut State,
     out: &mut MarketDataMdEntries,
@@ -394,7 +417,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -404,9 +427,9 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 31) != 0 {
                 let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-                state.assign::<WARM>(SLOT_MD_UPDATE_ACTION, value)
+                state.assign::<P>(SLOT_MD_UPDATE_ACTION, value)
             } else {
-                state.copied::<WARM>(SLOT_MD_UPDATE_ACTION, Some(1))?
+                state.copied::<P>(SLOT_MD_UPDATE_ACTION, Some(1))?
             }
         }
     };
@@ -423,7 +446,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     out.md_entry_type = match c
         .quick_ascii::<
-            WARM,
+            P,
             _,
             _,
             _,
@@ -438,9 +461,9 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 29) != 0 {
                 let text = c.ascii(x)?;
-                state.assign_text::<WARM>(SLOT_MD_ENTRY_TYPE, text, x)
+                state.assign_text::<P>(SLOT_MD_ENTRY_TYPE, text, x)
             } else {
-                state.copied_text::<WARM>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
             }
         }
     };
@@ -452,16 +475,16 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SECURITY_ID, value)
+        state.assign::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+        state.copied::<P>(SLOT_SECURITY_ID, None)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_RPT_SEQ, value)
+        state.assign::<P>(SLOT_RPT_SEQ, value)
     } else {
-        state.incremented::<WARM>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.incremented::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.rpt_seq = value as u32;
     {
@@ -469,10 +492,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
         let exponent = rt::exponent(exponent)?;
         let mantissa = {
             let delta = c.signed_word(x)?;
-            state
-                .added::<
-                    WARM,
-                >(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
+            state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
             mantissa: mantissa as i64,
@@ -481,18 +501,19 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
     }
     let value = if map & (1 << 25) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_MD_ENTRY_TIME, value)
+        state.assign::<P>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<WARM>(SLOT_MD_ENTRY_TIME, None)?
+        state.copied::<P>(SLOT_MD_ENTRY_TIME, None)?
     };
     out.md_entry_time = value as u32;
     let value = match c.delta_nullable(x)? {
         Some(delta) => {
-            Some(
-                state.added::<WARM>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?,
-            )
+            Some(state.added::<P>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?)
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_MD_ENTRY_SIZE);
+            None
+        }
     };
     if let Some(value) = value {
         out.md_entry_size = value as i32;
@@ -504,11 +525,14 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
             Some(
                 state
                     .added::<
-                        WARM,
+                        P,
                     >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
             )
         }
-        None => None,
+        None => {
+            state.leave::<P>(SLOT_NUMBER_OF_ORDERS);
+            None
+        }
     };
     if let Some(value) = value {
         out.number_of_orders = value as u32;
@@ -526,6 +550,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
         present0 &= !0x10;
     }
     if map & 0xfc0000 != 0 {
+        rt::seldom();
         let exponent = if map & (1 << 23) != 0 {
             c.signed_nullable::<64>(x)?
         } else {
@@ -537,7 +562,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
                 let delta = c.signed_word(x)?;
                 state
                     .added::<
-                        false,
+                        Unknown,
                     >(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0, delta, rt::add_signed::<64>)?
             };
             out.net_chg_prev_day = Decimal {
@@ -548,6 +573,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x20;
         }
         if map & (1 << 22) != 0 {
+            rt::seldom();
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.trade_volume = value as u32;
@@ -558,6 +584,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x40;
         }
         if map & (1 << 21) != 0 {
+            rt::seldom();
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
@@ -568,6 +595,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x80;
         }
         if map & (1 << 20) != 0 {
+            rt::seldom();
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
@@ -578,6 +606,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x100;
         }
         if map & (1 << 19) != 0 {
+            rt::seldom();
             let value = c.ascii_nullable(x)?;
             if let Some(value) = value {
                 out.quote_condition = value;
@@ -588,6 +617,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, const WARM: bool>(
             present0 &= !0x200;
         }
         if map & (1 << 18) != 0 {
+            rt::seldom();
             let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
             if let Some(value) = value {
                 out.aggressor_side = value as u32;
@@ -626,8 +656,9 @@ impl Segment for MarketData {
         out: &mut MarketData,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        let saved = state.save_unless::<0, 9>(x.forgets());
-        let end = decode_market_data_fields(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<0, 9>(is_fresh || x.forgets());
+        let end = decode_market_data_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
             state.put_back::<0, 9>(&saved);
         }
@@ -641,11 +672,15 @@ fn decode_market_data_fields<'b, K: Kernel>(
     state: &mut rt::State<9, 9, 0>,
     out: &mut MarketData,
     x: &mut Context,
+    is_fresh: bool,
 ) -> Option<Cursor<'b, K>> {
     x.begin_message(1)?;
-    if x.obeys_reset() {
+    let is_fresh = if x.obeys_reset() {
         state.reset_values();
-    }
+        true
+    } else {
+        is_fresh
+    };
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let value = c.unsigned::<{ max::U32 }>(x)?;
@@ -655,14 +690,18 @@ fn decode_market_data_fields<'b, K: Kernel>(
     out.trade_date = value as u32;
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
-        let count = x.begin_sequence(count, x.remaining(&c))?;
-        let mut is_warm = false;
-        for entry in out.md_entries.prepare(count) {
-            is_warm = state.is_warm::<0, 8>(is_warm);
-            c = if is_warm {
-                decode_market_data_md_entries::<K, true>(c, state, entry, x)?
+        let count = x.begin_sequence_of_bytes(count, &c)?;
+        let mut entries = out.md_entries.prepare(count).iter_mut();
+        if is_fresh && let Some(entry) = entries.next() {
+            state.mark_assigned::<0, 8>();
+            c = decode_market_data_md_entries::<K, Fresh>(c, state, entry, x)?;
+            x.check_end(&c)?;
+        }
+        for entry in entries {
+            c = if state.is_warm::<0, 8>() {
+                decode_market_data_md_entries::<K, Warm>(c, state, entry, x)?
             } else {
-                decode_market_data_md_entries::<K, false>(c, state, entry, x)?
+                c.decode::<MarketDataMdEntries>((), state, entry, x)?
             };
             x.check_end(&c)?;
         }
@@ -763,26 +802,26 @@ fn encode_market_data_md_entries(
     }
     {
         let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<false>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
         o.signed_difference(value, base, false)?;
-        state.assign::<false>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
     }
     if map & (1 << 57) != 0 {
         o.unsigned(u64::from(m.md_entry_time))?;
     }
     match m.md_entry_size().map(|value| i64::from(value) as u64) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_MD_ENTRY_SIZE, 0)?;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
             o.signed_difference(value, base, true)?;
-            state.assign::<false>(SLOT_MD_ENTRY_SIZE, value);
+            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
         }
         None => o.null()?,
     }
     match m.number_of_orders().map(u64::from) {
         Some(value) => {
-            let base = state.base::<false>(SLOT_NUMBER_OF_ORDERS, 0)?;
+            let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
             o.unsigned_difference(value, base, true)?;
-            state.assign::<false>(SLOT_NUMBER_OF_ORDERS, value);
+            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
         }
         None => o.null()?,
     }
@@ -797,9 +836,9 @@ fn encode_market_data_md_entries(
     if m.net_chg_prev_day().is_some() {
         {
             let value = m.net_chg_prev_day.mantissa as u64;
-            let base = state.base::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
             o.signed_difference(value, base, false)?;
-            state.assign::<false>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
         }
     }
     if map & (1 << 54) != 0 {
@@ -866,7 +905,7 @@ fn encode_market_data_fields(
     o.unsigned(m.md_entries.len() as u64)?;
     {
         let entries = &m.md_entries;
-        x.begin_sequence(entries.len() as u64, usize::MAX)?;
+        x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
             o.append(|bytes, pos| encode_market_data_md_entries(
                 entry,
@@ -1140,12 +1179,12 @@ impl rt::Templates for Templates {
         State::new(1)
     }
     #[inline]
-    fn decode<'b, K: Kernel>(
+    fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut State,
-        messages: &mut Messages,
+        messages: &'m mut Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]

@@ -4,8 +4,9 @@
 
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Kernel,
-    Output, Reference, Segment, Slot, TemplateFacts, Text, Value, ValueKind, Visit, max,
+    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
+    Kernel, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -210,70 +211,100 @@ const SLOT_SESSION_ID: Slot = Slot::new(8, 8);
 const SLOT_SIDE: Slot = Slot::new(9, 9);
 type State = rt::State<16, 10, 0>;
 #[inline]
-fn decode_message<'b, K: Kernel>(
+fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
     state: &mut State,
-    messages: &mut Messages,
+    messages: &'m mut Messages,
     x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
-    let map = at.map(x)?;
+    let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x)?;
+        let id = at.unsigned::<{ max::U32 }>(x);
         let c = at.like(&c);
         match id {
-            1 if x.is_enabled(0) => {
+            Some(1) if x.is_enabled(0) => {
                 state.set_last_template(0);
                 messages.current = 0;
-                c.decode_flat::<Quote>(map, state, &mut messages.quote, x)
+                match c.decode_flat::<Quote>(map, state, &mut messages.quote, x) {
+                    Some(c) => Ok((c, Message::Quote(&messages.quote))),
+                    None => Err(messages),
+                }
             }
-            2 if x.is_enabled(1) => {
+            Some(2) if x.is_enabled(1) => {
                 state.set_last_template(1);
                 messages.current = 1;
-                c.decode_flat::<New>(map, state, &mut messages.new, x)
+                match c.decode_flat::<New>(map, state, &mut messages.new, x) {
+                    Some(c) => Ok((c, Message::New(&messages.new))),
+                    None => Err(messages),
+                }
             }
-            3 if x.is_enabled(2) => {
+            Some(3) if x.is_enabled(2) => {
                 state.set_last_template(2);
                 messages.current = 2;
-                c.decode_flat::<Change>(map, state, &mut messages.change, x)
+                match c.decode_flat::<Change>(map, state, &mut messages.change, x) {
+                    Some(c) => Ok((c, Message::Change(&messages.change))),
+                    None => Err(messages),
+                }
             }
-            4 if x.is_enabled(3) => {
+            Some(4) if x.is_enabled(3) => {
                 state.set_last_template(3);
                 messages.current = 3;
-                c.decode_flat::<Remove>(map, state, &mut messages.remove, x)
+                match c.decode_flat::<Remove>(map, state, &mut messages.remove, x) {
+                    Some(c) => Ok((c, Message::Remove(&messages.remove))),
+                    None => Err(messages),
+                }
             }
-            99 if x.is_enabled(4) => {
+            Some(99) if x.is_enabled(4) => {
                 state.set_last_template(4);
                 messages.current = 4;
-                c.decode::<Done>(map, state, &mut messages.done, x)
+                match c.decode::<Done>(map, state, &mut messages.done, x) {
+                    Some(c) => Ok((c, Message::Done(&messages.done))),
+                    None => Err(messages),
+                }
             }
-            _ => None,
+            _ => Err(messages),
         }
     } else {
         let c = at.like(&c);
-        match state.last_template()? {
-            0 => {
+        match state.last_template() {
+            Some(0) => {
                 messages.current = 0;
-                c.decode_flat::<Quote>(map, state, &mut messages.quote, x)
+                match c.decode_flat::<Quote>(map, state, &mut messages.quote, x) {
+                    Some(c) => Ok((c, Message::Quote(&messages.quote))),
+                    None => Err(messages),
+                }
             }
-            1 => {
+            Some(1) => {
                 messages.current = 1;
-                c.decode_flat::<New>(map, state, &mut messages.new, x)
+                match c.decode_flat::<New>(map, state, &mut messages.new, x) {
+                    Some(c) => Ok((c, Message::New(&messages.new))),
+                    None => Err(messages),
+                }
             }
-            2 => {
+            Some(2) => {
                 messages.current = 2;
-                c.decode_flat::<Change>(map, state, &mut messages.change, x)
+                match c.decode_flat::<Change>(map, state, &mut messages.change, x) {
+                    Some(c) => Ok((c, Message::Change(&messages.change))),
+                    None => Err(messages),
+                }
             }
-            3 => {
+            Some(3) => {
                 messages.current = 3;
-                c.decode_flat::<Remove>(map, state, &mut messages.remove, x)
+                match c.decode_flat::<Remove>(map, state, &mut messages.remove, x) {
+                    Some(c) => Ok((c, Message::Remove(&messages.remove))),
+                    None => Err(messages),
+                }
             }
-            4 => {
+            Some(4) => {
                 messages.current = 4;
-                c.decode::<Done>(map, state, &mut messages.done, x)
+                match c.decode::<Done>(map, state, &mut messages.done, x) {
+                    Some(c) => Ok((c, Message::Done(&messages.done))),
+                    None => Err(messages),
+                }
             }
-            _ => None,
+            _ => Err(messages),
         }
     }
 }
@@ -290,16 +321,17 @@ impl Segment for Quote {
         out: &mut Quote,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 9>(true) {
+        if state.is_warm::<0, 9>() {
             let saved = state.save_words::<0, 9>();
-            let end = decode_quote_fields::<K, true>(c, map, state, out, x);
+            let end = decode_quote_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
                 state.put_back_words::<0, 9, 0, 9>(&saved);
             }
             return end;
         }
-        let saved = state.save_unless::<0, 9>(false);
-        let end = decode_quote_fields::<K, false>(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<0, 9>(is_fresh);
+        let end = decode_quote_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
             state.put_back::<0, 9>(&saved);
         }
@@ -319,7 +351,7 @@ impl FlatSegment for Quote {
         .copied(SLOT_SESSION_ID, max::U8);
     #[inline(always)]
     fn is_warm(state: &State) -> bool {
-        state.is_warm::<0, 9>(true)
+        state.is_warm::<0, 9>()
     }
     #[inline(always)]
     fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
@@ -339,7 +371,7 @@ impl FlatSegment for Quote {
     }
 }
 #[inline(always)]
-fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
+fn decode_quote_fields<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<16, 10, 0>,
@@ -351,46 +383,46 @@ fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<P>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                WARM,
+                P,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_TIMESTAMP, value)
+        state.assign::<P>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
+        state.copied::<P>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_ORDER_ID, value)
+        state.assign::<P>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_ORDER_ID, None)?
+        state.copied::<P>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_VOLUME, value)
+        state.assign::<P>(SLOT_VOLUME, value)
     } else {
-        state.copied::<WARM>(SLOT_VOLUME, None)?
+        state.copied::<P>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_PRICE, value)
+        state.assign::<P>(SLOT_PRICE, value)
     } else {
-        state.copied::<WARM>(SLOT_PRICE, None)?
+        state.copied::<P>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -400,9 +432,9 @@ fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 25) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+                state.assign::<P>(SLOT_EXCHANGE_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+                state.copied::<P>(SLOT_EXCHANGE_ID, None)?
             }
         }
     };
@@ -410,7 +442,7 @@ fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -420,9 +452,9 @@ fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 24) != 0 {
                 let value = c.unsigned_varied::<{ max::U16 }>(x)?;
-                state.assign::<WARM>(SLOT_SECURITY_ID, value)
+                state.assign::<P>(SLOT_SECURITY_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+                state.copied::<P>(SLOT_SECURITY_ID, None)?
             }
         }
     };
@@ -430,7 +462,7 @@ fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -440,9 +472,9 @@ fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 23) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+                state.assign::<P>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+                state.copied::<P>(SLOT_SECURITY_TYPE, None)?
             }
         }
     };
@@ -450,7 +482,7 @@ fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -460,9 +492,9 @@ fn decode_quote_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 22) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SESSION_ID, value)
+                state.assign::<P>(SLOT_SESSION_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_SESSION_ID, None)?
+                state.copied::<P>(SLOT_SESSION_ID, None)?
             }
         }
     };
@@ -484,16 +516,17 @@ impl Segment for New {
         out: &mut New,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>(true) {
+        if state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
-            let end = decode_new_fields::<K, true>(c, map, state, out, x);
+            let end = decode_new_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
                 state.put_back_words::<0, 10, 0, 10>(&saved);
             }
             return end;
         }
-        let saved = state.save_unless::<0, 10>(false);
-        let end = decode_new_fields::<K, false>(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<0, 10>(is_fresh);
+        let end = decode_new_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
             state.put_back::<0, 10>(&saved);
         }
@@ -514,7 +547,7 @@ impl FlatSegment for New {
         .copied(SLOT_SIDE, max::U8);
     #[inline(always)]
     fn is_warm(state: &State) -> bool {
-        state.is_warm::<0, 10>(true)
+        state.is_warm::<0, 10>()
     }
     #[inline(always)]
     fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
@@ -535,7 +568,7 @@ impl FlatSegment for New {
     }
 }
 #[inline(always)]
-fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
+fn decode_new_fields<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<16, 10, 0>,
@@ -547,46 +580,46 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<P>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                WARM,
+                P,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_TIMESTAMP, value)
+        state.assign::<P>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
+        state.copied::<P>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_ORDER_ID, value)
+        state.assign::<P>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_ORDER_ID, None)?
+        state.copied::<P>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_VOLUME, value)
+        state.assign::<P>(SLOT_VOLUME, value)
     } else {
-        state.copied::<WARM>(SLOT_VOLUME, None)?
+        state.copied::<P>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_PRICE, value)
+        state.assign::<P>(SLOT_PRICE, value)
     } else {
-        state.copied::<WARM>(SLOT_PRICE, None)?
+        state.copied::<P>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -596,9 +629,9 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 25) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+                state.assign::<P>(SLOT_EXCHANGE_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+                state.copied::<P>(SLOT_EXCHANGE_ID, None)?
             }
         }
     };
@@ -606,7 +639,7 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -616,9 +649,9 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 24) != 0 {
                 let value = c.unsigned_varied::<{ max::U16 }>(x)?;
-                state.assign::<WARM>(SLOT_SECURITY_ID, value)
+                state.assign::<P>(SLOT_SECURITY_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+                state.copied::<P>(SLOT_SECURITY_ID, None)?
             }
         }
     };
@@ -626,7 +659,7 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -636,9 +669,9 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 23) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+                state.assign::<P>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+                state.copied::<P>(SLOT_SECURITY_TYPE, None)?
             }
         }
     };
@@ -646,7 +679,7 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -656,9 +689,9 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 22) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SESSION_ID, value)
+                state.assign::<P>(SLOT_SESSION_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_SESSION_ID, None)?
+                state.copied::<P>(SLOT_SESSION_ID, None)?
             }
         }
     };
@@ -666,7 +699,7 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -676,9 +709,9 @@ fn decode_new_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 21) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SIDE, value)
+                state.assign::<P>(SLOT_SIDE, value)
             } else {
-                state.copied::<WARM>(SLOT_SIDE, None)?
+                state.copied::<P>(SLOT_SIDE, None)?
             }
         }
     };
@@ -700,16 +733,17 @@ impl Segment for Change {
         out: &mut Change,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>(true) {
+        if state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
-            let end = decode_change_fields::<K, true>(c, map, state, out, x);
+            let end = decode_change_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
                 state.put_back_words::<0, 10, 0, 10>(&saved);
             }
             return end;
         }
-        let saved = state.save_unless::<0, 10>(false);
-        let end = decode_change_fields::<K, false>(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<0, 10>(is_fresh);
+        let end = decode_change_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
             state.put_back::<0, 10>(&saved);
         }
@@ -730,7 +764,7 @@ impl FlatSegment for Change {
         .copied(SLOT_SIDE, max::U8);
     #[inline(always)]
     fn is_warm(state: &State) -> bool {
-        state.is_warm::<0, 10>(true)
+        state.is_warm::<0, 10>()
     }
     #[inline(always)]
     fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
@@ -751,7 +785,7 @@ impl FlatSegment for Change {
     }
 }
 #[inline(always)]
-fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
+fn decode_change_fields<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<16, 10, 0>,
@@ -763,46 +797,46 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<P>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                WARM,
+                P,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_TIMESTAMP, value)
+        state.assign::<P>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
+        state.copied::<P>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_ORDER_ID, value)
+        state.assign::<P>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_ORDER_ID, None)?
+        state.copied::<P>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_VOLUME, value)
+        state.assign::<P>(SLOT_VOLUME, value)
     } else {
-        state.copied::<WARM>(SLOT_VOLUME, None)?
+        state.copied::<P>(SLOT_VOLUME, None)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_PRICE, value)
+        state.assign::<P>(SLOT_PRICE, value)
     } else {
-        state.copied::<WARM>(SLOT_PRICE, None)?
+        state.copied::<P>(SLOT_PRICE, None)?
     };
     out.price = value as u32;
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -812,9 +846,9 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 25) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+                state.assign::<P>(SLOT_EXCHANGE_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+                state.copied::<P>(SLOT_EXCHANGE_ID, None)?
             }
         }
     };
@@ -822,7 +856,7 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -832,9 +866,9 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 24) != 0 {
                 let value = c.unsigned_varied::<{ max::U16 }>(x)?;
-                state.assign::<WARM>(SLOT_SECURITY_ID, value)
+                state.assign::<P>(SLOT_SECURITY_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+                state.copied::<P>(SLOT_SECURITY_ID, None)?
             }
         }
     };
@@ -842,7 +876,7 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -852,9 +886,9 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 23) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+                state.assign::<P>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+                state.copied::<P>(SLOT_SECURITY_TYPE, None)?
             }
         }
     };
@@ -862,7 +896,7 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -872,9 +906,9 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 22) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SESSION_ID, value)
+                state.assign::<P>(SLOT_SESSION_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_SESSION_ID, None)?
+                state.copied::<P>(SLOT_SESSION_ID, None)?
             }
         }
     };
@@ -882,7 +916,7 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -892,9 +926,9 @@ fn decode_change_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 21) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SIDE, value)
+                state.assign::<P>(SLOT_SIDE, value)
             } else {
-                state.copied::<WARM>(SLOT_SIDE, None)?
+                state.copied::<P>(SLOT_SIDE, None)?
             }
         }
     };
@@ -916,16 +950,17 @@ impl Segment for Remove {
         out: &mut Remove,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        if state.is_warm::<0, 10>(true) {
+        if state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
-            let end = decode_remove_fields::<K, true>(c, map, state, out, x);
+            let end = decode_remove_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
                 state.put_back_words::<0, 10, 0, 10>(&saved);
             }
             return end;
         }
-        let saved = state.save_unless::<0, 10>(false);
-        let end = decode_remove_fields::<K, false>(c, map, state, out, x);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<0, 10>(is_fresh);
+        let end = decode_remove_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
             state.put_back::<0, 10>(&saved);
         }
@@ -944,7 +979,7 @@ impl FlatSegment for Remove {
         .copied(SLOT_SIDE, max::U8);
     #[inline(always)]
     fn is_warm(state: &State) -> bool {
-        state.is_warm::<0, 10>(true)
+        state.is_warm::<0, 10>()
     }
     #[inline(always)]
     fn words(state: &mut State) -> Option<&mut rt::LaneWords> {
@@ -963,7 +998,7 @@ impl FlatSegment for Remove {
     }
 }
 #[inline(always)]
-fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
+fn decode_remove_fields<'b, K: Kernel, P: Past>(
     mut c: Cursor<'b, K>,
     map: u64,
     state: &mut rt::State<16, 10, 0>,
@@ -975,32 +1010,32 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
         let value = c.unsigned::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_SEQUENCE_NUMBER, value)
+        state.assign::<P>(SLOT_SEQUENCE_NUMBER, value)
     } else {
         state
             .incremented::<
-                WARM,
+                P,
             >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_TIMESTAMP, value)
+        state.assign::<P>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<WARM>(SLOT_TIMESTAMP, None)?
+        state.copied::<P>(SLOT_TIMESTAMP, None)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
-        state.assign::<WARM>(SLOT_ORDER_ID, value)
+        state.assign::<P>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<WARM>(SLOT_ORDER_ID, None)?
+        state.copied::<P>(SLOT_ORDER_ID, None)?
     };
     out.order_id = value as u32;
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -1010,9 +1045,9 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 27) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_EXCHANGE_ID, value)
+                state.assign::<P>(SLOT_EXCHANGE_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_EXCHANGE_ID, None)?
+                state.copied::<P>(SLOT_EXCHANGE_ID, None)?
             }
         }
     };
@@ -1020,7 +1055,7 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -1030,9 +1065,9 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 26) != 0 {
                 let value = c.unsigned_varied::<{ max::U16 }>(x)?;
-                state.assign::<WARM>(SLOT_SECURITY_ID, value)
+                state.assign::<P>(SLOT_SECURITY_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_SECURITY_ID, None)?
+                state.copied::<P>(SLOT_SECURITY_ID, None)?
             }
         }
     };
@@ -1040,7 +1075,7 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -1050,9 +1085,9 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 25) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SECURITY_TYPE, value)
+                state.assign::<P>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<WARM>(SLOT_SECURITY_TYPE, None)?
+                state.copied::<P>(SLOT_SECURITY_TYPE, None)?
             }
         }
     };
@@ -1060,7 +1095,7 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -1070,9 +1105,9 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 24) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SESSION_ID, value)
+                state.assign::<P>(SLOT_SESSION_ID, value)
             } else {
-                state.copied::<WARM>(SLOT_SESSION_ID, None)?
+                state.copied::<P>(SLOT_SESSION_ID, None)?
             }
         }
     };
@@ -1080,7 +1115,7 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
     let value = match c
         .quick_unsigned::<
             false,
-            WARM,
+            P,
             _,
             _,
             _,
@@ -1090,9 +1125,9 @@ fn decode_remove_fields<'b, K: Kernel, const WARM: bool>(
         None => {
             if map & (1 << 23) != 0 {
                 let value = c.unsigned_varied::<{ max::U8 }>(x)?;
-                state.assign::<WARM>(SLOT_SIDE, value)
+                state.assign::<P>(SLOT_SIDE, value)
             } else {
-                state.copied::<WARM>(SLOT_SIDE, None)?
+                state.copied::<P>(SLOT_SIDE, None)?
             }
         }
     };
@@ -1114,7 +1149,8 @@ impl Segment for Done {
         out: &mut Done,
         x: &mut Context,
     ) -> Option<Cursor<'b, K>> {
-        let saved = state.save_unless::<0, 0>(false);
+        let is_fresh = state.take_fresh();
+        let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_done_fields(c, map, state, out, x);
         if end.is_none() {
             state.put_back::<0, 0>(&saved);
@@ -1908,12 +1944,12 @@ impl rt::Templates for Templates {
         State::new(0)
     }
     #[inline]
-    fn decode<'b, K: Kernel>(
+    fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut State,
-        messages: &mut Messages,
+        messages: &'m mut Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]

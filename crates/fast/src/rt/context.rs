@@ -1,6 +1,6 @@
 //! What decoding a message carries along besides bytes and state.
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, seldom};
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::flat::Habit;
 use super::kernel::Kernel;
@@ -9,6 +9,9 @@ use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use crate::{Engine, decoder::vectors::Wide};
+
+/// Levels that a message may have, with the outermost.
+const DEPTHS: u32 = Limits::DEPTH_MAX + 1;
 
 /// Longest string that a place in the arena can say.
 const TEXT_MAX: usize = 1 << 24;
@@ -25,10 +28,10 @@ pub(super) struct Notes {
 #[derive(Clone, Copy, Debug, Default)]
 struct Left {
     text: usize,
-    /// Records: of messages, and of entries.
-    records: usize,
-    entries: u32,
+    /// Records besides the message's own: of entries, and of messages inside.
+    records: u32,
     nesting: u32,
+    /// Levels of groups and sequences.
     depth: u32,
     has_reset: bool,
 }
@@ -73,14 +76,17 @@ impl Context {
         obey_reset: bool,
         record_words: usize,
     ) -> Self {
+        // Every record is counted as the largest of the dynamic engine, and messages inside messages as
+        // entries: what is near the limit on memory or on entries is the dynamic engine's to judge.
+        let records = limits.message_bytes_max / 8 / record_words.max(1);
         let full = Left {
             text: limits.message_bytes_max,
-            // Every record is counted as the largest of the dynamic engine: a message near the limit
-            // on memory is the dynamic engine's to judge.
-            records: limits.message_bytes_max / 8 / record_words.max(1),
-            entries: limits.entries_total_max,
+            records: limits
+                .entries_total_max
+                .min(u32::try_from(records).unwrap_or(u32::MAX).saturating_sub(1)),
             nesting: limits.nesting_max,
-            depth: 0,
+            // Where not even one record fits, no message is begun.
+            depth: if records > 0 { DEPTHS } else { 0 },
             has_reset: false,
         };
         Self {
@@ -98,7 +104,7 @@ impl Context {
     /// Has flat templates read by vectors where the CPU has them, and the engine is one of those.
     #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     pub(super) fn use_vectors(&mut self, engine: Engine) {
-        if matches!(engine, Engine::Automatic | Engine::Wide) && self.full.records > 0 {
+        if matches!(engine, Engine::Automatic | Engine::Wide) {
             self.wide = Wide::detect();
         }
     }
@@ -126,6 +132,7 @@ impl Context {
 
     /// Notes an integer longer than needed.
     #[cold]
+    #[inline(never)]
     pub(super) fn note_integer(&mut self) {
         self.is_noted = true;
         self.notes.overlong_integer += 1;
@@ -133,6 +140,7 @@ impl Context {
 
     /// Notes a presence map longer than needed.
     #[cold]
+    #[inline(never)]
     pub(super) fn note_map(&mut self) {
         self.is_noted = true;
         self.notes.overlong_presence_map += 1;
@@ -140,6 +148,7 @@ impl Context {
 
     /// Gives a message up: nothing of it is left.
     #[cold]
+    #[inline(never)]
     pub(super) fn give_up(&mut self) {
         _ = self.take_notes();
         self.outer_arenas.clear();
@@ -154,6 +163,7 @@ impl Context {
 
     /// Adds the message's notes to the findings.
     #[cold]
+    #[inline(never)]
     pub(super) fn settle(&mut self, findings: &mut Findings) {
         let notes = self.take_notes();
         findings.overlong_integer += u64::from(notes.overlong_integer);
@@ -164,7 +174,11 @@ impl Context {
     /// The end of a message: `None` if the conformance level raises what was noted in it.
     #[inline(always)]
     pub fn end_message(&self) -> Option<()> {
-        (!self.is_canonical || !self.is_noted()).then_some(())
+        if self.is_noted() && self.is_canonical {
+            seldom();
+            return None;
+        }
+        Some(())
     }
 
     /// Whether the message emptied the dictionaries.
@@ -180,6 +194,7 @@ impl Context {
     }
 
     #[cold]
+    #[inline(never)]
     fn is_among_enabled(&self, template: usize) -> bool {
         self.enabled.get(template).is_some_and(|enabled| *enabled)
     }
@@ -201,20 +216,20 @@ impl Context {
     #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     #[inline(always)]
     pub(super) fn is_outermost(&self) -> bool {
-        self.left.depth == 0
+        self.left.depth == DEPTHS
     }
 
     /// Begins a message of a template that nests `depth` deep.
     #[inline(always)]
     pub fn begin_message(&mut self, depth: u32) -> Option<()> {
-        self.left.records = self.left.records.checked_sub(1)?;
-        (self.left.depth + depth <= Limits::DEPTH_MAX).then_some(())
+        (depth < self.left.depth).then_some(())
     }
 
     /// Goes into a dynamic reference that stands `depth` groups and sequences deep.
     pub fn begin_nested(&mut self, depth: u32) -> Option<()> {
         self.left.nesting = self.left.nesting.checked_sub(1)?;
-        self.left.depth += depth + 1;
+        self.left.records = self.left.records.checked_sub(1)?;
+        self.left.depth = self.left.depth.checked_sub(depth + 1)?;
         self.outer_arenas.push(std::mem::take(&mut self.arena));
         Some(())
     }
@@ -222,7 +237,7 @@ impl Context {
     /// Comes back from it.
     pub fn end_nested(&mut self, depth: u32) {
         self.left.nesting += 1;
-        self.left.depth -= depth + 1;
+        self.left.depth += depth + 1;
         self.arena = self.outer_arenas.pop().unwrap_or_default();
     }
 
@@ -233,27 +248,31 @@ impl Context {
         (cursor.address() <= self.end).then_some(())
     }
 
-    /// Bytes of the packet that are not read yet.
+    /// As [`begin_sequence`](Self::begin_sequence), where each entry takes a byte at least.
     #[inline(always)]
-    pub fn remaining<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> usize {
-        self.end.saturating_sub(cursor.address())
+    pub fn begin_sequence_of_bytes<K: Kernel>(
+        &mut self,
+        count: u64,
+        cursor: &Cursor<'_, K>,
+    ) -> Option<usize> {
+        let count = self.begin_sequence(count)?;
+        (cursor.address().checked_add(count)? <= self.end).then_some(count)
     }
 
-    /// The same; `None` if more than the packet has been read.
+    /// Bytes of the packet that are not read yet; `None` if more than the packet has been read.
     #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     #[inline(always)]
     pub(super) fn room<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> Option<usize> {
         self.end.checked_sub(cursor.address())
     }
 
-    /// Counts the entries of a sequence against the limits. `room` is what the bytes can hold.
+    /// Counts the entries of a sequence against the limits.
     #[inline(always)]
-    pub fn begin_sequence(&mut self, count: u64, room: usize) -> Option<usize> {
-        if count > u64::from(self.entries_max) || count > room as u64 {
+    pub fn begin_sequence(&mut self, count: u64) -> Option<usize> {
+        if count > u64::from(self.entries_max) {
             return None;
         }
-        self.left.entries = self.left.entries.checked_sub(count as u32)?;
-        self.left.records = self.left.records.checked_sub(count as usize)?;
+        self.left.records = self.left.records.checked_sub(count as u32)?;
         Some(count as usize)
     }
 
@@ -266,6 +285,7 @@ impl Context {
     }
 
     #[cold]
+    #[inline(never)]
     fn note_map_bits(&mut self) {
         self.is_noted = true;
         self.notes.presence_map_bits += 1;
@@ -290,6 +310,7 @@ impl Context {
         if self.arena.is_empty() {
             arena.clear();
         } else {
+            seldom();
             std::mem::swap(&mut self.arena, arena);
         }
     }

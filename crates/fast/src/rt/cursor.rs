@@ -112,15 +112,16 @@ impl<'b, K: Kernel> Cursor<'b, K> {
                 self.ahead = window.behind(2);
                 return (value <= max).then_some(value);
             }
-            let (value, len) = if third & STOP != 0 {
-                (self.kernel.joined_short(window.word() >> 8), 3)
-            } else if fourth & STOP != 0 {
-                (self.kernel.joined_short(window.word()), 4)
-            } else {
+            if third & STOP != 0 {
+                let value = u64::from(self.kernel.joined_short(window.word() >> 8));
+                self.ahead = window.behind(3);
+                return (value <= max).then_some(value);
+            }
+            if fourth & STOP == 0 {
                 break 'long;
-            };
-            self.ahead = window.behind(len);
-            let value = u64::from(value);
+            }
+            let value = u64::from(self.kernel.joined_short(window.word()));
+            self.ahead = window.behind(4);
             return (value <= max).then_some(value);
         }
         seldom();
@@ -172,6 +173,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
             self.ahead = window.behind(len);
             return Some(value);
         }
+        seldom();
         self.take_long(long_unsigned(self.ahead.rest(), context))
     }
 
@@ -246,7 +248,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         match self.signed_word(context)? {
             0 => Some(None),
             value => {
-                let value = value - i64::from(value > 0);
+                let value = without_null(value);
                 fits_signed::<BITS>(value).then_some(Some(value as u64))
             }
         }
@@ -257,8 +259,21 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     pub fn delta_nullable(&mut self, context: &mut Context) -> Option<Option<i64>> {
         match self.signed_word(context)? {
             0 => Some(None),
-            value => Some(Some(value - i64::from(value > 0))),
+            value => Some(Some(without_null(value))),
         }
+    }
+
+    /// The presence map of a message, as [`map`](Self::map): mostly of one byte.
+    #[inline(always)]
+    pub fn first_map(&mut self, context: &mut Context) -> Option<u64> {
+        if let Some(window) = self.ahead.window()
+            && window.bytes()[0] & STOP != 0
+        {
+            self.ahead = window.behind(1);
+            return Some(u64::from(window.bytes()[0]) << 57);
+        }
+        seldom();
+        self.map(context)
     }
 
     /// A presence map of at most 63 bits, the first bit at the top.
@@ -345,6 +360,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         let window = self.ahead.window()?;
         let first = window.bytes()[0];
         if first <= STOP {
+            seldom();
             return None;
         }
         self.ahead = window.behind(1);
@@ -355,7 +371,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 /// Says that what follows is not what happens most, so that it is out of the way of what does.
 #[cold]
 #[inline]
-fn seldom() {}
+pub fn seldom() {}
 
 /// An integer of up to nine bytes, the first of which is not 0.
 #[inline(always)]
@@ -363,12 +379,21 @@ fn wide_unsigned<K: Kernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64, us
     let [first, .., ninth, _] = *window;
     let word = u64::from_be_bytes(*window.first_chunk()?);
     if first == 0 {
+        seldom();
         return None;
     }
     if let Some(short) = groups_of(kernel, word) {
         return Some(short);
     }
+    seldom();
     (ninth & STOP != 0).then(|| (kernel.joined(word) << 7 | u64::from(ninth & !STOP), 9))
+}
+
+/// The number that a nullable signed integer other than NULL stands for.
+#[inline(always)]
+fn without_null(value: i64) -> i64 {
+    // One less where it is positive; what is negative is at least as far from overflowing as 1.
+    value.wrapping_sub(1).wrapping_add((value as u64 >> 63) as i64)
 }
 
 /// Whether a value fits a signed type.
@@ -384,6 +409,7 @@ pub(super) fn fits_signed<const BITS: u32>(value: i64) -> bool {
 fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
     let stops = word & 0x8080_8080_8080_8080;
     if stops == 0 {
+        seldom();
         return None;
     }
     let len = stops.leading_zeros() as usize / 8 + 1;

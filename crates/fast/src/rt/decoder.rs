@@ -1,7 +1,7 @@
 //! Decodes with a generated module, and with the dynamic engine what the module leaves to it.
 
 use super::context::Context;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, seldom};
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::extract::Extracting;
 use super::facts::Templates;
@@ -25,13 +25,23 @@ use std::sync::Arc;
 /// them back: values, errors and their places are those of a [`Decoder`](crate::Decoder).
 #[derive(Clone, Debug)]
 pub struct Decoder<T: Templates> {
+    engines: Engines<T>,
+    messages: T::Messages,
+}
+
+/// All of a decoder but its messages.
+#[derive(Clone, Debug)]
+struct Engines<T: Templates> {
     dynamic: Dynamic,
     links: Links,
     state: T::State,
-    messages: T::Messages,
     context: Context,
     options: DecoderOptions,
     left_over: u64,
+    /// Whether the dynamic engine has decoded something since it was reset.
+    is_dynamic_used: bool,
+    /// Whether the message that the dynamic engine decoded last was put where the module's are.
+    is_filled: bool,
     padded: Padded,
     #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     extracting: Option<Extracting>,
@@ -80,7 +90,7 @@ impl<T: Templates> Decoder<T> {
     /// As [`new`](Self::new).
     pub fn with_options(program: Arc<Program>, options: DecoderOptions) -> Result<Self, LinkError> {
         let decoder = Self::adopting(program, options)?;
-        decoder.links.check::<T>(decoder.program())?;
+        decoder.engines.links.check::<T>(decoder.program())?;
         Ok(decoder)
     }
 
@@ -102,33 +112,35 @@ impl<T: Templates> Decoder<T> {
         );
         #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         context.use_vectors(options.engine);
-        Ok(Self {
+        let engines = Engines {
             context,
             dynamic: Dynamic::with_options(program, options),
             state: T::state(),
-            messages: T::Messages::default(),
             links,
             options,
             left_over: 0,
+            is_dynamic_used: false,
+            is_filled: false,
             padded: Padded::default(),
             #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
             extracting: Extracting::detect().filter(|_| options.engine != crate::Engine::Scalar),
-        })
+        };
+        Ok(Self { engines, messages: T::Messages::default() })
     }
 
     /// The program of the template set.
     pub fn program(&self) -> &Arc<Program> {
-        self.dynamic.program()
+        self.engines.dynamic.program()
     }
 
     /// Whether messages of the template at this index in the set are decoded by generated code.
     pub fn is_generated(&self, template: usize) -> bool {
-        self.links.number(template).is_some()
+        self.engines.links.number(template).is_some()
     }
 
     /// The index in the set of the module's template `number`, if the set has it.
     pub fn template_index(&self, number: usize) -> Option<usize> {
-        self.links.indexes.get(number).copied().flatten()
+        self.engines.links.indexes.get(number).copied().flatten()
     }
 
     /// Where messages of the module are: [`Templates::message`] gives the one decoded last.
@@ -138,37 +150,36 @@ impl<T: Templates> Decoder<T> {
 
     /// Where messages of the dynamic engine are, for whoever knows that the last one is one.
     pub fn dynamic_message(&self) -> &DynamicMessage {
-        &self.dynamic.message
+        &self.engines.dynamic.message
     }
 
     /// Reportable errors let pass so far.
     pub fn findings(&self) -> &Findings {
-        self.dynamic.findings()
+        self.engines.dynamic.findings()
     }
 
     /// Messages so far that generated code left to the dynamic engine.
     pub fn left_over(&self) -> u64 {
-        self.left_over
+        self.engines.left_over
     }
 
     /// Empties every dictionary and forgets the template id: as after a lost packet.
     #[inline]
     pub fn reset(&mut self) {
-        self.dynamic.reset();
-        self.state.reset();
+        self.engines.reset();
     }
 
     /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
     #[inline]
     pub fn begin_packet(&mut self) {
-        if self.options.reset == ResetPolicy::Packet {
+        if self.engines.options.reset == ResetPolicy::Packet {
             self.reset();
         }
     }
 
     /// Whether a message failed and the dictionaries are not to be trusted until a reset.
     pub fn needs_reset(&self) -> bool {
-        self.dynamic.needs_reset()
+        self.engines.dynamic.needs_reset()
     }
 
     /// Decodes the message at the start of `input`.
@@ -187,8 +198,14 @@ impl<T: Templates> Decoder<T> {
     /// Those of [`decode`](Self::decode).
     #[inline(always)]
     pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_, T>, Error> {
-        let Some(len) = self.run(input, false) else { return self.decode_left_over(input.bytes()) };
-        self.known(len)
+        let Self { engines, messages } = self;
+        match engines.run(input, false, messages) {
+            Ok((message, len)) => Ok(Decoded { message: Message::Known(message), len }),
+            Err(messages) => {
+                let len = engines.decode_left_over(input.bytes(), messages)?;
+                Ok(engines.left_over(messages, len))
+            }
+        }
     }
 
     /// Decodes the message at the start of what has arrived of a stream.
@@ -199,85 +216,157 @@ impl<T: Templates> Decoder<T> {
         if input.is_empty() {
             return Ok(Step::NeedMore);
         }
-        if let Some(len) = self.run(Packet::from(input), true) {
-            return self.known(len).map(Step::Message);
-        }
-        let scope = self.lend(input);
-        match self.dynamic.decode_stream(input)? {
-            DynamicStep::NeedMore => Ok(Step::NeedMore),
-            DynamicStep::Message(decoded) => {
-                let len = decoded.len;
-                Ok(Step::Message(self.take_back(scope, len)))
+        let Self { engines, messages } = self;
+        match engines.run(Packet::from(input), true, messages) {
+            Ok((message, len)) => {
+                Ok(Step::Message(Decoded { message: Message::Known(message), len }))
             }
+            Err(messages) => Ok(match engines.decode_stream_left_over(input, messages)? {
+                Some(len) => Step::Message(engines.left_over(messages, len)),
+                None => Step::NeedMore,
+            }),
         }
     }
+}
 
-    #[inline]
-    fn run(&mut self, input: Packet<'_>, is_stream: bool) -> Option<usize> {
+impl<T: Templates> Engines<T> {
+    #[inline(always)]
+    fn reset(&mut self) {
+        if self.is_dynamic_used {
+            self.reset_dynamic();
+        }
+        self.state.reset();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reset_for_message(&mut self) {
+        self.reset();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reset_dynamic(&mut self) {
+        self.is_dynamic_used = false;
+        self.dynamic.reset();
+    }
+
+    /// Decodes by generated code; the messages come back if that is for the dynamic engine to do.
+    #[inline(always)]
+    fn run<'m>(
+        &mut self,
+        input: Packet<'_>,
+        is_stream: bool,
+        messages: &'m mut T::Messages,
+    ) -> Result<(T::Message<'m>, usize), &'m mut T::Messages> {
         #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         if let Some(extracting) = self.extracting {
-            return self.run_on(extracting, input, is_stream);
+            return self.run_on(extracting, input, is_stream, messages);
         }
-        self.run_on(Portable, input, is_stream)
+        self.run_on(Portable, input, is_stream, messages)
     }
 
-    #[inline]
-    fn run_on<K: Kernel>(
+    #[inline(always)]
+    fn run_on<'m, K: Kernel>(
         &mut self,
         kernel: K,
         input: Packet<'_>,
         is_stream: bool,
-    ) -> Option<usize> {
+        messages: &'m mut T::Messages,
+    ) -> Result<(T::Message<'m>, usize), &'m mut T::Messages> {
         if self.options.reset == ResetPolicy::Message {
-            self.reset();
+            self.reset_for_message();
         }
         if self.dynamic.failed {
-            return None;
+            return Err(messages);
         }
         let buffer = match input.buffer().len() < PADDED_LEN {
-            true => self.padded.copy(input.buffer()),
+            true => {
+                seldom();
+                self.padded.copy(input.buffer())
+            }
             false => input.buffer(),
         };
-        let cursor = Cursor::new(buffer, kernel)?;
+        let Some(cursor) = Cursor::new(buffer, kernel) else { return Err(messages) };
         let start = cursor.address();
         self.state.begin();
         self.context.begin_in(start + input.len(), is_stream);
         let context = &mut self.context;
         let last = self.state.last_word();
-        let Some(end) = T::decode(cursor, &mut self.state, &mut self.messages, context) else {
-            self.state.set_last_word(last);
-            context.give_up();
-            return None;
-        };
-        let len = end.address() - start;
-        if context.is_noted() {
-            context.settle(&mut self.dynamic.findings);
+        match T::decode(cursor, &mut self.state, messages, context) {
+            Ok((end, message)) => {
+                let len = end.address() - start;
+                self.settle();
+                Ok((message, len))
+            }
+            Err(messages) => {
+                self.state.set_last_word(last);
+                self.context.give_up();
+                Err(messages)
+            }
         }
-        if context.has_reset() {
+    }
+
+    /// The end of a message that generated code has decoded.
+    #[inline(always)]
+    fn settle(&mut self) {
+        if self.context.is_noted() {
+            self.context.settle(&mut self.dynamic.findings);
+        }
+        if self.is_dynamic_used && self.context.has_reset() {
+            seldom();
             // Entries that only the dynamic engine knows are emptied as well.
             self.dynamic.dictionary.reset_values();
         }
-        Some(len)
     }
 
-    #[inline(always)]
-    fn known(&self, len: usize) -> Result<Decoded<'_, T>, Error> {
-        Ok(Decoded { message: Message::Known(T::message(&self.messages)), len })
-    }
-
-    /// Lets the dynamic engine decode what generated code did not.
+    /// Lets the dynamic engine decode what generated code did not; returns the length.
     #[cold]
     #[inline(never)]
-    fn decode_left_over(&mut self, input: &[u8]) -> Result<Decoded<'_, T>, Error> {
+    fn decode_left_over(
+        &mut self,
+        input: &[u8],
+        messages: &mut T::Messages,
+    ) -> Result<usize, Error> {
         let scope = self.lend(input);
         let len = self.dynamic.decode(input)?.len;
-        Ok(self.take_back(scope, len))
+        self.take_back(scope, messages);
+        Ok(len)
+    }
+
+    /// As [`decode_left_over`](Self::decode_left_over), of a stream; `None` if it ends inside the message.
+    #[cold]
+    #[inline(never)]
+    fn decode_stream_left_over(
+        &mut self,
+        input: &[u8],
+        messages: &mut T::Messages,
+    ) -> Result<Option<usize>, Error> {
+        let scope = self.lend(input);
+        match self.dynamic.decode_stream(input)? {
+            DynamicStep::NeedMore => Ok(None),
+            DynamicStep::Message(decoded) => {
+                let len = decoded.len;
+                self.take_back(scope, messages);
+                Ok(Some(len))
+            }
+        }
+    }
+
+    /// What the dynamic engine decoded.
+    fn left_over<'m>(&'m self, messages: &'m T::Messages, len: usize) -> Decoded<'m, T> {
+        let message = match self.is_filled {
+            true => Message::Known(T::message(messages)),
+            false => Message::Dynamic(&self.dynamic.message),
+        };
+        Decoded { message, len }
     }
 
     /// Hands the previous values over that the message may need; returns the template they are for,
     /// or `None` for all of them.
     fn lend(&mut self, input: &[u8]) -> Option<usize> {
         self.left_over += 1;
+        self.is_dynamic_used = true;
         if self.dynamic.failed {
             // Nothing is trusted until the message resets, and then everything is empty.
             return None;
@@ -285,27 +374,23 @@ impl<T: Templates> Decoder<T> {
         let template = self.peek(input);
         _ = self.context.take_notes();
         let scope = template.filter(|&index| {
-            self.options.reset != ResetPolicy::Message && !self.program().templates()[index].reset
+            self.options.reset != ResetPolicy::Message
+                && !self.dynamic.program().templates()[index].reset
         });
         self.dynamic.settle_entries();
         self.links.lend::<T>(scope, &self.state, &mut self.dynamic.dictionary);
         scope
     }
 
-    fn take_back(&mut self, scope: Option<usize>, len: usize) -> Decoded<'_, T> {
+    fn take_back(&mut self, scope: Option<usize>, messages: &mut T::Messages) {
         self.dynamic.settle_entries();
         self.links.take_back::<T>(scope, &mut self.state, &self.dynamic.dictionary);
         let message = &self.dynamic.message;
-        let number = self.links.number(message.template_index());
         let links = &self.links;
-        let filled = number.and_then(|number| {
-            T::fill(&mut self.messages, number, message.root(), &|index| links.number(index))
+        let filled = links.number(message.template_index()).and_then(|number| {
+            T::fill(messages, number, message.root(), &|index| links.number(index))
         });
-        let message = match filled {
-            Some(()) => Message::Known(T::message(&self.messages)),
-            None => Message::Dynamic(message),
-        };
-        Decoded { message, len }
+        self.is_filled = filled.is_some();
     }
 
     /// The index in the set of the message's template, as far as it can be told.
@@ -318,6 +403,6 @@ impl<T: Templates> Decoder<T> {
             return self.links.last_index(self.state.last()).map(|index| index as usize);
         }
         let id = cursor.unsigned::<{ u32::MAX as u64 }>(&mut self.context)?;
-        self.program().template_index(TemplateId(id as u32))
+        self.dynamic.program().template_index(TemplateId(id as u32))
     }
 }

@@ -66,14 +66,17 @@ pub trait Templates: Sized + 'static {
     /// A state with everything undefined.
     fn state() -> Self::State;
 
-    /// Decodes the message at the cursor; returns the cursor behind it, or `None` for the dynamic
-    /// engine to decode it. The state is then as before.
-    fn decode<'b, K: Kernel>(
+    /// Decodes the message at the cursor; returns the cursor behind it and the message.
+    ///
+    /// # Errors
+    /// The messages back, for the dynamic engine to decode it. The state is then as before.
+    #[allow(clippy::type_complexity)]
+    fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut Self::State,
-        messages: &mut Self::Messages,
+        messages: &'m mut Self::Messages,
         context: &mut Context,
-    ) -> Option<Cursor<'b, K>>;
+    ) -> Result<(Cursor<'b, K>, Self::Message<'m>), &'m mut Self::Messages>;
 
     /// The message that was decoded or filled last; the first template's before any was.
     fn message(messages: &Self::Messages) -> Self::Message<'_>;

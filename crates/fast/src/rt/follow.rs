@@ -4,6 +4,7 @@
 //!
 //! Spec: FAST 1.1 §6.3.
 
+use super::past::{Unknown, Warm};
 use super::state::{Slot, State};
 use super::text::Text;
 use crate::dictionary::EntryState;
@@ -13,9 +14,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     /// Whether a mandatory copied integer has to be sent.
     #[inline(always)]
     pub fn sends_copy(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
-        if self.is_assigned::<false>(slot) {
+        if self.is_assigned::<Unknown>(slot) {
             let differs = self.word(slot) != value;
-            self.assign::<true>(slot, value);
+            self.assign::<Warm>(slot, value);
             return differs;
         }
         self.sends_first(slot, value, initial)
@@ -25,7 +26,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     fn sends_first(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
         let follows = initial == Some(value) && self.entry_state(slot) == EntryState::Undefined;
-        self.assign::<false>(slot, value);
+        self.assign::<Unknown>(slot, value);
         !follows
     }
 
@@ -42,7 +43,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
             EntryState::Undefined if initial.is_some() => value == initial,
             _ => value.is_none(),
         };
-        self.assign_or_empty::<false>(slot, value);
+        self.assign_or_empty::<Unknown>(slot, value);
         !follows
     }
 
@@ -55,9 +56,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> bool {
-        if self.is_assigned::<false>(slot) {
+        if self.is_assigned::<Unknown>(slot) {
             let differs = next(self.word(slot)) != value;
-            self.assign::<true>(slot, value);
+            self.assign::<Warm>(slot, value);
             return differs;
         }
         self.sends_first(slot, value, initial)
@@ -72,9 +73,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> bool {
-        if self.is_assigned::<false>(slot) {
+        if self.is_assigned::<Unknown>(slot) {
             let follows = value == Some(next(self.word(slot)));
-            self.assign_or_empty::<false>(slot, value);
+            self.assign_or_empty::<Unknown>(slot, value);
             return !follows;
         }
         self.sends_copy_optional(slot, value, initial)
@@ -90,7 +91,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Replaces a value of another type, which always has to be sent.
     pub fn sends_replaced(&mut self, slot: Slot, value: Option<u64>) -> bool {
-        self.assign_or_empty::<false>(slot, value);
+        self.assign_or_empty::<Unknown>(slot, value);
         true
     }
 
@@ -111,7 +112,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     pub fn keep_encoded(&mut self, slot: Slot, value: Option<Text>, arena: &[u8]) {
         match value {
             Some(text) if text.is_short() => {
-                self.assign::<false>(slot, text.word());
+                self.assign::<Unknown>(slot, text.word());
             }
             Some(text) => self.assign_long(slot, text.bytes(arena)),
             None => self.set_empty(slot),
@@ -127,11 +128,11 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         initial: Option<&[u8]>,
         arena: &[u8],
     ) -> bool {
-        if let (true, Some(text)) = (self.is_assigned::<false>(slot), value)
+        if let (true, Some(text)) = (self.is_assigned::<Unknown>(slot), value)
             && text.is_short()
         {
             let differs = self.word(slot) != text.word();
-            self.assign::<true>(slot, text.word());
+            self.assign::<Warm>(slot, text.word());
             return differs;
         }
         let sends = self.sends_tail(slot, value, initial, arena);

@@ -27,6 +27,7 @@ mod integer;
 mod kernel;
 mod link;
 mod packet;
+mod past;
 pub mod plan;
 mod quick;
 #[cfg(feature = "portable")]
@@ -38,7 +39,7 @@ mod visit;
 mod window;
 
 pub use context::Context;
-pub use cursor::{Bits, Cursor, WideBits};
+pub use cursor::{Bits, Cursor, WideBits, seldom};
 pub use decimal::exponent;
 pub use decoder::{Decoded, Decoder, Message, Step};
 pub use encode::{OpenMap, Output};
@@ -51,6 +52,7 @@ pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
 pub use kernel::{Kernel, Segment};
 pub use link::LinkError;
 pub use packet::Packet;
+pub use past::{Fresh, Past, Unknown, Warm};
 pub use state::{LastTemplate, PreviousValues, Saved, Slot, State};
 pub use text::{Charset, Text};
 pub use visit::{Value, Visit};

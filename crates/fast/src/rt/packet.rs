@@ -16,9 +16,9 @@ impl<'b> Packet<'b> {
     /// The first `len` bytes of a buffer, or all of it if it is shorter.
     #[inline]
     pub fn new(buffer: &'b [u8], len: usize) -> Self {
+        let len = len.min(buffer.len());
         // The end of a field is not looked for in all of a file.
-        let buffer = buffer.get(..len.saturating_add(BEHIND_MAX)).unwrap_or(buffer);
-        Self { buffer, len: len.min(buffer.len()) }
+        Self { buffer: buffer.get(..len + BEHIND_MAX).unwrap_or(buffer), len }
     }
 
     /// The packet.
@@ -43,10 +43,17 @@ impl<'b> Packet<'b> {
     #[inline]
     #[must_use]
     pub fn behind(&self, count: usize) -> Self {
-        match self.len.checked_sub(count) {
-            Some(len) => Self { buffer: self.buffer.get(count..).unwrap_or_default(), len },
-            None => Self { buffer: &[], len: 0 },
+        if count > self.len {
+            return Self::empty();
         }
+        let Some(buffer) = self.buffer.get(count..) else { return Self::empty() };
+        Self { buffer, len: self.len - count }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn empty() -> Self {
+        Self { buffer: &[], len: 0 }
     }
 
     #[inline(always)]

@@ -2,8 +2,9 @@
 //!
 //! Every function here gives `None`, and has done nothing, where it is something else.
 
-use super::cursor::{Cursor, STOP};
+use super::cursor::{Cursor, STOP, seldom};
 use super::kernel::Kernel;
+use super::past::Past;
 use super::state::{Slot, State};
 use super::text::Text;
 use std::hint::select_unpredictable;
@@ -12,13 +13,12 @@ use std::hint::select_unpredictable;
 const ONE_CHARACTER: u64 = 1 << 56;
 
 impl<K: Kernel> Cursor<'_, K> {
-    /// An unsigned integer with operator copy or increment; `sent` is its bit, of which `next` makes the next value. With
-    /// `NULLABLE` it is an optional field's, with
-    /// `WARM` the caller has seen that the entry is assigned.
+    /// An unsigned integer with operator copy or increment; `sent` is its bit, and `next` makes the next of the
+    /// previous value. With `NULLABLE` it is an optional field's.
     #[inline(always)]
     pub fn quick_unsigned<
         const NULLABLE: bool,
-        const WARM: bool,
+        P: Past,
         const WORDS: usize,
         const ENTRIES: usize,
         const TAGS: usize,
@@ -30,46 +30,52 @@ impl<K: Kernel> Cursor<'_, K> {
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> Option<u64> {
-        let window = self.ahead.window()?;
+        let Some(window) = self.ahead.window() else {
+            seldom();
+            return None;
+        };
         let first = window.bytes()[0];
-        let before = state.before::<WARM>(slot, initial, next);
+        let before = state.before::<P>(slot, initial, next);
         // As numbers: a compiler makes branches of conditions.
         let least = sent << 7 | if NULLABLE { sent } else { 0 };
-        if !WARM && !before.is_there(sent) || first < least {
+        if !P::IS_WARM && !before.is_there(sent) || first < least {
+            seldom();
             return None;
         }
         self.ahead = window.behind(usize::from(sent));
         let value = u64::from(first & !STOP).wrapping_sub(u64::from(NULLABLE));
         let value = select_unpredictable(sent != 0, value, before.value);
-        Some(state.assign::<WARM>(slot, value))
+        Some(state.assign::<P>(slot, value))
     }
 
-    /// An ascii string with operator copy, of a mandatory field. `WARM` as in
-    /// [`quick_unsigned`](Self::quick_unsigned).
+    /// An ascii string with operator copy, of a mandatory field.
     #[inline(always)]
-    pub fn quick_ascii<
-        const WARM: bool,
-        const WORDS: usize,
-        const ENTRIES: usize,
-        const TAGS: usize,
-    >(
+    pub fn quick_ascii<P: Past, const WORDS: usize, const ENTRIES: usize, const TAGS: usize>(
         &mut self,
         sent: u8,
         state: &mut State<WORDS, ENTRIES, TAGS>,
         slot: Slot,
         initial: Option<Text>,
     ) -> Option<Text> {
-        let window = self.ahead.window()?;
+        let Some(window) = self.ahead.window() else {
+            seldom();
+            return None;
+        };
         let first = window.bytes()[0];
-        let before = state.before::<WARM>(slot, initial.map(Text::word), |word| word);
+        let before = state.before::<P>(slot, initial.map(Text::word), |word| word);
         let text = u64::from(first & !STOP) | ONE_CHARACTER;
         let text = Text::from_word(select_unpredictable(sent != 0, text, before.value));
-        let is_other = first < (sent << 7 | sent) || !text.is_short();
-        if !WARM && !before.is_there(sent) || is_other {
+        let is_short = match P::IS_FRESH {
+            true => initial.is_none_or(Text::is_short),
+            false => text.is_short(),
+        };
+        let is_other = first < (sent << 7 | sent) || !is_short;
+        if !P::IS_WARM && !before.is_there(sent) || is_other {
+            seldom();
             return None;
         }
         self.ahead = window.behind(usize::from(sent));
-        state.assign::<WARM>(slot, text.word());
+        state.assign::<P>(slot, text.word());
         Some(text)
     }
 }

@@ -1,6 +1,7 @@
 //! Previous values of generated code: all dictionaries of a template set in one array.
 
 use super::facts::ValueKind;
+use super::past::{Past, Unknown, Warm};
 use super::text::{LONG, Text, short_bytes};
 use crate::dictionary::{EntryState, Word};
 use std::hint::select_unpredictable;
@@ -179,18 +180,30 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         Saved { words, states: self.states, tags: self.tags }
     }
 
+    /// Whether nothing has been assigned since everything was emptied. A message is about to be decoded,
+    /// so it is not asked again.
+    #[inline(always)]
+    pub fn take_fresh(&mut self) -> bool {
+        std::mem::replace(&mut self.is_fresh, false)
+    }
+
+    /// Marks `LEN` undefined entries from number `FROM` on as assigned, for fields that then only mark
+    /// what they leave without a value ([`Fresh`](super::Fresh)).
+    #[inline(always)]
+    pub fn mark_assigned<const FROM: usize, const LEN: usize>(&mut self) {
+        if let Some(states) = self.states.get_mut(FROM..FROM + LEN) {
+            states.fill(is::ASSIGNED);
+        }
+    }
+
     /// As [`save`](Self::save), where a message is decoded; `None` if there is nothing to put back:
     /// nothing is assigned, or nothing that is will be asked for again.
     #[inline(always)]
     pub fn save_unless<const FROM: usize, const LEN: usize>(
-        &mut self,
+        &self,
         is_forgotten: bool,
     ) -> Option<Saved<LEN, ENTRIES, TAGS>> {
-        let was_fresh = std::mem::replace(&mut self.is_fresh, false);
-        if is_forgotten || was_fresh {
-            return None;
-        }
-        Some(self.save::<FROM, LEN>())
+        (!is_forgotten).then(|| self.save::<FROM, LEN>())
     }
 
     /// Puts back what [`save_unless`](Self::save_unless) saved, or empties every dictionary.
@@ -232,16 +245,11 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// Whether all of `LEN` entries from number `FROM` on are assigned; `was` says that they were when it
-    /// was last asked. States that may just have been written are read as they were written, one by one.
+    /// Whether all of `LEN` entries from number `FROM` on are assigned.
     #[inline(always)]
-    pub fn is_warm<const FROM: usize, const LEN: usize>(&self, was: bool) -> bool {
+    pub fn is_warm<const FROM: usize, const LEN: usize>(&self) -> bool {
         let states = self.states.get(FROM..FROM + LEN).and_then(|states| states.first_chunk());
-        let Some(states) = states else { return false };
-        if was {
-            return states == &[is::ASSIGNED; LEN];
-        }
-        states.iter().all(|state| *state == is::ASSIGNED)
+        states == Some(&[is::ASSIGNED; LEN])
     }
 
     /// The next words from this entry's on.
@@ -281,10 +289,18 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         self.restore_texts();
     }
 
-    /// Whether an entry is assigned. With `WARM` the caller has seen that it is.
+    /// Whether an entry is assigned.
     #[inline(always)]
-    pub fn is_assigned<const WARM: bool>(&self, slot: Slot) -> bool {
-        WARM || self.states[slot.entry] == is::ASSIGNED
+    pub fn is_assigned<P: Past>(&self, slot: Slot) -> bool {
+        P::IS_WARM || !P::IS_FRESH && self.states[slot.entry] == is::ASSIGNED
+    }
+
+    /// Says that a field has left its entry as it was.
+    #[inline(always)]
+    pub fn leave<P: Past>(&mut self, slot: Slot) {
+        if P::IS_FRESH {
+            self.states[slot.entry] = is::UNDEFINED;
+        }
     }
 
     #[inline(always)]
@@ -298,14 +314,18 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// The next of the previous value; where the entry is undefined the initial value, if there is one.
     #[inline(always)]
-    pub(super) fn before<const WARM: bool>(
+    pub(super) fn before<P: Past>(
         &self,
         slot: Slot,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> Before {
+        if P::IS_FRESH {
+            let flag = if initial.is_some() { is::ASSIGNED } else { is::EMPTY };
+            return Before { value: initial.unwrap_or_default(), flag };
+        }
         let value = next(self.word(slot));
-        if WARM {
+        if P::IS_WARM {
             return Before { value, flag: is::ASSIGNED };
         }
         let state = self.states[slot.entry];
@@ -325,9 +345,9 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// Makes `value` the previous value; returns it.
     #[inline(always)]
-    pub fn assign<const WARM: bool>(&mut self, slot: Slot, value: u64) -> u64 {
+    pub fn assign<P: Past>(&mut self, slot: Slot, value: u64) -> u64 {
         self.words[slot.word] = value.to_le_bytes();
-        if !WARM {
+        if !P::IS_MARKED {
             self.states[slot.entry] = is::ASSIGNED;
         }
         value
@@ -335,13 +355,9 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// As [`assign`](Self::assign), where NULL leaves the entry empty.
     #[inline(always)]
-    pub fn assign_or_empty<const WARM: bool>(
-        &mut self,
-        slot: Slot,
-        value: Option<u64>,
-    ) -> Option<u64> {
+    pub fn assign_or_empty<P: Past>(&mut self, slot: Slot, value: Option<u64>) -> Option<u64> {
         match value {
-            Some(value) => Some(self.assign::<WARM>(slot, value)),
+            Some(value) => Some(self.assign::<P>(slot, value)),
             None => {
                 self.set_empty(slot);
                 None
@@ -364,7 +380,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
         buffer.now.clear();
         buffer.now.extend_from_slice(bytes);
-        self.assign::<false>(slot, LONG);
+        self.assign::<Unknown>(slot, LONG);
     }
 
     pub(super) fn long(&self, slot: Slot) -> &[u8] {
@@ -379,24 +395,20 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// An integer copied: the previous value, or the initial value, which it then becomes.
     #[inline(always)]
-    pub fn copied<const WARM: bool>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
-        if self.is_assigned::<WARM>(slot) {
+    pub fn copied<P: Past>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
+        if self.is_assigned::<P>(slot) {
             return Some(self.word(slot));
         }
-        self.begin_with(slot, initial)
+        self.begin_with::<P>(slot, initial)
     }
 
     /// As [`copied`](Self::copied), of an optional field: `None` is absent.
     #[inline(always)]
-    pub fn copied_optional<const WARM: bool>(
-        &mut self,
-        slot: Slot,
-        initial: Option<u64>,
-    ) -> Option<u64> {
-        if self.is_assigned::<WARM>(slot) {
+    pub fn copied_optional<P: Past>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
+        if self.is_assigned::<P>(slot) {
             return Some(self.word(slot));
         }
-        let value = self.begin_with(slot, initial);
+        let value = self.begin_with::<P>(slot, initial);
         if value.is_none() {
             self.set_empty(slot);
         }
@@ -405,63 +417,67 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// An integer incremented by `next`.
     #[inline(always)]
-    pub fn incremented<const WARM: bool>(
+    pub fn incremented<P: Past>(
         &mut self,
         slot: Slot,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> Option<u64> {
-        if self.is_assigned::<WARM>(slot) {
+        if self.is_assigned::<P>(slot) {
             let value = next(self.word(slot));
-            return Some(self.assign::<true>(slot, value));
+            return Some(self.assign::<Warm>(slot, value));
         }
-        self.begin_with(slot, initial)
+        self.begin_with::<P>(slot, initial)
     }
 
     /// As [`incremented`](Self::incremented), of an optional field: `None` is absent.
     #[inline(always)]
-    pub fn incremented_optional<const WARM: bool>(
+    pub fn incremented_optional<P: Past>(
         &mut self,
         slot: Slot,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> Option<u64> {
-        let value = self.incremented::<WARM>(slot, initial, next);
+        let value = self.incremented::<P>(slot, initial, next);
         if value.is_none() {
             self.set_empty(slot);
         }
         value
     }
 
-    fn begin_with(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
-        let initial = initial.filter(|_| self.states[slot.entry] != is::EMPTY)?;
-        Some(self.assign::<false>(slot, initial))
+    #[inline(always)]
+    fn begin_with<P: Past>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
+        let initial = initial?;
+        if !P::IS_FRESH && self.states[slot.entry] == is::EMPTY {
+            return None;
+        }
+        Some(self.assign::<P>(slot, initial))
     }
 
     /// What a delta is added to.
     #[inline(always)]
-    pub fn base<const WARM: bool>(&self, slot: Slot, initial: u64) -> Option<u64> {
-        if self.is_assigned::<WARM>(slot) {
+    pub fn base<P: Past>(&self, slot: Slot, initial: u64) -> Option<u64> {
+        if self.is_assigned::<P>(slot) {
             return Some(self.word(slot));
         }
-        (self.states[slot.entry] != is::EMPTY).then_some(initial)
+        (P::IS_FRESH || self.states[slot.entry] != is::EMPTY).then_some(initial)
     }
 
     /// A delta added to the previous value, or to `initial`; the sum becomes the previous value.
     #[inline(always)]
-    pub fn added<const WARM: bool>(
+    pub fn added<P: Past>(
         &mut self,
         slot: Slot,
         initial: u64,
         delta: i64,
         add: impl Fn(u64, i64) -> Option<u64>,
     ) -> Option<u64> {
-        if self.is_assigned::<WARM>(slot) {
+        if self.is_assigned::<P>(slot) {
             let sum = add(self.word(slot), delta)?;
-            return Some(self.assign::<true>(slot, sum));
+            return Some(self.assign::<Warm>(slot, sum));
         }
-        let sum = add(self.base::<false>(slot, initial)?, delta)?;
-        Some(self.assign::<false>(slot, sum))
+        let sum = add(self.base::<P>(slot, initial)?, delta)?;
+        Some(self.assign::<P>(slot, sum))
     }
 
     /// D4: false if the entry holds a value of another type than the field that is about to use it,
@@ -485,7 +501,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     pub(super) fn assign_scaled(&mut self, slot: Slot, mantissa: i64, exponent: i32) {
         self.words[slot.word + 1] = i64::from(exponent).to_le_bytes();
-        self.assign::<false>(slot, mantissa as u64);
+        self.assign::<Unknown>(slot, mantissa as u64);
     }
 }
 
@@ -583,12 +599,12 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handov
             Previous::Undefined => self.states[slot.entry] = is::UNDEFINED,
             Previous::Empty => self.set_empty(slot),
             Previous::Word(value) => {
-                self.assign::<false>(slot, value);
+                self.assign::<Unknown>(slot, value);
             }
             Previous::Scaled(mantissa, exponent) => self.assign_scaled(slot, mantissa, exponent),
             Previous::Bytes(bytes) => match Text::short(bytes) {
                 Some(text) => {
-                    self.assign::<false>(slot, text.word());
+                    self.assign::<Unknown>(slot, text.word());
                 }
                 None => self.assign_long(slot, bytes),
             },

@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::cursor::Cursor;
 use super::kernel::Kernel;
+use super::past::{Past, Unknown};
 use super::state::{Slot, State};
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
 
@@ -250,14 +251,9 @@ fn part_on_wire<const NULLABLE: bool>(
 impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
     /// A string of the stream becomes the previous value.
     #[inline(always)]
-    pub fn assign_text<const WARM: bool>(
-        &mut self,
-        slot: Slot,
-        text: Text,
-        context: &Context,
-    ) -> Text {
+    pub fn assign_text<P: Past>(&mut self, slot: Slot, text: Text, context: &Context) -> Text {
         if text.is_short() {
-            self.assign::<WARM>(slot, text.word());
+            self.assign::<P>(slot, text.word());
         } else {
             self.assign_long(slot, text.bytes(&context.arena));
         }
@@ -266,14 +262,14 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// As [`assign_text`](Self::assign_text), where NULL leaves the entry empty.
     #[inline(always)]
-    pub fn assign_text_or_empty<const WARM: bool>(
+    pub fn assign_text_or_empty<P: Past>(
         &mut self,
         slot: Slot,
         text: Option<Text>,
         context: &Context,
     ) -> Option<Text> {
         match text {
-            Some(text) => Some(self.assign_text::<WARM>(slot, text, context)),
+            Some(text) => Some(self.assign_text::<P>(slot, text, context)),
             None => {
                 self.set_empty(slot);
                 None
@@ -293,30 +289,30 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Copy and tail with nothing in the stream, of a mandatory field.
     #[inline(always)]
-    pub fn copied_text<const WARM: bool>(
+    pub fn copied_text<P: Past>(
         &mut self,
         slot: Slot,
         initial: Option<&[u8]>,
         context: &mut Context,
     ) -> Option<Text> {
-        if self.is_assigned::<WARM>(slot) {
+        if self.is_assigned::<P>(slot) {
             return self.previous_text(slot, context);
         }
-        self.initial_text(slot, initial, context)?
+        self.initial_text::<P>(slot, initial, context)?
     }
 
     /// Copy and tail with nothing in the stream, of an optional field; the inner `None` is absent.
     #[inline(always)]
-    pub fn copied_text_optional<const WARM: bool>(
+    pub fn copied_text_optional<P: Past>(
         &mut self,
         slot: Slot,
         initial: Option<&[u8]>,
         context: &mut Context,
     ) -> Option<Option<Text>> {
-        if self.is_assigned::<WARM>(slot) {
+        if self.is_assigned::<P>(slot) {
             return self.previous_text(slot, context).map(Some);
         }
-        let text = self.initial_text(slot, initial, context)?;
+        let text = self.initial_text::<P>(slot, initial, context)?;
         if text.is_none() {
             self.set_empty(slot);
         }
@@ -324,18 +320,18 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// The initial value, if the entry is undefined and there is one, as previous value.
-    fn initial_text(
+    fn initial_text<P: Past>(
         &mut self,
         slot: Slot,
         initial: Option<&[u8]>,
         context: &mut Context,
     ) -> Option<Option<Text>> {
-        let Some(initial) = initial.filter(|_| self.entry_state(slot) == EntryState::Undefined)
-        else {
+        let Some(initial) = initial else { return Some(None) };
+        if !P::IS_FRESH && self.entry_state(slot) != EntryState::Undefined {
             return Some(None);
-        };
+        }
         let text = context.text(initial)?;
-        Some(Some(self.assign_text::<false>(slot, text, context)))
+        Some(Some(self.assign_text::<P>(slot, text, context)))
     }
 
     /// The text in the context's scratch as value and previous value.
@@ -347,7 +343,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         let scratch = std::mem::take(&mut context.scratch);
         let text = context.text(&scratch);
         context.scratch = scratch;
-        Some(self.assign_text::<false>(slot, text?, context))
+        Some(self.assign_text::<Unknown>(slot, text?, context))
     }
 
     /// Delta of a mandatory string.

@@ -133,6 +133,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 mod tests {
     use super::*;
     use crate::rt::kernel::Portable;
+    use crate::rt::past::Unknown;
     use crate::rt::state::State;
     use crate::{Conformance, Engine, Limits};
 
@@ -168,7 +169,7 @@ mod tests {
             .copied(ENTRIES[4], u32::MAX as u64);
 
         fn is_warm(state: &Self::State) -> bool {
-            state.is_warm::<0, 5>(true)
+            state.is_warm::<0, 5>()
         }
 
         fn words(state: &mut Self::State) -> Option<&mut LaneWords> {
@@ -187,7 +188,7 @@ mod tests {
         context.use_vectors(Engine::Automatic);
         let mut state = State::new(0);
         for (slot, value) in ENTRIES.into_iter().zip(1..) {
-            state.assign::<false>(slot, value);
+            state.assign::<Unknown>(slot, value);
         }
         let words = state.clone().words_from::<LANES>(ENTRIES[0]).copied();
         let buffer = [fields, &[0; BEHIND]].concat();

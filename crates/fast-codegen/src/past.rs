@@ -1,0 +1,147 @@
+//! The forms of a segment: by what is known of the entries it uses before it is decoded.
+
+use crate::module::Module;
+use crate::shape::{Shape, uses};
+use std::collections::HashMap;
+use std::ops::Range;
+use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
+use tickwire_fast::template::FieldType;
+
+/// The parameter that says what is known of the entries of a segment.
+pub(crate) const PAST: &str = "P";
+/// What stands for it where nothing is known.
+pub(crate) const UNKNOWN: &str = "Unknown";
+/// Entries that are looked at before a segment.
+const WARM_MAX: usize = 32;
+
+impl<'p> Module<'p> {
+    /// The entries of a segment that has a form of its own for where they are all assigned: the number of
+    /// the first and how many there are.
+    pub(crate) fn warm_entries(&self, shape: &Shape<'p>) -> Option<(usize, usize)> {
+        let is_reset = shape.root.as_ref().is_some_and(|root| root.reset);
+        let has_forms = shape.members.iter().any(|member| has_forms(member.plan));
+        if !is_leaf(shape) || is_reset || !has_forms {
+            return None;
+        }
+        let (first, count) = span(&self.frequent_slots(shape)?)?;
+        (count <= WARM_MAX).then_some((first, count))
+    }
+
+    /// The slots of a segment's fields in their order, but of fields that are mostly absent; `None` if one is
+    /// used twice, or in another state than assigned or undefined.
+    fn frequent_slots(&self, shape: &Shape<'p>) -> Option<Vec<usize>> {
+        let mut slots: Vec<usize> = Vec::new();
+        let mut is_plain = true;
+        for member in shape.members.iter().filter(|member| !is_mostly_absent(member.plan)) {
+            let operations: &[&Operation<'_>] = match &member.plan.kind {
+                FieldKind::Scalar { operation, .. } => &[operation],
+                FieldKind::Parts { exponent, mantissa } => &[exponent, mantissa],
+                _ => &[],
+            };
+            is_plain &= !matches!(member.plan.kind, FieldKind::Dynamic);
+            for operation in operations {
+                is_plain &= operation.checked_tag.is_none();
+                slots.extend(self.slot_index(operation));
+            }
+        }
+        slots.sort_unstable();
+        // An entry that two fields share can be empty for the second.
+        let is_each_once = slots.windows(2).all(|pair| pair[0] != pair[1]);
+        (is_plain && is_each_once).then_some(slots)
+    }
+
+    /// Whether messages change the states of other entries than those that are looked at before: of
+    /// fields that are mostly absent.
+    pub(crate) fn changes_others(&self, shape: &Shape<'p>, warm: Range<usize>) -> bool {
+        let members = shape.members.iter().filter(|member| is_mostly_absent(member.plan));
+        members.into_iter().any(|member| match &member.plan.kind {
+            FieldKind::Parts { mantissa, .. } => {
+                mantissa.checked_tag.is_some()
+                    || self.slot_index(mantissa).is_some_and(|slot| !warm.contains(&slot))
+            }
+            _ => false,
+        })
+    }
+
+    /// As [`warm_entries`](Self::warm_entries), of entries of a sequence right in a template that has a form for
+    /// the first of them after a reset: nothing else in the message uses what they use, no entry between theirs
+    /// is left out, and no field needs to look at the state of its entry.
+    pub(crate) fn fresh_entries(
+        &self,
+        root: &Shape<'p>,
+        child: &Shape<'p>,
+    ) -> Option<(usize, usize)> {
+        let (first, count) = self.warm_entries(child)?;
+        let is_static = root.root.as_ref().is_some_and(|root| !root.is_dynamic);
+        let is_whole = self.frequent_slots(child)?.len() == count;
+        let mut times = HashMap::new();
+        uses(&root.members, &self.shapes, &mut times);
+        let is_alone = times.into_iter().all(|(entry, times)| {
+            times == 1
+                || !self
+                    .slot_of_entry(entry)
+                    .is_some_and(|slot| (first..first + count).contains(&slot))
+        });
+        let is_known = child.members.iter().all(|member| has_fresh_form(member.plan));
+        (is_static && is_whole && is_alone && is_known).then_some((first, count))
+    }
+
+    /// Whether a template has a form for the first entries after a reset.
+    pub(crate) fn begins_fresh(&self, shape: &Shape<'p>) -> bool {
+        let is_sequence = |kind: &FieldKind<'_>| matches!(kind, FieldKind::Sequence { .. });
+        let sequences = shape.members.iter().filter(|member| is_sequence(&member.plan.kind));
+        sequences
+            .filter_map(|member| member.child)
+            .any(|child| self.fresh_entries(shape, &self.shapes[child]).is_some())
+    }
+}
+
+/// The first of some numbers in their order, and how many there are from it to the last.
+fn span(slots: &[usize]) -> Option<(usize, usize)> {
+    let (first, last) = (*slots.first()?, *slots.last()?);
+    Some((first, last - first + 1))
+}
+
+/// Whether what is known of its entry makes a difference to a field.
+fn has_forms(field: &FieldPlan<'_>) -> bool {
+    match &field.kind {
+        FieldKind::Scalar { field_type, operation } => {
+            let is_given = match field_type {
+                FieldType::Decimal => false,
+                FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => {
+                    operation.kind != OperatorKind::Delta
+                }
+                _ => true,
+            };
+            is_given && operation.entry.is_some()
+        }
+        FieldKind::Parts { exponent, mantissa } => {
+            !is_mostly_absent(field) && (exponent.entry.is_some() || mantissa.entry.is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Whether a field does without the state of its entry where that is known to be undefined.
+fn has_fresh_form(field: &FieldPlan<'_>) -> bool {
+    let FieldKind::Scalar { field_type, operation } = &field.kind else { return true };
+    let is_added = matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
+    match field_type {
+        FieldType::Decimal => operation.entry.is_none(),
+        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => !is_added,
+        _ => true,
+    }
+}
+
+/// Whether a field is a decimal that is absent unless its exponent is in the stream.
+pub(crate) fn is_mostly_absent(field: &FieldPlan<'_>) -> bool {
+    matches!(&field.kind, FieldKind::Parts { exponent, .. }
+        if field.is_optional
+            && exponent.kind == OperatorKind::Default
+            && exponent.initial.is_none())
+}
+
+/// Whether a segment nests nothing.
+pub(crate) fn is_leaf(shape: &Shape<'_>) -> bool {
+    shape.members.iter().all(|member| member.child.is_none())
+}
