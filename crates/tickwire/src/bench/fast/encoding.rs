@@ -13,8 +13,6 @@ use tickwire_fast_generated::{
 
 /// Messages that are kept, whole packets: more would be read from memory, not from a cache.
 const MESSAGES_MAX: u64 = 2_000;
-/// How often a pass encodes them all. The first time they come from memory, as other cases have run.
-pub const TURNS: u64 = 8;
 
 /// A way to encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +52,7 @@ impl Encoding {
         }
     }
 
-    /// Encodes all messages [`TURNS`] times each time it is called; `None` where there is no generated code. What it
+    /// Encodes all messages each time it is called; `None` where there is no generated code. What it
     /// encodes is checked here.
     ///
     /// # Errors
@@ -133,16 +131,14 @@ fn dynamic<'c>(decoded: &'c Decoded<'c>) -> Pass<'c> {
         Encoder::with_options(decoded.corpus.program.clone(), options(decoded.corpus));
     let mut out = Vec::new();
     Box::new(move || {
-        for _ in 0..TURNS {
-            encoder.reset();
-            for packet in &decoded.packets {
-                encoder.begin_packet();
-                out.clear();
-                for message in packet {
-                    encoder.encode(message, &mut out).expect(ENCODED_BEFORE);
-                }
-                black_box(&out);
+        encoder.reset();
+        for packet in &decoded.packets {
+            encoder.begin_packet();
+            out.clear();
+            for message in packet {
+                encoder.encode(message, &mut out).expect(ENCODED_BEFORE);
             }
+            black_box(&out);
         }
     })
 }
@@ -192,12 +188,10 @@ fn checked<'c, T: Templates + 'static>(
         }
     }
     Ok(Box::new(move || {
-        for _ in 0..TURNS {
-            encoder.reset();
-            for packet in &packets {
-                encode(&mut encoder, packet, &mut out);
-                black_box(&out);
-            }
+        encoder.reset();
+        for packet in &packets {
+            encode(&mut encoder, packet, &mut out);
+            black_box(&out);
         }
     }))
 }
