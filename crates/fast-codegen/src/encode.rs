@@ -17,13 +17,48 @@ use tickwire_fast::template::{FieldType, Value};
 
 /// Bits of a map that is written in one piece.
 const MAP_BITS_MAX: u32 = 56;
+/// The most bytes of such a map.
+const MAP_LEN_MAX: u32 = 8;
+/// The most bytes of an integer of 32 bits, nullable or not.
+const INTEGER_LEN_MAX: u32 = 5;
+
+/// Bits of the first byte of a map.
+const FIRST_BITS: u32 = 7;
+
+const ALLOW: &str = "#[allow(unused_variables, unused_mut, clippy::collapsible_if)]";
 
 /// One operator on its way: what comes before, whether it is sent, and how.
 struct Step {
     before: String,
-    /// The condition under which it is sent; nothing if it has no bit.
-    sends: Option<String>,
+    /// When it is sent; nothing if it has no bit.
+    sends: Option<Sends>,
     write: String,
+}
+
+/// When an operator with a bit is sent.
+enum Sends {
+    /// Under this condition.
+    If(String),
+    /// If this is there, which `write` then has as `value`.
+    Given(String),
+}
+
+impl Sends {
+    /// The bit.
+    fn bit(&self) -> String {
+        match self {
+            Self::If(condition) => condition.clone(),
+            Self::Given(value) => format!("{value}.is_some()"),
+        }
+    }
+
+    /// What `write` is done after.
+    fn test(&self) -> String {
+        match self {
+            Self::If(condition) => format!("if {condition}"),
+            Self::Given(value) => format!("if let Some(value) = {value}"),
+        }
+    }
 }
 
 impl<'p> Module<'p> {
@@ -90,21 +125,29 @@ impl<'p> Encoding<'_, 'p> {
             false => "let arena: &[u8] = &[];\n",
         };
         let body = self.body(&format!("if is_named {{ o.unsigned({id})?; }}\n"));
+        let call = format!("{function}_fields(self, o, state, x)");
+        let (run, expect) = match self.longest() {
+            Some(bytes) => (call, format!("o.expect_room({bytes})?;\n")),
+            None => (
+                format!(
+                    "let saved = state.save::<{from}, {len}>();
+                    let end = {call};
+                    if end.is_none() {{ state.restore::<{from}, {len}>(&saved); }}
+                    end"
+                ),
+                String::new(),
+            ),
+        };
+        let outgoing = outgoing_of(&shape.name, &run);
         format!(
-            "#[inline(never)]
-            fn {function}(m: &{name}, state: &mut State, bytes: &mut [u8], pos: usize, x: &mut Context) -> Option<usize> {{
-                let saved = state.save::<{from}, {len}>();
-                let end = {function}_fields(m, state, bytes, pos, x);
-                if end.is_none() {{ state.restore::<{from}, {len}>(&saved); }}
-                end
-            }}
-            #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-            fn {function}_fields(m: &{name}, state: &mut State, bytes: &mut [u8], pos: usize, x: &mut Context) -> Option<usize> {{
+            "{outgoing}{ALLOW}
+            #[inline(always)]
+            fn {function}_fields<'o, K: Kernel>(m: &{name}, mut o: Output<'o, K>, state: &mut State, x: &mut Context) \
+             -> Option<Output<'o, K>> {{
                 x.begin_message({depth})?;
-                let mut o = Output::new(bytes, pos);
-                {arena}let is_named = state.last_template() != Some({number});
+                {expect}{arena}let is_named = state.last_template() != Some({number});
                 if is_named {{ state.set_last_template({number}); }}
-                {reset}{body}Some(o.position())
+                {reset}{body}Some(o)
             }}\n",
             name = shape.name,
             depth = root.depth,
@@ -112,18 +155,24 @@ impl<'p> Encoding<'_, 'p> {
     }
 
     fn segment(&self) -> String {
-        let (module, shape) = (self.module, self.shape);
-        format!(
-            "#[inline(never)]
-            #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-            fn {}(m: &{}, arena: &[u8], state: &mut State, bytes: &mut [u8], pos: usize, x: &mut Context) -> Option<usize> {{
-                let mut o = Output::new(bytes, pos);
-                {}Some(o.position())
-            }}\n",
-            module.encode_name(shape),
-            shape.name,
-            self.body("")
-        )
+        let body = self.body("");
+        outgoing_of(&self.shape.name, &format!("let m = self;\nlet mut o = o;\n{body}Some(o)"))
+    }
+
+    /// The most bytes of a message that can only fail for want of room.
+    fn longest(&self) -> Option<u32> {
+        let is_certain = |member: &Member<'_>| match &member.plan.kind {
+            FieldKind::Scalar { field_type, operation } => {
+                let is_narrow = Integer::of(field_type).is_some_and(|kind| kind.bits() < 64);
+                let is_settled =
+                    !matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
+                operation.kind == OperatorKind::Constant || is_narrow && is_settled
+            }
+            _ => false,
+        };
+        let members = &self.shape.members;
+        let is_certain = !self.is_open && members.iter().all(is_certain);
+        is_certain.then(|| MAP_LEN_MAX + INTEGER_LEN_MAX * (members.len() as u32 + 1))
     }
 
     /// The statements of a segment; `named` writes the template id.
@@ -135,35 +184,58 @@ impl<'p> Encoding<'_, 'p> {
         }
     }
 
+    /// The fields of the first byte of the map are asked as they are written; those behind it say how long the map is, and
+    /// are asked before.
     fn closed_body(&self, named: &str) -> String {
-        let first = match self.shape.root {
-            Some(_) => "let mut map = u64::from(is_named) << 63;\n",
-            None => "let mut map = 0u64;\n",
-        };
-        let (mut ask, mut write) = (first.to_owned(), String::new());
+        // The last bit at the bottom: tests of low bits are the shortest.
+        let bits = self.shape.map_bits;
+        let behind = bits.saturating_sub(FIRST_BITS);
+        let (mut ask, mut write) = (String::new(), String::new());
         for member in &self.shape.members {
             let mut bit = member.bit;
             for step in self.steps(member) {
-                ask.push_str(&step.before);
                 let Some(sends) = step.sends else {
-                    write.push_str(&step.write);
+                    write.push_str(&(step.before + &step.write));
                     continue;
                 };
-                ask.push_str(&format!("map |= u64::from({sends}) << {};\n", 63 - bit));
-                if !step.write.is_empty() {
+                if bit < FIRST_BITS {
+                    let place = FIRST_BITS - 1 - bit;
                     write.push_str(&format!(
-                        "if map & (1 << {}) != 0 {{ {} }}\n",
-                        63 - bit,
+                        "{}{} {{ first |= 1 << {place}; {} }}\n",
+                        step.before,
+                        sends.test(),
                         step.write
                     ));
+                } else {
+                    let place = bits - 1 - bit;
+                    let (before, bit) = (step.before, sends.bit());
+                    let shift = if place > 0 { format!(" << {place}") } else { String::new() };
+                    ask.push_str(&format!("{before}map |= u64::from({bit}){shift};\n"));
+                    let test = match sends {
+                        Sends::If(_) => format!("if map & (1 << {place}) != 0"),
+                        Sends::Given(_) => sends.test(),
+                    };
+                    if !step.write.is_empty() {
+                        write.push_str(&format!("{test} {{ {} }}\n", step.write));
+                    }
                 }
                 bit += 1;
             }
         }
-        if !ask.contains("map |=") {
-            ask = ask.replacen("let mut map", "let map", 1);
-        }
-        format!("{ask}o.map(map)?;\n{named}{write}")
+        let map = match ask.is_empty() {
+            true => "0".to_owned(),
+            false => format!("map << {}", u64::BITS - FIRST_BITS - behind),
+        };
+        let begin = if ask.is_empty() { "" } else { "let mut map = 0u64;\n" };
+        let first = match self.shape.root {
+            Some(_) => "u8::from(is_named) << 6",
+            None => "0u8",
+        };
+        let is_changed = if write.contains("first |=") { "mut " } else { "" };
+        format!(
+            "{begin}{ask}let map_at = o.begin_behind::<{behind}>({map})?;\n\
+             let {is_changed}first = {first};\n{named}{write}o.end_first(map_at, first);\n"
+        )
     }
 
     fn open_body(&self, named: &str) -> String {
@@ -187,10 +259,12 @@ impl<'p> Encoding<'_, 'p> {
                 text.push_str(&step.before);
                 text.push_str(&match step.sends {
                     Some(sends) => format!(
-                        "let bit = {sends};\no.push_bit(&mut map, bit);\n{}",
-                        match step.write.is_empty() {
-                            true => String::new(),
-                            false => format!("if bit {{ {} }}\n", step.write),
+                        "let bit = {};\no.push_bit(&mut map, bit);\n{}",
+                        sends.bit(),
+                        match (step.write.is_empty(), sends) {
+                            (true, _) => String::new(),
+                            (false, Sends::If(_)) => format!("if bit {{ {} }}\n", step.write),
+                            (false, sends) => format!("{} {{ {} }}\n", sends.test(), step.write),
                         }
                     ),
                     None => step.write,
@@ -225,7 +299,7 @@ impl<'p> Encoding<'_, 'p> {
         let ident = &member.ident;
         let is_optional = member.plan.is_optional;
         if operation.kind == OperatorKind::Constant {
-            let sends = is_optional.then(|| format!("m.{ident}()"));
+            let sends = is_optional.then(|| Sends::If(format!("m.{ident}()")));
             return Step { before: String::new(), sends, write: String::new() };
         }
         match (Integer::of(field_type), field_type) {
@@ -254,9 +328,13 @@ impl<'p> Encoding<'_, 'p> {
         let given = option(initial.clone());
         let sign = if kind.is_signed { "signed" } else { "unsigned" };
         let suffix = if is_optional { "_optional" } else { "" };
+        let is_varied = matches!(operation.kind, OperatorKind::Copy | OperatorKind::Increment)
+            && !kind.is_signed
+            && kind.bits() > u16::BITS;
+        let varied = if is_varied { "_varied" } else { "" };
         let write = match is_optional {
             true => format!("o.{sign}_nullable({value})?;"),
-            false => format!("o.{sign}({value})?;"),
+            false => format!("o.{sign}{varied}({value})?;"),
         };
         let some = if is_optional { value.to_owned() } else { format!("Some({value})") };
         let checked = |sends: String| match operation.checked_tag {
@@ -267,8 +345,14 @@ impl<'p> Encoding<'_, 'p> {
         };
         let sends = match operation.kind {
             OperatorKind::None | OperatorKind::Constant => None,
+            OperatorKind::Default if is_optional && initial.is_none() => {
+                return Step {
+                    before: String::new(),
+                    sends: Some(Sends::Given(value.to_owned())),
+                    write: format!("o.{sign}_nullable(Some(value))?;\n"),
+                };
+            }
             OperatorKind::Default => Some(match is_optional {
-                true if initial.is_none() => format!("{value}.is_some()"),
                 true => format!("{value} != {given}"),
                 false => format!("{value} != {}", initial.clone().unwrap_or("0".into())),
             }),
@@ -296,7 +380,7 @@ impl<'p> Encoding<'_, 'p> {
                 return Step { before: String::new(), sends: None, write };
             }
         };
-        Step { before: String::new(), sends, write: write + "\n" }
+        Step { before: String::new(), sends: sends.map(Sends::If), write: write + "\n" }
     }
 
     /// The check of deltas and tails, which cannot get round a value of another type.
@@ -331,7 +415,11 @@ impl<'p> Encoding<'_, 'p> {
              o.signed(value.mantissa as u64)?; }} None => {null}, }}\n"
         );
         let sends = match operation.kind {
-            OperatorKind::Default if initial.is_none() => Some(format!("{value}.is_some()")),
+            OperatorKind::Default if is_optional && initial.is_none() => {
+                let write =
+                    format!("o.{function}({exponent})?; o.signed(value.mantissa as u64)?;\n");
+                return Step { before, sends: Some(Sends::Given(value)), write };
+            }
             OperatorKind::Default => Some(format!("{value} != {given}")),
             OperatorKind::Copy => {
                 let sends = format!("state.sends_copy_decimal({slot}, {value}, {given})");
@@ -356,7 +444,7 @@ impl<'p> Encoding<'_, 'p> {
             }
             _ => None,
         };
-        Step { before, sends, write }
+        Step { before, sends: sends.map(Sends::If), write }
     }
 
     fn text(
@@ -389,8 +477,14 @@ impl<'p> Encoding<'_, 'p> {
             None => sends,
         };
         let sends = match operation.kind {
+            OperatorKind::Default if is_optional && operation.initial.is_none() => {
+                let write = match field_type {
+                    FieldType::Ascii => "o.ascii(value, true, arena, x)?;\n".to_owned(),
+                    _ => format!("o.vector(value.bytes(arena), {charset}, true, x)?;\n"),
+                };
+                return Step { before: String::new(), sends: Some(Sends::Given(value)), write };
+            }
             OperatorKind::Default => Some(match is_optional {
-                true if operation.initial.is_none() => format!("{value}.is_some()"),
                 // A short string lies in its word, so that words tell.
                 _ if is_short(operation) => match is_optional {
                     true => format!("{value} != Some({})", initial_text(operation)),
@@ -399,6 +493,11 @@ impl<'p> Encoding<'_, 'p> {
                 true => format!("m.{ident}().as_ref().map(|text| text.bytes(arena)) != {given}"),
                 false => format!("m.{ident}.bytes(arena) != {base}"),
             }),
+            OperatorKind::Copy if operation.initial.is_none() || is_short(operation) => {
+                let is_given = operation.initial.is_some();
+                let given = option(is_given.then(|| initial_text(operation)));
+                Some(checked(format!("state.sends_copy_short({slot}, {value}, {given}, arena)")))
+            }
             OperatorKind::Copy => {
                 Some(checked(format!("state.sends_copy_text({slot}, {value}, {given}, arena)")))
             }
@@ -409,7 +508,11 @@ impl<'p> Encoding<'_, 'p> {
                      None => o.null()?, }} state.keep_encoded({slot}, {value}, arena);\n"
                 );
                 let sends = format!("state.sends_tail({slot}, {value}, {given}, arena)");
-                return Step { before: self.foreign(operation), sends: Some(sends), write };
+                return Step {
+                    before: self.foreign(operation),
+                    sends: Some(Sends::If(sends)),
+                    write,
+                };
             }
             OperatorKind::Delta => {
                 let null = if is_optional { "o.null()?" } else { "return None" };
@@ -423,7 +526,7 @@ impl<'p> Encoding<'_, 'p> {
             }
             _ => None,
         };
-        Step { before: String::new(), sends, write }
+        Step { before: String::new(), sends: sends.map(Sends::If), write }
     }
 
     fn parts(
@@ -482,7 +585,7 @@ impl<'p> Encoding<'_, 'p> {
         let (before, sends) = match is_optional {
             true => (
                 format!("if {value}.is_some_and(|value| value != {initial}) {{ return None; }}\n"),
-                Some(format!("{value}.is_some()")),
+                Some(Sends::Given(value.to_owned())),
             ),
             false => (format!("if ({value}) != {initial} {{ return None; }}\n"), None),
         };
@@ -491,7 +594,8 @@ impl<'p> Encoding<'_, 'p> {
 
     fn group(&self, member: &Member<'p>) -> Step {
         let write = self.call(member, &format!("&m.{}", member.ident));
-        let sends = member.plan.is_optional.then(|| format!("m.{}().is_some()", member.ident));
+        let is_there = || Sends::If(format!("m.{}().is_some()", member.ident));
+        let sends = member.plan.is_optional.then(is_there);
         Step { before: String::new(), sends, write }
     }
 
@@ -501,10 +605,7 @@ impl<'p> Encoding<'_, 'p> {
         if child.depth > tickwire_fast::Limits::DEPTH_MAX {
             return "return None;\n".to_owned();
         }
-        format!(
-            "o.append(|bytes, pos| {}({value}, arena, state, bytes, pos, x))?;\n",
-            self.module.encode_name(child)
-        )
+        format!("o = o.encode({value}, arena, state, x)?;\n")
     }
 
     fn sequence(&self, member: &Member<'p>, length: &Operation<'_>) -> Vec<Step> {
@@ -534,12 +635,26 @@ impl<'p> Encoding<'_, 'p> {
         let depth = self.shape.depth;
         let write = format!(
             "x.begin_nested({depth})?;\nlet message = m.{}.messages()?.message();\n\
-             o.append(|bytes, pos| encode_message(message, state, bytes, pos, x))?;\n\
+             o = encode_message(o, message, state, x)?;\n\
              x.end_nested({depth});\n",
             member.ident
         );
         Step { before: String::new(), sends: None, write }
     }
+}
+
+/// What is encoded in a function of its own.
+fn outgoing_of(name: &str, body: &str) -> String {
+    format!(
+        "impl Outgoing for {name} {{
+            type State = State;
+            type Context = Context;
+            {ALLOW}
+            #[inline(always)]
+            fn encode<'o, K: Kernel>(&self, o: Output<'o, K>, arena: &[u8], state: &mut State, x: &mut Context) \
+             -> Option<Output<'o, K>> {{ {body} }}
+        }}\n"
+    )
 }
 
 fn is_parts(member: &Member<'_>) -> bool {

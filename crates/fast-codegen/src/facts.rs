@@ -13,8 +13,8 @@ impl<'p> Module<'p> {
         let mut text = String::new();
         text.push_str(
             "#[allow(unused_imports)]
-             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh, Kernel, Output, \
-             Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max};
+             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh, Kernel, \
+             Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max};
              #[allow(unused_imports)]
              use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
         );
@@ -195,22 +195,16 @@ impl<'p> Module<'p> {
     }
 
     fn encode_dispatcher(&self) -> String {
-        let head = "fn encode_message(message: Message<'_>, state: &mut State, bytes: &mut [u8], \
-             pos: usize, x: &mut Context) -> Option<usize> {";
+        let head = "fn encode_message<'o, K: Kernel>(o: Output<'o, K>, message: Message<'_>, \
+             state: &mut State, x: &mut Context) -> Option<Output<'o, K>> {";
         if !self.is_complete {
-            return format!("{head} let _ = (message, state, bytes, pos, x); None }}\n");
+            return format!("{head} let _ = (o, message, state, x); None }}\n");
         }
-        let calls: String = self
-            .roots()
-            .map(|shape| {
-                format!(
-                    "Message::{}(message) => {}(message, state, bytes, pos, x),\n",
-                    shape.name,
-                    self.encode_name(shape)
-                )
-            })
-            .collect();
-        format!("{head} match message {{ {calls} }} }}\n")
+        let call = |shape: &Shape<'_>| {
+            format!("Message::{}(message) => o.encode(message, &[], state, x),\n", shape.name)
+        };
+        let calls: String = self.roots().map(call).collect();
+        format!("#[inline]\n{head} match message {{ {calls} }} }}\n")
     }
 
     fn facts(&self, idents: &[String]) -> String {
@@ -283,8 +277,9 @@ impl<'p> Module<'p> {
                 fn fill(messages: &mut Messages, number: usize, record: Record<'_>, \
                  numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{ fill_message(messages, number, record, numbers) }}
                 fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {{ message.visit(visitor) }}
-                fn encode(message: Message<'_>, state: &mut State, bytes: &mut [u8], pos: usize, \
-                 context: &mut Context) -> Option<usize> {{ encode_message(message, state, bytes, pos, context) }}
+                #[inline]
+                fn encode<'o, K: Kernel>(out: Output<'o, K>, message: Message<'_>, state: &mut State, \
+                 context: &mut Context) -> Option<Output<'o, K>> {{ encode_message(out, message, state, context) }}
             }}\n",
             array(self.set.signature().as_bytes()),
             self.is_complete,

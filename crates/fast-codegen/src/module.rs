@@ -43,7 +43,7 @@ pub(crate) struct Module<'p> {
 }
 
 /// Names of types that generated structs may not have.
-const TAKEN_TYPES: [&str; 43] = [
+const TAKEN_TYPES: [&str; 44] = [
     "Bits",
     "Box",
     "Charset",
@@ -69,6 +69,7 @@ const TAKEN_TYPES: [&str; 43] = [
     "None",
     "Ok",
     "Option",
+    "Outgoing",
     "Output",
     "P",
     "Past",

@@ -5,8 +5,8 @@
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value,
-    ValueKind, Visit, Warm, max,
+    Kernel, Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text,
+    Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1739,342 +1739,335 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_inc_refresh81_md_entries(
-    m: &MdIncRefresh81MdEntries,
-    arena: &[u8],
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let mut o = Output::new(bytes, pos);
-    let mut map = 0u64;
-    map
-        |= u64::from(
-            state
-                .sends_copy_optional(
-                    SLOT_MD_UPDATE_ACTION,
-                    m.md_update_action().map(u64::from),
-                    Some(0),
-                ),
-        ) << 63;
-    map |= u64::from(m.md_price_level().map(u64::from) != Some(1)) << 62;
-    map
-        |= u64::from(
-            state
-                .sends_copy_text(
-                    SLOT_MD_ENTRY_TYPE,
-                    Some(m.md_entry_type),
-                    Some(&b"J"[..]),
-                    arena,
-                ),
-        ) << 61;
-    map |= u64::from(m.security_id_source()) << 60;
-    map
-        |= u64::from(
-            state
-                .sends_copy_optional(
-                    SLOT_SECURITY_ID,
-                    m.security_id().map(u64::from),
-                    None,
-                ),
-        ) << 59;
-    map
-        |= u64::from(
-            state
-                .sends_increment_optional(
-                    SLOT_RPT_SEQ,
-                    m.rpt_seq().map(u64::from),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 58;
-    if let Some(value) = m.md_entry_px() {
-        rt::exponent(i64::from(value.exponent) as u64)?;
-    }
-    map
-        |= u64::from(
-            m.md_entry_px().map(|value| i64::from(value.exponent) as u64) != Some(0),
-        ) << 57;
-    map
-        |= u64::from(
-            state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
-        ) << 56;
-    map |= u64::from(m.quote_condition().is_some()) << 55;
-    map
-        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-            << 54;
-    o.map(map)?;
-    if map & (1 << 63) != 0 {
-        o.unsigned_nullable(m.md_update_action().map(u64::from))?;
-    }
-    if map & (1 << 62) != 0 {
-        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
-    }
-    if map & (1 << 61) != 0 {
-        o.ascii(m.md_entry_type, false, arena, x)?;
-    }
-    if map & (1 << 59) != 0 {
-        o.unsigned_nullable(m.security_id().map(u64::from))?;
-    }
-    if map & (1 << 58) != 0 {
-        o.unsigned_nullable(m.rpt_seq().map(u64::from))?;
-    }
-    if map & (1 << 57) != 0 {
-        o.signed_nullable(
-            m.md_entry_px().map(|value| i64::from(value.exponent) as u64),
-        )?;
-    }
-    if m.md_entry_px().is_some() {
+impl Outgoing for MdIncRefresh81MdEntries {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let m = self;
+        let mut o = o;
+        let mut map = 0u64;
+        map
+            |= u64::from(
+                state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
+            ) << 2;
+        map |= u64::from(m.quote_condition().is_some()) << 1;
+        map |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }));
+        let map_at = o.begin_behind::<3>(map << 54)?;
+        let mut first = 0u8;
+        if state
+            .sends_copy_optional(
+                SLOT_MD_UPDATE_ACTION,
+                m.md_update_action().map(u64::from),
+                Some(0),
+            )
         {
-            let value = m.md_entry_px.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+            first |= 1 << 6;
+            o.unsigned_nullable(m.md_update_action().map(u64::from))?;
         }
-    }
-    if map & (1 << 56) != 0 {
-        o.unsigned(u64::from(m.md_entry_time))?;
-    }
-    match m.md_entry_size().map(|value| i64::from(value) as u64) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
-            o.signed_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
+        if m.md_price_level().map(u64::from) != Some(1) {
+            first |= 1 << 5;
+            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
         }
-        None => o.null()?,
-    }
-    if map & (1 << 55) != 0 {
-        o.ascii_nullable(m.quote_condition(), arena, x)?;
-    }
-    match m.number_of_orders().map(u64::from) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
-            o.unsigned_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
+        if state
+            .sends_copy_short(
+                SLOT_MD_ENTRY_TYPE,
+                Some(m.md_entry_type),
+                Some(const { Text::literal(b"J") }),
+                arena,
+            )
+        {
+            first |= 1 << 4;
+            o.ascii(m.md_entry_type, false, arena, x)?;
         }
-        None => o.null()?,
+        if m.security_id_source() {
+            first |= 1 << 3;
+        }
+        if state
+            .sends_copy_optional(SLOT_SECURITY_ID, m.security_id().map(u64::from), None)
+        {
+            first |= 1 << 2;
+            o.unsigned_nullable(m.security_id().map(u64::from))?;
+        }
+        if state
+            .sends_increment_optional(
+                SLOT_RPT_SEQ,
+                m.rpt_seq().map(u64::from),
+                None,
+                rt::next_unsigned::<{ max::U32 }>,
+            )
+        {
+            first |= 1 << 1;
+            o.unsigned_nullable(m.rpt_seq().map(u64::from))?;
+        }
+        if let Some(value) = m.md_entry_px() {
+            rt::exponent(i64::from(value.exponent) as u64)?;
+        }
+        if m.md_entry_px().map(|value| i64::from(value.exponent) as u64) != Some(0) {
+            first |= 1 << 0;
+            o.signed_nullable(
+                m.md_entry_px().map(|value| i64::from(value.exponent) as u64),
+            )?;
+        }
+        if m.md_entry_px().is_some() {
+            {
+                let value = m.md_entry_px.mantissa as u64;
+                let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+                o.signed_difference(value, base, false)?;
+                state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+            }
+        }
+        if map & (1 << 2) != 0 {
+            o.unsigned_varied(u64::from(m.md_entry_time))?;
+        }
+        match m.md_entry_size().map(|value| i64::from(value) as u64) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
+                o.signed_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
+            }
+            None => o.null()?,
+        }
+        if let Some(value) = m.quote_condition() {
+            o.ascii(value, true, arena, x)?;
+        }
+        match m.number_of_orders().map(u64::from) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
+                o.unsigned_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
+            }
+            None => o.null()?,
+        }
+        if map & (1 << 0) != 0 {
+            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+        }
+        o.end_first(map_at, first);
+        Some(o)
     }
-    if map & (1 << 54) != 0 {
-        o.ascii_nullable(m.trading_session_id(), arena, x)?;
-    }
-    Some(o.position())
 }
-#[inline(never)]
-fn encode_md_inc_refresh81(
-    m: &MdIncRefresh81,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 8>();
-    let end = encode_md_inc_refresh81_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 8>(&saved);
+impl Outgoing for MdIncRefresh81 {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let saved = state.save::<0, 8>();
+        let end = encode_md_inc_refresh81_fields(self, o, state, x);
+        if end.is_none() {
+            state.restore::<0, 8>(&saved);
+        }
+        end
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_inc_refresh81_fields(
+#[inline(always)]
+fn encode_md_inc_refresh81_fields<'o, K: Kernel>(
     m: &MdIncRefresh81,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(1)?;
-    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
     if is_named {
         state.set_last_template(0);
     }
-    let mut map = u64::from(is_named) << 63;
-    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(81)?;
     }
     o.unsigned(u64::from(m.msg_seq_num))?;
     o.unsigned(m.sending_time)?;
-    if map & (1 << 62) != 0 {
-        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    if let Some(value) = m.pos_dup_flag() {
+        first |= 1 << 5;
+        o.ascii(value, true, arena, x)?;
     }
     o.unsigned(m.md_entries.len() as u64)?;
     {
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
-            o.append(|bytes, pos| encode_md_inc_refresh81_md_entries(
-                entry,
-                arena,
-                state,
-                bytes,
-                pos,
-                x,
-            ))?;
+            o = o.encode(entry, arena, state, x)?;
         }
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-#[inline(never)]
-#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_inc_refresh84_md_entries(
-    m: &MdIncRefresh84MdEntries,
-    arena: &[u8],
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let mut o = Output::new(bytes, pos);
-    let mut map = 0u64;
-    map |= u64::from(u64::from(m.md_update_action) != 0) << 63;
-    map |= u64::from(m.md_entry_type != const { Text::literal(b"2") }) << 62;
-    map
-        |= u64::from(
-            state.sends_copy(SLOT_SECURITY_ID_2, u64::from(m.security_id), None),
-        ) << 61;
-    map
-        |= u64::from(
-            state
-                .sends_increment(
-                    SLOT_RPT_SEQ_2,
-                    u64::from(m.rpt_seq),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 60;
-    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
-    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != 0) << 59;
-    if let Some(value) = m.net_chg_prev_day() {
-        rt::exponent(i64::from(value.exponent) as u64)?;
-    }
-    map
-        |= u64::from(
-            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64) != Some(0),
-        ) << 58;
-    map |= u64::from(m.tick_direction().is_some()) << 57;
-    map |= u64::from(m.trade_condition().is_some()) << 56;
-    map
-        |= u64::from(
-            state.sends_copy(SLOT_MD_ENTRY_TIME_2, u64::from(m.md_entry_time), None),
-        ) << 55;
-    map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 54;
-    map
-        |= u64::from(m.match_event_indicator() != Some(const { Text::literal(b"1") }))
-            << 53;
-    o.map(map)?;
-    if map & (1 << 63) != 0 {
-        o.unsigned(u64::from(m.md_update_action))?;
-    }
-    if map & (1 << 62) != 0 {
-        o.ascii(m.md_entry_type, false, arena, x)?;
-    }
-    if map & (1 << 61) != 0 {
-        o.unsigned(u64::from(m.security_id))?;
-    }
-    if map & (1 << 60) != 0 {
-        o.unsigned(u64::from(m.rpt_seq))?;
-    }
-    if map & (1 << 59) != 0 {
-        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
-    }
-    {
-        let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
-        o.signed_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
-    }
-    match m.md_entry_size().map(|value| i64::from(value) as u64) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_2, 0)?;
-            o.signed_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_2, value);
+impl Outgoing for MdIncRefresh84MdEntries {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let m = self;
+        let mut o = o;
+        let mut map = 0u64;
+        map |= u64::from(m.trade_condition().is_some()) << 3;
+        map
+            |= u64::from(
+                state.sends_copy(SLOT_MD_ENTRY_TIME_2, u64::from(m.md_entry_time), None),
+            ) << 2;
+        map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 1;
+        map
+            |= u64::from(
+                m.match_event_indicator() != Some(const { Text::literal(b"1") }),
+            );
+        let map_at = o.begin_behind::<4>(map << 53)?;
+        let mut first = 0u8;
+        if u64::from(m.md_update_action) != 0 {
+            first |= 1 << 6;
+            o.unsigned(u64::from(m.md_update_action))?;
         }
-        None => o.null()?,
-    }
-    if map & (1 << 58) != 0 {
-        o.signed_nullable(
-            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
-        )?;
-    }
-    if m.net_chg_prev_day().is_some() {
+        if m.md_entry_type != const { Text::literal(b"2") } {
+            first |= 1 << 5;
+            o.ascii(m.md_entry_type, false, arena, x)?;
+        }
+        if state.sends_copy(SLOT_SECURITY_ID_2, u64::from(m.security_id), None) {
+            first |= 1 << 4;
+            o.unsigned_varied(u64::from(m.security_id))?;
+        }
+        if state
+            .sends_increment(
+                SLOT_RPT_SEQ_2,
+                u64::from(m.rpt_seq),
+                None,
+                rt::next_unsigned::<{ max::U32 }>,
+            )
         {
-            let value = m.net_chg_prev_day.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            first |= 1 << 3;
+            o.unsigned_varied(u64::from(m.rpt_seq))?;
+        }
+        rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+        if i64::from(m.md_entry_px.exponent) as u64 != 0 {
+            first |= 1 << 2;
+            o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+        }
+        {
+            let value = m.md_entry_px.mantissa as u64;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
             o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
         }
-    }
-    match m.trade_volume().map(u64::from) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_TRADE_VOLUME, 0)?;
-            o.unsigned_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_TRADE_VOLUME, value);
+        match m.md_entry_size().map(|value| i64::from(value) as u64) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_2, 0)?;
+                o.signed_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_2, value);
+            }
+            None => o.null()?,
         }
-        None => o.null()?,
+        if let Some(value) = m.net_chg_prev_day() {
+            rt::exponent(i64::from(value.exponent) as u64)?;
+        }
+        if m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64) != Some(0)
+        {
+            first |= 1 << 1;
+            o.signed_nullable(
+                m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
+            )?;
+        }
+        if m.net_chg_prev_day().is_some() {
+            {
+                let value = m.net_chg_prev_day.mantissa as u64;
+                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+                o.signed_difference(value, base, false)?;
+                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            }
+        }
+        match m.trade_volume().map(u64::from) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_TRADE_VOLUME, 0)?;
+                o.unsigned_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_TRADE_VOLUME, value);
+            }
+            None => o.null()?,
+        }
+        if let Some(value) = m.tick_direction() {
+            first |= 1 << 0;
+            o.ascii(value, true, arena, x)?;
+        }
+        if let Some(value) = m.trade_condition() {
+            o.ascii(value, true, arena, x)?;
+        }
+        if map & (1 << 2) != 0 {
+            o.unsigned_varied(u64::from(m.md_entry_time))?;
+        }
+        if let Some(value) = m.aggressor_side().map(u64::from) {
+            o.unsigned_nullable(Some(value))?;
+        }
+        if map & (1 << 0) != 0 {
+            o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+        }
+        o.end_first(map_at, first);
+        Some(o)
     }
-    if map & (1 << 57) != 0 {
-        o.ascii_nullable(m.tick_direction(), arena, x)?;
-    }
-    if map & (1 << 56) != 0 {
-        o.ascii_nullable(m.trade_condition(), arena, x)?;
-    }
-    if map & (1 << 55) != 0 {
-        o.unsigned(u64::from(m.md_entry_time))?;
-    }
-    if map & (1 << 54) != 0 {
-        o.unsigned_nullable(m.aggressor_side().map(u64::from))?;
-    }
-    if map & (1 << 53) != 0 {
-        o.ascii_nullable(m.match_event_indicator(), arena, x)?;
-    }
-    Some(o.position())
 }
-#[inline(never)]
-fn encode_md_inc_refresh84(
-    m: &MdIncRefresh84,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<8, 7>();
-    let end = encode_md_inc_refresh84_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<8, 7>(&saved);
+impl Outgoing for MdIncRefresh84 {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let saved = state.save::<8, 7>();
+        let end = encode_md_inc_refresh84_fields(self, o, state, x);
+        if end.is_none() {
+            state.restore::<8, 7>(&saved);
+        }
+        end
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_inc_refresh84_fields(
+#[inline(always)]
+fn encode_md_inc_refresh84_fields<'o, K: Kernel>(
     m: &MdIncRefresh84,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(1)?;
-    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
     if is_named {
         state.set_last_template(1);
     }
-    let mut map = u64::from(is_named) << 63;
-    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(84)?;
     }
     o.unsigned(u64::from(m.msg_seq_num))?;
     o.unsigned(m.sending_time)?;
-    if map & (1 << 62) != 0 {
-        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    if let Some(value) = m.pos_dup_flag() {
+        first |= 1 << 5;
+        o.ascii(value, true, arena, x)?;
     }
     o.unsigned(u64::from(m.trade_date))?;
     o.unsigned(m.md_entries.len() as u64)?;
@@ -2082,200 +2075,193 @@ fn encode_md_inc_refresh84_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
-            o.append(|bytes, pos| encode_md_inc_refresh84_md_entries(
-                entry,
-                arena,
-                state,
-                bytes,
-                pos,
-                x,
-            ))?;
+            o = o.encode(entry, arena, state, x)?;
         }
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-#[inline(never)]
-#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_inc_refresh109_md_entries(
-    m: &MdIncRefresh109MdEntries,
-    arena: &[u8],
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let mut o = Output::new(bytes, pos);
-    let mut map = 0u64;
-    map
-        |= u64::from(
-            state
-                .sends_copy(
-                    SLOT_MD_UPDATE_ACTION_2,
-                    u64::from(m.md_update_action),
-                    Some(1),
-                ),
-        ) << 63;
-    map
-        |= u64::from(
-            state
-                .sends_increment_optional(
-                    SLOT_MD_PRICE_LEVEL,
-                    m.md_price_level().map(u64::from),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 62;
-    map
-        |= u64::from(
-            state
-                .sends_copy_text(
-                    SLOT_MD_ENTRY_TYPE_2,
-                    Some(m.md_entry_type),
-                    Some(&b"0"[..]),
-                    arena,
-                ),
-        ) << 61;
-    map
-        |= u64::from(
-            state.sends_copy(SLOT_SECURITY_ID_3, u64::from(m.security_id), None),
-        ) << 60;
-    map
-        |= u64::from(
-            state
-                .sends_increment(
-                    SLOT_RPT_SEQ_3,
-                    u64::from(m.rpt_seq),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 59;
-    map |= u64::from(m.quote_condition().is_some()) << 58;
-    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
-    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64) << 57;
-    map |= u64::from(m.number_of_orders().map(u64::from).is_some()) << 56;
-    map
-        |= u64::from(
-            state.sends_copy(SLOT_MD_ENTRY_TIME_3, u64::from(m.md_entry_time), None),
-        ) << 55;
-    map
-        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-            << 54;
-    if let Some(value) = m.net_chg_prev_day() {
-        rt::exponent(i64::from(value.exponent) as u64)?;
-    }
-    map
-        |= u64::from(
-            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64).is_some(),
-        ) << 53;
-    map |= u64::from(m.tick_direction().is_some()) << 52;
-    map |= u64::from(m.settl_date().map(u64::from).is_some()) << 51;
-    o.map(map)?;
-    if map & (1 << 63) != 0 {
-        o.unsigned(u64::from(m.md_update_action))?;
-    }
-    if map & (1 << 62) != 0 {
-        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
-    }
-    if map & (1 << 61) != 0 {
-        o.ascii(m.md_entry_type, false, arena, x)?;
-    }
-    if map & (1 << 60) != 0 {
-        o.unsigned(u64::from(m.security_id))?;
-    }
-    if map & (1 << 59) != 0 {
-        o.unsigned(u64::from(m.rpt_seq))?;
-    }
-    if map & (1 << 58) != 0 {
-        o.ascii_nullable(m.quote_condition(), arena, x)?;
-    }
-    if map & (1 << 57) != 0 {
-        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
-    }
-    {
-        let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0)?;
-        o.signed_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, value);
-    }
-    if map & (1 << 56) != 0 {
-        o.unsigned_nullable(m.number_of_orders().map(u64::from))?;
-    }
-    if map & (1 << 55) != 0 {
-        o.unsigned(u64::from(m.md_entry_time))?;
-    }
-    match m.md_entry_size().map(|value| i64::from(value) as u64) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_3, 0)?;
-            o.signed_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_3, value);
+impl Outgoing for MdIncRefresh109MdEntries {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let m = self;
+        let mut o = o;
+        let mut map = 0u64;
+        map |= u64::from(m.number_of_orders().map(u64::from).is_some()) << 5;
+        map
+            |= u64::from(
+                state.sends_copy(SLOT_MD_ENTRY_TIME_3, u64::from(m.md_entry_time), None),
+            ) << 4;
+        map
+            |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
+                << 3;
+        if let Some(value) = m.net_chg_prev_day() {
+            rt::exponent(i64::from(value.exponent) as u64)?;
         }
-        None => o.null()?,
-    }
-    if map & (1 << 54) != 0 {
-        o.ascii_nullable(m.trading_session_id(), arena, x)?;
-    }
-    if map & (1 << 53) != 0 {
-        o.signed_nullable(
-            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
-        )?;
-    }
-    if m.net_chg_prev_day().is_some() {
+        map
+            |= u64::from(
+                m
+                    .net_chg_prev_day()
+                    .map(|value| i64::from(value.exponent) as u64)
+                    .is_some(),
+            ) << 2;
+        map |= u64::from(m.tick_direction().is_some()) << 1;
+        map |= u64::from(m.settl_date().map(u64::from).is_some());
+        let map_at = o.begin_behind::<6>(map << 51)?;
+        let mut first = 0u8;
+        if state
+            .sends_copy(SLOT_MD_UPDATE_ACTION_2, u64::from(m.md_update_action), Some(1))
         {
-            let value = m.net_chg_prev_day.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, value);
+            first |= 1 << 6;
+            o.unsigned_varied(u64::from(m.md_update_action))?;
         }
+        if state
+            .sends_increment_optional(
+                SLOT_MD_PRICE_LEVEL,
+                m.md_price_level().map(u64::from),
+                None,
+                rt::next_unsigned::<{ max::U32 }>,
+            )
+        {
+            first |= 1 << 5;
+            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+        }
+        if state
+            .sends_copy_short(
+                SLOT_MD_ENTRY_TYPE_2,
+                Some(m.md_entry_type),
+                Some(const { Text::literal(b"0") }),
+                arena,
+            )
+        {
+            first |= 1 << 4;
+            o.ascii(m.md_entry_type, false, arena, x)?;
+        }
+        if state.sends_copy(SLOT_SECURITY_ID_3, u64::from(m.security_id), None) {
+            first |= 1 << 3;
+            o.unsigned_varied(u64::from(m.security_id))?;
+        }
+        if state
+            .sends_increment(
+                SLOT_RPT_SEQ_3,
+                u64::from(m.rpt_seq),
+                None,
+                rt::next_unsigned::<{ max::U32 }>,
+            )
+        {
+            first |= 1 << 2;
+            o.unsigned_varied(u64::from(m.rpt_seq))?;
+        }
+        if let Some(value) = m.quote_condition() {
+            first |= 1 << 1;
+            o.ascii(value, true, arena, x)?;
+        }
+        rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+        if i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64 {
+            first |= 1 << 0;
+            o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+        }
+        {
+            let value = m.md_entry_px.mantissa as u64;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, value);
+        }
+        if let Some(value) = m.number_of_orders().map(u64::from) {
+            o.unsigned_nullable(Some(value))?;
+        }
+        if map & (1 << 4) != 0 {
+            o.unsigned_varied(u64::from(m.md_entry_time))?;
+        }
+        match m.md_entry_size().map(|value| i64::from(value) as u64) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_3, 0)?;
+                o.signed_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_3, value);
+            }
+            None => o.null()?,
+        }
+        if map & (1 << 3) != 0 {
+            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+        }
+        if let Some(value) = m
+            .net_chg_prev_day()
+            .map(|value| i64::from(value.exponent) as u64)
+        {
+            o.signed_nullable(Some(value))?;
+        }
+        if m.net_chg_prev_day().is_some() {
+            {
+                let value = m.net_chg_prev_day.mantissa as u64;
+                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
+                o.signed_difference(value, base, false)?;
+                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, value);
+            }
+        }
+        if let Some(value) = m.tick_direction() {
+            o.ascii(value, true, arena, x)?;
+        }
+        o.unsigned_nullable(m.open_close_settle_flag().map(u64::from))?;
+        if let Some(value) = m.settl_date().map(u64::from) {
+            o.unsigned_nullable(Some(value))?;
+        }
+        o.end_first(map_at, first);
+        Some(o)
     }
-    if map & (1 << 52) != 0 {
-        o.ascii_nullable(m.tick_direction(), arena, x)?;
-    }
-    o.unsigned_nullable(m.open_close_settle_flag().map(u64::from))?;
-    if map & (1 << 51) != 0 {
-        o.unsigned_nullable(m.settl_date().map(u64::from))?;
-    }
-    Some(o.position())
 }
-#[inline(never)]
-fn encode_md_inc_refresh109(
-    m: &MdIncRefresh109,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<15, 9>();
-    let end = encode_md_inc_refresh109_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<15, 9>(&saved);
+impl Outgoing for MdIncRefresh109 {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let saved = state.save::<15, 9>();
+        let end = encode_md_inc_refresh109_fields(self, o, state, x);
+        if end.is_none() {
+            state.restore::<15, 9>(&saved);
+        }
+        end
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_inc_refresh109_fields(
+#[inline(always)]
+fn encode_md_inc_refresh109_fields<'o, K: Kernel>(
     m: &MdIncRefresh109,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(1)?;
-    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
     if is_named {
         state.set_last_template(2);
     }
-    let mut map = u64::from(is_named) << 63;
-    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(109)?;
     }
     o.unsigned(u64::from(m.msg_seq_num))?;
     o.unsigned(m.sending_time)?;
-    if map & (1 << 62) != 0 {
-        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    if let Some(value) = m.pos_dup_flag() {
+        first |= 1 << 5;
+        o.ascii(value, true, arena, x)?;
     }
     o.unsigned(u64::from(m.trade_date))?;
     o.unsigned(m.md_entries.len() as u64)?;
@@ -2283,35 +2269,23 @@ fn encode_md_inc_refresh109_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
-            o.append(|bytes, pos| encode_md_inc_refresh109_md_entries(
-                entry,
-                arena,
-                state,
-                bytes,
-                pos,
-                x,
-            ))?;
+            o = o.encode(entry, arena, state, x)?;
         }
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-fn encode_message(
+#[inline]
+fn encode_message<'o, K: Kernel>(
+    o: Output<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     match message {
-        Message::MdIncRefresh81(message) => {
-            encode_md_inc_refresh81(message, state, bytes, pos, x)
-        }
-        Message::MdIncRefresh84(message) => {
-            encode_md_inc_refresh84(message, state, bytes, pos, x)
-        }
-        Message::MdIncRefresh109(message) => {
-            encode_md_inc_refresh109(message, state, bytes, pos, x)
-        }
+        Message::MdIncRefresh81(message) => o.encode(message, &[], state, x),
+        Message::MdIncRefresh84(message) => o.encode(message, &[], state, x),
+        Message::MdIncRefresh109(message) => o.encode(message, &[], state, x),
     }
 }
 impl MdIncRefresh81MdEntries {
@@ -2953,13 +2927,13 @@ impl rt::Templates for Templates {
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)
     }
-    fn encode(
+    #[inline]
+    fn encode<'o, K: Kernel>(
+        out: Output<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        bytes: &mut [u8],
-        pos: usize,
         context: &mut Context,
-    ) -> Option<usize> {
-        encode_message(message, state, bytes, pos, context)
+    ) -> Option<Output<'o, K>> {
+        encode_message(out, message, state, context)
     }
 }

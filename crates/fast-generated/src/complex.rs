@@ -5,8 +5,8 @@
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value,
-    ValueKind, Visit, Warm, max,
+    Kernel, Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text,
+    Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1012,181 +1012,181 @@ fn decode_done_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_market_data_md_entries(
-    m: &MarketDataMdEntries,
-    arena: &[u8],
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let mut o = Output::new(bytes, pos);
-    let mut map = 0u64;
-    map
-        |= u64::from(
-            state
-                .sends_copy(
-                    SLOT_MD_UPDATE_ACTION,
-                    u64::from(m.md_update_action),
-                    Some(1),
-                ),
-        ) << 63;
-    map |= u64::from(m.md_price_level().map(u64::from) != Some(1)) << 62;
-    map
-        |= u64::from(
-            state
-                .sends_copy_text(
-                    SLOT_MD_ENTRY_TYPE,
-                    Some(m.md_entry_type),
-                    Some(&b"0"[..]),
-                    arena,
-                ),
-        ) << 61;
-    map
-        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 60;
-    map
-        |= u64::from(
-            state
-                .sends_increment(
-                    SLOT_RPT_SEQ,
-                    u64::from(m.rpt_seq),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 59;
-    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
-    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != 0) << 58;
-    map
-        |= u64::from(
-            state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
-        ) << 57;
-    map
-        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-            << 56;
-    if let Some(value) = m.net_chg_prev_day() {
-        rt::exponent(i64::from(value.exponent) as u64)?;
-    }
-    map
-        |= u64::from(
-            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64).is_some(),
-        ) << 55;
-    map |= u64::from(m.trade_volume().map(u64::from).is_some()) << 54;
-    map |= u64::from(m.trade_condition().is_some()) << 53;
-    map |= u64::from(m.tick_direction().is_some()) << 52;
-    map |= u64::from(m.quote_condition().is_some()) << 51;
-    map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 50;
-    map
-        |= u64::from(m.match_event_indicator() != Some(const { Text::literal(b"1") }))
-            << 49;
-    o.map(map)?;
-    if map & (1 << 63) != 0 {
-        o.unsigned(u64::from(m.md_update_action))?;
-    }
-    if map & (1 << 62) != 0 {
-        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
-    }
-    if map & (1 << 61) != 0 {
-        o.ascii(m.md_entry_type, false, arena, x)?;
-    }
-    o.unsigned_nullable(m.open_close_settle_flag().map(u64::from))?;
-    if map & (1 << 60) != 0 {
-        o.unsigned(u64::from(m.security_id))?;
-    }
-    if map & (1 << 59) != 0 {
-        o.unsigned(u64::from(m.rpt_seq))?;
-    }
-    if map & (1 << 58) != 0 {
-        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
-    }
-    {
-        let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-        o.signed_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
-    }
-    if map & (1 << 57) != 0 {
-        o.unsigned(u64::from(m.md_entry_time))?;
-    }
-    match m.md_entry_size().map(|value| i64::from(value) as u64) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
-            o.signed_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
+impl Outgoing for MarketDataMdEntries {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let m = self;
+        let mut o = o;
+        let mut map = 0u64;
+        map
+            |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
+                << 7;
+        if let Some(value) = m.net_chg_prev_day() {
+            rt::exponent(i64::from(value.exponent) as u64)?;
         }
-        None => o.null()?,
-    }
-    match m.number_of_orders().map(u64::from) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
-            o.unsigned_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
-        }
-        None => o.null()?,
-    }
-    if map & (1 << 56) != 0 {
-        o.ascii_nullable(m.trading_session_id(), arena, x)?;
-    }
-    if map & (1 << 55) != 0 {
-        o.signed_nullable(
-            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
-        )?;
-    }
-    if m.net_chg_prev_day().is_some() {
+        map
+            |= u64::from(
+                m
+                    .net_chg_prev_day()
+                    .map(|value| i64::from(value.exponent) as u64)
+                    .is_some(),
+            ) << 6;
+        map |= u64::from(m.trade_volume().map(u64::from).is_some()) << 5;
+        map |= u64::from(m.trade_condition().is_some()) << 4;
+        map |= u64::from(m.tick_direction().is_some()) << 3;
+        map |= u64::from(m.quote_condition().is_some()) << 2;
+        map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 1;
+        map
+            |= u64::from(
+                m.match_event_indicator() != Some(const { Text::literal(b"1") }),
+            );
+        let map_at = o.begin_behind::<8>(map << 49)?;
+        let mut first = 0u8;
+        if state
+            .sends_copy(SLOT_MD_UPDATE_ACTION, u64::from(m.md_update_action), Some(1))
         {
-            let value = m.net_chg_prev_day.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            first |= 1 << 6;
+            o.unsigned_varied(u64::from(m.md_update_action))?;
         }
+        if m.md_price_level().map(u64::from) != Some(1) {
+            first |= 1 << 5;
+            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+        }
+        if state
+            .sends_copy_short(
+                SLOT_MD_ENTRY_TYPE,
+                Some(m.md_entry_type),
+                Some(const { Text::literal(b"0") }),
+                arena,
+            )
+        {
+            first |= 1 << 4;
+            o.ascii(m.md_entry_type, false, arena, x)?;
+        }
+        o.unsigned_nullable(m.open_close_settle_flag().map(u64::from))?;
+        if state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None) {
+            first |= 1 << 3;
+            o.unsigned_varied(u64::from(m.security_id))?;
+        }
+        if state
+            .sends_increment(
+                SLOT_RPT_SEQ,
+                u64::from(m.rpt_seq),
+                None,
+                rt::next_unsigned::<{ max::U32 }>,
+            )
+        {
+            first |= 1 << 2;
+            o.unsigned_varied(u64::from(m.rpt_seq))?;
+        }
+        rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+        if i64::from(m.md_entry_px.exponent) as u64 != 0 {
+            first |= 1 << 1;
+            o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+        }
+        {
+            let value = m.md_entry_px.mantissa as u64;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+        }
+        if state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None) {
+            first |= 1 << 0;
+            o.unsigned_varied(u64::from(m.md_entry_time))?;
+        }
+        match m.md_entry_size().map(|value| i64::from(value) as u64) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
+                o.signed_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
+            }
+            None => o.null()?,
+        }
+        match m.number_of_orders().map(u64::from) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
+                o.unsigned_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
+            }
+            None => o.null()?,
+        }
+        if map & (1 << 7) != 0 {
+            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+        }
+        if let Some(value) = m
+            .net_chg_prev_day()
+            .map(|value| i64::from(value.exponent) as u64)
+        {
+            o.signed_nullable(Some(value))?;
+        }
+        if m.net_chg_prev_day().is_some() {
+            {
+                let value = m.net_chg_prev_day.mantissa as u64;
+                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+                o.signed_difference(value, base, false)?;
+                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            }
+        }
+        if let Some(value) = m.trade_volume().map(u64::from) {
+            o.unsigned_nullable(Some(value))?;
+        }
+        if let Some(value) = m.trade_condition() {
+            o.ascii(value, true, arena, x)?;
+        }
+        if let Some(value) = m.tick_direction() {
+            o.ascii(value, true, arena, x)?;
+        }
+        if let Some(value) = m.quote_condition() {
+            o.ascii(value, true, arena, x)?;
+        }
+        if let Some(value) = m.aggressor_side().map(u64::from) {
+            o.unsigned_nullable(Some(value))?;
+        }
+        if map & (1 << 0) != 0 {
+            o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+        }
+        o.end_first(map_at, first);
+        Some(o)
     }
-    if map & (1 << 54) != 0 {
-        o.unsigned_nullable(m.trade_volume().map(u64::from))?;
-    }
-    if map & (1 << 53) != 0 {
-        o.ascii_nullable(m.trade_condition(), arena, x)?;
-    }
-    if map & (1 << 52) != 0 {
-        o.ascii_nullable(m.tick_direction(), arena, x)?;
-    }
-    if map & (1 << 51) != 0 {
-        o.ascii_nullable(m.quote_condition(), arena, x)?;
-    }
-    if map & (1 << 50) != 0 {
-        o.unsigned_nullable(m.aggressor_side().map(u64::from))?;
-    }
-    if map & (1 << 49) != 0 {
-        o.ascii_nullable(m.match_event_indicator(), arena, x)?;
-    }
-    Some(o.position())
 }
-#[inline(never)]
-fn encode_market_data(
-    m: &MarketData,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 9>();
-    let end = encode_market_data_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 9>(&saved);
+impl Outgoing for MarketData {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let saved = state.save::<0, 9>();
+        let end = encode_market_data_fields(self, o, state, x);
+        if end.is_none() {
+            state.restore::<0, 9>(&saved);
+        }
+        end
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_market_data_fields(
+#[inline(always)]
+fn encode_market_data_fields<'o, K: Kernel>(
     m: &MarketData,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(1)?;
-    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
     if is_named {
@@ -1195,8 +1195,8 @@ fn encode_market_data_fields(
     if x.obeys_reset() {
         state.reset_values();
     }
-    let map = u64::from(is_named) << 63;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(1)?;
     }
@@ -1208,76 +1208,79 @@ fn encode_market_data_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
-            o.append(|bytes, pos| encode_market_data_md_entries(
-                entry,
-                arena,
-                state,
-                bytes,
-                pos,
-                x,
-            ))?;
+            o = o.encode(entry, arena, state, x)?;
         }
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-#[inline(never)]
+impl Outgoing for QuoteRequestRelatedSym {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let m = self;
+        let mut o = o;
+        let map_at = o.begin_behind::<0>(0)?;
+        let mut first = 0u8;
+        o.unsigned_nullable(m.order_qty())?;
+        if m.side().map(u64::from) != Some(1) {
+            first |= 1 << 6;
+            o.unsigned_nullable(m.side().map(u64::from))?;
+        }
+        o.unsigned(m.transact_time)?;
+        if u64::from(m.quote_type) != 1 {
+            first |= 1 << 5;
+            o.unsigned(u64::from(m.quote_type))?;
+        }
+        o.unsigned(u64::from(m.security_id))?;
+        o.end_first(map_at, first);
+        Some(o)
+    }
+}
+impl Outgoing for QuoteRequest {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let saved = state.save::<0, 0>();
+        let end = encode_quote_request_fields(self, o, state, x);
+        if end.is_none() {
+            state.restore::<0, 0>(&saved);
+        }
+        end
+    }
+}
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_quote_request_related_sym(
-    m: &QuoteRequestRelatedSym,
-    arena: &[u8],
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let mut o = Output::new(bytes, pos);
-    let mut map = 0u64;
-    map |= u64::from(m.side().map(u64::from) != Some(1)) << 63;
-    map |= u64::from(u64::from(m.quote_type) != 1) << 62;
-    o.map(map)?;
-    o.unsigned_nullable(m.order_qty())?;
-    if map & (1 << 63) != 0 {
-        o.unsigned_nullable(m.side().map(u64::from))?;
-    }
-    o.unsigned(m.transact_time)?;
-    if map & (1 << 62) != 0 {
-        o.unsigned(u64::from(m.quote_type))?;
-    }
-    o.unsigned(u64::from(m.security_id))?;
-    Some(o.position())
-}
-#[inline(never)]
-fn encode_quote_request(
+#[inline(always)]
+fn encode_quote_request_fields<'o, K: Kernel>(
     m: &QuoteRequest,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 0>();
-    let end = encode_quote_request_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 0>(&saved);
-    }
-    end
-}
-#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_quote_request_fields(
-    m: &QuoteRequest,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(1)?;
-    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
     if is_named {
         state.set_last_template(1);
     }
-    let map = u64::from(is_named) << 63;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(2)?;
     }
@@ -1289,68 +1292,61 @@ fn encode_quote_request_fields(
         let entries = &m.related_sym;
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
-            o.append(|bytes, pos| encode_quote_request_related_sym(
-                entry,
-                arena,
-                state,
-                bytes,
-                pos,
-                x,
-            ))?;
+            o = o.encode(entry, arena, state, x)?;
         }
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-#[inline(never)]
-fn encode_done(
-    m: &Done,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 0>();
-    let end = encode_done_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 0>(&saved);
+impl Outgoing for Done {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        encode_done_fields(self, o, state, x)
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_done_fields(
+#[inline(always)]
+fn encode_done_fields<'o, K: Kernel>(
     m: &Done,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(0)?;
-    let mut o = Output::new(bytes, pos);
+    o.expect_room(18)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
     if is_named {
         state.set_last_template(2);
     }
-    let map = u64::from(is_named) << 63;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(99)?;
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-fn encode_message(
+#[inline]
+fn encode_message<'o, K: Kernel>(
+    o: Output<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     match message {
-        Message::MarketData(message) => encode_market_data(message, state, bytes, pos, x),
-        Message::QuoteRequest(message) => {
-            encode_quote_request(message, state, bytes, pos, x)
-        }
-        Message::Done(message) => encode_done(message, state, bytes, pos, x),
+        Message::MarketData(message) => o.encode(message, &[], state, x),
+        Message::QuoteRequest(message) => o.encode(message, &[], state, x),
+        Message::Done(message) => o.encode(message, &[], state, x),
     }
 }
 impl MarketDataMdEntries {
@@ -1766,13 +1762,13 @@ impl rt::Templates for Templates {
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)
     }
-    fn encode(
+    #[inline]
+    fn encode<'o, K: Kernel>(
+        out: Output<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        bytes: &mut [u8],
-        pos: usize,
         context: &mut Context,
-    ) -> Option<usize> {
-        encode_message(message, state, bytes, pos, context)
+    ) -> Option<Output<'o, K>> {
+        encode_message(out, message, state, context)
     }
 }

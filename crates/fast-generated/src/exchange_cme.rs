@@ -5,8 +5,8 @@
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value,
-    ValueKind, Visit, Warm, max,
+    Kernel, Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text,
+    Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1183,191 +1183,191 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_incremental_refresh_md_entries(
-    m: &MdIncrementalRefreshMdEntries,
-    arena: &[u8],
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let mut o = Output::new(bytes, pos);
-    let mut map = 0u64;
-    map
-        |= u64::from(
-            state
-                .sends_copy(
-                    SLOT_MD_UPDATE_ACTION,
-                    u64::from(m.md_update_action),
-                    Some(1),
-                ),
-        ) << 63;
-    map |= u64::from(m.md_price_level().map(u64::from) != Some(1)) << 62;
-    map
-        |= u64::from(
-            state
-                .sends_copy_text(
-                    SLOT_MD_ENTRY_TYPE,
-                    Some(m.md_entry_type),
-                    Some(&b"0"[..]),
-                    arena,
-                ),
-        ) << 61;
-    map
-        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 60;
-    map
-        |= u64::from(
-            state
-                .sends_increment(
-                    SLOT_RPT_SEQ,
-                    u64::from(m.rpt_seq),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 59;
-    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
-    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64) << 58;
-    map
-        |= u64::from(
-            state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
-        ) << 57;
-    map
-        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-            << 56;
-    if let Some(value) = m.net_chg_prev_day() {
-        rt::exponent(i64::from(value.exponent) as u64)?;
-    }
-    map
-        |= u64::from(
-            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64).is_some(),
-        ) << 55;
-    map |= u64::from(m.trade_volume().map(u64::from).is_some()) << 54;
-    map |= u64::from(m.tick_direction().is_some()) << 53;
-    map |= u64::from(m.quote_condition().is_some()) << 52;
-    map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 51;
-    map
-        |= u64::from(m.match_event_indicator() != Some(const { Text::literal(b"1") }))
-            << 50;
-    o.map(map)?;
-    if map & (1 << 63) != 0 {
-        o.unsigned(u64::from(m.md_update_action))?;
-    }
-    if map & (1 << 62) != 0 {
-        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
-    }
-    if map & (1 << 61) != 0 {
-        o.ascii(m.md_entry_type, false, arena, x)?;
-    }
-    if map & (1 << 60) != 0 {
-        o.unsigned(u64::from(m.security_id))?;
-    }
-    if map & (1 << 59) != 0 {
-        o.unsigned(u64::from(m.rpt_seq))?;
-    }
-    if map & (1 << 58) != 0 {
-        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
-    }
-    {
-        let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-        o.signed_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
-    }
-    if map & (1 << 57) != 0 {
-        o.unsigned(u64::from(m.md_entry_time))?;
-    }
-    match m.md_entry_size().map(|value| i64::from(value) as u64) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
-            o.signed_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
+impl Outgoing for MdIncrementalRefreshMdEntries {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let m = self;
+        let mut o = o;
+        let mut map = 0u64;
+        map
+            |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
+                << 6;
+        if let Some(value) = m.net_chg_prev_day() {
+            rt::exponent(i64::from(value.exponent) as u64)?;
         }
-        None => o.null()?,
-    }
-    match m.number_of_orders().map(u64::from) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
-            o.unsigned_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
-        }
-        None => o.null()?,
-    }
-    if map & (1 << 56) != 0 {
-        o.ascii_nullable(m.trading_session_id(), arena, x)?;
-    }
-    if map & (1 << 55) != 0 {
-        o.signed_nullable(
-            m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
-        )?;
-    }
-    if m.net_chg_prev_day().is_some() {
+        map
+            |= u64::from(
+                m
+                    .net_chg_prev_day()
+                    .map(|value| i64::from(value.exponent) as u64)
+                    .is_some(),
+            ) << 5;
+        map |= u64::from(m.trade_volume().map(u64::from).is_some()) << 4;
+        map |= u64::from(m.tick_direction().is_some()) << 3;
+        map |= u64::from(m.quote_condition().is_some()) << 2;
+        map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 1;
+        map
+            |= u64::from(
+                m.match_event_indicator() != Some(const { Text::literal(b"1") }),
+            );
+        let map_at = o.begin_behind::<7>(map << 50)?;
+        let mut first = 0u8;
+        if state
+            .sends_copy(SLOT_MD_UPDATE_ACTION, u64::from(m.md_update_action), Some(1))
         {
-            let value = m.net_chg_prev_day.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            first |= 1 << 6;
+            o.unsigned_varied(u64::from(m.md_update_action))?;
         }
+        if m.md_price_level().map(u64::from) != Some(1) {
+            first |= 1 << 5;
+            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+        }
+        if state
+            .sends_copy_short(
+                SLOT_MD_ENTRY_TYPE,
+                Some(m.md_entry_type),
+                Some(const { Text::literal(b"0") }),
+                arena,
+            )
+        {
+            first |= 1 << 4;
+            o.ascii(m.md_entry_type, false, arena, x)?;
+        }
+        if state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None) {
+            first |= 1 << 3;
+            o.unsigned_varied(u64::from(m.security_id))?;
+        }
+        if state
+            .sends_increment(
+                SLOT_RPT_SEQ,
+                u64::from(m.rpt_seq),
+                None,
+                rt::next_unsigned::<{ max::U32 }>,
+            )
+        {
+            first |= 1 << 2;
+            o.unsigned_varied(u64::from(m.rpt_seq))?;
+        }
+        rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+        if i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64 {
+            first |= 1 << 1;
+            o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+        }
+        {
+            let value = m.md_entry_px.mantissa as u64;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
+        }
+        if state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None) {
+            first |= 1 << 0;
+            o.unsigned_varied(u64::from(m.md_entry_time))?;
+        }
+        match m.md_entry_size().map(|value| i64::from(value) as u64) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
+                o.signed_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
+            }
+            None => o.null()?,
+        }
+        match m.number_of_orders().map(u64::from) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS, 0)?;
+                o.unsigned_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, value);
+            }
+            None => o.null()?,
+        }
+        if map & (1 << 6) != 0 {
+            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+        }
+        if let Some(value) = m
+            .net_chg_prev_day()
+            .map(|value| i64::from(value.exponent) as u64)
+        {
+            o.signed_nullable(Some(value))?;
+        }
+        if m.net_chg_prev_day().is_some() {
+            {
+                let value = m.net_chg_prev_day.mantissa as u64;
+                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+                o.signed_difference(value, base, false)?;
+                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
+            }
+        }
+        if let Some(value) = m.trade_volume().map(u64::from) {
+            o.unsigned_nullable(Some(value))?;
+        }
+        if let Some(value) = m.tick_direction() {
+            o.ascii(value, true, arena, x)?;
+        }
+        if let Some(value) = m.quote_condition() {
+            o.ascii(value, true, arena, x)?;
+        }
+        if let Some(value) = m.aggressor_side().map(u64::from) {
+            o.unsigned_nullable(Some(value))?;
+        }
+        if map & (1 << 0) != 0 {
+            o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+        }
+        o.end_first(map_at, first);
+        Some(o)
     }
-    if map & (1 << 54) != 0 {
-        o.unsigned_nullable(m.trade_volume().map(u64::from))?;
-    }
-    if map & (1 << 53) != 0 {
-        o.ascii_nullable(m.tick_direction(), arena, x)?;
-    }
-    if map & (1 << 52) != 0 {
-        o.ascii_nullable(m.quote_condition(), arena, x)?;
-    }
-    if map & (1 << 51) != 0 {
-        o.unsigned_nullable(m.aggressor_side().map(u64::from))?;
-    }
-    if map & (1 << 50) != 0 {
-        o.ascii_nullable(m.match_event_indicator(), arena, x)?;
-    }
-    Some(o.position())
 }
-#[inline(never)]
-fn encode_md_incremental_refresh(
-    m: &MdIncrementalRefresh,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 9>();
-    let end = encode_md_incremental_refresh_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 9>(&saved);
+impl Outgoing for MdIncrementalRefresh {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let saved = state.save::<0, 9>();
+        let end = encode_md_incremental_refresh_fields(self, o, state, x);
+        if end.is_none() {
+            state.restore::<0, 9>(&saved);
+        }
+        end
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_incremental_refresh_fields(
+#[inline(always)]
+fn encode_md_incremental_refresh_fields<'o, K: Kernel>(
     m: &MdIncrementalRefresh,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(1)?;
-    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
     if is_named {
         state.set_last_template(0);
     }
-    let mut map = u64::from(is_named) << 63;
-    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(81)?;
     }
     o.unsigned(u64::from(m.msg_seq_num))?;
     o.unsigned(m.sending_time)?;
-    if map & (1 << 62) != 0 {
-        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    if let Some(value) = m.pos_dup_flag() {
+        first |= 1 << 5;
+        o.ascii(value, true, arena, x)?;
     }
     o.unsigned(u64::from(m.trade_date))?;
     o.unsigned(m.md_entries.len() as u64)?;
@@ -1375,140 +1375,137 @@ fn encode_md_incremental_refresh_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
-            o.append(|bytes, pos| encode_md_incremental_refresh_md_entries(
-                entry,
+            o = o.encode(entry, arena, state, x)?;
+        }
+    }
+    o.end_first(map_at, first);
+    Some(o)
+}
+impl Outgoing for MdSnapshotFullRefreshMdEntries {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let m = self;
+        let mut o = o;
+        let map_at = o.begin_behind::<0>(0)?;
+        let mut first = 0u8;
+        if state
+            .sends_copy_short(
+                SLOT_MD_ENTRY_TYPE_2,
+                Some(m.md_entry_type),
+                Some(const { Text::literal(b"0") }),
                 arena,
-                state,
-                bytes,
-                pos,
-                x,
-            ))?;
+            )
+        {
+            first |= 1 << 6;
+            o.ascii(m.md_entry_type, false, arena, x)?;
         }
+        rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
+        if i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64 {
+            first |= 1 << 5;
+            o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
+        }
+        {
+            let value = m.md_entry_px.mantissa as u64;
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
+            o.signed_difference(value, base, false)?;
+            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
+        }
+        match m.md_entry_size().map(|value| i64::from(value) as u64) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_2, 0)?;
+                o.signed_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_2, value);
+            }
+            None => o.null()?,
+        }
+        match m.number_of_orders().map(u64::from) {
+            Some(value) => {
+                let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS_2, 0)?;
+                o.unsigned_difference(value, base, true)?;
+                state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS_2, value);
+            }
+            None => o.null()?,
+        }
+        if state
+            .sends_increment_optional(
+                SLOT_MD_PRICE_LEVEL,
+                m.md_price_level().map(u64::from),
+                Some(1),
+                rt::next_unsigned::<{ max::U32 }>,
+            )
+        {
+            first |= 1 << 4;
+            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+        }
+        if m.trading_session_id() != Some(const { Text::literal(b"2") }) {
+            first |= 1 << 3;
+            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+        }
+        o.end_first(map_at, first);
+        Some(o)
     }
-    Some(o.position())
 }
-#[inline(never)]
-#[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_snapshot_full_refresh_md_entries(
-    m: &MdSnapshotFullRefreshMdEntries,
-    arena: &[u8],
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let mut o = Output::new(bytes, pos);
-    let mut map = 0u64;
-    map
-        |= u64::from(
-            state
-                .sends_copy_text(
-                    SLOT_MD_ENTRY_TYPE_2,
-                    Some(m.md_entry_type),
-                    Some(&b"0"[..]),
-                    arena,
-                ),
-        ) << 63;
-    rt::exponent(i64::from(m.md_entry_px.exponent) as u64)?;
-    map |= u64::from(i64::from(m.md_entry_px.exponent) as u64 != (-2i64) as u64) << 62;
-    map
-        |= u64::from(
-            state
-                .sends_increment_optional(
-                    SLOT_MD_PRICE_LEVEL,
-                    m.md_price_level().map(u64::from),
-                    Some(1),
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 61;
-    map
-        |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-            << 60;
-    o.map(map)?;
-    if map & (1 << 63) != 0 {
-        o.ascii(m.md_entry_type, false, arena, x)?;
-    }
-    if map & (1 << 62) != 0 {
-        o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
-    }
-    {
-        let value = m.md_entry_px.mantissa as u64;
-        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
-        o.signed_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
-    }
-    match m.md_entry_size().map(|value| i64::from(value) as u64) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_2, 0)?;
-            o.signed_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE_2, value);
+impl Outgoing for MdSnapshotFullRefresh {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        let saved = state.save::<9, 5>();
+        let end = encode_md_snapshot_full_refresh_fields(self, o, state, x);
+        if end.is_none() {
+            state.restore::<9, 5>(&saved);
         }
-        None => o.null()?,
+        end
     }
-    match m.number_of_orders().map(u64::from) {
-        Some(value) => {
-            let base = state.base::<Unknown>(SLOT_NUMBER_OF_ORDERS_2, 0)?;
-            o.unsigned_difference(value, base, true)?;
-            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS_2, value);
-        }
-        None => o.null()?,
-    }
-    if map & (1 << 61) != 0 {
-        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
-    }
-    if map & (1 << 60) != 0 {
-        o.ascii_nullable(m.trading_session_id(), arena, x)?;
-    }
-    Some(o.position())
-}
-#[inline(never)]
-fn encode_md_snapshot_full_refresh(
-    m: &MdSnapshotFullRefresh,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<9, 5>();
-    let end = encode_md_snapshot_full_refresh_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<9, 5>(&saved);
-    }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_md_snapshot_full_refresh_fields(
+#[inline(always)]
+fn encode_md_snapshot_full_refresh_fields<'o, K: Kernel>(
     m: &MdSnapshotFullRefresh,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(1)?;
-    let mut o = Output::new(bytes, pos);
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
     if is_named {
         state.set_last_template(1);
     }
-    let mut map = u64::from(is_named) << 63;
-    map |= u64::from(m.pos_dup_flag().is_some()) << 62;
-    map |= u64::from(m.md_book_type().map(u64::from) != Some(2)) << 61;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(83)?;
     }
     o.unsigned(u64::from(m.msg_seq_num))?;
     o.unsigned(m.sending_time)?;
-    if map & (1 << 62) != 0 {
-        o.ascii_nullable(m.pos_dup_flag(), arena, x)?;
+    if let Some(value) = m.pos_dup_flag() {
+        first |= 1 << 5;
+        o.ascii(value, true, arena, x)?;
     }
     o.unsigned(u64::from(m.last_msg_seq_num_processed))?;
     o.unsigned(u64::from(m.tot_num_reports))?;
     o.unsigned(u64::from(m.trade_date))?;
     o.unsigned(u64::from(m.security_id))?;
     o.unsigned(u64::from(m.rpt_seq))?;
-    if map & (1 << 61) != 0 {
+    if m.md_book_type().map(u64::from) != Some(2) {
+        first |= 1 << 4;
         o.unsigned_nullable(m.md_book_type().map(u64::from))?;
     }
     o.unsigned(m.md_entries.len() as u64)?;
@@ -1516,32 +1513,22 @@ fn encode_md_snapshot_full_refresh_fields(
         let entries = &m.md_entries;
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
-            o.append(|bytes, pos| encode_md_snapshot_full_refresh_md_entries(
-                entry,
-                arena,
-                state,
-                bytes,
-                pos,
-                x,
-            ))?;
+            o = o.encode(entry, arena, state, x)?;
         }
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-fn encode_message(
+#[inline]
+fn encode_message<'o, K: Kernel>(
+    o: Output<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     match message {
-        Message::MdIncrementalRefresh(message) => {
-            encode_md_incremental_refresh(message, state, bytes, pos, x)
-        }
-        Message::MdSnapshotFullRefresh(message) => {
-            encode_md_snapshot_full_refresh(message, state, bytes, pos, x)
-        }
+        Message::MdIncrementalRefresh(message) => o.encode(message, &[], state, x),
+        Message::MdSnapshotFullRefresh(message) => o.encode(message, &[], state, x),
     }
 }
 impl MdIncrementalRefreshMdEntries {
@@ -1978,13 +1965,13 @@ impl rt::Templates for Templates {
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)
     }
-    fn encode(
+    #[inline]
+    fn encode<'o, K: Kernel>(
+        out: Output<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        bytes: &mut [u8],
-        pos: usize,
         context: &mut Context,
-    ) -> Option<usize> {
-        encode_message(message, state, bytes, pos, context)
+    ) -> Option<Output<'o, K>> {
+        encode_message(out, message, state, context)
     }
 }

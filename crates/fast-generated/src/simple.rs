@@ -5,8 +5,8 @@
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value,
-    ValueKind, Visit, Warm, max,
+    Kernel, Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text,
+    Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1173,432 +1173,410 @@ fn decode_done_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-#[inline(never)]
-fn encode_quote(
-    m: &Quote,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 9>();
-    let end = encode_quote_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 9>(&saved);
+impl Outgoing for Quote {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        encode_quote_fields(self, o, state, x)
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_quote_fields(
+#[inline(always)]
+fn encode_quote_fields<'o, K: Kernel>(
     m: &Quote,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(0)?;
-    let mut o = Output::new(bytes, pos);
+    o.expect_room(63)?;
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(0);
     if is_named {
         state.set_last_template(0);
     }
-    let mut map = u64::from(is_named) << 63;
-    map
-        |= u64::from(
-            state
-                .sends_increment(
-                    SLOT_SEQUENCE_NUMBER,
-                    u64::from(m.sequence_number),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 62;
-    map
-        |= u64::from(state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None))
-            << 61;
-    map |= u64::from(state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None)) << 60;
-    map |= u64::from(state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None)) << 59;
-    map |= u64::from(state.sends_copy(SLOT_PRICE, u64::from(m.price), None)) << 58;
-    map
-        |= u64::from(state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None))
-            << 57;
+    let mut map = 0u64;
     map
         |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 56;
+            << 2;
     map
         |= u64::from(
             state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
-        ) << 55;
-    map
-        |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
-            << 54;
-    o.map(map)?;
+        ) << 1;
+    map |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None));
+    let map_at = o.begin_behind::<3>(map << 54)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(1)?;
     }
-    if map & (1 << 62) != 0 {
-        o.unsigned(u64::from(m.sequence_number))?;
+    if state
+        .sends_increment(
+            SLOT_SEQUENCE_NUMBER,
+            u64::from(m.sequence_number),
+            None,
+            rt::next_unsigned::<{ max::U32 }>,
+        )
+    {
+        first |= 1 << 5;
+        o.unsigned_varied(u64::from(m.sequence_number))?;
     }
-    if map & (1 << 61) != 0 {
-        o.unsigned(u64::from(m.timestamp))?;
+    if state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None) {
+        first |= 1 << 4;
+        o.unsigned_varied(u64::from(m.timestamp))?;
     }
-    if map & (1 << 60) != 0 {
-        o.unsigned(u64::from(m.order_id))?;
+    if state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None) {
+        first |= 1 << 3;
+        o.unsigned_varied(u64::from(m.order_id))?;
     }
-    if map & (1 << 59) != 0 {
-        o.unsigned(u64::from(m.volume))?;
+    if state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None) {
+        first |= 1 << 2;
+        o.unsigned_varied(u64::from(m.volume))?;
     }
-    if map & (1 << 58) != 0 {
-        o.unsigned(u64::from(m.price))?;
+    if state.sends_copy(SLOT_PRICE, u64::from(m.price), None) {
+        first |= 1 << 1;
+        o.unsigned_varied(u64::from(m.price))?;
     }
-    if map & (1 << 57) != 0 {
+    if state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None) {
+        first |= 1 << 0;
         o.unsigned(u64::from(m.exchange_id))?;
     }
-    if map & (1 << 56) != 0 {
+    if map & (1 << 2) != 0 {
         o.unsigned(u64::from(m.security_id))?;
     }
-    if map & (1 << 55) != 0 {
+    if map & (1 << 1) != 0 {
         o.unsigned(u64::from(m.security_type))?;
     }
-    if map & (1 << 54) != 0 {
+    if map & (1 << 0) != 0 {
         o.unsigned(u64::from(m.session_id))?;
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-#[inline(never)]
-fn encode_new(
-    m: &New,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 10>();
-    let end = encode_new_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 10>(&saved);
+impl Outgoing for New {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        encode_new_fields(self, o, state, x)
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_new_fields(
+#[inline(always)]
+fn encode_new_fields<'o, K: Kernel>(
     m: &New,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(0)?;
-    let mut o = Output::new(bytes, pos);
+    o.expect_room(68)?;
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(1);
     if is_named {
         state.set_last_template(1);
     }
-    let mut map = u64::from(is_named) << 63;
-    map
-        |= u64::from(
-            state
-                .sends_increment(
-                    SLOT_SEQUENCE_NUMBER,
-                    u64::from(m.sequence_number),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 62;
-    map
-        |= u64::from(state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None))
-            << 61;
-    map |= u64::from(state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None)) << 60;
-    map |= u64::from(state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None)) << 59;
-    map |= u64::from(state.sends_copy(SLOT_PRICE, u64::from(m.price), None)) << 58;
-    map
-        |= u64::from(state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None))
-            << 57;
+    let mut map = 0u64;
     map
         |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 56;
+            << 3;
     map
         |= u64::from(
             state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
-        ) << 55;
+        ) << 2;
     map
         |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
-            << 54;
-    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None)) << 53;
-    o.map(map)?;
+            << 1;
+    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None));
+    let map_at = o.begin_behind::<4>(map << 53)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(2)?;
     }
-    if map & (1 << 62) != 0 {
-        o.unsigned(u64::from(m.sequence_number))?;
+    if state
+        .sends_increment(
+            SLOT_SEQUENCE_NUMBER,
+            u64::from(m.sequence_number),
+            None,
+            rt::next_unsigned::<{ max::U32 }>,
+        )
+    {
+        first |= 1 << 5;
+        o.unsigned_varied(u64::from(m.sequence_number))?;
     }
-    if map & (1 << 61) != 0 {
-        o.unsigned(u64::from(m.timestamp))?;
+    if state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None) {
+        first |= 1 << 4;
+        o.unsigned_varied(u64::from(m.timestamp))?;
     }
-    if map & (1 << 60) != 0 {
-        o.unsigned(u64::from(m.order_id))?;
+    if state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None) {
+        first |= 1 << 3;
+        o.unsigned_varied(u64::from(m.order_id))?;
     }
-    if map & (1 << 59) != 0 {
-        o.unsigned(u64::from(m.volume))?;
+    if state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None) {
+        first |= 1 << 2;
+        o.unsigned_varied(u64::from(m.volume))?;
     }
-    if map & (1 << 58) != 0 {
-        o.unsigned(u64::from(m.price))?;
+    if state.sends_copy(SLOT_PRICE, u64::from(m.price), None) {
+        first |= 1 << 1;
+        o.unsigned_varied(u64::from(m.price))?;
     }
-    if map & (1 << 57) != 0 {
+    if state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None) {
+        first |= 1 << 0;
         o.unsigned(u64::from(m.exchange_id))?;
     }
-    if map & (1 << 56) != 0 {
+    if map & (1 << 3) != 0 {
         o.unsigned(u64::from(m.security_id))?;
     }
-    if map & (1 << 55) != 0 {
+    if map & (1 << 2) != 0 {
         o.unsigned(u64::from(m.security_type))?;
     }
-    if map & (1 << 54) != 0 {
+    if map & (1 << 1) != 0 {
         o.unsigned(u64::from(m.session_id))?;
     }
-    if map & (1 << 53) != 0 {
+    if map & (1 << 0) != 0 {
         o.unsigned(u64::from(m.side))?;
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-#[inline(never)]
-fn encode_change(
-    m: &Change,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 10>();
-    let end = encode_change_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 10>(&saved);
+impl Outgoing for Change {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        encode_change_fields(self, o, state, x)
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_change_fields(
+#[inline(always)]
+fn encode_change_fields<'o, K: Kernel>(
     m: &Change,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(0)?;
-    let mut o = Output::new(bytes, pos);
+    o.expect_room(68)?;
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(2);
     if is_named {
         state.set_last_template(2);
     }
-    let mut map = u64::from(is_named) << 63;
-    map
-        |= u64::from(
-            state
-                .sends_increment(
-                    SLOT_SEQUENCE_NUMBER,
-                    u64::from(m.sequence_number),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 62;
-    map
-        |= u64::from(state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None))
-            << 61;
-    map |= u64::from(state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None)) << 60;
-    map |= u64::from(state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None)) << 59;
-    map |= u64::from(state.sends_copy(SLOT_PRICE, u64::from(m.price), None)) << 58;
-    map
-        |= u64::from(state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None))
-            << 57;
+    let mut map = 0u64;
     map
         |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 56;
+            << 3;
     map
         |= u64::from(
             state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
-        ) << 55;
+        ) << 2;
     map
         |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
-            << 54;
-    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None)) << 53;
-    o.map(map)?;
+            << 1;
+    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None));
+    let map_at = o.begin_behind::<4>(map << 53)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(3)?;
     }
-    if map & (1 << 62) != 0 {
-        o.unsigned(u64::from(m.sequence_number))?;
+    if state
+        .sends_increment(
+            SLOT_SEQUENCE_NUMBER,
+            u64::from(m.sequence_number),
+            None,
+            rt::next_unsigned::<{ max::U32 }>,
+        )
+    {
+        first |= 1 << 5;
+        o.unsigned_varied(u64::from(m.sequence_number))?;
     }
-    if map & (1 << 61) != 0 {
-        o.unsigned(u64::from(m.timestamp))?;
+    if state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None) {
+        first |= 1 << 4;
+        o.unsigned_varied(u64::from(m.timestamp))?;
     }
-    if map & (1 << 60) != 0 {
-        o.unsigned(u64::from(m.order_id))?;
+    if state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None) {
+        first |= 1 << 3;
+        o.unsigned_varied(u64::from(m.order_id))?;
     }
-    if map & (1 << 59) != 0 {
-        o.unsigned(u64::from(m.volume))?;
+    if state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None) {
+        first |= 1 << 2;
+        o.unsigned_varied(u64::from(m.volume))?;
     }
-    if map & (1 << 58) != 0 {
-        o.unsigned(u64::from(m.price))?;
+    if state.sends_copy(SLOT_PRICE, u64::from(m.price), None) {
+        first |= 1 << 1;
+        o.unsigned_varied(u64::from(m.price))?;
     }
-    if map & (1 << 57) != 0 {
+    if state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None) {
+        first |= 1 << 0;
         o.unsigned(u64::from(m.exchange_id))?;
     }
-    if map & (1 << 56) != 0 {
+    if map & (1 << 3) != 0 {
         o.unsigned(u64::from(m.security_id))?;
     }
-    if map & (1 << 55) != 0 {
+    if map & (1 << 2) != 0 {
         o.unsigned(u64::from(m.security_type))?;
     }
-    if map & (1 << 54) != 0 {
+    if map & (1 << 1) != 0 {
         o.unsigned(u64::from(m.session_id))?;
     }
-    if map & (1 << 53) != 0 {
+    if map & (1 << 0) != 0 {
         o.unsigned(u64::from(m.side))?;
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-#[inline(never)]
-fn encode_remove(
-    m: &Remove,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 10>();
-    let end = encode_remove_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 10>(&saved);
+impl Outgoing for Remove {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        encode_remove_fields(self, o, state, x)
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_remove_fields(
+#[inline(always)]
+fn encode_remove_fields<'o, K: Kernel>(
     m: &Remove,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(0)?;
-    let mut o = Output::new(bytes, pos);
+    o.expect_room(58)?;
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(3);
     if is_named {
         state.set_last_template(3);
     }
-    let mut map = u64::from(is_named) << 63;
-    map
-        |= u64::from(
-            state
-                .sends_increment(
-                    SLOT_SEQUENCE_NUMBER,
-                    u64::from(m.sequence_number),
-                    None,
-                    rt::next_unsigned::<{ max::U32 }>,
-                ),
-        ) << 62;
-    map
-        |= u64::from(state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None))
-            << 61;
-    map |= u64::from(state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None)) << 60;
-    map
-        |= u64::from(state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None))
-            << 59;
-    map
-        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 58;
-    map
-        |= u64::from(
-            state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
-        ) << 57;
+    let mut map = 0u64;
     map
         |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
-            << 56;
-    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None)) << 55;
-    o.map(map)?;
+            << 1;
+    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None));
+    let map_at = o.begin_behind::<2>(map << 55)?;
+    let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(4)?;
     }
-    if map & (1 << 62) != 0 {
-        o.unsigned(u64::from(m.sequence_number))?;
+    if state
+        .sends_increment(
+            SLOT_SEQUENCE_NUMBER,
+            u64::from(m.sequence_number),
+            None,
+            rt::next_unsigned::<{ max::U32 }>,
+        )
+    {
+        first |= 1 << 5;
+        o.unsigned_varied(u64::from(m.sequence_number))?;
     }
-    if map & (1 << 61) != 0 {
-        o.unsigned(u64::from(m.timestamp))?;
+    if state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None) {
+        first |= 1 << 4;
+        o.unsigned_varied(u64::from(m.timestamp))?;
     }
-    if map & (1 << 60) != 0 {
-        o.unsigned(u64::from(m.order_id))?;
+    if state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None) {
+        first |= 1 << 3;
+        o.unsigned_varied(u64::from(m.order_id))?;
     }
-    if map & (1 << 59) != 0 {
+    if state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None) {
+        first |= 1 << 2;
         o.unsigned(u64::from(m.exchange_id))?;
     }
-    if map & (1 << 58) != 0 {
+    if state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None) {
+        first |= 1 << 1;
         o.unsigned(u64::from(m.security_id))?;
     }
-    if map & (1 << 57) != 0 {
+    if state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None) {
+        first |= 1 << 0;
         o.unsigned(u64::from(m.security_type))?;
     }
-    if map & (1 << 56) != 0 {
+    if map & (1 << 1) != 0 {
         o.unsigned(u64::from(m.session_id))?;
     }
-    if map & (1 << 55) != 0 {
+    if map & (1 << 0) != 0 {
         o.unsigned(u64::from(m.side))?;
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-#[inline(never)]
-fn encode_done(
-    m: &Done,
-    state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
-    x: &mut Context,
-) -> Option<usize> {
-    let saved = state.save::<0, 0>();
-    let end = encode_done_fields(m, state, bytes, pos, x);
-    if end.is_none() {
-        state.restore::<0, 0>(&saved);
+impl Outgoing for Done {
+    type State = State;
+    type Context = Context;
+    #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        o: Output<'o, K>,
+        arena: &[u8],
+        state: &mut State,
+        x: &mut Context,
+    ) -> Option<Output<'o, K>> {
+        encode_done_fields(self, o, state, x)
     }
-    end
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
-fn encode_done_fields(
+#[inline(always)]
+fn encode_done_fields<'o, K: Kernel>(
     m: &Done,
+    mut o: Output<'o, K>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     x.begin_message(0)?;
-    let mut o = Output::new(bytes, pos);
+    o.expect_room(18)?;
     let arena: &[u8] = &[];
     let is_named = state.last_template() != Some(4);
     if is_named {
         state.set_last_template(4);
     }
-    let map = u64::from(is_named) << 63;
-    o.map(map)?;
+    let map_at = o.begin_behind::<0>(0)?;
+    let first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(99)?;
     }
-    Some(o.position())
+    o.end_first(map_at, first);
+    Some(o)
 }
-fn encode_message(
+#[inline]
+fn encode_message<'o, K: Kernel>(
+    o: Output<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    bytes: &mut [u8],
-    pos: usize,
     x: &mut Context,
-) -> Option<usize> {
+) -> Option<Output<'o, K>> {
     match message {
-        Message::Quote(message) => encode_quote(message, state, bytes, pos, x),
-        Message::New(message) => encode_new(message, state, bytes, pos, x),
-        Message::Change(message) => encode_change(message, state, bytes, pos, x),
-        Message::Remove(message) => encode_remove(message, state, bytes, pos, x),
-        Message::Done(message) => encode_done(message, state, bytes, pos, x),
+        Message::Quote(message) => o.encode(message, &[], state, x),
+        Message::New(message) => o.encode(message, &[], state, x),
+        Message::Change(message) => o.encode(message, &[], state, x),
+        Message::Remove(message) => o.encode(message, &[], state, x),
+        Message::Done(message) => o.encode(message, &[], state, x),
     }
 }
 impl Quote {
@@ -1970,13 +1948,13 @@ impl rt::Templates for Templates {
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)
     }
-    fn encode(
+    #[inline]
+    fn encode<'o, K: Kernel>(
+        out: Output<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        bytes: &mut [u8],
-        pos: usize,
         context: &mut Context,
-    ) -> Option<usize> {
-        encode_message(message, state, bytes, pos, context)
+    ) -> Option<Output<'o, K>> {
+        encode_message(out, message, state, context)
     }
 }

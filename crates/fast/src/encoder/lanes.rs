@@ -6,94 +6,73 @@
 
 use crate::dictionary::{LaneState, Lanes as Words, Word};
 use crate::program::{LANES_MAX, LaneCode, OutgoingRun, Program, Run};
-use crate::rt::Output;
+use crate::rt::{Change, Kernel, Outgoing, Output};
 
-/// What a decoder will expect of the next record, lane by lane: the value where nothing is in the
-/// stream, and the base of deltas.
-trait Expect {
-    fn expected(&self, run: &Run, lane: usize) -> u64;
+/// The lanes before a record: what a decoder will expect where nothing is in the stream, and the base
+/// of deltas, follows from them.
+#[derive(Clone, Copy)]
+struct Before<'d, const N: usize>(&'d [Word; N]);
 
-    /// The record is encoded: the next goes on from these lanes of it.
-    fn go_on(&mut self, lanes: u32, increments: u32, words: &[Word]);
-}
-
-/// The lanes of the dictionary, for a record that is the only one.
-struct Kept<'d, const N: usize>(&'d [Word; N]);
-
-impl<const N: usize> Expect for Kept<'_, N> {
+impl<const N: usize> Before<'_, N> {
     #[inline(always)]
-    fn expected(&self, run: &Run, lane: usize) -> u64 {
+    fn expected(self, run: &Run, lane: usize) -> u64 {
         let before = u64::from_le_bytes(self.0[lane % N]);
         (before & run.keep[lane % N]).wrapping_add(run.add[lane % N])
     }
 
+    /// The lanes that differ from what is expected.
     #[inline(always)]
-    fn go_on(&mut self, _lanes: u32, _increments: u32, _words: &[Word]) {}
-}
-
-/// Lanes for entry after entry: copies, increments already made.
-struct Going<'d, const N: usize>(&'d mut [Word; N]);
-
-impl<const N: usize> Expect for Going<'_, N> {
-    #[inline(always)]
-    fn expected(&self, _run: &Run, lane: usize) -> u64 {
-        u64::from_le_bytes(self.0[lane % N])
-    }
-
-    #[inline(always)]
-    fn go_on(&mut self, lanes: u32, increments: u32, words: &[Word]) {
-        let Some(words) = words.first_chunk::<N>() else { return };
-        for lane in lanes_of(lanes) {
-            self.0[lane % N] = words[lane % N];
-        }
-        for lane in lanes_of(increments) {
-            let next = u64::from_le_bytes(words[lane % N]).wrapping_add(1);
-            self.0[lane % N] = next.to_le_bytes();
-        }
+    fn differing<K: Kernel>(self, run: &Run, words: &[Word; N], kernel: K) -> u32 {
+        let (Some(keep), Some(add)) = (run.keep.first_chunk(), run.add.first_chunk()) else {
+            return u32::MAX;
+        };
+        kernel.differing(words, self.0, Change { keep, add })
     }
 }
 
-#[inline(always)]
-fn first_words<const N: usize>(run: &Run, before: &Words, words: &mut Words) {
-    for lane in 0..N {
-        let before = u64::from_le_bytes(before[lane]);
-        words[lane] = (before & run.keep[lane]).wrapping_add(run.add[lane]).to_le_bytes();
-    }
-}
-
-/// What is expected of a sequence's entries.
+/// Where encoding the entries of a sequence leads: the lanes before the next one.
 #[derive(Clone, Debug)]
-pub(super) struct Expected {
-    words: Words,
+pub(super) struct Last {
     state: LaneState,
+    /// They are not just those of the last entry, which lacks some, but these.
+    is_merged: bool,
+    words: Words,
 }
 
-impl Default for Expected {
+impl Default for Last {
     fn default() -> Self {
-        Self { words: [[0; 8]; LANES_MAX], state: LaneState::default() }
+        Self { state: LaneState::default(), is_merged: false, words: [[0; 8]; LANES_MAX] }
     }
 }
 
-impl Expected {
-    /// Before the first entry, from the lanes of the dictionary.
-    #[inline]
-    pub(super) fn begin(&mut self, run: &Run, (state, before): (LaneState, &Words)) {
-        self.state = state;
-        match run.words {
-            8 => first_words::<8>(run, before, &mut self.words),
-            16 => first_words::<16>(run, before, &mut self.words),
-            _ => first_words::<LANES_MAX>(run, before, &mut self.words),
-        }
+impl Last {
+    /// The lanes for the dictionary, after these entries.
+    #[inline(always)]
+    pub(super) fn lanes<'m>(
+        &'m self,
+        run: &Run,
+        entries: &Entries<'m>,
+    ) -> Option<(LaneState, &'m [Word])> {
+        let last = entries.count.checked_sub(1)? * entries.step + run.first_slot as usize;
+        let words = match self.is_merged {
+            true => &self.words,
+            false => entries.words.get(last..)?,
+        };
+        Some((self.state, words))
     }
 
-    /// The lanes for the dictionary, after the last entry.
-    #[inline]
-    pub(super) fn end(&mut self, run: &Run) -> (LaneState, &Words) {
-        for lane in lanes_of(run.increments) {
-            let word = &mut self.words[lane % LANES_MAX];
-            *word = u64::from_le_bytes(*word).wrapping_sub(1).to_le_bytes();
+    /// Goes on with the lanes that are present in an entry; `before` are those before it.
+    fn merge<const N: usize>(&mut self, before: &[Word; N], words: &[Word; N], present: u32) {
+        let before = if self.is_merged { None } else { Some(before) };
+        self.is_merged = true;
+        let Some(merged) = self.words.first_chunk_mut::<N>() else { return };
+        for lane in 0..N {
+            // As numbers, so that whole vectors are written: these are read next.
+            let mask = 0u64.wrapping_sub(u64::from(present >> lane & 1));
+            let old = u64::from_le_bytes(before.map_or(merged[lane], |before| before[lane]));
+            let new = u64::from_le_bytes(words[lane]);
+            merged[lane] = (new & mask | old & !mask).to_le_bytes();
         }
-        (self.state, &self.words)
     }
 }
 
@@ -114,9 +93,6 @@ pub(super) struct Lanes<'p> {
     pub(super) run: &'p Run,
     outgoing: &'p OutgoingRun,
 }
-
-/// Up to here lanes are compared side by side, whether or not they are asked for.
-const DENSE_LANES_MAX: usize = 16;
 
 /// The entries of a sequence.
 #[derive(Clone, Copy)]
@@ -143,14 +119,110 @@ pub(super) enum Head {
 
 /// Writes the presence map of a record, its own bits at the top, and the template id.
 #[inline(always)]
-pub(super) fn begin(head: Head, map: u64, out: &mut Output<'_>) -> Option<()> {
+pub(super) fn begin<K: Kernel>(head: Head, map: u64, out: &mut Output<'_, K>) -> Option<()> {
     match head {
-        Head::Entry => out.map(map),
-        Head::Known => out.map(map >> 1),
+        Head::Entry => out.map::<MAP_BITS>(map),
+        Head::Known => out.map::<MAP_BITS>(map >> 1),
         Head::Named(id) => {
-            out.map(map >> 1 | 1 << 63)?;
+            out.map::<MAP_BITS>(map >> 1 | 1 << 63)?;
             out.unsigned(u64::from(id))
         }
+    }
+}
+
+/// Bits of a map that is written in one piece.
+const MAP_BITS: u32 = 56;
+
+/// A record that is encoded against what the dictionary has: its lanes, from the first on, and its
+/// presence word.
+pub(super) struct Single<'m> {
+    pub(super) lanes: Lanes<'m>,
+    pub(super) words: &'m [Word],
+    pub(super) present: u64,
+    pub(super) head: Head,
+    pub(super) before: (LaneState, &'m Words),
+}
+
+impl<'m> Single<'m> {
+    /// Encodes it. Returns the state of the lanes after it.
+    #[inline(always)]
+    pub(super) fn encode<'o, K: Kernel>(
+        self,
+        out: Output<'o, K>,
+    ) -> Option<(Output<'o, K>, LaneState)> {
+        let mut state = LaneState::default();
+        let out = match self.lanes.run.words {
+            8 => SingleOf::<8>(self).encode(out, &[], &mut state, &mut ()),
+            16 => SingleOf::<16>(self).encode(out, &[], &mut state, &mut ()),
+            _ => out.encode(&SingleOf::<LANES_MAX>(self), &[], &mut state, &mut ()),
+        };
+        Some((out?, state))
+    }
+}
+
+struct SingleOf<'m, const N: usize>(Single<'m>);
+
+impl<const N: usize> Outgoing for SingleOf<'_, N> {
+    type State = LaneState;
+    type Context = ();
+
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        mut out: Output<'o, K>,
+        _: &[u8],
+        after: &mut LaneState,
+        _: &mut (),
+    ) -> Option<Output<'o, K>> {
+        let Single { lanes, words, present, head, before: (state, before) } = self.0;
+        let (words, before) = (words.first_chunk()?, Before::<N>(before.first_chunk()?));
+        let present = lanes.present(present)?;
+        lanes.record_of(words, present, head, before, state, &mut out)?;
+        *after = state.after(present);
+        Some(out)
+    }
+}
+
+struct EntriesOf<'m, const N: usize> {
+    lanes: Lanes<'m>,
+    entries: &'m Entries<'m>,
+    /// The lanes before the first.
+    first: &'m Words,
+}
+
+impl<const N: usize> Outgoing for EntriesOf<'_, N> {
+    type State = Last;
+    type Context = ();
+
+    #[inline(always)]
+    fn encode<'o, K: Kernel>(
+        &self,
+        mut out: Output<'o, K>,
+        _: &[u8],
+        last: &mut Last,
+        _: &mut (),
+    ) -> Option<Output<'o, K>> {
+        let &Self { lanes, entries: &Entries { words, step, presence_at, count }, first } = self;
+        let mut previous = first.first_chunk::<N>()?;
+        for index in 0..count {
+            let record = words.get(index * step..)?;
+            let present = lanes.present(u64::from_le_bytes(*record.get(presence_at)?))?;
+            let words = record.get(lanes.run.first_slot as usize..)?.first_chunk::<N>()?;
+            let before = match last.is_merged {
+                true => last.words.first_chunk()?,
+                false => previous,
+            };
+            let before = Before(before);
+            lanes.record_of(words, present, Head::Entry, before, last.state, &mut out)?;
+            last.state = last.state.after(present);
+            if lanes.outgoing.following & !present == 0 {
+                last.is_merged = false;
+            } else {
+                last.merge(previous, words, present);
+            }
+            previous = words;
+        }
+        Some(out)
     }
 }
 
@@ -160,71 +232,22 @@ impl<'p> Lanes<'p> {
         Some(Self { run: program.runs.get(index as usize)?, outgoing })
     }
 
-    /// Encodes the record that `words` begin with; `present` is its presence word and `before` what
-    /// the dictionary has. Returns where it ends, and the state of the lanes after it.
-    #[inline]
-    pub(super) fn record(
+    /// Encodes the entries of a sequence; `before` is what the dictionary has.
+    #[inline(always)]
+    pub(super) fn entries<'o, K: Kernel>(
         self,
-        words: &[Word],
-        present: u64,
-        head: Head,
-        before: (LaneState, &Words),
-        out: Output<'_>,
-    ) -> Option<(usize, LaneState)> {
+        entries: &Entries<'_>,
+        (state, first): (LaneState, &Words),
+        last: &mut Last,
+        out: Output<'o, K>,
+    ) -> Option<Output<'o, K>> {
+        (last.state, last.is_merged) = (state, false);
+        let lanes = self;
         match self.run.words {
-            8 => self.single_of::<8>(words, present, head, before, out),
-            16 => self.single_of::<16>(words, present, head, before, out),
-            _ => self.single_of::<LANES_MAX>(words, present, head, before, out),
+            8 => out.encode(&EntriesOf::<8> { lanes, entries, first }, &[], last, &mut ()),
+            16 => out.encode(&EntriesOf::<16> { lanes, entries, first }, &[], last, &mut ()),
+            _ => out.encode(&EntriesOf::<LANES_MAX> { lanes, entries, first }, &[], last, &mut ()),
         }
-    }
-
-    fn single_of<const N: usize>(
-        self,
-        words: &[Word],
-        present: u64,
-        head: Head,
-        (state, before): (LaneState, &Words),
-        mut out: Output<'_>,
-    ) -> Option<(usize, LaneState)> {
-        let mut kept = Kept(before.first_chunk::<N>()?);
-        let present = self.present(present)?;
-        self.record_of::<N>(words, present, head, &mut kept, state, &mut out)?;
-        Some((out.position(), state.after(present)))
-    }
-
-    /// Encodes the entries of a sequence. Returns where they end.
-    #[inline]
-    pub(super) fn entries(
-        self,
-        entries: Entries<'_>,
-        expected: &mut Expected,
-        out: Output<'_>,
-    ) -> Option<usize> {
-        match self.run.words {
-            8 => self.entries_of::<8>(entries, expected, out),
-            16 => self.entries_of::<16>(entries, expected, out),
-            _ => self.entries_of::<LANES_MAX>(entries, expected, out),
-        }
-    }
-
-    fn entries_of<const N: usize>(
-        self,
-        entries: Entries<'_>,
-        expected: &mut Expected,
-        mut out: Output<'_>,
-    ) -> Option<usize> {
-        let Entries { words, step, presence_at, count } = entries;
-        let mut going = Going(expected.words.first_chunk_mut::<N>()?);
-        let mut state = expected.state;
-        for index in 0..count {
-            let record = words.get(index * step..)?;
-            let present = self.present(u64::from_le_bytes(*record.get(presence_at)?))?;
-            let lanes = record.get(self.run.first_slot as usize..)?;
-            self.record_of::<N>(lanes, present, Head::Entry, &mut going, state, &mut out)?;
-            state = state.after(present);
-        }
-        expected.state = state;
-        Some(out.position())
     }
 
     /// The lanes that are present by a presence word, if all are that have to be.
@@ -239,18 +262,17 @@ impl<'p> Lanes<'p> {
     }
 
     #[inline(always)]
-    fn record_of<const N: usize>(
+    fn record_of<const N: usize, K: Kernel>(
         self,
-        words: &[Word],
+        words: &[Word; N],
         present: u32,
         head: Head,
-        before: &mut impl Expect,
+        before: Before<'_, N>,
         state: LaneState,
-        out: &mut Output<'_>,
+        out: &mut Output<'_, K>,
     ) -> Option<()> {
         let Self { run, outgoing } = self;
-        let words: &[Word; N] = words.first_chunk()?;
-        let stream = self.stream(words, present, before, state)?;
+        let stream = self.stream(words, present, before, state, out.kernel())?;
         if run.map_bits > 0 || !matches!(head, Head::Entry) {
             let map = outgoing.map(stream & outgoing.mapped | present & outgoing.flags);
             begin(head, map, out)?;
@@ -263,11 +285,9 @@ impl<'p> Lanes<'p> {
                 out.null()?;
                 continue;
             }
-            let base = before.expected(run, lane);
+            let base = || before.expected(run, lane);
             field(run.codes[lane], u64::from_le_bytes(words[lane]), base, out)?;
         }
-        let following = stream & present & outgoing.following;
-        before.go_on(following & !run.increments, run.increments & present, words);
         Some(())
     }
 
@@ -277,8 +297,9 @@ impl<'p> Lanes<'p> {
         self,
         words: &[Word; N],
         present: u32,
-        before: &impl Expect,
+        before: Before<'_, N>,
         state: LaneState,
+        kernel: impl Kernel,
     ) -> Option<u32> {
         let Self { run, outgoing } = self;
         // Behind the largest value of a type an increment goes on at the smallest.
@@ -288,10 +309,7 @@ impl<'p> Lanes<'p> {
             }
         }
         let asked = present & (outgoing.mapped | outgoing.fixed);
-        let changed = match N {
-            ..=DENSE_LANES_MAX => asked & different_of_all(run, words, before),
-            _ => different(asked, run, words, before),
-        };
+        let changed = asked & before.differing(run, words, kernel);
         if changed & outgoing.fixed != 0 {
             return None;
         }
@@ -307,45 +325,23 @@ impl<'p> Lanes<'p> {
     }
 }
 
-/// The lanes of a set that differ from what is expected.
-#[inline(always)]
-fn different<const N: usize>(set: u32, run: &Run, words: &[Word; N], before: &impl Expect) -> u32 {
-    let mut different = 0;
-    for lane in lanes_of(set) {
-        let differs = u64::from_le_bytes(words[lane % N]) != before.expected(run, lane);
-        different |= u32::from(differs) << lane;
-    }
-    different
-}
-
-/// The same of all lanes, side by side.
-#[inline(always)]
-fn different_of_all<const N: usize>(run: &Run, words: &[Word; N], before: &impl Expect) -> u32 {
-    let mut flags = [0u8; N];
-    for (lane, flag) in flags.iter_mut().enumerate() {
-        *flag = u8::from(u64::from_le_bytes(words[lane]) != before.expected(run, lane));
-    }
-    let mut different = 0;
-    for (index, flags) in flags.as_chunks().0.iter().enumerate() {
-        // Gathers the lowest bits of eight bytes in the highest byte.
-        let bits = u64::from_le_bytes(*flags).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        different |= (bits as u32) << (8 * index);
-    }
-    different
-}
-
 /// Writes the value of a lane that is present.
 #[inline(always)]
-fn field(code: LaneCode, value: u64, base: u64, out: &mut Output<'_>) -> Option<()> {
+fn field<K: Kernel>(
+    code: LaneCode,
+    value: u64,
+    base: impl Fn() -> u64,
+    out: &mut Output<'_, K>,
+) -> Option<()> {
     match code {
         LaneCode::Unsigned => out.unsigned(value),
         LaneCode::UnsignedNullable => out.unsigned_nullable(Some(value)),
         LaneCode::Signed => out.signed(value),
         LaneCode::SignedNullable | LaneCode::ExponentNullable => out.signed_nullable(Some(value)),
-        LaneCode::UnsignedDelta => out.unsigned_difference(value, base, false),
-        LaneCode::UnsignedDeltaNullable => out.unsigned_difference(value, base, true),
-        LaneCode::SignedDelta => out.signed_difference(value, base, false),
-        LaneCode::SignedDeltaNullable => out.signed_difference(value, base, true),
+        LaneCode::UnsignedDelta => out.unsigned_difference(value, base(), false),
+        LaneCode::UnsignedDeltaNullable => out.unsigned_difference(value, base(), true),
+        LaneCode::SignedDelta => out.signed_difference(value, base(), false),
+        LaneCode::SignedDeltaNullable => out.signed_difference(value, base(), true),
         LaneCode::Ascii => out.short_ascii(value, false),
         LaneCode::AsciiNullable => out.short_ascii(value, true),
         LaneCode::Constant => None,

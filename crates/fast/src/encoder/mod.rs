@@ -27,9 +27,11 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::program::Program;
-use crate::rt::grow;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use crate::rt::Extracting;
+use crate::rt::{Kernel, Output, Portable, ROOM_BYTES, Room, Space};
 use engine::Engine;
-use lanes::Expected;
+use lanes::Last;
 use std::sync::Arc;
 
 /// What an encoder does and what it accepts.
@@ -56,14 +58,13 @@ pub struct Encoder {
     program: Arc<Program>,
     options: EncoderOptions,
     pub(crate) dictionary: Dictionary,
-    /// Where plain messages are put together.
-    buffer: Vec<u8>,
-    /// Room for what is expected of entries.
-    expected: Box<Expected>,
+    /// Room for a plain message.
+    message_room: Room,
+    /// Room for the lanes after a message's entries.
+    last: Box<Last>,
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    extracting: Option<Extracting>,
 }
-
-/// Room for a message to begin with; it grows to the longest.
-const BUFFER_BYTES: usize = 4096;
 
 impl Encoder {
     /// An encoder with default options.
@@ -75,8 +76,10 @@ impl Encoder {
     pub fn with_options(program: Arc<Program>, options: EncoderOptions) -> Self {
         Self {
             dictionary: Dictionary::new(&program),
-            buffer: vec![0; BUFFER_BYTES],
-            expected: Box::default(),
+            message_room: Room::new(ROOM_BYTES),
+            last: Box::default(),
+            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+            extracting: Extracting::detect(),
             options,
             program,
         }
@@ -104,7 +107,8 @@ impl Encoder {
         }
     }
 
-    /// Appends the encoded message to `out` and returns its length in bytes.
+    /// Appends the encoded message to `out` and returns its length in bytes. `out` gets room for the longest
+    /// message so far.
     ///
     /// The message must be of this encoder's program, the same `Arc`, as a
     /// [`Decoder`](crate::Decoder) of it decodes or a [`MessageBuilder`](crate::MessageBuilder) of
@@ -172,24 +176,26 @@ impl Encoder {
         self.dictionary.return_home();
         let mark = self.dictionary.mark()?;
         self.begin(begins_packet);
-        let mut quick = quick::Message {
+        let quick = quick::Message {
             program: &self.program,
-            dictionary: &mut self.dictionary,
             store: &message.store,
             limits: &self.options.limits,
             obey_reset: self.options.reset != ResetPolicy::Never,
-            expected: &mut self.expected,
+            index: message.template_index() as u32,
+            room,
         };
-        match quick.encode(message.template_index() as u32, room, &mut self.buffer) {
-            Some(len) => {
-                out.extend_from_slice(self.buffer.get(..len).unwrap_or_default());
-                Some(len)
+        let (dictionary, last) = (&mut self.dictionary, &mut *self.last);
+        let len = self.message_room.append(out, |space| {
+            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+            if let Some(kernel) = self.extracting {
+                return run(&quick, kernel, space, dictionary, last);
             }
-            None => {
-                self.dictionary.return_to(mark);
-                None
-            }
+            run(&quick, Portable, space, dictionary, last)
+        });
+        if len.is_none() {
+            self.dictionary.return_to(mark);
         }
+        len
     }
 
     /// Encodes a message field by field, whatever it holds: as a whole or not at all.
@@ -206,7 +212,7 @@ impl Encoder {
         let outcome = self.run(message, out);
         let len = out.len() - start;
         if outcome.is_ok() && len <= room {
-            grow(&mut self.buffer, len);
+            self.message_room.grow(len);
             return Ok(Some(len));
         }
         out.truncate(start);
@@ -241,4 +247,16 @@ impl Encoder {
         };
         engine.message(message.template_index() as u32, 0)
     }
+}
+
+/// Encodes a plain message by code compiled for a CPU.
+#[inline(always)]
+fn run<'s, K: Kernel>(
+    message: &quick::Message<'_>,
+    kernel: K,
+    space: Space<'s>,
+    dictionary: &mut Dictionary,
+    last: &mut Last,
+) -> Option<Space<'s>> {
+    Output::new(space, kernel).encode(message, &[], dictionary, last).map(Output::into_space)
 }

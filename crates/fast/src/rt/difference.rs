@@ -4,6 +4,7 @@
 
 use super::context::Context;
 use super::encode::Output;
+use super::kernel::Kernel;
 use super::text::Charset;
 
 /// Whether an ascii string can be told from its overlong forms: a leading NUL stands only alone.
@@ -78,7 +79,7 @@ fn shortest<'v>(
     }
 }
 
-impl Output<'_> {
+impl<K: Kernel> Output<'_, K> {
     fn part(
         &mut self,
         value: &[u8],

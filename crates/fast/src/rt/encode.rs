@@ -6,159 +6,126 @@
 //! Spec: FAST 1.1 §10.
 
 use super::context::Context;
+use super::kernel::{Kernel, Outgoing, Portable};
+#[cfg(feature = "portable")]
+use super::slices::space::{Mark, PIECE, Space};
 use super::text::{Charset, Text};
+#[cfg(not(feature = "portable"))]
+use super::window::space::{Mark, PIECE, Space};
 
 const STOP: u8 = 0x80;
 const FIRST_BIT: u8 = 0x40;
 
-/// Most value bits of four bytes.
-const SHORT_BITS: u32 = 28;
+/// Most value bits of a piece.
+const PIECE_BITS: u32 = 56;
+/// Bits of a place in a word that say which byte it is in.
+const BYTE: u32 = 0x38;
 
-/// Where an encoder writes: a buffer and how far it is filled.
-///
-/// Functions make an output of their own and hand on its place, so that it stays in registers; what
-/// is long or rare is therefore written by functions that take buffer and place.
+/// Where an encoder writes. It is handed from function to function by value, in registers.
 #[derive(Debug)]
-pub struct Output<'o> {
-    bytes: &'o mut [u8],
-    pos: usize,
+pub struct Output<'o, K = Portable> {
+    space: Space<'o>,
+    kernel: K,
 }
 
-/// Spreads the low 28 bits to four bytes of seven, the highest first.
-#[inline(always)]
-fn spread_short(value: u32) -> u32 {
-    let halves = value & 0x3fff | (value & 0x0fff_c000) << 2;
-    halves & 0x007f_007f | (halves & 0x3f80_3f80) << 1
-}
+/// What a string of one character has besides it.
+const ONE_CHARACTER: u64 = 1 << 56;
+/// Set in the word of a string that is not ascii, or longer than seven characters.
+const NOT_SHORT_ASCII: u64 = 0xf880_8080_8080_8080;
 
-/// Spreads the low 56 bits to eight bytes of seven, the highest first.
-#[inline(always)]
-fn spread(value: u64) -> u64 {
-    let halves = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
-    let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
-    quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1
-}
-
-/// Number of bytes that `bits` bits take: as `bits.div_ceil(7)` from 1 to 70.
-#[inline(always)]
-fn groups(bits: u32) -> usize {
-    (((bits + 6) * 37) >> 8) as usize
-}
-
-/// Whether the word of a string is one of one to seven ascii characters, the first not NUL.
-#[inline(always)]
-fn is_plain(word: u64) -> bool {
-    let characters = word << 8 >> 8;
-    characters & 0x0080_8080_8080_8080 == 0 && characters & 0xff != 0 && word >> 56 <= 7
-}
-
-/// Writes an integer of `len` bytes, more than four.
+/// Writes an integer of more than 56 bits.
 #[inline(never)]
-fn long(bytes: &mut [u8], pos: usize, value: i128, len: usize) -> Option<usize> {
-    let room = bytes.get_mut(pos..)?.get_mut(..len)?;
+fn long<'o>(mut space: Space<'o>, value: i128, len: usize) -> Option<Space<'o>> {
+    let mut bytes = [0; 10];
     let mut left = value;
-    for byte in room.iter_mut().rev() {
+    for byte in bytes.get_mut(..len)?.iter_mut().rev() {
         *byte = left as u8 & !STOP;
         left >>= 7;
     }
-    *room.last_mut()? |= STOP;
-    Some(pos + len)
-}
-
-/// Writes five to eight bytes.
-#[inline(never)]
-fn medium(bytes: &mut [u8], pos: usize, value: u64, len: usize) -> Option<usize> {
-    let word = (spread(value) | u64::from(STOP)) << (64 - 8 * len);
-    *bytes.get_mut(pos..)?.first_chunk_mut()? = word.to_be_bytes();
-    Some(pos + len)
+    *bytes.get_mut(len.checked_sub(1)?)? |= STOP;
+    space.put_all(bytes.get(..len)?)?;
+    Some(space)
 }
 
 /// Writes an ascii string that is not a plain one of a word.
 #[inline(never)]
-fn any_ascii(bytes: &mut [u8], pos: usize, value: &[u8], nullable: bool) -> Option<usize> {
-    let mut out = Output::new(bytes, pos);
+fn any_ascii<'o>(mut space: Space<'o>, value: &[u8], nullable: bool) -> Option<Space<'o>> {
     if !value.is_ascii() {
         return None;
     }
     let Some((last, head)) = value.split_last() else {
-        if nullable {
-            out.byte(0)?;
-        }
-        out.byte(STOP)?;
-        return Some(out.pos);
+        space.put_all(if nullable { &[0, STOP] } else { &[STOP] })?;
+        return Some(space);
     };
     if value[0] == 0 {
         if value.len() > 1 {
             return None;
         }
-        if nullable {
-            out.byte(0)?;
-        }
-        out.byte(0)?;
+        space.put_all(if nullable { &[0, 0] } else { &[0] })?;
     }
-    out.raw(head)?;
-    out.byte(last | STOP)?;
-    Some(out.pos)
+    space.put_all(head)?;
+    space.put_all(&[last | STOP])?;
+    Some(space)
 }
 
-#[inline(never)]
-fn vector(bytes: &mut [u8], pos: usize, value: &[u8], nullable: bool) -> Option<usize> {
-    let mut out = Output::new(bytes, pos);
-    out.unsigned(value.len() as u64 + u64::from(nullable))?;
-    out.raw(value)?;
-    Some(out.pos)
-}
-
-impl<'o> Output<'o> {
-    /// Writes from `pos` on.
+impl<'o, K: Kernel> Output<'o, K> {
     #[inline(always)]
-    pub fn new(bytes: &'o mut [u8], pos: usize) -> Self {
-        Self { bytes, pos }
+    pub(crate) fn new(space: Space<'o>, kernel: K) -> Self {
+        Self { space, kernel }
     }
 
-    /// Where the next byte goes.
     #[inline(always)]
-    pub fn position(&self) -> usize {
-        self.pos
+    pub(crate) fn into_space(self) -> Space<'o> {
+        self.space
     }
 
-    /// Lets `write` go on from here; it says where it ended.
+    /// The address of the next byte, to compare positions in one message.
     #[inline(always)]
-    pub fn append(&mut self, write: impl FnOnce(&mut [u8], usize) -> Option<usize>) -> Option<()> {
-        self.pos = write(self.bytes, self.pos)?;
-        Some(())
+    pub(crate) fn address(&self) -> usize {
+        self.space.address()
     }
 
-    /// Writes the first `len` bytes of a word.
+    /// What it writes for.
     #[inline(always)]
-    fn front<const N: usize>(&mut self, word: [u8; N], len: usize) -> Option<()> {
-        *self.bytes.get_mut(self.pos..)?.first_chunk_mut()? = word;
-        self.pos += len;
-        Some(())
+    pub(crate) fn kernel(&self) -> K {
+        self.kernel
+    }
+
+    /// Encodes a segment in a function of its own.
+    #[inline(always)]
+    pub fn encode<S: Outgoing + ?Sized>(
+        self,
+        segment: &S,
+        arena: &[u8],
+        state: &mut S::State,
+        context: &mut S::Context,
+    ) -> Option<Self> {
+        K::encode(self, segment, arena, state, context)
+    }
+
+    /// `None` if there is not so much room that nothing of `bytes` bytes can run out of it.
+    #[inline(always)]
+    pub fn expect_room(&self, bytes: usize) -> Option<()> {
+        self.space.has_room(bytes).then_some(())
+    }
+
+    /// Writes the lowest bytes of a word, `dropped` fewer than eight; the lowest first.
+    #[inline(always)]
+    fn put(&mut self, word: u64, dropped: u32) -> Option<()> {
+        self.space.put(word, dropped as usize)
     }
 
     #[inline(always)]
     fn byte(&mut self, byte: u8) -> Option<()> {
-        *self.bytes.get_mut(self.pos)? = byte;
-        self.pos += 1;
-        Some(())
+        self.put(byte.into(), PIECE as u32 - 1)
     }
 
-    /// Writes the low groups of `value`; `magnitude`, not 0, has as many bits as are to be written,
-    /// but for `sign_bits`.
+    /// Writes the low groups of `value`, as many as `sized` has, both at most 56 bits.
     #[inline(always)]
-    fn grouped(&mut self, value: u64, magnitude: u64, sign_bits: u32) -> Option<()> {
-        if magnitude >> (SHORT_BITS - sign_bits) == 0 {
-            let len = groups((magnitude as u32).ilog2() + 1 + sign_bits);
-            let word = (spread_short(value as u32) | u32::from(STOP)) << (32 - 8 * len);
-            return self.front(word.to_be_bytes(), len);
-        }
-        let len = groups(magnitude.ilog2() + 1 + sign_bits);
-        match len {
-            ..=8 => self.append(|bytes, pos| medium(bytes, pos, value, len)),
-            _ if sign_bits == 0 => self.append(|bytes, pos| long(bytes, pos, value.into(), len)),
-            _ => self.append(|bytes, pos| long(bytes, pos, (value as i64).into(), len)),
-        }
+    fn groups(&mut self, value: u64, sized: u64) -> Option<()> {
+        let zeros = (self.kernel.spread(sized) | u64::from(STOP)).leading_zeros();
+        let groups = self.kernel.spread(value) | u64::from(STOP);
+        self.put((groups << (zeros & BYTE)).swap_bytes(), zeros / u8::BITS)
     }
 
     /// NULL, whatever the type.
@@ -167,13 +134,23 @@ impl<'o> Output<'o> {
         self.byte(STOP)
     }
 
-    /// An unsigned integer.
+    /// An unsigned integer, mostly of one byte.
     #[inline(always)]
     pub fn unsigned(&mut self, value: u64) -> Option<()> {
         if value < 0x80 {
             return self.byte(value as u8 | STOP);
         }
-        self.grouped(value, value, 0)
+        self.unsigned_varied(value)
+    }
+
+    /// As [`unsigned`](Self::unsigned), of a length that changes from value to value.
+    #[inline(always)]
+    pub fn unsigned_varied(&mut self, value: u64) -> Option<()> {
+        if value >> PIECE_BITS == 0 {
+            return self.groups(value, value);
+        }
+        let len = if value >> 63 == 0 { 9 } else { 10 };
+        self.space.lend(|space| long(space, value.into(), len))
     }
 
     /// A nullable unsigned integer; `None` is NULL.
@@ -192,7 +169,12 @@ impl<'o> Output<'o> {
         if magnitude < 0x40 {
             return self.byte(value as u8 | STOP);
         }
-        self.grouped(value, magnitude, 1)
+        if magnitude >> (PIECE_BITS - 1) == 0 {
+            // The highest group has the sign besides.
+            return self.groups(value, magnitude << 1);
+        }
+        let len = if magnitude >> 62 == 0 { 9 } else { 10 };
+        self.space.lend(|space| long(space, (value as i64).into(), len))
     }
 
     /// A nullable signed integer; `None` is NULL.
@@ -226,6 +208,11 @@ impl<'o> Output<'o> {
 
     #[inline(always)]
     fn difference(&mut self, difference: u64, nullable: bool) -> Option<()> {
+        // Next to nothing, which it mostly is: -64 to 63, or 62 where what is not negative goes up by one.
+        if difference.wrapping_add(0x40) < 0x80 - u64::from(nullable) {
+            let shift = u64::from(nullable && difference as i64 >= 0);
+            return self.byte((difference + shift) as u8 | STOP);
+        }
         match nullable {
             true => self.signed_nullable(Some(difference)),
             false => self.signed(difference),
@@ -235,32 +222,43 @@ impl<'o> Output<'o> {
     /// An ascii string.
     #[inline(always)]
     pub fn ascii(&mut self, text: Text, nullable: bool, arena: &[u8], x: &Context) -> Option<()> {
-        let word = text.word();
-        if is_plain(word) && (word >> 56) as usize <= x.string_max {
-            return self.plain_ascii(word);
+        if self.is_short_ascii(text.word())? {
+            return Some(());
         }
         let value = text.bytes(arena);
         if value.len() > x.string_max {
             return None;
         }
-        self.append(|bytes, pos| any_ascii(bytes, pos, value, nullable))
+        self.space.lend(|space| any_ascii(space, value, nullable))
     }
 
     /// An ascii string in the form of a word; `None` for longer ones.
     #[inline(always)]
     pub(crate) fn short_ascii(&mut self, word: u64, nullable: bool) -> Option<()> {
-        if is_plain(word) {
-            return self.plain_ascii(word);
+        if self.is_short_ascii(word)? {
+            return Some(());
         }
         let word = word.to_le_bytes();
-        self.append(|bytes, pos| any_ascii(bytes, pos, word.get(..word[7].into())?, nullable))
+        self.space.lend(|space| any_ascii(space, word.get(..word[7].into())?, nullable))
     }
 
+    /// Writes a string of one to seven ascii characters, the first not NUL, in the form of a word; false for any other.
+    /// Encoders whose limit on strings is below that do not come here.
     #[inline(always)]
-    fn plain_ascii(&mut self, word: u64) -> Option<()> {
-        let len = (word >> 56) as usize;
-        let stop = u64::from(STOP) << (8 * len - 8);
-        self.front((word << 8 >> 8 | stop).to_le_bytes(), len)
+    fn is_short_ascii(&mut self, word: u64) -> Option<bool> {
+        // One character, as flags and codes are.
+        if word.wrapping_sub(ONE_CHARACTER | 1) < 0x7f {
+            self.byte(word as u8 | STOP)?;
+            return Some(true);
+        }
+        if word & NOT_SHORT_ASCII != 0 || word & 0xff == 0 {
+            return Some(false);
+        }
+        let dropped = PIECE as u32 - (word >> 56) as u32;
+        // From the lowest byte of the last character on.
+        let stop = 1 << 63 >> ((dropped * u8::BITS) & BYTE);
+        self.put(word << 8 >> 8 | stop, dropped)?;
+        Some(true)
     }
 
     /// A nullable ascii string; `None` is NULL.
@@ -276,13 +274,7 @@ impl<'o> Output<'o> {
         if value.len() > x.string_max {
             return None;
         }
-        self.append(|bytes, pos| any_ascii(bytes, pos, value, nullable))
-    }
-
-    fn raw(&mut self, bytes: &[u8]) -> Option<()> {
-        self.bytes.get_mut(self.pos..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        self.pos += bytes.len();
-        Some(())
+        self.space.lend(|space| any_ascii(space, value, nullable))
     }
 
     /// A unicode string or byte vector.
@@ -299,7 +291,11 @@ impl<'o> Output<'o> {
         {
             return None;
         }
-        self.append(|bytes, pos| vector(bytes, pos, value, nullable))
+        self.unsigned(value.len() as u64 + u64::from(nullable))?;
+        self.space.lend(|mut space| {
+            space.put_all(value)?;
+            Some(space)
+        })
     }
 
     /// A nullable unicode string or byte vector; `None` is NULL.
@@ -317,33 +313,54 @@ impl<'o> Output<'o> {
         }
     }
 
-    /// A presence map of at most 56 bits, the first bit at the top: up to its last set bit.
+    /// A presence map of at most `BITS` bits, which are at most 56, the first bit at the top: up to its last
+    /// set bit.
     #[inline(always)]
-    pub fn map(&mut self, map: u64) -> Option<()> {
-        if map << SHORT_BITS == 0 {
-            // A map of nothing is a byte too.
-            let bits = (map >> (64 - SHORT_BITS)) as u32;
-            let len = groups(SHORT_BITS - (bits | 1 << (SHORT_BITS - 1)).trailing_zeros());
-            let stop = u32::from(STOP) << (32 - 8 * len);
-            return self.front((spread_short(bits) | stop).to_be_bytes(), len);
+    pub fn map<const BITS: u32>(&mut self, map: u64) -> Option<()> {
+        if BITS <= 7 {
+            return self.byte((map >> 57) as u8 | STOP);
         }
-        let len = groups(u64::BITS - map.trailing_zeros());
-        let stop = u64::from(STOP) << (64 - 8 * len);
-        self.front((spread(map >> 8) | stop).to_be_bytes(), len)
+        let groups = self.kernel.spread(map >> 8);
+        // A map of nothing is a byte too.
+        let zeros = (groups | 1 << PIECE_BITS).trailing_zeros();
+        let groups = groups | u64::from(STOP) << (zeros & BYTE);
+        self.put(groups.swap_bytes(), zeros / u8::BITS)
+    }
+
+    /// Writes a presence map of which all but the first seven bits are known: the other `BITS`, at most
+    /// 49, the first at the top of `behind` less seven.
+    #[inline(always)]
+    pub fn begin_behind<const BITS: u32>(&mut self, behind: u64) -> Option<FirstByte<'o>> {
+        let at = self.space.mark();
+        if BITS == 0 {
+            self.byte(STOP)?;
+            return Some(FirstByte { at, stop: STOP });
+        }
+        self.map::<{ PIECE_BITS }>(behind)?;
+        Some(FirstByte { at, stop: if behind == 0 { STOP } else { 0 } })
+    }
+
+    /// Says the first seven bits of a map.
+    #[inline(always)]
+    pub fn end_first(&mut self, first: FirstByte<'o>, bits: u8) {
+        if let Some(byte) = self.space.written(&first.at).first_mut() {
+            *byte = bits | first.stop;
+        }
     }
 
     /// Makes room for a presence map of `bits` bits, to be written bit by bit.
-    pub fn begin_map(&mut self, bits: usize) -> Option<OpenMap> {
-        let start = self.pos;
-        for _ in 0..bits.div_ceil(7).max(1) {
+    pub fn begin_map(&mut self, bits: usize) -> Option<OpenMap<'o>> {
+        let start = self.space.mark();
+        let len = bits.div_ceil(7).max(1);
+        for _ in 0..len {
             self.byte(0)?;
         }
-        Some(OpenMap { start, end: self.pos, at: start, mask: FIRST_BIT })
+        Some(OpenMap { start, len, at: 0, mask: FIRST_BIT })
     }
 
     /// Writes the next bit of a map.
-    pub fn push_bit(&mut self, map: &mut OpenMap, bit: bool) {
-        if let (Some(byte), true) = (self.bytes.get_mut(map.at), bit) {
+    pub fn push_bit(&mut self, map: &mut OpenMap<'o>, bit: bool) {
+        if let (Some(byte), true) = (self.space.written(&map.start).get_mut(map.at), bit) {
             *byte |= map.mask;
         }
         map.mask >>= 1;
@@ -354,27 +371,36 @@ impl<'o> Output<'o> {
     }
 
     /// Ends a map: trailing zero bytes go, what is behind it moves up.
-    pub fn end_map(&mut self, map: OpenMap) {
-        let mut last = map.end - 1;
-        while last > map.start && self.bytes.get(last) == Some(&0) {
-            last -= 1;
-        }
-        if let Some(byte) = self.bytes.get_mut(last) {
+    pub fn end_map(&mut self, map: OpenMap<'o>) {
+        let written = self.space.written(&map.start);
+        let Some(bytes) = written.get_mut(..map.len) else { return };
+        let last = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0);
+        if let Some(byte) = bytes.get_mut(last) {
             *byte |= STOP;
         }
-        let gap = map.end - last - 1;
+        let gap = map.len - last - 1;
         if gap > 0 {
-            self.bytes.copy_within(map.end..self.pos, last + 1);
-            self.pos -= gap;
+            let len = written.len() - gap;
+            written.copy_within(map.len.., last + 1);
+            self.space.cut(&map.start, len);
         }
     }
 }
 
+/// The first byte of a presence map, which is not known yet, and its stop bit, which is.
+#[derive(Debug)]
+pub struct FirstByte<'o> {
+    at: Mark<'o>,
+    stop: u8,
+}
+
 /// A presence map ahead of its fields, open for bits.
 #[derive(Debug)]
-pub struct OpenMap {
-    start: usize,
-    end: usize,
+pub struct OpenMap<'o> {
+    start: Mark<'o>,
+    /// Bytes of it.
+    len: usize,
+    /// The byte that the next bit goes to, and its place there.
     at: usize,
     mask: u8,
 }

@@ -1,12 +1,18 @@
 //! Encodes with a generated module, and with the dynamic engine what the module leaves to it.
 
+use super::Room;
 use super::context::Context;
+use super::encode::Output;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use super::extract::Extracting;
 use super::facts::Templates;
+use super::kernel::{Kernel, Portable};
 use super::link::{LinkError, Links};
 use super::state::sealed::Handover;
 use super::visit::Building;
 use crate::builder::MessageBuilder;
 use crate::decoder::ResetPolicy;
+use crate::dictionary::INLINE_MAX;
 use crate::encoder::{Encoder as Dynamic, EncoderOptions};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
@@ -27,13 +33,17 @@ pub struct Encoder<T: Templates> {
     links: Links,
     state: T::State,
     context: Context,
-    buffer: Vec<u8>,
+    room: Room,
     options: EncoderOptions,
     left_over: u64,
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    extracting: Option<Extracting>,
 }
 
 /// Room for a message to begin with; it grows to the longest.
-const BUFFER_BYTES: usize = 4096;
+pub(crate) const ROOM_BYTES: usize = 248;
+/// Room in which messages are tried that were given up, perhaps for want of it.
+const AMPLE_BYTES: usize = 1 << 16;
 
 /// A message that is to be built exists already; what it may be is for the encoder to say.
 const UNLIMITED: Limits = Limits {
@@ -75,10 +85,12 @@ impl<T: Templates> Encoder<T> {
             builder: MessageBuilder::with_limits(program.clone(), UNLIMITED),
             dynamic: Dynamic::with_options(program, options),
             state: T::state(),
-            buffer: vec![0; BUFFER_BYTES],
+            room: Room::new(ROOM_BYTES),
             links,
             options,
             left_over: 0,
+            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+            extracting: Extracting::detect(),
         })
     }
 
@@ -106,7 +118,8 @@ impl<T: Templates> Encoder<T> {
         }
     }
 
-    /// Appends the encoded message to `out` and returns its length in bytes.
+    /// Appends the encoded message to `out` and returns its length in bytes. `out` gets room for the longest
+    /// message so far.
     ///
     /// # Errors
     /// Those of [`MessageBuilder`] for values outside their fields' types, and those of
@@ -117,24 +130,63 @@ impl<T: Templates> Encoder<T> {
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
-        let last = self.state.last_word();
-        self.state.begin();
-        self.context.begin();
-        match T::encode(message, &mut self.state, &mut self.buffer, 0, &mut self.context) {
-            Some(len) => {
-                append(out, &self.buffer, len);
-                Ok(len)
-            }
-            None => {
-                self.state.set_last_word(last);
-                self.context.give_up();
-                self.encode_left_over(message, out)
-            }
+        match self.run(message, out) {
+            Some(len) => Ok(len),
+            None => self.encode_again(message, out),
         }
     }
 
+    /// Encodes what was given up: with more room, or by the dynamic engine.
     #[cold]
     #[inline(never)]
+    fn encode_again(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
+        let room = std::mem::replace(&mut self.room, Room::new(AMPLE_BYTES));
+        let len = self.run(message, out);
+        self.room = room;
+        match len {
+            Some(len) => {
+                self.room.grow(len);
+                Ok(len)
+            }
+            None => self.encode_left_over(message, out),
+        }
+    }
+
+    #[inline(always)]
+    fn run(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Option<usize> {
+        // Strings of a word are written without a look at this limit.
+        if self.options.limits.string_max < INLINE_MAX as u32 {
+            return None;
+        }
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        if let Some(extracting) = self.extracting {
+            return self.run_on(extracting, message, out);
+        }
+        self.run_on(Portable, message, out)
+    }
+
+    #[inline(always)]
+    fn run_on<K: Kernel>(
+        &mut self,
+        kernel: K,
+        message: T::Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let last = self.state.last_word();
+        self.state.begin();
+        self.context.begin();
+        let (state, context) = (&mut self.state, &mut self.context);
+        let len = self.room.append(out, |space| {
+            let end = T::encode(Output::new(space, kernel), message, state, context)?;
+            Some(end.into_space())
+        });
+        if len.is_none() {
+            self.state.set_last_word(last);
+            self.context.give_up();
+        }
+        len
+    }
+
     fn encode_left_over(
         &mut self,
         message: T::Message<'_>,
@@ -152,30 +204,7 @@ impl<T: Templates> Encoder<T> {
         let len = self.dynamic.encode_by_operations(built, out, usize::MAX, false)?;
         self.links.take_back::<T>(None, &mut self.state, &self.dynamic.dictionary);
         let len = len.unwrap_or_default();
-        grow(&mut self.buffer, len);
+        self.room.grow(len);
         Ok(len)
-    }
-}
-
-/// Messages up to this length are copied as if they were that long, which needs no loop.
-const SHORT: usize = 32;
-
-/// Appends the first `len` bytes of a buffer.
-#[inline(always)]
-fn append(out: &mut Vec<u8>, buffer: &[u8], len: usize) {
-    match buffer.first_chunk::<SHORT>() {
-        Some(bytes) if len <= SHORT => {
-            let end = out.len() + len;
-            out.extend_from_slice(bytes);
-            out.truncate(end);
-        }
-        _ => out.extend_from_slice(buffer.get(..len).unwrap_or_default()),
-    }
-}
-
-/// Makes a buffer large enough for the next message of `len` bytes: words are written as a whole.
-pub(crate) fn grow(buffer: &mut Vec<u8>, len: usize) {
-    if len + size_of::<u64>() > buffer.len() {
-        buffer.resize((len + size_of::<u64>()).next_power_of_two(), 0);
     }
 }

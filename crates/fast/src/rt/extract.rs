@@ -1,14 +1,18 @@
-//! Generated code for CPUs that extract bits: x86-64 with BMI2.
+//! Generated code for CPUs that extract and deposit bits: x86-64 with BMI2.
 //!
 //! This module may use `unsafe`: to call what only some CPUs can. The feature `portable` leaves it out.
 #![allow(unsafe_code)]
 
 use super::context::Context;
 use super::cursor::Cursor;
-use super::kernel::{Kernel, Segment, sealed::Sealed};
-use std::arch::x86_64::{__cpuid, _pext_u32, _pext_u64};
+use super::encode::Output;
+use super::kernel::{Change, Kernel, Outgoing, Segment, sealed::Sealed};
+use std::arch::x86_64::{
+    __cpuid, _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi64,
+    _mm256_loadu_si256, _mm256_movemask_pd, _pdep_u64, _pext_u32, _pext_u64,
+};
 
-/// Says that this CPU has all that [`run`] is compiled for: no value is made without.
+/// Says that this CPU has all that [`run`] and [`run_outgoing`] are compiled for: no value is made without.
 #[derive(Clone, Copy, Debug)]
 pub struct Extracting(());
 
@@ -17,11 +21,12 @@ const AMD_FAMILY_MIN: u32 = 0x19;
 
 impl Extracting {
     /// For this CPU, if it has what is needed and is quick at it.
-    pub(super) fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         let has_all = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("movbe");
+            && is_x86_feature_detected!("movbe")
+            && is_x86_feature_detected!("avx2");
         (has_all && is_quick()).then_some(Self(()))
     }
 }
@@ -53,6 +58,52 @@ impl Kernel for Extracting {
     }
 
     #[inline(always)]
+    fn spread(self, value: u64) -> u64 {
+        // SAFETY: `self` says that the CPU has BMI2.
+        unsafe { _pdep_u64(value, 0x7f7f_7f7f_7f7f_7f7f) }
+    }
+
+    #[inline(always)]
+    fn differing<const N: usize>(
+        self,
+        words: &[[u8; 8]; N],
+        before: &[[u8; 8]; N],
+        change: Change<'_, N>,
+    ) -> u32 {
+        // SAFETY: `self` says that the CPU has AVX2. What is loaded are four words of eight bytes each, which as vectors
+        // have no alignment.
+        let load = |words: &[[u8; 8]; 4]| unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
+        let load_sums = |words: &[u64; 4]| unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
+        let (words, before) = (words.as_chunks().0, before.as_chunks().0);
+        let (keep, add) = (change.keep.as_chunks().0, change.add.as_chunks().0);
+        let mut equal = 0;
+        for (at, (words, before)) in words.iter().zip(before).enumerate().take(8) {
+            let (before, keep, add) = (load(before), load_sums(&keep[at]), load_sums(&add[at]));
+            // SAFETY: as above.
+            let expected = unsafe { _mm256_add_epi64(_mm256_and_si256(before, keep), add) };
+            // SAFETY: as above.
+            let bits = unsafe {
+                _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(load(words), expected)))
+            };
+            equal |= (bits as u32) << (4 * at);
+        }
+        !equal & (u32::MAX >> (32 - N.clamp(1, 32)))
+    }
+
+    #[inline(always)]
+    fn encode<'o, S: Outgoing + ?Sized>(
+        out: Output<'o, Self>,
+        segment: &S,
+        arena: &[u8],
+        state: &mut S::State,
+        context: &mut S::Context,
+    ) -> Option<Output<'o, Self>> {
+        // SAFETY: an output of this kernel holds a value of it, which says that the CPU has what the
+        // function is compiled for.
+        unsafe { run_outgoing(out, segment, arena, state, context) }
+    }
+
+    #[inline(always)]
     fn decode<'b, S: Segment>(
         at: Cursor<'b, Self>,
         map: S::Map<'b, Self>,
@@ -77,4 +128,17 @@ fn run<'b, S: Segment>(
     context: &mut Context,
 ) -> Option<Cursor<'b, Extracting>> {
     S::decode(at, map, state, out, context)
+}
+
+/// A segment to be encoded, compiled for these CPUs.
+#[target_feature(enable = "bmi1,bmi2,lzcnt,movbe,avx2")]
+#[inline(never)]
+fn run_outgoing<'o, S: Outgoing + ?Sized>(
+    out: Output<'o, Extracting>,
+    segment: &S,
+    arena: &[u8],
+    state: &mut S::State,
+    context: &mut S::Context,
+) -> Option<Output<'o, Extracting>> {
+    segment.encode(out, arena, state, context)
 }

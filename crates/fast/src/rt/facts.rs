@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::cursor::Cursor;
+use super::encode::Output;
 use super::kernel::Kernel;
 use super::state::{PreviousValues, Slot};
 use super::visit::Visit;
@@ -100,13 +101,12 @@ pub trait Templates: Sized + 'static {
     /// Those of the visitor.
     fn visit(message: Self::Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error>;
 
-    /// Encodes a message to `bytes` from `pos` on and returns where it ends; `None` for the dynamic
+    /// Encodes a message and returns the output behind it; `None` for the dynamic
     /// engine to do it. The state is then as before.
-    fn encode(
+    fn encode<'o, K: Kernel>(
+        out: Output<'o, K>,
         message: Self::Message<'_>,
         state: &mut Self::State,
-        bytes: &mut [u8],
-        pos: usize,
         context: &mut Context,
-    ) -> Option<usize>;
+    ) -> Option<Output<'o, K>>;
 }

@@ -6,7 +6,7 @@
 
 use super::past::{Unknown, Warm};
 use super::state::{Slot, State};
-use super::text::Text;
+use super::text::{Text, short_bytes};
 use crate::dictionary::EntryState;
 use crate::template::Decimal;
 
@@ -116,6 +116,26 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
             }
             Some(text) => self.assign_long(slot, text.bytes(arena)),
             None => self.set_empty(slot),
+        }
+    }
+
+    /// As [`sends_copy_text`](Self::sends_copy_text), where the initial value, if there is one, lies in a word.
+    #[inline(always)]
+    pub fn sends_copy_short(
+        &mut self,
+        slot: Slot,
+        value: Option<Text>,
+        initial: Option<Text>,
+        arena: &[u8],
+    ) -> bool {
+        match value {
+            Some(text) if text.is_short() => {
+                self.sends_copy(slot, text.word(), initial.map(Text::word))
+            }
+            _ => {
+                let word = initial.map(|initial| initial.word().to_le_bytes());
+                self.sends_copy_text(slot, value, word.as_ref().and_then(short_bytes), arena)
+            }
         }
     }
 

@@ -42,20 +42,27 @@ pub use context::Context;
 pub use cursor::{Bits, Cursor, WideBits, seldom};
 pub use decimal::exponent;
 pub use decoder::{Decoded, Decoder, Message, Step};
-pub use encode::{OpenMap, Output};
+pub use encode::{FirstByte, OpenMap, Output};
 pub use encoder::Encoder;
-pub(crate) use encoder::grow;
+pub(crate) use encoder::ROOM_BYTES;
 pub use entries::{Entries, Reference};
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+pub(crate) use extract::Extracting;
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
 pub use flat::{Flat, FlatSegment, LaneWords};
 pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
-pub use kernel::{Kernel, Segment};
+pub(crate) use kernel::Portable;
+pub use kernel::{Change, Kernel, Outgoing, Segment};
 pub use link::LinkError;
 pub use packet::Packet;
 pub use past::{Fresh, Past, Unknown, Warm};
+#[cfg(feature = "portable")]
+pub(crate) use slices::space::{Room, Space};
 pub use state::{LastTemplate, PreviousValues, Saved, Slot, State};
 pub use text::{Charset, Text};
 pub use visit::{Value, Visit};
+#[cfg(not(feature = "portable"))]
+pub(crate) use window::space::{Room, Space};
 
 /// Largest values of the unsigned types.
 pub mod max {

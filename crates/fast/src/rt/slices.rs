@@ -1,5 +1,7 @@
 //! The bytes ahead as a slice: stands in for `window` where unsafe code is forbidden.
 
+pub(crate) mod space;
+
 /// Bytes that one read may look at: those of the longest integer.
 pub(super) const WINDOW: usize = 10;
 

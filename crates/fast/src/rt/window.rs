@@ -5,6 +5,8 @@
 //! `unsafe` for that; the feature `portable` has `slices` in its place.
 #![allow(unsafe_code)]
 
+pub(crate) mod space;
+
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
