@@ -438,7 +438,10 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         let mut index = 0;
         while index < count {
             let base = first + index as usize * step;
-            index += self.plain_entries(segment, run, (base, step), count - index).unwrap_or(0);
+            // Vectors are asked once a sequence: what they decline is decoded again.
+            let may_vectors = index == 0;
+            let left = count - index;
+            index += self.plain_entries(segment, run, (base, step), left, may_vectors).unwrap_or(0);
             if index < count {
                 let base = first + index as usize * step;
                 self.segment(segment, op.field, base, Runs::Refused)?;
@@ -455,6 +458,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
         index: u32,
         (base, step): (usize, usize),
         count: u32,
+        may_vectors: bool,
     ) -> Option<u32> {
         if self.depth >= Limits::DEPTH_MAX {
             return None;
@@ -472,6 +476,7 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
             lanes,
             &mut progress,
             count,
+            may_vectors,
         );
         if done > 0 {
             let last = base + (done as usize - 1) * step + run.first_slot as usize;

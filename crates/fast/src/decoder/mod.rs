@@ -380,11 +380,13 @@ impl Decoder {
         let start = (at, bits);
         let dictionary = &mut self.dictionary;
         let terms = Terms { entries_max: self.entries_most, vectors };
-        let message = code.message(window, bytes.len(), start, dictionary, words, terms)?;
+        let message = code.message(window, bytes.len(), start, dictionary, words, terms);
         let leaves_lanes = code.leaves_lanes;
         if vectors {
-            self.vectors.served(index, message.is_declined);
+            // Where the code declines as well, what vectors did was of no use.
+            self.vectors.served(index, message.as_ref().is_none_or(|message| message.is_declined));
         }
+        let message = message?;
         if message.end > bytes.len() {
             return None;
         }

@@ -49,6 +49,7 @@ impl Vectors {
 pub(super) fn decoded(_vectors: &mut Vectors, _program: &Program, _template: u32) {}
 
 #[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "those of the engines that stand elsewhere")]
 pub(super) fn entries(
     _vectors: &mut Vectors,
     run: &Run,
@@ -57,6 +58,7 @@ pub(super) fn entries(
     lanes: &Lanes,
     progress: &mut Progress,
     count: u32,
+    _may_vectors: bool,
 ) -> u32 {
     lanes::entries(run, bytes, place, lanes, progress, count)
 }

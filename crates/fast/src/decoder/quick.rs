@@ -110,7 +110,9 @@ impl<'q> Message<'q> {
         let mut progress = Progress { position: *at, state };
         let words = &mut self.store.words;
         let place = Place { words, base: first, step, presence_at: segment.presence_at };
-        if vectors::entries(self.vectors, run, bytes, place, lanes, &mut progress, count) != count {
+        if vectors::entries(self.vectors, run, bytes, place, lanes, &mut progress, count, true)
+            != count
+        {
             return None;
         }
         *at = progress.position;

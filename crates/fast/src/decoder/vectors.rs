@@ -32,7 +32,7 @@ const RUNS_HOT: u32 = 2 * HOT;
 
 /// How often vectors decline a run's records.
 #[derive(Clone, Copy, Debug, Default)]
-struct Habit {
+pub(crate) struct Habit {
     strikes: u8,
     /// Calls to leave to others.
     skip: u8,
@@ -43,14 +43,15 @@ const STRIKES_MAX: u8 = 7;
 impl Habit {
     /// Whether vectors are to be asked now.
     #[inline(always)]
-    fn is_good(&mut self) -> bool {
+    pub(crate) fn is_good(&mut self) -> bool {
         let is_good = self.skip == 0;
         self.skip = self.skip.saturating_sub(1);
         is_good
     }
 
+    /// Learns how they did.
     #[inline(always)]
-    fn learn(&mut self, is_declined: bool) {
+    pub(crate) fn learn(&mut self, is_declined: bool) {
         match is_declined {
             true => self.declined(),
             false => self.strikes = self.strikes.saturating_sub(1),
@@ -171,8 +172,10 @@ pub(super) fn decoded(vectors: &mut Vectors, program: &Program, template: u32) {
     }
 }
 
-/// Decodes entries as long as they are plain; returns how many.
+/// Decodes entries as long as they are plain; returns how many. Vectors, which decode all or none, are
+/// asked if `may_vectors`.
 #[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "as those of the engines, and which of them")]
 pub(super) fn entries(
     vectors: &mut Vectors,
     run: &Run,
@@ -181,9 +184,10 @@ pub(super) fn entries(
     lanes: &Lanes,
     progress: &mut Progress,
     count: u32,
+    may_vectors: bool,
 ) -> u32 {
     let Place { words, base, step, presence_at } = place;
-    if let Some((wide, habit)) = vectors.of(run, count) {
+    if may_vectors && let Some((wide, habit)) = vectors.of(run, count) {
         let place = Place { words: &mut *words, base, step, presence_at };
         let done = wide.entries(run, bytes, place, lanes, progress, count);
         habit.learn(done.is_none());
@@ -313,5 +317,29 @@ mod tests {
             assert_eq!(one, other, "message {count}");
         }
         assert!(is_compiled(&automatic, 1) && !is_compiled(&automatic, 2));
+    }
+
+    #[test]
+    fn vectors_are_asked_once_a_sequence_however_many_of_its_entries_they_decline() {
+        if Wide::detect().is_none() {
+            return eprintln!("SKIPPED: this CPU has no vectors of 512 bits");
+        }
+        let field = |name| format!("<uInt32 name='{name}'><copy value='1'/></uInt32>");
+        let fields: String = ["a", "b", "c", "d", "e", "f"].into_iter().map(field).collect();
+        let xml = format!(
+            "<templates><template name='T' id='1'><sequence name='s'>{fields}</sequence></template></templates>"
+        );
+        let program = Program::compile(TemplateSet::parse(&xml).expect("valid")).expect("compiles");
+        let options = DecoderOptions { engine: Engine::Wide, ..Default::default() };
+        let mut decoder = Decoder::with_options(Arc::new(program), options);
+        // Each second entry has an integer longer than needed.
+        let mut message = vec![0xc0, 0x81, 0x07, 0xe8];
+        for _ in 0..500 {
+            message.extend([0x80, 0xc0, 0x00, 0x81]);
+        }
+        assert_eq!(decoder.decode(&message).expect("counted, not refused").len, message.len());
+        assert_eq!(decoder.findings().overlong_integer, 500);
+        let habit = decoder.vectors.habits[0];
+        assert!((1..=2).contains(&habit.strikes), "asked {} times", habit.strikes);
     }
 }

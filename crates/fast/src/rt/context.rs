@@ -1,14 +1,14 @@
 //! What decoding a message carries along besides bytes and state.
 
 use super::cursor::{Cursor, seldom};
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-use super::flat::Habit;
 use super::kernel::Kernel;
 use super::text::{Charset, Text};
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use crate::Engine;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use crate::decoder::vectors::{Habit, Wide};
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-use crate::{Engine, decoder::vectors::Wide};
 
 /// Levels that a message may have, with the outermost.
 const DEPTHS: u32 = Limits::DEPTH_MAX + 1;

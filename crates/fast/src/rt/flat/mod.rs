@@ -9,8 +9,6 @@
 //! needed, the end of the packet) is declined, and nothing has happened then.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-mod habit;
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod vector;
 
 use super::context::Context;
@@ -18,9 +16,6 @@ use super::cursor::Cursor;
 use super::kernel::{Kernel, Segment};
 use super::state::Slot;
 use crate::dictionary::Word;
-
-#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-pub(super) use habit::Habit;
 
 /// Most fields of a flat template.
 pub const LANES: usize = 16;

@@ -95,15 +95,15 @@ fn decode<'b, S: FlatSegment, K: Kernel>(
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
     let is_plain = map & S::FIELDS.unused == 0 && x.is_outermost() && !x.is_noted();
-    if !S::is_warm(state) || x.flat_habit.skips() || !is_plain {
+    if !S::is_warm(state) || !is_plain || !x.flat_habit.is_good() {
         return None;
     }
     let (next, room) = (at.ahead.vector()?, x.room(&at)?);
     let Some((len, lanes)) = read(S::FIELDS, next, map, S::words(state)?, room) else {
-        x.flat_habit.declined();
+        x.flat_habit.learn(true);
         return None;
     };
-    x.flat_habit.done();
+    x.flat_habit.learn(false);
     S::fill(&lanes.0, out);
     let mut end = at;
     end.ahead.skip(len)?;
