@@ -331,7 +331,7 @@ impl<'o, K: Kernel> Output<'o, K> {
     /// 49, the first at the top of `behind` less seven.
     #[inline(always)]
     pub fn begin_behind<const BITS: u32>(&mut self, behind: u64) -> Option<FirstByte<'o>> {
-        let at = self.space.mark();
+        let at = self.space.mark()?;
         if BITS == 0 {
             self.byte(STOP)?;
             return Some(FirstByte { at, stop: STOP });
@@ -350,7 +350,7 @@ impl<'o, K: Kernel> Output<'o, K> {
 
     /// Makes room for a presence map of `bits` bits, to be written bit by bit.
     pub fn begin_map(&mut self, bits: usize) -> Option<OpenMap<'o>> {
-        let start = self.space.mark();
+        let start = self.space.mark()?;
         let len = bits.div_ceil(7).max(1);
         for _ in 0..len {
             self.byte(0)?;

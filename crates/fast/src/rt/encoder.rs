@@ -34,6 +34,8 @@ pub struct Encoder<T: Templates> {
     state: T::State,
     context: Context,
     room: Room,
+    /// Where messages are tried again.
+    ample: Vec<u8>,
     options: EncoderOptions,
     left_over: u64,
     #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
@@ -86,6 +88,7 @@ impl<T: Templates> Encoder<T> {
             dynamic: Dynamic::with_options(program, options),
             state: T::state(),
             room: Room::new(ROOM_BYTES),
+            ample: Vec::new(),
             links,
             options,
             left_over: 0,
@@ -119,7 +122,7 @@ impl<T: Templates> Encoder<T> {
     }
 
     /// Appends the encoded message to `out` and returns its length in bytes. `out` gets room for the longest
-    /// message so far.
+    /// message so far, within a megabyte.
     ///
     /// # Errors
     /// Those of [`MessageBuilder`] for values outside their fields' types, and those of
@@ -136,20 +139,28 @@ impl<T: Templates> Encoder<T> {
         }
     }
 
-    /// Encodes what was given up: with more room, or by the dynamic engine.
+    /// Encodes what was given up: with more room, or by the dynamic engine. The room is not the caller's: most
+    /// is given up for other reasons.
     #[cold]
     #[inline(never)]
     fn encode_again(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
+        let mut ample = std::mem::take(&mut self.ample);
+        ample.clear();
         let room = std::mem::replace(&mut self.room, Room::new(AMPLE_BYTES));
-        let len = self.run(message, out);
+        let len = self.run(message, &mut ample);
         self.room = room;
-        match len {
+        let encoded = match len {
             Some(len) => {
+                // It may have wanted more than it kept.
+                self.room.enlarge();
                 self.room.grow(len);
+                out.extend_from_slice(&ample);
                 Ok(len)
             }
             None => self.encode_left_over(message, out),
-        }
+        };
+        self.ample = ample;
+        encoded
     }
 
     #[inline(always)]

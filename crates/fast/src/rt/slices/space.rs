@@ -4,9 +4,15 @@
 /// Bytes that one step writes, whether or not it keeps them all.
 pub(crate) const PIECE: usize = 8;
 
+/// A message of more bytes does not make an encoder keep as much.
+const ROOM_MAX: usize = 1 << 20;
+
 /// Where messages are put together.
 #[derive(Clone, Debug)]
 pub(crate) struct Room(Vec<u8>);
+
+/// The place of a space that was lent for nothing.
+const SPENT: usize = usize::MAX;
 
 /// What is left of the buffer.
 #[derive(Debug)]
@@ -28,11 +34,17 @@ impl Room {
         Self(vec![0; bytes + PIECE])
     }
 
-    /// Makes it enough for a message of `len` bytes, and some more.
+    /// Makes it enough for a message of `len` bytes, and some more, but not for one that is huge.
     pub(crate) fn grow(&mut self, len: usize) {
-        if len + PIECE > self.0.len() {
-            self.0.resize((len + PIECE).next_power_of_two(), 0);
+        let room = len.min(ROOM_MAX) + PIECE;
+        if room > self.0.len() {
+            self.0.resize(room.next_power_of_two(), 0);
         }
+    }
+
+    /// Makes it at least twice as much, within the same limit.
+    pub(crate) fn enlarge(&mut self) {
+        self.grow(2 * self.0.len());
     }
 
     /// Appends to `out` what `write` writes and gives back; nothing if it gives up. Returns how many
@@ -59,7 +71,8 @@ impl<'s> Space<'s> {
     /// Lets `write` go on from here. If it gives up, nothing is left.
     #[inline(always)]
     pub(crate) fn lend(&mut self, write: impl FnOnce(Self) -> Option<Self>) -> Option<()> {
-        *self = write(Self { bytes: std::mem::take(&mut self.bytes), at: self.at })?;
+        let at = std::mem::replace(&mut self.at, SPENT);
+        *self = write(Self { bytes: std::mem::take(&mut self.bytes), at })?;
         Some(())
     }
 
@@ -75,7 +88,10 @@ impl<'s> Space<'s> {
     /// Whether so many bytes can be written, each by any step.
     #[inline(always)]
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
-        self.bytes.len().saturating_sub(self.at + PIECE) >= bytes
+        self.bytes
+            .len()
+            .checked_sub(self.at.saturating_add(PIECE))
+            .is_some_and(|left| left >= bytes)
     }
 
     /// Writes all of these bytes; `None` if there is no room for them and a piece more.
@@ -89,10 +105,10 @@ impl<'s> Space<'s> {
         Some(())
     }
 
-    /// The place of the next byte.
+    /// The place of the next byte; `None` if this is spent.
     #[inline(always)]
-    pub(crate) fn mark(&self) -> Mark<'s> {
-        Mark { at: self.at, buffer: std::marker::PhantomData }
+    pub(crate) fn mark(&self) -> Option<Mark<'s>> {
+        (self.at != SPENT).then_some(Mark { at: self.at, buffer: std::marker::PhantomData })
     }
 
     /// What was written behind a mark.

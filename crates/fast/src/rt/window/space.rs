@@ -9,6 +9,9 @@ use std::ptr::NonNull;
 /// Bytes that one step writes, whether or not it keeps them all.
 pub(crate) const PIECE: usize = 8;
 
+/// A message of more bytes does not make an encoder ask for as much each time.
+const ROOM_MAX: usize = 1 << 20;
+
 /// How much room an encoder asks a vector for before it writes a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Room(usize);
@@ -43,11 +46,17 @@ impl Room {
         Self(bytes + PIECE)
     }
 
-    /// Makes it enough for a message of `len` bytes, and some more.
+    /// Makes it enough for a message of `len` bytes, and some more, but not for one that is huge.
     pub(crate) fn grow(&mut self, len: usize) {
-        if len + PIECE > self.0 {
-            self.0 = (len + PIECE).next_power_of_two();
+        let room = len.min(ROOM_MAX) + PIECE;
+        if room > self.0 {
+            self.0 = room.next_power_of_two();
         }
+    }
+
+    /// Makes it at least twice as much, within the same limit.
+    pub(crate) fn enlarge(&mut self) {
+        self.grow(2 * self.0);
     }
 
     /// Appends to `out` what `write` writes and gives back; nothing if it gives up. Returns how many
@@ -125,10 +134,10 @@ impl<'s> Space<'s> {
         Some(())
     }
 
-    /// The place of the next byte.
+    /// The place of the next byte; `None` if this is spent.
     #[inline(always)]
-    pub(crate) fn mark(&self) -> Mark<'s> {
-        Mark { at: self.at, name: PhantomData }
+    pub(crate) fn mark(&self) -> Option<Mark<'s>> {
+        (!self.fence.is_null()).then_some(Mark { at: self.at, name: PhantomData })
     }
 
     /// What was written behind a mark.
@@ -161,7 +170,7 @@ mod tests {
         let mut room = Room::new(16);
         let len = room.append(&mut out, |mut space| {
             space.put(u64::from_le_bytes(*b"abcdefgh"), 5)?;
-            let mark = space.mark();
+            let mark = space.mark()?;
             space.put(u64::from_le_bytes(*b"ABCDEFGH"), 0)?;
             space.written(&mark)[7] = b'!';
             space.cut(&mark, 7);
@@ -203,14 +212,43 @@ mod tests {
     fn a_mark_behind_what_is_left_has_nothing_behind_it() {
         let mut out = Vec::new();
         let len = Room::new(99).append(&mut out, |mut space| {
-            let first = space.mark();
+            let first = space.mark()?;
             space.put_all(b"abc")?;
-            let second = space.mark();
+            let second = space.mark()?;
             space.cut(&first, 1);
             assert!(space.written(&second).is_empty());
             space.cut(&second, 0);
             Some(space)
         });
         assert_eq!((len, &out[..]), (Some(1), &b"a"[..]));
+    }
+
+    #[test]
+    fn a_space_that_was_lent_for_nothing_has_no_place() {
+        let mut out = Vec::new();
+        Room::new(99).append(&mut out, |mut space| {
+            let mut kept = None;
+            assert!(
+                space
+                    .lend(|lent| {
+                        kept = Some(lent);
+                        None
+                    })
+                    .is_none()
+            );
+            assert!(space.mark().is_none() && space.put(0, 0).is_none() && !space.has_room(1));
+            kept
+        });
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn a_huge_message_is_not_what_room_is_asked_for_ever_after() {
+        let mut room = Room::new(0);
+        room.grow(usize::MAX);
+        room.enlarge();
+        let mut out = Vec::new();
+        assert_eq!(room.append(&mut out, |mut space| space.put_all(&[]).map(|()| space)), Some(0));
+        assert!(out.capacity() <= 4 * ROOM_MAX);
     }
 }
