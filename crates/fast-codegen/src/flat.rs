@@ -3,11 +3,10 @@
 use crate::integer::Integer;
 use crate::module::Module;
 use crate::shape::{Member, Shape, is_fixed_constant};
+use tickwire_fast::rt::FLAT_LANES;
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
 use tickwire_fast::template::Width;
 
-/// Lanes there are.
-const LANES_MAX: usize = 16;
 /// Fewer fields are read faster one by one.
 const FIELDS_MIN: usize = 5;
 
@@ -45,7 +44,7 @@ impl<'p> Module<'p> {
                 #[inline(always)]
                 fn words(state: &mut State) -> Option<&mut rt::LaneWords> {{ state.words_from({start}) }}
                 #[inline(always)]
-                fn fill(lanes: &[u32; {LANES_MAX}], out: &mut {name}) {{ {fill} }}
+                fn fill(lanes: &[u32; {FLAT_LANES}], out: &mut {name}) {{ {fill} }}
             }}\n"
         ))
     }
@@ -53,7 +52,7 @@ impl<'p> Module<'p> {
     /// Words that all lanes of flat templates have room in.
     pub(crate) fn flat_words(&self) -> usize {
         let first = |shape| Some(self.slots[self.flat_fields(shape)?.first()?.slot].word);
-        let ends = self.shapes.iter().filter_map(first).map(|first| first + LANES_MAX);
+        let ends = self.shapes.iter().filter_map(first).map(|first| first + FLAT_LANES);
         ends.max().unwrap_or(0)
     }
 
@@ -68,7 +67,7 @@ impl<'p> Module<'p> {
         let words: Vec<usize> = fields.iter().map(|field| self.slots[field.slot].word).collect();
         let (first, last) = (words.first()?, words.last()?);
         let is_in_order = words.windows(2).all(|pair| pair[0] < pair[1]);
-        (is_in_order && last - first < LANES_MAX && fields.len() >= FIELDS_MIN).then_some(fields)
+        (is_in_order && last - first < FLAT_LANES && fields.len() >= FIELDS_MIN).then_some(fields)
     }
 
     fn flat_field<'s>(&self, member: &'s Member<'p>) -> Option<Field<'s, 'p>> {

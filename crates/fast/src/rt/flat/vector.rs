@@ -12,6 +12,7 @@
 use super::{Flat, FlatSegment, LANES, Lanes};
 use crate::decoder::vectors::Wide;
 use crate::dictionary::Word;
+use crate::program::Bytes;
 use crate::rt::context::Context;
 use crate::rt::cursor::Cursor;
 use crate::rt::kernel::Kernel;
@@ -20,41 +21,23 @@ use std::arch::x86_64::*;
 /// Bytes of a vector.
 const VECTOR: usize = 64;
 
-#[repr(align(64))]
-struct Bytes([u8; VECTOR]);
-
 /// The position of each byte.
-const IOTA: Bytes = {
-    let mut table = [0; VECTOR];
-    let mut at = 0;
-    while at < VECTOR {
-        table[at] = at as u8;
-        at += 1;
-    }
-    Bytes(table)
-};
-
+const IOTA: Bytes = positions(1, VECTOR);
 /// The lane of each byte,
-const LANE: Bytes = {
-    let mut table = [0; VECTOR];
-    let mut at = 0;
-    while at < VECTOR {
-        table[at] = (at / 4) as u8;
-        at += 1;
-    }
-    Bytes(table)
-};
-
+const LANE: Bytes = positions(4, LANES);
 /// and how far in front of its field's last byte it is taken from.
-const BACK: Bytes = {
+const BACK: Bytes = positions(1, 4);
+
+/// For each byte its position, divided by `width`, of which the rest to `period` is taken.
+const fn positions(width: usize, period: usize) -> Bytes {
     let mut table = [0; VECTOR];
     let mut at = 0;
     while at < VECTOR {
-        table[at] = (at % 4) as u8;
+        table[at] = (at / width % period) as u8;
         at += 1;
     }
     Bytes(table)
-};
+}
 
 /// The lower halves of the words of two vectors.
 const LOWER: Lanes = {
