@@ -11,6 +11,8 @@ mod compiled;
 mod compiled;
 mod decimal;
 mod engine;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+mod flat;
 mod integer;
 mod lanes;
 mod quick;
@@ -221,9 +223,9 @@ impl Decoder {
     /// Those of [`decode`](Self::decode).
     #[inline]
     pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_>, Error> {
-        let len = match self.vectors.compiled() {
-            Some(_) => self.plain_by_code(input.buffer(), input.len()),
-            None => self.plain(input.bytes()),
+        let len = match self.vectors.take_whole_messages() {
+            true => self.plain_by_code(input.buffer(), input.len()),
+            false => self.plain(input.bytes()),
         };
         match len {
             Some(len) => Ok(Decoded { message: &self.message, len }),
@@ -363,6 +365,10 @@ impl Decoder {
             0 => self.dictionary.last_template()?,
             _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
         };
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        if let Some(len) = self.decode_flat((buffer, bytes.len()), at, index, bits) {
+            return Some(len);
+        }
         let bits = bits << 1;
         let vectors = self.vectors.may_serve(index);
         let compiled = self.vectors.compiled()?;

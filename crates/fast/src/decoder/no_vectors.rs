@@ -30,6 +30,11 @@ impl Vectors {
         None
     }
 
+    /// Whether there is something that decodes messages of some templates as a whole: no.
+    pub(super) fn take_whole_messages(&self) -> bool {
+        false
+    }
+
     /// Whether code is to use vectors: there are none.
     pub(super) fn may_serve(&self, _template: u32) -> bool {
         false

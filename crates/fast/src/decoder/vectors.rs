@@ -3,6 +3,7 @@
 
 use super::Engine;
 pub(super) use super::compiled::Compiled;
+use super::flat::FlatTemplate;
 use super::lanes::{self, Place, Progress};
 pub(crate) use super::wide::Wide;
 use crate::dictionary::{Lanes, Word};
@@ -20,6 +21,8 @@ pub(super) struct Vectors {
     habits: Vec<Habit>,
     /// Of the sequences that the code of templates hands over, by template.
     habits_of_templates: Vec<Option<Habit>>,
+    /// The flat templates.
+    pub(super) flats: Vec<Option<Box<FlatTemplate>>>,
 }
 
 /// Messages after which a template is compiled. By then the time that code would have saved is about
@@ -75,6 +78,9 @@ impl Vectors {
             program.runs.get(sequence.run as usize)?.plan.as_ref()?;
             wide.map(|_| Habit::default())
         };
+        let flat = |quick: &Option<Quick>| {
+            wide.and_then(|_| FlatTemplate::of(program, quick.as_ref()?)).map(Box::new)
+        };
         Self {
             wide,
             #[cfg(feature = "jit")]
@@ -83,6 +89,7 @@ impl Vectors {
             heat: vec![0; program.templates.len()],
             habits: vec![Habit::default(); program.runs.len()],
             habits_of_templates: program.quick.iter().map(hands_over).collect(),
+            flats: program.quick.iter().map(flat).collect(),
         }
     }
 
@@ -101,6 +108,12 @@ impl Vectors {
         return self.compiled.as_ref();
         #[cfg(not(feature = "jit"))]
         None
+    }
+
+    /// Whether there may be something that decodes messages of some templates as a whole.
+    #[inline(always)]
+    pub(super) fn take_whole_messages(&self) -> bool {
+        self.wide.is_some() || self.compiled().is_some()
     }
 
     /// Most bytes that a record is read ahead.

@@ -3,6 +3,7 @@
 use crate::random::{self, Choices};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tickwire_fast as dynamic;
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Message, MessageBuilder, Program,
     ResetPolicy, Step, TemplateSet,
@@ -78,7 +79,10 @@ pub fn mutate(choices: &mut Choices, bytes: &mut Vec<u8>) {
 pub struct Pair {
     name: String,
     program: Arc<Program>,
+    /// The portable engine, which shares no vectors with generated code,
     dynamic: Decoder,
+    /// and the fastest one.
+    automatic: Decoder,
     stream: Decoder,
     encoder: Encoder,
     builder: MessageBuilder,
@@ -101,8 +105,10 @@ impl Pair {
             limits: options.limits,
             ..EncoderOptions::default()
         };
+        let portable = DecoderOptions { engine: dynamic::Engine::Scalar, ..options };
         Self {
-            dynamic: Decoder::with_options(program.clone(), options),
+            dynamic: Decoder::with_options(program.clone(), portable),
+            automatic: Decoder::with_options(program.clone(), options),
             stream: Decoder::with_options(program.clone(), options),
             encoder: Encoder::with_options(program.clone(), encoding),
             builder: MessageBuilder::new(program.clone()),
@@ -117,12 +123,16 @@ impl Pair {
     /// A generated projection beside a dynamic one.
     pub fn projected(name: &str, set: TemplateSet, program: Program) -> Self {
         let options = DecoderOptions::default();
-        let dynamic = Decoder::with_options(Arc::new(program), options);
-        Self { dynamic, ..Self::new(name, set, options) }
+        let program = Arc::new(program);
+        let portable = DecoderOptions { engine: dynamic::Engine::Scalar, ..options };
+        let dynamic = Decoder::with_options(program.clone(), portable);
+        let automatic = Decoder::with_options(program, options);
+        Self { dynamic, automatic, ..Self::new(name, set, options) }
     }
 
     pub fn reset(&mut self) {
         self.dynamic.reset();
+        self.automatic.reset();
         self.stream.reset();
         self.encoder.reset();
         self.generated.reset();
@@ -131,6 +141,7 @@ impl Pair {
 
     pub fn begin_packet(&mut self) {
         self.dynamic.begin_packet();
+        self.automatic.begin_packet();
         self.stream.begin_packet();
         self.encoder.begin_packet();
         self.generated.begin_packet();
@@ -155,8 +166,12 @@ impl Pair {
             self.last = Some(decoded.message.clone());
             (text(decoded.message), decoded.len)
         });
+        let automatic = self.automatic.decode(bytes);
+        let automatic = automatic.map(|decoded| (text(decoded.message), decoded.len));
         let found = self.generated.decode(bytes);
         let name = &self.name;
+        assert_eq!(automatic, expected, "{name}: {bytes:02x?}");
+        assert_eq!(self.automatic.findings(), self.dynamic.findings(), "{name}: {bytes:02x?}");
         assert_eq!(found, expected, "{name}: {bytes:02x?}");
         assert_eq!(self.generated.findings(), *self.dynamic.findings(), "{name}: {bytes:02x?}");
         expected.ok().map(|(_, len)| len)

@@ -64,8 +64,13 @@ pub struct Flat {
 impl Flat {
     /// A template whose first field has this dictionary entry.
     pub const fn starting(first: Slot) -> Self {
+        Self::from_word(first.word())
+    }
+
+    /// A template whose first field has this word.
+    pub(crate) const fn from_word(first: usize) -> Self {
         Self {
-            first: first.word(),
+            first,
             count: 0,
             lanes: 0,
             increments: 0,
@@ -80,14 +85,12 @@ impl Flat {
     /// # Panics
     /// When compiled: if its word is not behind the last field's, or too far behind the first's.
     #[must_use]
-    pub const fn copied(mut self, slot: Slot, max: u64) -> Self {
-        let lane = slot.word() - self.first;
-        assert!(lane >= self.count && lane < LANES && max <= u32::MAX as u64);
-        self.count = lane + 1;
-        self.lanes |= 1 << lane;
-        self.unused >>= 1;
-        self.max.0[lane] = max as u32;
-        self
+    pub const fn copied(self, slot: Slot, max: u64) -> Self {
+        assert!(max <= u32::MAX as u64);
+        match self.with(slot.word(), max as u32) {
+            Some(flat) => flat,
+            None => panic!("one word behind the other, and not too many"),
+        }
     }
 
     /// With one more field, of operator increment.
@@ -96,11 +99,29 @@ impl Flat {
     /// As [`copied`](Self::copied).
     #[must_use]
     pub const fn incremented(self, slot: Slot, max: u64) -> Self {
-        let mut flat = self.copied(slot, max);
-        let lane = flat.count - 1;
-        flat.increments |= 1 << lane;
-        flat.add.0[lane] = 1;
-        flat
+        self.copied(slot, max).counting()
+    }
+
+    /// With one more field that is repeated; `None` where its word is not behind the last field's, or too
+    /// far behind the first's.
+    pub(crate) const fn with(mut self, word: usize, max: u32) -> Option<Self> {
+        if word < self.first + self.count || word >= self.first + LANES {
+            return None;
+        }
+        let lane = word - self.first;
+        self.count = lane + 1;
+        self.lanes |= 1 << lane;
+        self.unused >>= 1;
+        self.max.0[lane] = max;
+        Some(self)
+    }
+
+    /// With the last field counting on.
+    pub(crate) const fn counting(mut self) -> Self {
+        let lane = self.count - 1;
+        self.increments |= 1 << lane;
+        self.add.0[lane] = 1;
+        self
     }
 }
 

@@ -9,9 +9,8 @@
 //! load and store vectors.
 #![allow(unsafe_code)]
 
-use super::{Flat, FlatSegment, LANES, Lanes};
+use super::{Flat, FlatSegment, LANES, LaneWords, Lanes};
 use crate::decoder::vectors::Wide;
-use crate::dictionary::Word;
 use crate::program::Bytes;
 use crate::rt::context::Context;
 use crate::rt::cursor::Cursor;
@@ -65,6 +64,22 @@ impl Wide {
         // SAFETY: a value of this type is made only where every feature was found.
         unsafe { decode::<S, K>(at, map, state, out, x) }
     }
+
+    /// Decodes the fields of a flat template from the front of `buffer`, whose previous values are in
+    /// `words`, all assigned, and their words to the front of `out`, one behind the other. Returns how many of `room` bytes they
+    /// take; `None`, with nothing changed, where they are declined. The map is as above.
+    #[inline(always)]
+    pub(crate) fn decode_flat_record(
+        self,
+        flat: &Flat,
+        (buffer, room): (&[u8], usize),
+        map: u64,
+        words: &mut LaneWords,
+        out: &mut LaneWords,
+    ) -> Option<usize> {
+        // SAFETY: as above.
+        unsafe { decode_record(flat, buffer, map, words, room, out) }
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
@@ -77,36 +92,65 @@ fn decode<'b, S: FlatSegment, K: Kernel>(
     out: &mut S::Out,
     x: &mut Context,
 ) -> Option<Cursor<'b, K>> {
-    let is_plain = map & S::FIELDS.unused == 0 && x.is_outermost() && !x.is_noted();
+    let is_plain = x.is_outermost() && !x.is_noted();
     if !S::is_warm(state) || !is_plain || !x.flat_habit.is_good() {
         return None;
     }
     let (next, room) = (at.ahead.vector()?, x.room(&at)?);
-    let Some((len, lanes)) = read(S::FIELDS, next, map, S::words(state)?, room) else {
-        x.flat_habit.learn(true);
-        return None;
-    };
-    x.flat_habit.learn(false);
+    // SAFETY: 64 bytes; the load needs no alignment.
+    let window = unsafe { _mm512_loadu_si512(next.as_ptr().cast()) };
+    let message = read(S::FIELDS, window, map, S::words(state)?, room);
+    x.flat_habit.learn(message.is_none());
+    let message = message?;
+    let mut lanes = Lanes([0; LANES]);
+    // SAFETY: 16 lanes of four bytes, aligned.
+    unsafe { _mm512_store_si512(lanes.0.as_mut_ptr().cast(), message.values) };
     S::fill(&lanes.0, out);
     let mut end = at;
-    end.ahead.skip(len)?;
+    end.ahead.skip(message.len)?;
     Some(end)
 }
 
-/// Reads all fields and makes them the previous values. Returns how many of the next bytes they take;
-/// `None`, with nothing changed, if that is more than `room` or something does not fit.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn decode_record(
+    flat: &Flat,
+    buffer: &[u8],
+    map: u64,
+    words: &mut LaneWords,
+    room: usize,
+    out: &mut LaneWords,
+) -> Option<usize> {
+    let there = _bzhi_u64(u64::MAX, buffer.len().min(VECTOR) as u32);
+    // SAFETY: the mask has a bit for each byte of the buffer, and bytes without a bit are not read.
+    let window = unsafe { _mm512_maskz_loadu_epi8(there, buffer.as_ptr().cast()) };
+    let message = read(flat, window, map, words, room)?;
+    store(out, widened(_mm512_maskz_compress_epi32(flat.lanes, message.values)));
+    Some(message.len)
+}
+
+/// A message that was read.
+#[derive(Clone, Copy)]
+struct Flattened {
+    /// Bytes it takes.
+    len: usize,
+    /// The value of each lane.
+    values: __m512i,
+}
+
+/// Reads all fields and makes them the previous values; `None`, with nothing changed, if they take more
+/// than `room` bytes or something does not fit.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
 fn read(
     flat: &Flat,
-    next: &[u8; VECTOR],
+    window: __m512i,
     map: u64,
-    words: &mut [Word; LANES],
+    words: &mut LaneWords,
     room: usize,
-) -> Option<(usize, Lanes)> {
-    // SAFETY: 64 bytes; the load needs no alignment.
-    let window = unsafe { _mm512_loadu_si512(next.as_ptr().cast()) };
+) -> Option<Flattened> {
     let stops = _mm512_movepi8_mask(window);
     let sent = sent(flat, map);
     let present = _pdep_u32(sent, u32::from(flat.lanes)) as u16;
@@ -136,16 +180,14 @@ fn read(
     let now = _mm512_mask_mov_epi32(silent, present, value);
     let is_beyond = _mm512_cmpgt_epu32_mask(now, lanes_of(&flat.max));
     let zeros = _mm512_testn_epi8_mask(window, window);
+    let is_map_wrong = map & flat.unused != 0;
     let has_overlong = zeros & (stops << 1 | 1) & last.saturating_sub(1) != 0;
     let is_cut = len > room || last == 0 && count > 0;
-    if is_beyond | is_long != 0 || has_overlong || is_cut {
+    if is_beyond | is_long != 0 || has_overlong || is_map_wrong || is_cut {
         return None;
     }
     keep(words, before, now, present | flat.increments);
-    let mut lanes = Lanes([0; LANES]);
-    // SAFETY: 16 lanes of four bytes, aligned.
-    unsafe { _mm512_store_si512(lanes.0.as_mut_ptr().cast(), now) };
-    Some((len, lanes))
+    Some(Flattened { len, values: now })
 }
 
 /// Seven bits, the last first.
@@ -171,26 +213,39 @@ fn sent(flat: &Flat, map: u64) -> u32 {
 /// The words of all lanes, in whole vectors: what was written in parts would have to be waited for.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(words: &[Word; LANES]) -> [__m512i; 2] {
+fn load(words: &LaneWords) -> [__m512i; 2] {
     let at: *const i64 = words.as_ptr().cast();
     // SAFETY: sixteen words of eight bytes; the loads need no alignment.
     unsafe { [_mm512_loadu_si512(at.cast()), _mm512_loadu_si512(at.add(LANES / 2).cast())] }
 }
 
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store(words: &mut LaneWords, vectors: [__m512i; 2]) {
+    let at: *mut i64 = words.as_mut_ptr().cast();
+    // SAFETY: sixteen words of eight bytes; the stores need no alignment.
+    unsafe {
+        _mm512_storeu_si512(at.cast(), vectors[0]);
+        _mm512_storeu_si512(at.add(LANES / 2).cast(), vectors[1]);
+    }
+}
+
+/// The words of values.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn widened(lanes: __m512i) -> [__m512i; 2] {
+    let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(lanes));
+    [low, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(lanes))]
+}
+
 /// Makes the lanes that changed the previous values.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn keep(words: &mut [Word; LANES], before: [__m512i; 2], now: __m512i, changed: u16) {
-    let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(now));
-    let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(now));
+fn keep(words: &mut LaneWords, before: [__m512i; 2], now: __m512i, changed: u16) {
+    let [low, high] = widened(now);
     let low = _mm512_mask_mov_epi64(before[0], changed as u8, low);
     let high = _mm512_mask_mov_epi64(before[1], (changed >> 8) as u8, high);
-    let at: *mut i64 = words.as_mut_ptr().cast();
-    // SAFETY: as in `load`.
-    unsafe {
-        _mm512_storeu_si512(at.cast(), low);
-        _mm512_storeu_si512(at.add(LANES / 2).cast(), high);
-    }
+    store(words, [low, high]);
 }
 
 #[inline]
