@@ -1,7 +1,9 @@
 //! Times of small operations: short passes, turn by turn, the least of each.
 //!
 //! A machine has better and worse moments, and they last for seconds. Passes of all cases are therefore
-//! interleaved, and what counts is the least time, which disturbances can only lengthen.
+//! interleaved, and what counts is the least time, which disturbances can only lengthen. Each pass
+//! follows a run that is not timed, so that caches and predictors are those of a case at work, not of
+//! the one before: as in a program that does nothing else, and as peers measure themselves.
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +18,6 @@ pub struct Case<'c> {
     pass: Box<dyn FnMut(u64) + 'c>,
     /// How many items one run of the operation handles.
     items: u64,
-    /// Each pass follows a run that is not timed.
-    is_warmed: bool,
 }
 
 impl<'c> Case<'c> {
@@ -34,19 +34,11 @@ impl<'c> Case<'c> {
                 operation();
             }
         });
-        Self { pass, items: items.max(1), is_warmed: false }
-    }
-
-    /// The same with everything in the caches that a run leaves there, whichever cases had their turn
-    /// before: for what works on data that has just been made.
-    pub fn warmed(self) -> Self {
-        Self { is_warmed: true, ..self }
+        Self { pass, items: items.max(1) }
     }
 
     fn time(&mut self, runs: u64) -> Duration {
-        if self.is_warmed {
-            (self.pass)(1);
-        }
+        (self.pass)(1);
         let start = Instant::now();
         (self.pass)(runs);
         start.elapsed()
@@ -84,16 +76,12 @@ mod tests {
     use std::hint::black_box;
 
     #[test]
-    fn a_warmed_case_runs_once_more_before_each_pass() {
-        let count = |is_warmed: bool| {
-            let mut count = 0;
-            let case = Case::new(|| count += 1);
-            let mut case = if is_warmed { case.warmed() } else { case };
-            case.time(10);
-            drop(case);
-            count
-        };
-        assert_eq!((count(false), count(true)), (10, 11));
+    fn a_pass_follows_a_run_that_is_not_timed() {
+        let mut count = 0;
+        let mut case = Case::new(|| count += 1);
+        case.time(10);
+        drop(case);
+        assert_eq!(count, 11);
     }
 
     #[test]

@@ -201,11 +201,8 @@ impl<'c> Row<'c> {
         self.amount.messages * turns
     }
 
-    /// What is encoded has just been made, wherever messages are encoded in earnest; so it is in the
-    /// caches here.
     fn case(&self, pass: Pass<'c>) -> Case<'c> {
-        let case = Case::of_many(self.messages_of_a_pass(), pass);
-        if self.is_encoder() { case.warmed() } else { case }
+        Case::of_many(self.messages_of_a_pass(), pass)
     }
 
     fn is_encoder(&self) -> bool {
