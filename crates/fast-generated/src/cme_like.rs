@@ -777,7 +777,7 @@ const SLOT_MD_ENTRY_TIME_3: Slot = Slot::new(21, 21);
 const SLOT_MD_ENTRY_SIZE_3: Slot = Slot::new(22, 22);
 const SLOT_NET_CHG_PREV_DAY_MANTISSA_2: Slot = Slot::new(23, 23);
 type State = rt::State<24, 24, 0>;
-#[inline]
+#[inline(always)]
 fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
     state: &mut State,
@@ -2900,7 +2900,7 @@ impl rt::Templates for Templates {
     fn state() -> State {
         State::new(2)
     }
-    #[inline]
+    #[inline(always)]
     fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut State,

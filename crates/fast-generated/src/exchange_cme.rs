@@ -506,7 +506,7 @@ const SLOT_MD_ENTRY_SIZE_2: Slot = Slot::new(11, 11);
 const SLOT_NUMBER_OF_ORDERS_2: Slot = Slot::new(12, 12);
 const SLOT_MD_PRICE_LEVEL: Slot = Slot::new(13, 13);
 type State = rt::State<14, 14, 0>;
-#[inline]
+#[inline(always)]
 fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
     state: &mut State,
@@ -1938,7 +1938,7 @@ impl rt::Templates for Templates {
     fn state() -> State {
         State::new(2)
     }
-    #[inline]
+    #[inline(always)]
     fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut State,

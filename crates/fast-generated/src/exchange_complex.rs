@@ -482,7 +482,7 @@ const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(6, 6);
 const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(7, 7);
 const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(8, 8);
 type State = rt::State<9, 9, 0>;
-#[inline]
+#[inline(always)]
 fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
     state: &mut State,
@@ -1741,7 +1741,7 @@ impl rt::Templates for Templates {
     fn state() -> State {
         State::new(1)
     }
-    #[inline]
+    #[inline(always)]
     fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut State,

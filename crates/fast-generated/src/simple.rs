@@ -210,7 +210,7 @@ const SLOT_SECURITY_TYPE: Slot = Slot::new(7, 7);
 const SLOT_SESSION_ID: Slot = Slot::new(8, 8);
 const SLOT_SIDE: Slot = Slot::new(9, 9);
 type State = rt::State<16, 10, 0>;
-#[inline]
+#[inline(always)]
 fn decode_message<'b, 'm, K: Kernel>(
     c: Cursor<'b, K>,
     state: &mut State,
@@ -1921,7 +1921,7 @@ impl rt::Templates for Templates {
     fn state() -> State {
         State::new(0)
     }
-    #[inline]
+    #[inline(always)]
     fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
         state: &mut State,
