@@ -198,7 +198,8 @@ impl<'p> Module<'p> {
     /// How the dispatcher is called, from one place in most programs: a call of its own takes a tenth of a
     /// short message. Messages inside messages come back to it.
     fn dispatched_inline(&self) -> &'static str {
-        let is_dynamic = |shape: &Shape<'p>| shape.root.as_ref().is_some_and(|root| root.is_dynamic);
+        let is_dynamic =
+            |shape: &Shape<'p>| shape.root.as_ref().is_some_and(|root| root.is_dynamic);
         if self.roots().any(is_dynamic) { "#[inline]" } else { "#[inline(always)]" }
     }
 

@@ -153,6 +153,13 @@ impl<'b, K: Kernel> Cursor<'b, K> {
             if first == 0 || stops == 0 {
                 break 'long;
             }
+            if stops == STOP.into() {
+                // Dates and times of day are as long as that all day: what comes next does not wait.
+                self.ahead = window.behind(4);
+                let value = u64::from(self.kernel.joined_short(word));
+                return (value <= max).then_some(value);
+            }
+            seldom();
             let zeros = stops.leading_zeros();
             self.ahead = window.behind(zeros as usize / 8 + 1);
             // The last of the bytes is at the bottom.
@@ -412,6 +419,11 @@ fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
         seldom();
         return None;
     }
+    if stops == STOP.into() {
+        // As most times are: what comes next does not wait.
+        return Some((kernel.joined(word), 8));
+    }
+    seldom();
     let len = stops.leading_zeros() as usize / 8 + 1;
     Some((kernel.joined(word >> (64 - 8 * len)), len))
 }

@@ -108,6 +108,9 @@ impl Body<'_, '_> {
         let bytes = self.b.ins().load(types::I64, HEAD, position, 0);
         let stops = self.b.ins().band_imm(bytes, 0x8080_8080_8080_8080u64 as i64);
         let (eight, nine) = (self.create_block(), self.create_block());
+        if self.run.limit[lane] == u64::MAX {
+            self.eight(lane, kind, (bytes, stops), after);
+        }
         let join = self.create_block();
         let value = self.b.append_block_param(join, types::I64);
         let len = self.b.append_block_param(join, types::I64);
@@ -154,6 +157,24 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(join);
         self.value(lane, kind, value, 9, Length::Counted(len), after);
+    }
+
+    /// Eight bytes, as most times have: where the next field begins does not wait for them.
+    fn eight(&mut self, lane: usize, kind: Kind, (bytes, stops): (Value, Value), after: Block) {
+        let (eight, other) = (self.create_block(), self.create_block());
+        let is_last_only = self.b.ins().icmp_imm(IntCC::Equal, stops, i64::MIN);
+        self.b.ins().brif(is_last_only, eight, &[], other, &[]);
+        self.b.switch_to_block(eight);
+        let reversed = self.b.ins().bswap(bytes);
+        let number = self.join_groups(reversed);
+        let number = if kind.signed {
+            let top = self.b.ins().ishl_imm(number, 8);
+            self.b.ins().sshr_imm(top, 8)
+        } else {
+            number
+        };
+        self.value(lane, kind, number, 8, Length::Known(8), after);
+        self.b.switch_to_block(other);
     }
 
     /// Joins eight groups of seven bits, the last lowest.
