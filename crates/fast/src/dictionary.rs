@@ -298,6 +298,7 @@ impl Dictionary {
     #[cold]
     fn renew_epoch(&mut self) {
         let epoch = std::mem::replace(&mut self.epoch, 2);
+        self.waiting = Waiting::default();
         for entry in &mut self.entries {
             entry.stamp = match entry.stamp.checked_sub(epoch) {
                 Some(state @ 0..=1) => 2 + state,

@@ -5,7 +5,7 @@
 use super::Decoder;
 use super::vectors::Habit;
 use crate::program::{LANES_MAX, LaneCode, Program, Quick, Run};
-use crate::rt::{FLAT_LANES, Flat};
+use crate::rt::Flat;
 
 /// Fewer fields are read faster one by one.
 const FIELDS_MIN: u32 = 5;
@@ -50,19 +50,13 @@ impl FlatTemplate {
 /// The fields of a run of mandatory unsigned integers that are repeated or count on, added to none.
 fn fields(run: &Run, mut flat: Flat) -> Option<Flat> {
     let count = run.count as usize;
-    let all = u32::MAX >> (u32::BITS - run.count.min(u32::BITS));
-    let is_plain = run.kept == all && run.required == all && run.carried == all;
-    let of_map = run.map_bits == run.count && run.always == 0 && run.deltas == 0;
-    let is_unsigned = |lane: usize| {
-        run.codes[lane] == LaneCode::Unsigned && run.bias[lane] == 0 && run.keep[lane] == u64::MAX
-    };
-    if !is_plain || !of_map || count > FLAT_LANES || !(0..count).all(is_unsigned) {
+    let are_unsigned = run.codes[..count].iter().all(|code| *code == LaneCode::Unsigned);
+    let are_carried = run.carried == u32::MAX >> (u32::BITS - run.count);
+    if !are_unsigned || !are_carried || run.entries.len() != count {
         return None;
     }
-    for (lane, entry) in run.entries.iter().enumerate() {
-        if usize::from(entry.lane) != lane {
-            return None;
-        }
+    for entry in &run.entries {
+        let lane = usize::from(entry.lane);
         let max = u32::try_from(run.limit[lane]).ok()?;
         flat = flat.with(usize::from(entry.slot), max)?;
         if run.increments >> lane & 1 != 0 {

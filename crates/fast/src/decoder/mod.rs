@@ -66,8 +66,9 @@ pub enum ResetPolicy {
 /// What decodes messages. All engines give the same values and the same errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The fastest this CPU has: vectors for entries of sequences where they are, and with the feature
-    /// `jit` machine code of the templates that turn out to be frequent. A template is compiled once, for all decoders of a
+    /// The fastest this CPU has: vectors for entries of sequences and for templates of nothing but unsigned integers
+    /// that repeat or count on, where they are, and with the feature
+    /// `jit` machine code of the other templates that turn out to be frequent. A template is compiled once, for all decoders of a
     /// program, in the call that decodes its 65,536th message, which takes some milliseconds longer;
     /// where that is not wanted, a decoder with [`Compiled`](Self::Compiled) compiles all before.
     #[default]
@@ -75,7 +76,7 @@ pub enum Engine {
     /// Portable code.
     Scalar,
     /// What [`Automatic`](Self::Automatic) is on a CPU that has AVX-512 with VBMI2 and GFNI: 512-bit
-    /// vectors for entries of sequences, with machine code or portable code for all else and for what
+    /// vectors where it says, with machine code or portable code for all else and for what
     /// does not fit them. Where these are missing, or left out by the feature `portable`, it is the same
     /// as [`Scalar`](Self::Scalar).
     Wide,

@@ -15,7 +15,7 @@ pub(super) struct Vectors {
     pub(super) wide: Option<Wide>,
     #[cfg(feature = "jit")]
     compiled: Option<Compiled>,
-    /// Messages that were decoded by other engines than machine code, by template.
+    /// Messages that were decoded neither by machine code nor as a flat template, by template.
     #[cfg(feature = "jit")]
     heat: Vec<u32>,
     habits: Vec<Habit>,

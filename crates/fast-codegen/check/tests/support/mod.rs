@@ -3,10 +3,9 @@
 use crate::random::{self, Choices};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tickwire_fast as dynamic;
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Message, MessageBuilder, Program,
-    ResetPolicy, Step, TemplateSet,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine as Engines, Message, MessageBuilder,
+    Program, ResetPolicy, Step, TemplateSet,
 };
 use tickwire_fast_codegen_check::{Engine, Make, engine, record_text};
 
@@ -105,11 +104,11 @@ impl Pair {
             limits: options.limits,
             ..EncoderOptions::default()
         };
-        let portable = DecoderOptions { engine: dynamic::Engine::Scalar, ..options };
+        let portable = DecoderOptions { engine: Engines::Scalar, ..options };
         Self {
             dynamic: Decoder::with_options(program.clone(), portable),
             automatic: Decoder::with_options(program.clone(), options),
-            stream: Decoder::with_options(program.clone(), options),
+            stream: Decoder::with_options(program.clone(), portable),
             encoder: Encoder::with_options(program.clone(), encoding),
             builder: MessageBuilder::new(program.clone()),
             generated: make(program.clone(), options),
@@ -124,7 +123,7 @@ impl Pair {
     pub fn projected(name: &str, set: TemplateSet, program: Program) -> Self {
         let options = DecoderOptions::default();
         let program = Arc::new(program);
-        let portable = DecoderOptions { engine: dynamic::Engine::Scalar, ..options };
+        let portable = DecoderOptions { engine: Engines::Scalar, ..options };
         let dynamic = Decoder::with_options(program.clone(), portable);
         let automatic = Decoder::with_options(program, options);
         Self { dynamic, automatic, ..Self::new(name, set, options) }

@@ -107,16 +107,16 @@ impl Body<'_, '_> {
     fn long(&mut self, lane: usize, kind: Kind, position: Value, after: Block) {
         let bytes = self.b.ins().load(types::I64, HEAD, position, 0);
         let stops = self.b.ins().band_imm(bytes, 0x8080_8080_8080_8080u64 as i64);
-        let (eight, nine) = (self.create_block(), self.create_block());
+        let (within, nine) = (self.create_block(), self.create_block());
         if self.run.limit[lane] == u64::MAX {
             self.eight(lane, kind, (bytes, stops), after);
         }
         let join = self.create_block();
         let value = self.b.append_block_param(join, types::I64);
         let len = self.b.append_block_param(join, types::I64);
-        self.b.ins().brif(stops, eight, &[], nine, &[]);
+        self.b.ins().brif(stops, within, &[], nine, &[]);
 
-        self.b.switch_to_block(eight);
+        self.b.switch_to_block(within);
         let stop = self.b.ins().ctz(stops);
         let count = self.b.ins().iadd_imm(stop, 1);
         let short = self.b.ins().ushr_imm(count, 3);

@@ -201,7 +201,7 @@ const REVERSED: [u8; 128] = {
     table
 };
 
-/// Which fields are in the stream, the first one lowest. The map's bits of no field are not set.
+/// Which fields are in the stream, the first one lowest, and above them the map's bits of no field.
 #[inline(always)]
 fn sent(flat: &Flat, map: u64) -> u32 {
     let byte = |nth: u32| u32::from(REVERSED[(map >> (57 - 7 * nth) & 0x7f) as usize]);
