@@ -102,13 +102,15 @@ impl Bars {
             let index = series.iter().position(|known| *known == name).unwrap_or(0);
             Palette99::pick(index).to_rgba()
         };
-        let mut x = LEFT;
+        let width_of = |name: &str| 32 + 7 * name.len() as i32;
+        let width: i32 = series.iter().map(|name| width_of(name)).sum();
+        let mut x = LEFT.min(WIDTH - width).max(12);
         for name in &series {
             let corner = [(x, TOP - 28), (x + 11, TOP - 17)];
             area.draw(&Rectangle::new(corner, colour(name).filled()))?;
             let label = text(12, HPos::Left, VPos::Top);
             area.draw(&Text::new((*name).to_owned(), (x + 15, TOP - 29), label))?;
-            x += 32 + 7 * name.len() as i32;
+            x += width_of(name);
         }
         let mut y = TOP;
         for (name, bars) in &self.groups {
@@ -134,6 +136,24 @@ impl Bars {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_names_of_many_series_are_all_within_the_picture() {
+        let names = ["generated", "dynamic-compiled", "dynamic-wide", "dynamic-scalar", "visitor"];
+        let names = names.into_iter().chain(["projection", "openfast", "fastlib"]);
+        let bars = names.map(|name| (name.to_owned(), 10.0)).collect();
+        let plot = Bars {
+            title: String::new(),
+            axis: String::new(),
+            groups: vec![("feed".to_owned(), bars)],
+        };
+        let svg = plot.svg().expect("draws");
+        let last = &svg[..svg.find("fastlib").expect("named")];
+        let (_, start) = last.rsplit_once("<text x=\"").expect("has a place");
+        let (x, _) = start.split_once('"').expect("a number");
+        let end = x.parse::<i32>().expect("a number") + 7 * "fastlib".len() as i32;
+        assert!(end <= WIDTH, "ends at {end}");
+    }
 
     #[test]
     fn longer_times_have_longer_bars_and_every_name_is_there() {
