@@ -80,8 +80,9 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
         passes.iter_mut().for_each(|pass| (0..count).for_each(|_| pass()));
         return Ok(Outcome::Clean);
     }
+    let messages = labels.iter().map(Row::messages_of_a_pass);
     let mut cases: Vec<Case<'_>> =
-        labels.iter().zip(passes).map(|(row, pass)| row.case(pass)).collect();
+        messages.zip(passes).map(|(messages, pass)| Case::of_many(messages, pass)).collect();
     let times = timing::minima(&mut cases, args.report.time);
     let timed = labels.into_iter().zip(times);
     let mut rows: Vec<Row<'_>> =
@@ -199,10 +200,6 @@ impl<'c> Row<'c> {
     fn messages_of_a_pass(&self) -> u64 {
         let turns = if self.threads > 1 { engine::TURNS_OF_THREADS } else { 1 };
         self.amount.messages * turns
-    }
-
-    fn case(&self, pass: Pass<'c>) -> Case<'c> {
-        Case::of_many(self.messages_of_a_pass(), pass)
     }
 
     fn is_encoder(&self) -> bool {
