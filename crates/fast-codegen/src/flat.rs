@@ -3,12 +3,9 @@
 use crate::integer::Integer;
 use crate::module::Module;
 use crate::shape::{Member, Shape, is_fixed_constant};
-use tickwire_fast::rt::FLAT_LANES;
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
+use tickwire_fast::rt::{FLAT_FIELDS_MIN, FLAT_LANES};
 use tickwire_fast::template::Width;
-
-/// Fewer fields are read faster one by one.
-const FIELDS_MIN: usize = 5;
 
 /// A field that has a lane.
 pub(crate) struct Field<'s, 'p> {
@@ -67,7 +64,8 @@ impl<'p> Module<'p> {
         let words: Vec<usize> = fields.iter().map(|field| self.slots[field.slot].word).collect();
         let (first, last) = (words.first()?, words.last()?);
         let is_in_order = words.windows(2).all(|pair| pair[0] < pair[1]);
-        (is_in_order && last - first < FLAT_LANES && fields.len() >= FIELDS_MIN).then_some(fields)
+        (is_in_order && last - first < FLAT_LANES && fields.len() >= FLAT_FIELDS_MIN)
+            .then_some(fields)
     }
 
     fn flat_field<'s>(&self, member: &'s Member<'p>) -> Option<Field<'s, 'p>> {

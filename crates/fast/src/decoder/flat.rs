@@ -5,10 +5,7 @@
 use super::Decoder;
 use super::vectors::Habit;
 use crate::program::{LANES_MAX, LaneCode, Program, Quick, Run};
-use crate::rt::Flat;
-
-/// Fewer fields are read faster one by one.
-const FIELDS_MIN: u32 = 5;
+use crate::rt::{FLAT_FIELDS_MIN, Flat};
 
 /// A template that is flat, and how vectors do with it.
 #[derive(Clone, Debug)]
@@ -30,7 +27,7 @@ impl FlatTemplate {
     /// The fields of a template; `None` if it is not flat.
     pub(super) fn of(program: &Program, quick: &Quick) -> Option<Self> {
         let run = program.runs.get(quick.run? as usize)?;
-        if quick.sequence.is_some() || quick.reset || run.count < FIELDS_MIN {
+        if quick.sequence.is_some() || quick.reset || (run.count as usize) < FLAT_FIELDS_MIN {
             return None;
         }
         let first_word = usize::from(run.entries.first()?.slot);

@@ -49,7 +49,7 @@ pub use entries::{Entries, Reference};
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 pub(crate) use extract::Extracting;
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
-pub use flat::{Flat, FlatSegment, LANES as FLAT_LANES, LaneWords};
+pub use flat::{FIELDS_MIN as FLAT_FIELDS_MIN, Flat, FlatSegment, LANES as FLAT_LANES, LaneWords};
 pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
 pub(crate) use kernel::Portable;
 pub use kernel::{Change, Kernel, Outgoing, Segment};

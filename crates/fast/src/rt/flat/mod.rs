@@ -19,6 +19,8 @@ use crate::dictionary::Word;
 
 /// Most fields of a flat template.
 pub const LANES: usize = 16;
+/// Fewest: less are read faster one by one.
+pub const FIELDS_MIN: usize = 5;
 
 /// The words of all lanes.
 pub type LaneWords = [Word; LANES];
