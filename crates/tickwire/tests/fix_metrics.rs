@@ -13,6 +13,9 @@ const TIME_MAX: Duration = Duration::from_secs(60);
 struct Process {
     child: Child,
     lines: Receiver<String>,
+    /// What was printed so far: lines of the two outputs come in any order, so that a line waited for may be
+    /// among those that came before another.
+    printed: Vec<String>,
 }
 
 impl Process {
@@ -38,19 +41,24 @@ impl Process {
                 lines.for_each(|line| drop(sender.send(line)));
             });
         }
-        Self { child, lines }
+        Self { child, lines, printed: Vec::new() }
     }
 
     /// Waits for a line that holds `text` and returns what follows it, up to a `/` or the end.
-    fn after(&self, text: &str) -> String {
-        let mut seen = Vec::new();
-        while let Ok(line) = self.lines.recv_timeout(TIME_MAX) {
-            if let Some((_, rest)) = line.split_once(text) {
+    fn after(&mut self, text: &str) -> String {
+        let end = Instant::now() + TIME_MAX;
+        loop {
+            let found = self.printed.iter().find_map(|line| line.split_once(text));
+            if let Some((_, rest)) = found {
                 return rest.split('/').next().unwrap_or_default().trim().to_owned();
             }
-            seen.push(line);
+            let left = end.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| {
+                panic!("'{text}' was not printed: {:?}", self.printed);
+            });
+            self.printed.push(line);
         }
-        panic!("'{text}' was not printed: {seen:?}");
     }
 }
 
@@ -85,7 +93,7 @@ fn number(text: &str, name: &str) -> f64 {
 
 #[test]
 fn server_and_client_publish_sessions_messages_and_times() {
-    let server = Process::start(&["server", "--port", "0", "--metrics", "0"]);
+    let mut server = Process::start(&["server", "--port", "0", "--metrics", "0"]);
     let served = server.after("metrics at http://");
     let address = server.after("listening on ");
     let mut client = Process::start(&["client", &address, "--metrics", "0"]);
