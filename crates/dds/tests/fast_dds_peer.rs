@@ -7,8 +7,8 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use support::{PATIENCE, joined, market_data, next, quote, wire_id};
-use tickwire_dds::{CycloneParticipant, MarketData, Participant, Qos, Quote, Sample, Writer};
+use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
+use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample, Writer};
 
 /// Whether the compiler finds the headers.
 fn is_installed() -> bool {
@@ -64,7 +64,7 @@ impl Drop for Peer {
 
 /// Writes samples and compares what comes back.
 fn crosses<S: Sample + Debug>(participant: &CycloneParticipant, samples: &[S]) {
-    let qos = Qos::reliable().keep_last(8).transient_local(8);
+    let qos = patient().keep_last(8).transient_local(8);
     let mut there = participant.writer::<S>(&format!("{}/There", S::TOPIC), &qos).unwrap();
     let mut back = participant.reader::<S>(&format!("{}/Back", S::TOPIC), &qos).unwrap();
     assert!(there.wait_matched(1, PATIENCE).unwrap(), "Fast DDS does not match");

@@ -7,7 +7,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use support::{
-    PATIENCE, SILENCE, joined, market_data, next, quote, quote_request, two_participants, wire_id,
+    PATIENCE, SILENCE, joined, market_data, next, patient, quote, quote_request, two_participants,
+    wire_id,
 };
 use tickwire_dds::{
     Change, Domain, DomainConfig, Error, InstanceState, Listener, MarketData, New, Participant,
@@ -16,7 +17,7 @@ use tickwire_dds::{
 
 fn crosses<S: Sample>(participants: &[impl Participant; 2], samples: &[S]) {
     let depth = u32::try_from(samples.len()).unwrap();
-    let qos = Qos::reliable().keep_last(depth);
+    let qos = patient().keep_last(depth);
     let mut writer = participants[0].writer::<S>(S::TOPIC, &qos).unwrap();
     let mut reader = participants[1].reader::<S>(S::TOPIC, &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
@@ -48,7 +49,7 @@ fn a_sample_larger_than_a_datagram_arrives_whole() {
 #[test]
 fn a_late_reader_gets_the_last_value_of_every_security() {
     let [publisher, subscriber] = two_participants(2);
-    let qos = Qos::reliable().transient_local(1);
+    let qos = patient().transient_local(1);
     let mut writer = publisher.writer::<MarketData>("MarketData", &qos).unwrap();
     for entries in [3, 1] {
         for security in 0..100 {
@@ -68,7 +69,7 @@ fn a_late_reader_gets_the_last_value_of_every_security() {
 #[test]
 fn a_listener_hands_samples_on_in_order_until_it_is_dropped() {
     let [publisher, subscriber] = two_participants(20);
-    let qos = Qos::reliable().keep_last(1000);
+    let qos = patient().keep_last(1000);
     let mut writer = publisher.writer::<Quote>("Quote", &qos).unwrap();
     let (sender, received) = mpsc::channel();
     let on_sample = move |received: &Received<Quote>| {
@@ -94,7 +95,7 @@ fn a_listener_hands_samples_on_in_order_until_it_is_dropped() {
 #[test]
 fn a_listener_may_answer_from_its_own_call() {
     let [here, there] = two_participants(21);
-    let qos = Qos::reliable().keep_last(100);
+    let qos = patient().keep_last(100);
     let mut answers = there.writer::<Quote>("back", &qos).unwrap();
     let answer = move |received: &Received<Quote>| {
         if received.has_data {
@@ -116,9 +117,9 @@ fn a_listener_may_answer_from_its_own_call() {
 #[test]
 fn a_volatile_reader_gets_nothing_from_before() {
     let [publisher, subscriber] = two_participants(3);
-    let mut writer = publisher.writer::<Quote>("Quote", &Qos::reliable()).unwrap();
+    let mut writer = publisher.writer::<Quote>("Quote", &patient()).unwrap();
     writer.write(&quote(1)).unwrap();
-    let mut reader = subscriber.reader::<Quote>("Quote", &Qos::reliable()).unwrap();
+    let mut reader = subscriber.reader::<Quote>("Quote", &patient()).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
     assert!(reader.wait_matched(1, PATIENCE).unwrap());
     writer.write(&quote(2)).unwrap();
@@ -128,7 +129,7 @@ fn a_volatile_reader_gets_nothing_from_before() {
 #[test]
 fn one_key_keeps_its_own_last_value_and_can_be_disposed_of() {
     let [publisher, subscriber] = two_participants(4);
-    let qos = Qos::reliable();
+    let qos = patient();
     let mut writer = publisher.writer::<QuoteRequest>("QuoteRequest", &qos).unwrap();
     let mut reader = subscriber.reader::<QuoteRequest>("QuoteRequest", &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
@@ -194,7 +195,7 @@ fn a_full_history_makes_the_writer_time_out_rather_than_lose() {
 #[test]
 fn a_batching_writer_sends_when_flushed() {
     let [publisher, subscriber] = two_participants(13);
-    let qos = Qos::reliable().keep_last(100).batching();
+    let qos = patient().keep_last(100).batching();
     let mut writer = publisher.writer::<Quote>("Quote", &qos).unwrap();
     let mut reader = subscriber.reader::<Quote>("Quote", &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
@@ -211,7 +212,7 @@ fn a_batching_writer_sends_when_flushed() {
 #[test]
 fn partitions_keep_writers_and_readers_apart() {
     let [publisher, subscriber] = two_participants(7);
-    let qos = |name: &str| Qos::reliable().partition(name);
+    let qos = |name: &str| patient().partition(name);
     let mut writer = publisher.writer::<Quote>("Quote", &qos("equities")).unwrap();
     let mut other = subscriber.reader::<Quote>("Quote", &qos("bonds")).unwrap();
     let mut same = subscriber.reader::<Quote>("Quote", &qos("equit*")).unwrap();
@@ -236,7 +237,7 @@ fn a_best_effort_writer_does_not_match_a_reader_that_asks_for_reliability() {
 #[test]
 fn a_wait_set_names_the_topics_that_have_samples() {
     let [publisher, subscriber] = two_participants(9);
-    let qos = Qos::reliable().keep_last(8);
+    let qos = patient().keep_last(8);
     let mut wait_set = subscriber.wait_set().unwrap();
     let mut readers = Vec::new();
     let mut writers = Vec::new();
@@ -268,7 +269,7 @@ fn a_wait_set_names_the_topics_that_have_samples() {
 #[test]
 fn a_text_with_nul_is_refused_and_the_writer_goes_on() {
     let participant = joined(20, wire_id(10));
-    let qos = Qos::reliable();
+    let qos = patient();
     let mut writer = participant.writer::<MarketData>("MarketData", &qos).unwrap();
     let mut reader = participant.reader::<MarketData>("MarketData", &qos).unwrap();
     let bad = MarketData { message_type: "X\0".to_owned(), ..market_data(1, 1) };
@@ -302,7 +303,7 @@ fn nonsense_options_are_refused_by_name() {
 #[test]
 fn a_writer_that_keeps_all_for_those_who_are_there_keeps_the_last_for_those_who_come_late() {
     let [there, here] = two_participants(14);
-    let qos = Qos::reliable().keep_all(1_000).transient_local(1);
+    let qos = patient().keep_all(1_000).transient_local(1);
     let mut writer = there.writer::<MarketData>("MarketData", &qos).unwrap();
     let mut early = here.reader::<MarketData>("MarketData", &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
@@ -322,7 +323,7 @@ fn a_writer_that_keeps_all_for_those_who_are_there_keeps_the_last_for_those_who_
 #[test]
 fn a_sample_keeps_the_time_that_its_writer_gave_it_and_tells_whose_it_is() {
     let [there, here] = two_participants(15);
-    let qos = Qos::reliable().keep_last(8);
+    let qos = patient().keep_last(8);
     let mut writer = there.writer::<Quote>("Quote", &qos).unwrap();
     let mut other = there.writer::<Quote>("Quote", &qos).unwrap();
     let mut reader = here.reader::<Quote>("Quote", &qos).unwrap();

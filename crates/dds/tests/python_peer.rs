@@ -6,8 +6,8 @@ use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{PATIENCE, joined, market_data, next, quote, wire_id};
-use tickwire_dds::{CycloneParticipant, MarketData, Participant, Qos, Quote, Sample, Writer};
+use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
+use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample, Writer};
 
 /// Python to run where it is not the one on the path.
 const PYTHON: &str = "TICKWIRE_PYTHON";
@@ -24,7 +24,7 @@ fn python() -> Option<String> {
 
 /// Writes samples and compares what comes back.
 fn crosses<S: Sample>(participant: &CycloneParticipant, samples: &[S]) {
-    let qos = Qos::reliable().keep_last(8).transient_local(8);
+    let qos = patient().keep_last(8).transient_local(8);
     let mut there = participant.writer::<S>(&format!("{}/There", S::TOPIC), &qos).unwrap();
     let mut back = participant.reader::<S>(&format!("{}/Back", S::TOPIC), &qos).unwrap();
     assert!(there.wait_matched(1, PATIENCE).unwrap());

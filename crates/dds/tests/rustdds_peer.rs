@@ -13,7 +13,7 @@ use rustdds::{
     Keyed, QosPolicies, QosPolicyBuilder, Topic, TopicKind, no_key, with_key,
 };
 use serde::{Deserialize, Serialize};
-use support::{PATIENCE, joined, market_data, next, quote, wire_id};
+use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{
     CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, Reader, Sample,
     Writer,
@@ -184,7 +184,7 @@ fn ours_and_theirs(test: u32) -> (CycloneParticipant, DomainParticipant) {
 }
 
 fn our_qos() -> Qos {
-    Qos::reliable().keep_last(8).transient_local(8)
+    patient().keep_last(8).transient_local(8)
 }
 
 fn their_qos() -> QosPolicies {

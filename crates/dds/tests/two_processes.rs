@@ -6,7 +6,7 @@ use std::env;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use support::{PATIENCE, joined, market_data, next, quote, wire_id};
+use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{MarketData, Participant, Qos, Quote, Reader, Received, Writer};
 
 const ROLE: &str = "TICKWIRE_DDS_TEST_ROLE";
@@ -62,7 +62,7 @@ fn plays_the_other_process() {
 }
 
 fn echo(participant: &impl Participant) {
-    let qos = Qos::reliable().keep_last(2048);
+    let qos = patient().keep_last(2048);
     let mut back = participant.writer::<Quote>("Back", &qos).unwrap();
     let mut there = participant.reader::<Quote>("There", &qos).unwrap();
     assert!(back.wait_matched(1, PATIENCE).unwrap());
@@ -77,12 +77,12 @@ fn echo(participant: &impl Participant) {
 }
 
 fn publish_last_values(participant: &impl Participant) {
-    let qos = Qos::reliable().transient_local(1);
+    let qos = patient().transient_local(1);
     let mut writer = participant.writer::<MarketData>("MarketData", &qos).unwrap();
     for security in 0..20 {
         writer.write(&market_data(security, 2)).unwrap();
     }
-    let mut end = participant.reader::<Quote>("End", &Qos::reliable()).unwrap();
+    let mut end = participant.reader::<Quote>("End", &patient()).unwrap();
     let mut received = Received::default();
     assert!(end.wait(PATIENCE).unwrap() && end.take(&mut received).unwrap());
 }
@@ -92,7 +92,7 @@ fn what_another_process_echoes_equals_what_was_written() {
     let wire = wire_id(0);
     let peer = Peer::start("echo", wire);
     let participant = joined(1, wire);
-    let qos = Qos::reliable().keep_last(2048);
+    let qos = patient().keep_last(2048);
     let mut there = participant.writer::<Quote>("There", &qos).unwrap();
     let mut back = participant.reader::<Quote>("Back", &qos).unwrap();
     assert!(there.wait_matched(1, PATIENCE).unwrap());
@@ -112,7 +112,7 @@ fn what_another_process_echoes_equals_what_was_written() {
 fn a_subscriber_gets_last_values_from_a_publisher_killed_and_started_again() {
     let wire = wire_id(1);
     let participant = joined(2, wire);
-    let qos = Qos::reliable().transient_local(1);
+    let qos = patient().transient_local(1);
     let mut reader = participant.reader::<MarketData>("MarketData", &qos).unwrap();
     let mut killed = Peer::start("last-values", wire);
     for _ in 0..20 {
@@ -125,7 +125,7 @@ fn a_subscriber_gets_last_values_from_a_publisher_killed_and_started_again() {
     values.sort_by_key(|sample| sample.security_id);
     assert_eq!(values, (0..20).map(|security| market_data(security, 2)).collect::<Vec<_>>());
 
-    let mut end = participant.writer::<Quote>("End", &Qos::reliable()).unwrap();
+    let mut end = participant.writer::<Quote>("End", &patient()).unwrap();
     assert!(end.wait_matched(1, PATIENCE).unwrap());
     end.write(&quote(0)).unwrap();
     again.finish();

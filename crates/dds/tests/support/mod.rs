@@ -5,12 +5,17 @@ use std::process;
 use std::time::Duration;
 
 use tickwire_dds::{
-    CycloneParticipant, Domain, DomainConfig, MarketData, MarketDataEntry, Quote, QuoteRequest,
-    Reader, Received, RelatedSymbol, Sample,
+    CycloneParticipant, Domain, DomainConfig, MarketData, MarketDataEntry, Qos, Quote,
+    QuoteRequest, Reader, Received, RelatedSymbol, Sample,
 };
 
 /// Longest wait for what must come.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Reliable, with writers that wait for room as long as a busy machine may take to acknowledge samples.
+pub fn patient() -> Qos {
+    Qos::reliable().max_blocking(PATIENCE)
+}
 
 /// How long a test listens for what must not come.
 pub const SILENCE: Duration = Duration::from_millis(200);
