@@ -17,7 +17,9 @@ impl<'p> Module<'p> {
         let body = Decoding { scene: &scene }.body();
         match &shape.root {
             Some(_) => self.root_functions(shape, &body),
-            None => self.segment_function(shape, &body),
+            None => {
+                self.segment_function(shape, &body) + &self.lane_segment(index).unwrap_or_default()
+            }
         }
     }
 
@@ -502,10 +504,10 @@ impl<'p> Decoding<'_, '_, 'p> {
             return format!("for {each} in {over} {look}");
         };
         let (iterate, first_of) = match child.is_stored {
-            true => (format!("{over}.iter_mut()"), "entries.next()"),
-            false => (over, "entries.next()"),
+            true => ("entries.iter_mut()", "entries.next()"),
+            false => ("entries", "entries.next()"),
         };
-        format!(
+        let one_by_one = format!(
             "let mut entries = {iterate};
             if is_fresh && let {one} = {first_of} {{
                 state.mark_assigned::<{first}, {count}>();
@@ -514,7 +516,15 @@ impl<'p> Decoding<'_, '_, 'p> {
             }}
             for {each} in entries {look}",
             self.call_leaf("::<K, Fresh>", "entry", child)
-        )
+        );
+        let entries = match self.scene.module.is_laned(child) {
+            false => one_by_one,
+            true => format!(
+                "if is_fresh && let Some(end) = c.decode_entries::<{}>(entries, state, x) {{ c = end; }} else {{ {one_by_one} }}\n",
+                child.name
+            ),
+        };
+        format!("let entries = {over};\n{entries}")
     }
 
     fn dynamic(&self, member: &Member<'p>) -> String {

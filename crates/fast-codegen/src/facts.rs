@@ -13,7 +13,7 @@ impl<'p> Module<'p> {
         let mut text = String::new();
         text.push_str(
             "#[allow(unused_imports)]
-             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh, Kernel, \
+             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh, Kernel, LaneKind, LaneSegment, LaneValues, \
              Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max};
              #[allow(unused_imports)]
              use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
@@ -276,6 +276,7 @@ impl<'p> Module<'p> {
                 const IS_COMPLETE: bool = {};
                 const TEMPLATES: &'static [TemplateFacts] = &[{templates}];
                 const ENTRIES: &'static [EntryFacts] = &[{entries}];
+                const SEQUENCES: &'static [rt::SequenceFacts] = &[{sequences}];
                 fn state() -> State {{ State::new({}) }}
                 {}
                 fn decode<'b, 'm, K: Kernel>(cursor: Cursor<'b, K>, state: &mut State, messages: &'m mut Messages, \
@@ -293,7 +294,8 @@ impl<'p> Module<'p> {
             array(self.set.signature().as_bytes()),
             self.is_complete,
             self.texts,
-            self.dispatched_inline()
+            self.dispatched_inline(),
+            sequences = self.sequence_facts(),
         )
     }
 }

@@ -30,6 +30,7 @@ mod error;
 mod facts;
 mod flat;
 mod integer;
+mod lanes;
 mod module;
 mod names;
 mod operation;

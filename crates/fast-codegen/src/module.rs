@@ -1,5 +1,6 @@
 //! A module as a whole: its structs, its dictionary entries, and the text of it.
 
+use crate::lanes::Laned;
 use crate::names::{Scope, camel, snake, upper};
 use crate::projection::Projection;
 use crate::shape::{
@@ -40,10 +41,12 @@ pub(crate) struct Module<'p> {
     pub(crate) texts: usize,
     pub(crate) tags: usize,
     pub(crate) is_complete: bool,
+    /// The sequences whose entries are read at once, in the order of their numbers.
+    pub(crate) laned: Vec<Laned>,
 }
 
 /// Names of types that generated structs may not have.
-const TAKEN_TYPES: [&str; 44] = [
+const TAKEN_TYPES: [&str; 49] = [
     "Bits",
     "Box",
     "Charset",
@@ -64,6 +67,9 @@ const TAKEN_TYPES: [&str; 44] = [
     "Fresh",
     "K",
     "Kernel",
+    "LaneKind",
+    "LaneSegment",
+    "LaneValues",
     "Message",
     "Messages",
     "None",
@@ -82,10 +88,12 @@ const TAKEN_TYPES: [&str; 44] = [
     "Slot",
     "Some",
     "State",
+    "TemplateFacts",
     "Templates",
     "Text",
     "Unknown",
     "Value",
+    "ValueKind",
     "Visit",
     "Warm",
 ];
@@ -108,6 +116,7 @@ impl<'p> Module<'p> {
             texts: 0,
             tags: 0,
             is_complete: projection.is_complete(),
+            laned: Vec::new(),
         };
         module.number_entries()?;
         let mut types = Scope::with(&TAKEN_TYPES);
@@ -137,6 +146,7 @@ impl<'p> Module<'p> {
         }
         projection.check()?;
         module.words = module.words.max(module.flat_words());
+        module.laned = module.find_laned();
         match module.roots.is_empty() {
             true => Err(GenerateError::NoTemplateId),
             false => Ok(module),

@@ -5,8 +5,8 @@
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text,
-    Unknown, Value, ValueKind, Visit, Warm, max,
+    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
+    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1095,6 +1095,57 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
+impl LaneSegment for MdIncRefresh81MdEntries {
+    type State = State;
+    type Out = MdIncRefresh81MdEntries;
+    const SEQUENCE: usize = 0;
+    const COUNT: usize = 13;
+    const OPTIONAL: u32 = 0x1e7b;
+    const CARRIED: u32 = 0x135;
+    #[inline(always)]
+    fn fill(lanes: &LaneValues, present: u64, out: &mut MdIncRefresh81MdEntries) {
+        let LaneValues(lanes) = lanes;
+        out.md_update_action = lanes[0];
+        out.md_price_level = lanes[1];
+        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.security_id = lanes[4];
+        out.rpt_seq = lanes[5];
+        out.md_entry_px = Decimal {
+            mantissa: i64::from(lanes[7] as i32),
+            exponent: lanes[6] as i32,
+        };
+        out.md_entry_time = lanes[8];
+        out.md_entry_size = lanes[9] as i32;
+        out.quote_condition = Text::of_lane(lanes[10]);
+        out.number_of_orders = lanes[11];
+        out.trading_session_id = Text::of_lane(lanes[12]);
+        out.present = [present];
+    }
+    #[inline(always)]
+    fn keep(lanes: &LaneValues, assigned: u32, state: &mut State) {
+        let (LaneValues(lanes), _) = (lanes, assigned);
+        state.assign::<Unknown>(SLOT_MD_UPDATE_ACTION, u64::from(lanes[0]));
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TYPE, rt::text_word(lanes[2]));
+        state.assign::<Unknown>(SLOT_SECURITY_ID, u64::from(lanes[4]));
+        state.assign::<Unknown>(SLOT_RPT_SEQ, u64::from(lanes[5]));
+        if assigned & 0x80 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA, i64::from(lanes[7] as i32) as u64);
+        }
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TIME, u64::from(lanes[8]));
+        if assigned & 0x200 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_SIZE, i64::from(lanes[9] as i32) as u64);
+        }
+        if assigned & 0x800 != 0 {
+            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, u64::from(lanes[11]));
+        }
+    }
+}
 impl Segment for MdIncRefresh81 {
     type State = State;
     type Out = MdIncRefresh81;
@@ -1148,19 +1199,27 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let mut entries = out.md_entries.prepare(count).iter_mut();
-        if is_fresh && let Some(entry) = entries.next() {
-            state.mark_assigned::<0, 8>();
-            c = decode_md_inc_refresh81_md_entries::<K, Fresh>(c, state, entry, x)?;
-            x.check_end(&c)?;
-        }
-        for entry in entries {
-            c = if state.is_warm::<0, 8>() {
-                decode_md_inc_refresh81_md_entries::<K, Warm>(c, state, entry, x)?
-            } else {
-                c.decode::<MdIncRefresh81MdEntries>((), state, entry, x)?
-            };
-            x.check_end(&c)?;
+        let entries = out.md_entries.prepare(count);
+        if is_fresh
+            && let Some(end) = c
+                .decode_entries::<MdIncRefresh81MdEntries>(entries, state, x)
+        {
+            c = end;
+        } else {
+            let mut entries = entries.iter_mut();
+            if is_fresh && let Some(entry) = entries.next() {
+                state.mark_assigned::<0, 8>();
+                c = decode_md_inc_refresh81_md_entries::<K, Fresh>(c, state, entry, x)?;
+                x.check_end(&c)?;
+            }
+            for entry in entries {
+                c = if state.is_warm::<0, 8>() {
+                    decode_md_inc_refresh81_md_entries::<K, Warm>(c, state, entry, x)?
+                } else {
+                    c.decode::<MdIncRefresh81MdEntries>((), state, entry, x)?
+                };
+                x.check_end(&c)?;
+            }
         }
     }
     out.present = [present0];
@@ -1343,6 +1402,66 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
+impl LaneSegment for MdIncRefresh84MdEntries {
+    type State = State;
+    type Out = MdIncRefresh84MdEntries;
+    const SEQUENCE: usize = 1;
+    const COUNT: usize = 15;
+    const OPTIONAL: u32 = 0x6ec0;
+    const CARRIED: u32 = 0x100c;
+    #[inline(always)]
+    fn fill(lanes: &LaneValues, present: u64, out: &mut MdIncRefresh84MdEntries) {
+        let LaneValues(lanes) = lanes;
+        out.md_update_action = lanes[0];
+        out.md_entry_type = Text::of_lane(lanes[1]);
+        out.security_id = lanes[2];
+        out.rpt_seq = lanes[3];
+        out.md_entry_px = Decimal {
+            mantissa: i64::from(lanes[5] as i32),
+            exponent: lanes[4] as i32,
+        };
+        out.md_entry_size = lanes[6] as i32;
+        out.net_chg_prev_day = Decimal {
+            mantissa: i64::from(lanes[8] as i32),
+            exponent: lanes[7] as i32,
+        };
+        out.trade_volume = lanes[9];
+        out.tick_direction = Text::of_lane(lanes[10]);
+        out.trade_condition = Text::of_lane(lanes[11]);
+        out.md_entry_time = lanes[12];
+        out.aggressor_side = lanes[13];
+        out.match_event_indicator = Text::of_lane(lanes[14]);
+        out.present = [present];
+    }
+    #[inline(always)]
+    fn keep(lanes: &LaneValues, assigned: u32, state: &mut State) {
+        let (LaneValues(lanes), _) = (lanes, assigned);
+        state.assign::<Unknown>(SLOT_SECURITY_ID_2, u64::from(lanes[2]));
+        state.assign::<Unknown>(SLOT_RPT_SEQ_2, u64::from(lanes[3]));
+        if assigned & 0x20 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA_2, i64::from(lanes[5] as i32) as u64);
+        }
+        if assigned & 0x40 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_SIZE_2, i64::from(lanes[6] as i32) as u64);
+        }
+        if assigned & 0x100 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA, i64::from(lanes[8] as i32) as u64);
+        }
+        if assigned & 0x200 != 0 {
+            state.assign::<Unknown>(SLOT_TRADE_VOLUME, u64::from(lanes[9]));
+        }
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TIME_2, u64::from(lanes[12]));
+    }
+}
 impl Segment for MdIncRefresh84 {
     type State = State;
     type Out = MdIncRefresh84;
@@ -1398,19 +1517,27 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let mut entries = out.md_entries.prepare(count).iter_mut();
-        if is_fresh && let Some(entry) = entries.next() {
-            state.mark_assigned::<8, 7>();
-            c = decode_md_inc_refresh84_md_entries::<K, Fresh>(c, state, entry, x)?;
-            x.check_end(&c)?;
-        }
-        for entry in entries {
-            c = if state.is_warm::<8, 7>() {
-                decode_md_inc_refresh84_md_entries::<K, Warm>(c, state, entry, x)?
-            } else {
-                c.decode::<MdIncRefresh84MdEntries>((), state, entry, x)?
-            };
-            x.check_end(&c)?;
+        let entries = out.md_entries.prepare(count);
+        if is_fresh
+            && let Some(end) = c
+                .decode_entries::<MdIncRefresh84MdEntries>(entries, state, x)
+        {
+            c = end;
+        } else {
+            let mut entries = entries.iter_mut();
+            if is_fresh && let Some(entry) = entries.next() {
+                state.mark_assigned::<8, 7>();
+                c = decode_md_inc_refresh84_md_entries::<K, Fresh>(c, state, entry, x)?;
+                x.check_end(&c)?;
+            }
+            for entry in entries {
+                c = if state.is_warm::<8, 7>() {
+                    decode_md_inc_refresh84_md_entries::<K, Warm>(c, state, entry, x)?
+                } else {
+                    c.decode::<MdIncRefresh84MdEntries>((), state, entry, x)?
+                };
+                x.check_end(&c)?;
+            }
         }
     }
     out.present = [present0];
@@ -1663,6 +1790,68 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
+impl LaneSegment for MdIncRefresh109MdEntries {
+    type State = State;
+    type Out = MdIncRefresh109MdEntries;
+    const SEQUENCE: usize = 2;
+    const COUNT: usize = 17;
+    const OPTIONAL: u32 = 0x1dd22;
+    const CARRIED: u32 = 0x21f;
+    #[inline(always)]
+    fn fill(lanes: &LaneValues, present: u64, out: &mut MdIncRefresh109MdEntries) {
+        let LaneValues(lanes) = lanes;
+        out.md_update_action = lanes[0];
+        out.md_price_level = lanes[1];
+        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.security_id = lanes[3];
+        out.rpt_seq = lanes[4];
+        out.quote_condition = Text::of_lane(lanes[5]);
+        out.md_entry_px = Decimal {
+            mantissa: i64::from(lanes[7] as i32),
+            exponent: lanes[6] as i32,
+        };
+        out.number_of_orders = lanes[8];
+        out.md_entry_time = lanes[9];
+        out.md_entry_size = lanes[10] as i32;
+        out.trading_session_id = Text::of_lane(lanes[11]);
+        out.net_chg_prev_day = Decimal {
+            mantissa: i64::from(lanes[13] as i32),
+            exponent: lanes[12] as i32,
+        };
+        out.tick_direction = Text::of_lane(lanes[14]);
+        out.open_close_settle_flag = lanes[15];
+        out.settl_date = lanes[16];
+        out.present = [present];
+    }
+    #[inline(always)]
+    fn keep(lanes: &LaneValues, assigned: u32, state: &mut State) {
+        let (LaneValues(lanes), _) = (lanes, assigned);
+        state.assign::<Unknown>(SLOT_MD_UPDATE_ACTION_2, u64::from(lanes[0]));
+        state.assign::<Unknown>(SLOT_MD_PRICE_LEVEL, u64::from(lanes[1]));
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TYPE_2, rt::text_word(lanes[2]));
+        state.assign::<Unknown>(SLOT_SECURITY_ID_3, u64::from(lanes[3]));
+        state.assign::<Unknown>(SLOT_RPT_SEQ_3, u64::from(lanes[4]));
+        if assigned & 0x80 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA_3, i64::from(lanes[7] as i32) as u64);
+        }
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TIME_3, u64::from(lanes[9]));
+        if assigned & 0x400 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_SIZE_3, i64::from(lanes[10] as i32) as u64);
+        }
+        if assigned & 0x2000 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, i64::from(lanes[13] as i32) as u64);
+        }
+    }
+}
 impl Segment for MdIncRefresh109 {
     type State = State;
     type Out = MdIncRefresh109;
@@ -1718,19 +1907,27 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let mut entries = out.md_entries.prepare(count).iter_mut();
-        if is_fresh && let Some(entry) = entries.next() {
-            state.mark_assigned::<15, 8>();
-            c = decode_md_inc_refresh109_md_entries::<K, Fresh>(c, state, entry, x)?;
-            x.check_end(&c)?;
-        }
-        for entry in entries {
-            c = if state.is_warm::<15, 8>() {
-                decode_md_inc_refresh109_md_entries::<K, Warm>(c, state, entry, x)?
-            } else {
-                c.decode::<MdIncRefresh109MdEntries>((), state, entry, x)?
-            };
-            x.check_end(&c)?;
+        let entries = out.md_entries.prepare(count);
+        if is_fresh
+            && let Some(end) = c
+                .decode_entries::<MdIncRefresh109MdEntries>(entries, state, x)
+        {
+            c = end;
+        } else {
+            let mut entries = entries.iter_mut();
+            if is_fresh && let Some(entry) = entries.next() {
+                state.mark_assigned::<15, 8>();
+                c = decode_md_inc_refresh109_md_entries::<K, Fresh>(c, state, entry, x)?;
+                x.check_end(&c)?;
+            }
+            for entry in entries {
+                c = if state.is_warm::<15, 8>() {
+                    decode_md_inc_refresh109_md_entries::<K, Warm>(c, state, entry, x)?
+                } else {
+                    c.decode::<MdIncRefresh109MdEntries>((), state, entry, x)?
+                };
+                x.check_end(&c)?;
+            }
         }
     }
     out.present = [present0];
@@ -2895,6 +3092,71 @@ impl rt::Templates for Templates {
         EntryFacts {
             slot: SLOT_NET_CHG_PREV_DAY_MANTISSA_2,
             kinds: &[(0, ValueKind::Integer)],
+        },
+    ];
+    const SEQUENCES: &'static [rt::SequenceFacts] = &[
+        rt::SequenceFacts {
+            template: 0,
+            field: 6,
+            lanes: &[
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Constant,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Signed,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+            ],
+        },
+        rt::SequenceFacts {
+            template: 1,
+            field: 7,
+            lanes: &[
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+            ],
+        },
+        rt::SequenceFacts {
+            template: 2,
+            field: 7,
+            lanes: &[
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Signed,
+                LaneKind::Text,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+            ],
         },
     ];
     fn state() -> State {

@@ -5,8 +5,8 @@
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text,
-    Unknown, Value, ValueKind, Visit, Warm, max,
+    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
+    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -846,6 +846,71 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
+impl LaneSegment for MdIncrementalRefreshMdEntries {
+    type State = State;
+    type Out = MdIncrementalRefreshMdEntries;
+    const SEQUENCE: usize = 0;
+    const COUNT: usize = 18;
+    const OPTIONAL: u32 = 0x3ef02;
+    const CARRIED: u32 = 0x9d;
+    #[inline(always)]
+    fn fill(lanes: &LaneValues, present: u64, out: &mut MdIncrementalRefreshMdEntries) {
+        let LaneValues(lanes) = lanes;
+        out.md_update_action = lanes[0];
+        out.md_price_level = lanes[1];
+        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.security_id = lanes[3];
+        out.rpt_seq = lanes[4];
+        out.md_entry_px = Decimal {
+            mantissa: i64::from(lanes[6] as i32),
+            exponent: lanes[5] as i32,
+        };
+        out.md_entry_time = lanes[7];
+        out.md_entry_size = lanes[8] as i32;
+        out.number_of_orders = lanes[9];
+        out.trading_session_id = Text::of_lane(lanes[10]);
+        out.net_chg_prev_day = Decimal {
+            mantissa: i64::from(lanes[12] as i32),
+            exponent: lanes[11] as i32,
+        };
+        out.trade_volume = lanes[13];
+        out.tick_direction = Text::of_lane(lanes[14]);
+        out.quote_condition = Text::of_lane(lanes[15]);
+        out.aggressor_side = lanes[16];
+        out.match_event_indicator = Text::of_lane(lanes[17]);
+        out.present = [present];
+    }
+    #[inline(always)]
+    fn keep(lanes: &LaneValues, assigned: u32, state: &mut State) {
+        let (LaneValues(lanes), _) = (lanes, assigned);
+        state.assign::<Unknown>(SLOT_MD_UPDATE_ACTION, u64::from(lanes[0]));
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TYPE, rt::text_word(lanes[2]));
+        state.assign::<Unknown>(SLOT_SECURITY_ID, u64::from(lanes[3]));
+        state.assign::<Unknown>(SLOT_RPT_SEQ, u64::from(lanes[4]));
+        if assigned & 0x40 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA, i64::from(lanes[6] as i32) as u64);
+        }
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TIME, u64::from(lanes[7]));
+        if assigned & 0x100 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_SIZE, i64::from(lanes[8] as i32) as u64);
+        }
+        if assigned & 0x200 != 0 {
+            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, u64::from(lanes[9]));
+        }
+        if assigned & 0x1000 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA, i64::from(lanes[12] as i32) as u64);
+        }
+    }
+}
 impl Segment for MdIncrementalRefresh {
     type State = State;
     type Out = MdIncrementalRefresh;
@@ -901,22 +966,33 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let mut entries = out.md_entries.prepare(count).iter_mut();
-        if is_fresh && let Some(entry) = entries.next() {
-            state.mark_assigned::<0, 8>();
-            c = decode_md_incremental_refresh_md_entries::<
-                K,
-                Fresh,
-            >(c, state, entry, x)?;
-            x.check_end(&c)?;
-        }
-        for entry in entries {
-            c = if state.is_warm::<0, 8>() {
-                decode_md_incremental_refresh_md_entries::<K, Warm>(c, state, entry, x)?
-            } else {
-                c.decode::<MdIncrementalRefreshMdEntries>((), state, entry, x)?
-            };
-            x.check_end(&c)?;
+        let entries = out.md_entries.prepare(count);
+        if is_fresh
+            && let Some(end) = c
+                .decode_entries::<MdIncrementalRefreshMdEntries>(entries, state, x)
+        {
+            c = end;
+        } else {
+            let mut entries = entries.iter_mut();
+            if is_fresh && let Some(entry) = entries.next() {
+                state.mark_assigned::<0, 8>();
+                c = decode_md_incremental_refresh_md_entries::<
+                    K,
+                    Fresh,
+                >(c, state, entry, x)?;
+                x.check_end(&c)?;
+            }
+            for entry in entries {
+                c = if state.is_warm::<0, 8>() {
+                    decode_md_incremental_refresh_md_entries::<
+                        K,
+                        Warm,
+                    >(c, state, entry, x)?
+                } else {
+                    c.decode::<MdIncrementalRefreshMdEntries>((), state, entry, x)?
+                };
+                x.check_end(&c)?;
+            }
         }
     }
     out.present = [present0];
@@ -1076,6 +1152,49 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
+impl LaneSegment for MdSnapshotFullRefreshMdEntries {
+    type State = State;
+    type Out = MdSnapshotFullRefreshMdEntries;
+    const SEQUENCE: usize = 1;
+    const COUNT: usize = 7;
+    const OPTIONAL: u32 = 0x78;
+    const CARRIED: u32 = 0x21;
+    #[inline(always)]
+    fn fill(lanes: &LaneValues, present: u64, out: &mut MdSnapshotFullRefreshMdEntries) {
+        let LaneValues(lanes) = lanes;
+        out.md_entry_type = Text::of_lane(lanes[0]);
+        out.md_entry_px = Decimal {
+            mantissa: i64::from(lanes[2] as i32),
+            exponent: lanes[1] as i32,
+        };
+        out.md_entry_size = lanes[3] as i32;
+        out.number_of_orders = lanes[4];
+        out.md_price_level = lanes[5];
+        out.trading_session_id = Text::of_lane(lanes[6]);
+        out.present = [present];
+    }
+    #[inline(always)]
+    fn keep(lanes: &LaneValues, assigned: u32, state: &mut State) {
+        let (LaneValues(lanes), _) = (lanes, assigned);
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TYPE_2, rt::text_word(lanes[0]));
+        if assigned & 0x4 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA_2, i64::from(lanes[2] as i32) as u64);
+        }
+        if assigned & 0x8 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_SIZE_2, i64::from(lanes[3] as i32) as u64);
+        }
+        if assigned & 0x10 != 0 {
+            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS_2, u64::from(lanes[4]));
+        }
+        state.assign::<Unknown>(SLOT_MD_PRICE_LEVEL, u64::from(lanes[5]));
+    }
+}
 impl Segment for MdSnapshotFullRefresh {
     type State = State;
     type Out = MdSnapshotFullRefresh;
@@ -1156,25 +1275,33 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let mut entries = out.md_entries.prepare(count).iter_mut();
-        if is_fresh && let Some(entry) = entries.next() {
-            state.mark_assigned::<9, 5>();
-            c = decode_md_snapshot_full_refresh_md_entries::<
-                K,
-                Fresh,
-            >(c, state, entry, x)?;
-            x.check_end(&c)?;
-        }
-        for entry in entries {
-            c = if state.is_warm::<9, 5>() {
-                decode_md_snapshot_full_refresh_md_entries::<
+        let entries = out.md_entries.prepare(count);
+        if is_fresh
+            && let Some(end) = c
+                .decode_entries::<MdSnapshotFullRefreshMdEntries>(entries, state, x)
+        {
+            c = end;
+        } else {
+            let mut entries = entries.iter_mut();
+            if is_fresh && let Some(entry) = entries.next() {
+                state.mark_assigned::<9, 5>();
+                c = decode_md_snapshot_full_refresh_md_entries::<
                     K,
-                    Warm,
-                >(c, state, entry, x)?
-            } else {
-                c.decode::<MdSnapshotFullRefreshMdEntries>((), state, entry, x)?
-            };
-            x.check_end(&c)?;
+                    Fresh,
+                >(c, state, entry, x)?;
+                x.check_end(&c)?;
+            }
+            for entry in entries {
+                c = if state.is_warm::<9, 5>() {
+                    decode_md_snapshot_full_refresh_md_entries::<
+                        K,
+                        Warm,
+                    >(c, state, entry, x)?
+                } else {
+                    c.decode::<MdSnapshotFullRefreshMdEntries>((), state, entry, x)?
+                };
+                x.check_end(&c)?;
+            }
         }
     }
     out.present = [present0];
@@ -1933,6 +2060,45 @@ impl rt::Templates for Templates {
         EntryFacts {
             slot: SLOT_MD_PRICE_LEVEL,
             kinds: &[(0, ValueKind::Integer)],
+        },
+    ];
+    const SEQUENCES: &'static [rt::SequenceFacts] = &[
+        rt::SequenceFacts {
+            template: 0,
+            field: 7,
+            lanes: &[
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+            ],
+        },
+        rt::SequenceFacts {
+            template: 1,
+            field: 13,
+            lanes: &[
+                LaneKind::Text,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+            ],
         },
     ];
     fn state() -> State {

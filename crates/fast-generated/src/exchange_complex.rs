@@ -5,8 +5,8 @@
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text,
-    Unknown, Value, ValueKind, Visit, Warm, max,
+    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
+    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -810,6 +810,73 @@ fn decode_market_data_md_entries<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
+impl LaneSegment for MarketDataMdEntries {
+    type State = State;
+    type Out = MarketDataMdEntries;
+    const SEQUENCE: usize = 0;
+    const COUNT: usize = 20;
+    const OPTIONAL: u32 = 0xfde0a;
+    const CARRIED: u32 = 0x135;
+    #[inline(always)]
+    fn fill(lanes: &LaneValues, present: u64, out: &mut MarketDataMdEntries) {
+        let LaneValues(lanes) = lanes;
+        out.md_update_action = lanes[0];
+        out.md_price_level = lanes[1];
+        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.open_close_settle_flag = lanes[3];
+        out.security_id = lanes[4];
+        out.rpt_seq = lanes[5];
+        out.md_entry_px = Decimal {
+            mantissa: i64::from(lanes[7] as i32),
+            exponent: lanes[6] as i32,
+        };
+        out.md_entry_time = lanes[8];
+        out.md_entry_size = lanes[9] as i32;
+        out.number_of_orders = lanes[10];
+        out.trading_session_id = Text::of_lane(lanes[11]);
+        out.net_chg_prev_day = Decimal {
+            mantissa: i64::from(lanes[13] as i32),
+            exponent: lanes[12] as i32,
+        };
+        out.trade_volume = lanes[14];
+        out.trade_condition = Text::of_lane(lanes[15]);
+        out.tick_direction = Text::of_lane(lanes[16]);
+        out.quote_condition = Text::of_lane(lanes[17]);
+        out.aggressor_side = lanes[18];
+        out.match_event_indicator = Text::of_lane(lanes[19]);
+        out.present = [present];
+    }
+    #[inline(always)]
+    fn keep(lanes: &LaneValues, assigned: u32, state: &mut State) {
+        let (LaneValues(lanes), _) = (lanes, assigned);
+        state.assign::<Unknown>(SLOT_MD_UPDATE_ACTION, u64::from(lanes[0]));
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TYPE, rt::text_word(lanes[2]));
+        state.assign::<Unknown>(SLOT_SECURITY_ID, u64::from(lanes[4]));
+        state.assign::<Unknown>(SLOT_RPT_SEQ, u64::from(lanes[5]));
+        if assigned & 0x80 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA, i64::from(lanes[7] as i32) as u64);
+        }
+        state.assign::<Unknown>(SLOT_MD_ENTRY_TIME, u64::from(lanes[8]));
+        if assigned & 0x200 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_SIZE, i64::from(lanes[9] as i32) as u64);
+        }
+        if assigned & 0x400 != 0 {
+            state.assign::<Unknown>(SLOT_NUMBER_OF_ORDERS, u64::from(lanes[10]));
+        }
+        if assigned & 0x2000 != 0 {
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA, i64::from(lanes[13] as i32) as u64);
+        }
+    }
+}
 impl Segment for MarketData {
     type State = State;
     type Out = MarketData;
@@ -859,19 +926,26 @@ fn decode_market_data_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let mut entries = out.md_entries.prepare(count).iter_mut();
-        if is_fresh && let Some(entry) = entries.next() {
-            state.mark_assigned::<0, 8>();
-            c = decode_market_data_md_entries::<K, Fresh>(c, state, entry, x)?;
-            x.check_end(&c)?;
-        }
-        for entry in entries {
-            c = if state.is_warm::<0, 8>() {
-                decode_market_data_md_entries::<K, Warm>(c, state, entry, x)?
-            } else {
-                c.decode::<MarketDataMdEntries>((), state, entry, x)?
-            };
-            x.check_end(&c)?;
+        let entries = out.md_entries.prepare(count);
+        if is_fresh
+            && let Some(end) = c.decode_entries::<MarketDataMdEntries>(entries, state, x)
+        {
+            c = end;
+        } else {
+            let mut entries = entries.iter_mut();
+            if is_fresh && let Some(entry) = entries.next() {
+                state.mark_assigned::<0, 8>();
+                c = decode_market_data_md_entries::<K, Fresh>(c, state, entry, x)?;
+                x.check_end(&c)?;
+            }
+            for entry in entries {
+                c = if state.is_warm::<0, 8>() {
+                    decode_market_data_md_entries::<K, Warm>(c, state, entry, x)?
+                } else {
+                    c.decode::<MarketDataMdEntries>((), state, entry, x)?
+                };
+                x.check_end(&c)?;
+            }
         }
     }
     x.check_end(&c)?;
@@ -1736,6 +1810,34 @@ impl rt::Templates for Templates {
         EntryFacts {
             slot: SLOT_NET_CHG_PREV_DAY_MANTISSA,
             kinds: &[(0, ValueKind::Integer)],
+        },
+    ];
+    const SEQUENCES: &'static [rt::SequenceFacts] = &[
+        rt::SequenceFacts {
+            template: 0,
+            field: 6,
+            lanes: &[
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Unsigned,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Signed,
+                LaneKind::Signed,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+                LaneKind::Text,
+                LaneKind::Text,
+                LaneKind::Unsigned,
+                LaneKind::Text,
+            ],
         },
     ];
     fn state() -> State {

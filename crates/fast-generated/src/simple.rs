@@ -5,8 +5,8 @@
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
     self, Bits, Charset, Context, Cursor, Entries, EntryFacts, FlatSegment, Fresh,
-    Kernel, Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text,
-    Unknown, Value, ValueKind, Visit, Warm, max,
+    Kernel, LaneKind, LaneSegment, LaneValues, Outgoing, Output, Past, Reference,
+    Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1918,6 +1918,7 @@ impl rt::Templates for Templates {
             kinds: &[(0, ValueKind::Integer)],
         },
     ];
+    const SEQUENCES: &'static [rt::SequenceFacts] = &[];
     fn state() -> State {
         State::new(0)
     }

@@ -145,6 +145,8 @@ struct Pair {
     program: Arc<Program>,
     decoder: Decoder,
     generated_decoder: Box<dyn Engine>,
+    /// The same, which reads all that it can by vectors.
+    wide_decoder: Box<dyn Engine>,
     /// Encode what is decoded.
     again: Encoder,
     generated_again: Box<dyn Engine>,
@@ -162,9 +164,11 @@ impl Pair {
         // By what this CPU has; the harness holds it against portable code.
         let automatic = DecoderOptions { engine: DynamicEngine::Automatic, ..options };
         let engine = || (module.make)(program.clone(), automatic);
+        let wide = DecoderOptions { engine: DynamicEngine::Wide, ..options };
         Self {
             decoder: Decoder::with_options(program.clone(), options),
             generated_decoder: engine(),
+            wide_decoder: (module.make)(program.clone(), wide),
             again: Encoder::with_options(program.clone(), encoding),
             generated_again: engine(),
             encoder: Encoder::with_options(program.clone(), encoding),
@@ -188,8 +192,13 @@ impl Pair {
         self.engines().into_iter().for_each(|engine| engine.begin_packet());
     }
 
-    fn engines(&mut self) -> [&mut dyn Engine; 3] {
-        [&mut *self.generated_decoder, &mut *self.generated_again, &mut *self.generated_encoder]
+    fn engines(&mut self) -> [&mut dyn Engine; 4] {
+        [
+            &mut *self.generated_decoder,
+            &mut *self.wide_decoder,
+            &mut *self.generated_again,
+            &mut *self.generated_encoder,
+        ]
     }
 
     /// Builds a message as the choices say and appends its bytes, which both encoders agree on.
@@ -214,8 +223,9 @@ impl Pair {
         let mut resumptions = 0;
         while !rest.is_empty() {
             let decoded = self.decoder.decode(rest).map(|decoded| (decoded.message, decoded.len));
-            let found = self.generated_decoder.decode(rest);
-            assert_eq!(found, outcome(&decoded), "{rest:02x?}");
+            for generated in [&mut self.generated_decoder, &mut self.wide_decoder] {
+                assert_eq!(generated.decode(rest), outcome(&decoded), "{rest:02x?}");
+            }
             if let Ok((message, len)) = decoded {
                 encode(&mut self.again, &mut *self.generated_again, message, &mut Vec::new());
                 rest = &rest[len..];
@@ -230,7 +240,9 @@ impl Pair {
                 self.reset();
                 rest = &[];
             }
-            assert_eq!(self.generated_decoder.findings(), *self.decoder.findings());
+            for generated in [&self.generated_decoder, &self.wide_decoder] {
+                assert_eq!(generated.findings(), *self.decoder.findings());
+            }
         }
     }
 
@@ -247,9 +259,11 @@ impl Pair {
                     Step::NeedMore => None,
                     Step::Message(decoded) => Some((text(decoded.message), decoded.len)),
                 });
-                let found = self.generated_decoder.decode_stream(input);
-                assert_eq!(found, expected, "{input:02x?} of a stream");
-                assert_eq!(self.generated_decoder.findings(), *self.decoder.findings());
+                for generated in [&mut self.generated_decoder, &mut self.wide_decoder] {
+                    let found = generated.decode_stream(input);
+                    assert_eq!(found, expected, "{input:02x?} of a stream");
+                    assert_eq!(generated.findings(), *self.decoder.findings());
+                }
                 match expected {
                     Ok(Some((_, len))) => from += len,
                     Ok(None) => break,

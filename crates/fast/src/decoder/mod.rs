@@ -71,13 +71,14 @@ pub enum Engine {
     /// `jit` machine code of the other templates that turn out to be frequent. A template is compiled once, for all decoders of a
     /// program, in the call that decodes its 65,536th message, which takes some milliseconds longer;
     /// where that is not wanted, a decoder with [`Compiled`](Self::Compiled) compiles all before.
+    /// [Generated decoders](crate::rt::Decoder) read entries of sequences by vectors only while their shapes do not repeat.
     #[default]
     Automatic,
     /// Portable code.
     Scalar,
     /// What [`Automatic`](Self::Automatic) is on a CPU that has AVX-512 with VBMI2 and GFNI: 512-bit
     /// vectors where it says, with machine code or portable code for all else and for what
-    /// does not fit them. Where these are missing, or left out by the feature `portable`, it is the same
+    /// does not fit them. Generated decoders read all entries by them that follow a reset. Where these are missing, or left out by the feature `portable`, it is the same
     /// as [`Scalar`](Self::Scalar).
     Wide,
     /// Machine code of all templates, made when the decoder is, without vectors, and portable code for

@@ -5,7 +5,7 @@ use super::Engine;
 pub(super) use super::compiled::Compiled;
 use super::flat::FlatTemplate;
 use super::lanes::{self, Place, Progress};
-pub(crate) use super::wide::Wide;
+pub(crate) use super::wide::{Filled, Wide};
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Quick, Run};
 

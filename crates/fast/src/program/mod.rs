@@ -29,6 +29,7 @@ pub(crate) use outgoing::OutgoingRun;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 pub(crate) use plan::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
 pub(crate) use quick::{Quick, QuickSequence};
+pub use runs::LaneKind;
 pub(crate) use runs::{LANES_MAX, LaneCode, Run};
 
 #[cfg(all(target_arch = "x86_64", feature = "jit", not(feature = "portable")))]

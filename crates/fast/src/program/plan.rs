@@ -4,7 +4,7 @@
 //! the last byte. Whatever needs more is left to other engines.
 
 use super::layout::Segment;
-use super::runs::{LANES_MAX, LaneCode, Run};
+use super::runs::{LANES_MAX, LaneCode, MAP_BYTE_BITS, MAP_BYTES, Run};
 use std::sync::Arc;
 
 /// Lanes of a vector.
@@ -13,13 +13,6 @@ pub(crate) const LANES: usize = 16;
 pub(crate) const VECTORS_MAX: usize = LANES_MAX / LANES;
 /// Words of a vector: a record is written in blocks of so many.
 pub(crate) const BLOCK: usize = 8;
-/// Fewer lanes are read faster one by one.
-const LANES_MIN: u32 = 5;
-/// One lane less than a run may have: the last bit of a lane set says that a map is not plain.
-const LANES_TAKEN_MAX: u32 = LANES_MAX as u32 - 1;
-/// Bytes of a presence map that are looked up.
-const MAP_BYTES: usize = 3;
-const MAP_BYTE_BITS: usize = 7;
 /// Most bytes of an integer and of a string.
 const NUMBER_BYTES: u8 = 4;
 const TEXT_BYTES: u8 = 3;
@@ -112,6 +105,8 @@ pub(crate) struct Plan {
     pub beyond_run: u64,
     /// The lanes where no entry was ever written, unless some is not narrow.
     pub fresh: Option<[Narrow; VECTORS_MAX]>,
+    /// Which of them have a value.
+    pub fresh_carried: u32,
     /// Lanes with a dictionary entry, by word, all bits; for each block.
     pub kept_words: [Words; LANES_MAX / BLOCK],
 }
@@ -128,12 +123,9 @@ pub(super) fn make(runs: &mut [Run], segments: &[Segment]) {
 impl Plan {
     /// The plan of a run; runs of few lanes do not pay.
     fn of(run: &Run, segment: &Segment) -> Option<Self> {
-        let map_bits = run.map_bits as usize;
-        let is_sized = (LANES_MIN..=LANES_TAKEN_MAX).contains(&run.count)
-            && (1..=MAP_BYTES * MAP_BYTE_BITS).contains(&map_bits);
         let lanes = run.count as usize;
         let fits = |lane: usize| run.keep[lane] != 0 || narrow(run, lane, run.add[lane]).is_some();
-        if !is_sized || !(0..lanes).all(fits) {
+        if !run.fits_vectors() || !(0..lanes).all(fits) {
             return None;
         }
         let set = |of: fn(LaneCode) -> bool| {
@@ -161,6 +153,7 @@ impl Plan {
             deltas: run.deltas,
             beyond_run: u64::MAX << run.count,
             fresh: fresh(run),
+            fresh_carried: run.fresh_carried,
             kept_words: std::array::from_fn(|block| {
                 Words(std::array::from_fn(|word| match run.kept >> (BLOCK * block + word) & 1 {
                     0 => 0,

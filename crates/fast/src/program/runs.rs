@@ -18,6 +18,13 @@ use crate::template::{OperatorKind, Width};
 
 /// Most lanes of a run.
 pub(crate) const LANES_MAX: usize = 32;
+/// Fewer lanes are read faster one by one.
+const VECTOR_LANES_MIN: u32 = 5;
+/// One lane less than a run may have: the last bit of a lane set says that a map is not plain.
+const VECTOR_LANES_MAX: u32 = LANES_MAX as u32 - 1;
+/// Bytes of a presence map that vectors look up, and bits of these.
+pub(crate) const MAP_BYTES: usize = 3;
+pub(crate) const MAP_BYTE_BITS: usize = 7;
 /// Presence-map bits that one table takes.
 const TABLE_BITS: usize = 8;
 
@@ -41,6 +48,19 @@ pub(crate) enum LaneCode {
     Ascii,
     AsciiNullable,
     /// Never in the stream.
+    Constant,
+}
+
+/// What the value of a lane is, where one lane is told from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneKind {
+    /// An integer without sign.
+    Unsigned,
+    /// An integer with a sign, or a part of a decimal.
+    Signed,
+    /// An ascii string.
+    Text,
+    /// Nothing: the template says it.
     Constant,
 }
 
@@ -178,6 +198,27 @@ impl Run {
     #[inline(always)]
     pub(crate) fn takes(&self, lane: usize, value: u64) -> bool {
         value.wrapping_add(self.bias[lane]) <= self.limit[lane]
+    }
+
+    /// Whether it is of a size that vectors take.
+    pub(crate) fn fits_vectors(&self) -> bool {
+        (VECTOR_LANES_MIN..=VECTOR_LANES_MAX).contains(&self.count)
+            && (1..=MAP_BYTES * MAP_BYTE_BITS).contains(&(self.map_bits as usize))
+    }
+
+    /// What its lanes are, in their order.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = LaneKind> {
+        use LaneCode::*;
+        self.codes.iter().take(self.count as usize).map(|code| match code {
+            Unsigned | UnsignedNullable | UnsignedDelta | UnsignedDeltaNullable => {
+                LaneKind::Unsigned
+            }
+            Signed | SignedNullable | ExponentNullable | SignedDelta | SignedDeltaNullable => {
+                LaneKind::Signed
+            }
+            Ascii | AsciiNullable => LaneKind::Text,
+            Constant => LaneKind::Constant,
+        })
     }
 
     /// What the presence map says: `bits` has the run's first bit at the top.

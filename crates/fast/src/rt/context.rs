@@ -2,6 +2,8 @@
 
 use super::cursor::{Cursor, seldom};
 use super::kernel::Kernel;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use super::lanes::Sequences;
 use super::text::{Charset, Text};
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use crate::Engine;
@@ -66,6 +68,9 @@ pub struct Context {
     pub(super) wide: Option<Wide>,
     #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     pub(super) flat_habit: Habit,
+    /// What reads entries that have lanes.
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+    pub(super) sequences: Sequences,
 }
 
 impl Context {

@@ -6,6 +6,8 @@ use super::cursor::{Cursor, seldom};
 use super::extract::Extracting;
 use super::facts::Templates;
 use super::kernel::{Kernel, Portable};
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+use super::lanes::Sequences;
 use super::link::{LinkError, Links};
 use super::packet::{PADDED_LEN, Packet, Padded};
 use super::state::sealed::Handover;
@@ -111,7 +113,16 @@ impl<T: Templates> Decoder<T> {
             links.record_words,
         );
         #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-        context.use_vectors(options.engine);
+        {
+            context.use_vectors(options.engine);
+            // Lanes know nothing of a limit on strings that short ones exceed.
+            let takes_lanes =
+                context.wide.is_some() && context.string_max >= crate::dictionary::INLINE_MAX;
+            let sequences = if takes_lanes { T::SEQUENCES } else { &[] };
+            context.sequences = Sequences::of(sequences, &program, options.engine, |number| {
+                links.indexes.get(number).copied().flatten()
+            });
+        }
         let engines = Engines {
             context,
             dynamic: Dynamic::with_options(program, options),

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::cursor::Cursor;
 use super::encode::Output;
 use super::kernel::Kernel;
+use super::lanes::SequenceFacts;
 use super::state::{PreviousValues, Slot};
 use super::visit::Visit;
 use crate::error::Error;
@@ -63,6 +64,8 @@ pub trait Templates: Sized + 'static {
     const TEMPLATES: &'static [TemplateFacts];
     /// Its dictionary entries.
     const ENTRIES: &'static [EntryFacts];
+    /// Its sequences whose entries have lanes.
+    const SEQUENCES: &'static [SequenceFacts];
 
     /// A state with everything undefined.
     fn state() -> Self::State;

@@ -25,6 +25,7 @@ mod flat;
 mod follow;
 mod integer;
 mod kernel;
+mod lanes;
 mod link;
 mod packet;
 mod past;
@@ -38,6 +39,7 @@ mod visit;
 #[cfg(not(feature = "portable"))]
 mod window;
 
+pub use crate::program::LaneKind;
 pub use context::Context;
 pub use cursor::{Bits, Cursor, WideBits, seldom};
 pub use decimal::exponent;
@@ -53,6 +55,7 @@ pub use flat::{FIELDS_MIN as FLAT_FIELDS_MIN, Flat, FlatSegment, LANES as FLAT_L
 pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
 pub(crate) use kernel::Portable;
 pub use kernel::{Change, Kernel, Outgoing, Segment};
+pub use lanes::{LANES as ENTRY_LANES, LaneSegment, LaneValues, SequenceFacts, text_word};
 pub use link::LinkError;
 pub use packet::Packet;
 pub use past::{Fresh, Past, Unknown, Warm};

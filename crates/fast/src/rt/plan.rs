@@ -1,6 +1,6 @@
 //! A template set as code is generated from it: references expanded, dictionary entries numbered.
 
-use crate::program::{Entries, Program, SegmentRef, Storage, type_tag};
+use crate::program::{Entries, LaneKind, Program, SegmentRef, Storage, type_tag};
 use crate::template::{
     Field, FieldType, Group, Instruction, Length, Name, Operator, Operators, Presence, Sequence,
     Template, TemplateSet, Value, Width,
@@ -32,6 +32,9 @@ pub struct Body<'p> {
     /// Fields in template order; their indexes are those of
     /// [`Record::value`](crate::Record::value).
     pub fields: Vec<FieldPlan<'p>>,
+    /// What the lanes of its fields are, if all fields have lanes and vectors take so many: decimals two,
+    /// mandatory constants none.
+    pub lanes: Option<Vec<LaneKind>>,
 }
 
 /// A field.
@@ -169,7 +172,11 @@ impl<'p> Planner<'p, '_> {
     fn body(&mut self, instructions: &'p [Instruction], segment: SegmentRef) -> Body<'p> {
         let mut fields = Vec::new();
         self.fields(instructions, segment, &mut fields);
-        Body { fields }
+        let run = self.program.segment(segment).run;
+        let run = run
+            .and_then(|run| self.program.runs.get(run as usize))
+            .filter(|run| run.whole && run.fits_vectors());
+        Body { fields, lanes: run.map(|run| run.kinds().collect()) }
     }
 
     fn fields(

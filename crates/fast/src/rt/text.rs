@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::cursor::Cursor;
 use super::kernel::Kernel;
+use super::lanes::text_word;
 use super::past::{Past, Unknown};
 use super::state::{Slot, State};
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
@@ -62,6 +63,12 @@ impl Text {
         let start = u32::from_le_bytes([word[0], word[1], word[2], word[3]]) as usize;
         let len = u32::from_le_bytes([word[4], word[5], word[6], 0]) as usize;
         arena.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
+    }
+
+    /// A string of at most three characters: these, and in the last byte their number.
+    #[inline(always)]
+    pub fn of_lane(lane: u32) -> Self {
+        Self::from_word(text_word(lane))
     }
 
     #[inline(always)]

@@ -73,6 +73,15 @@ struct Fields {
     len: usize,
 }
 
+/// The last record.
+pub(super) struct Last {
+    /// Behind its last byte.
+    pub position: *const u8,
+    /// Lanes present in it, and in any record.
+    pub present: u32,
+    pub assigned: u32,
+}
+
 /// A [`Kernel`](super::Kernel) for records of `N` vectors of lanes, which are `B` blocks of words.
 ///
 /// # Safety
@@ -82,18 +91,59 @@ struct Fields {
 pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(
     plan: &Plan,
     call: &mut WideCall,
-    mut position: *const u8,
+    position: *const u8,
     mut out: *mut Word,
-    mut left: u64,
+    count: u64,
     carried: u64,
 ) -> WideEnd {
-    let end = call.end;
-    let (mut carried, mut assigned) = (carried as u32, 0);
+    let carried = carried as u32;
+    // SAFETY: as many words as there are lanes, or none.
+    let before = unsafe { packed::<N, B>(plan, call.before, carried) };
+    let put = |plan: &Plan, lanes: &[__m512i; N], present: u32| {
+        // SAFETY: there is a record at `out` with so many blocks, and a presence word.
+        unsafe {
+            store::<N, B>(plan, lanes, out);
+            let word = out.byte_offset(plan.to_presence);
+            *word = (plan.beyond_run | u64::from(present)).to_le_bytes();
+        }
+        out = out.wrapping_byte_add(plan.step);
+    };
+    // SAFETY: from the position to the end bytes can be read.
+    match unsafe { records(plan, position, call.end, count, before, carried, put) } {
+        Some(last) => WideEnd {
+            end: last.position,
+            lanes: u64::from(last.present) | u64::from(last.assigned) << 32,
+        },
+        None => {
+            call.is_declined = 1;
+            WideEnd { end: null(), lanes: 0 }
+        }
+    }
+}
+
+/// Decodes `left` records and hands the lanes of each to `put`, with those that are present; `None` where
+/// they are declined, after `put` was called or not. `before` are the lanes before, of which `carried` are
+/// present, and what is wrong with them.
+///
+/// # Safety
+/// From the position to the end bytes can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn records<const N: usize>(
+    plan: &Plan,
+    mut position: *const u8,
+    end: *const u8,
+    mut left: u64,
+    before: ([__m512i; N], __m512i),
+    mut carried: u32,
+    mut put: impl FnMut(&Plan, &[__m512i; N], u32),
+) -> Option<Last> {
+    let (mut lanes, lost) = before;
+    let mut doubts = Doubts::new(lost);
+    let mut assigned = 0;
     // SAFETY: from the position to the end bytes can be read.
     let mut next = unsafe { fields(plan, position, end) };
-    // SAFETY: as many words as there are lanes, or none.
-    let (mut before, lost) = unsafe { packed::<N, B>(plan, call.before, carried) };
-    let mut doubts = Doubts::new(lost);
     while left > 0 {
         let plan = in_place(plan);
         let this = next;
@@ -109,26 +159,16 @@ pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(
             next = unsafe { fields(plan, position, end) };
         }
         let stream = this.map as u32;
-        let nulls = record::<N>(plan, &this, &mut before, &mut doubts) & stream & plan.nullable;
+        let nulls = record::<N>(plan, &this, &mut lanes, &mut doubts) & stream & plan.nullable;
         let silent = (plan.given | plan.carried & carried) & !stream;
         let present = silent | (this.map >> 32) as u32 | stream & !nulls;
         doubts.maps |= this.map;
         doubts.scalar |= this.overlong | u64::from(nulls & plan.refused | plan.required & !present);
-        // SAFETY: there is a record at `out` with so many blocks, and a presence word.
-        unsafe {
-            store::<N, B>(plan, &before, out);
-            let word = out.byte_offset(plan.to_presence);
-            *word = (plan.beyond_run | u64::from(present)).to_le_bytes();
-        }
+        put(plan, &lanes, present);
         carried = present;
         assigned |= present;
-        out = out.wrapping_byte_add(plan.step);
     }
-    if doubts.are_some() {
-        call.is_declined = 1;
-        return WideEnd { end: null(), lanes: 0 };
-    }
-    WideEnd { end: position, lanes: u64::from(carried) | u64::from(assigned) << 32 }
+    (!doubts.are_some()).then_some(Last { position, present: carried, assigned })
 }
 
 /// Finds the fields of the record at a position.
@@ -277,10 +317,7 @@ unsafe fn packed<const N: usize, const B: usize>(
     let zero = _mm512_setzero_si512();
     let mut lanes = [zero; N];
     if words.is_null() {
-        for (lanes, fresh) in lanes.iter_mut().zip(plan.fresh.iter().flatten()) {
-            *lanes = load_narrow(fresh);
-        }
-        return (lanes, zero);
+        return (fresh(plan), zero);
     }
     // Other lanes hold what is of no meaning.
     let known = plan.kept & (carried | plan.deltas);
@@ -306,6 +343,17 @@ unsafe fn packed<const N: usize, const B: usize>(
         }
     }
     (lanes, lost)
+}
+
+/// The lanes where nothing was ever assigned; the plan has them.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn fresh<const N: usize>(plan: &Plan) -> [__m512i; N] {
+    let mut lanes = [_mm512_setzero_si512(); N];
+    for (lanes, fresh) in lanes.iter_mut().zip(plan.fresh.iter().flatten()) {
+        *lanes = load_narrow(fresh);
+    }
+    lanes
 }
 
 /// Up to 64 bytes from a position on, zeros behind the end, and the first four of them.

@@ -16,7 +16,10 @@
 //! load and store vectors.
 #![allow(unsafe_code)]
 
+mod fill;
 mod kernel;
+
+pub(crate) use fill::Filled;
 
 use super::lanes::{Place, Progress};
 use crate::dictionary::{LaneState, Lanes, Word};

@@ -1,0 +1,181 @@
+//! Entries that generated decoders read at once where the CPU has vectors come out as they do of the
+//! dynamic engine, and leave the same behind.
+
+#[allow(dead_code)]
+#[path = "../../../fast/tests/support/random.rs"]
+mod random;
+#[allow(dead_code)]
+mod support;
+
+use random::Choices;
+use std::sync::Arc;
+use support::Pair;
+
+use tickwire_fast::template::FieldType;
+use tickwire_fast::{
+    Conformance, Decimal, DecoderOptions, Encoder, EncoderOptions, Limits, MessageBuilder, Program,
+    ResetPolicy, SegmentRef, Storage, TemplateSet,
+};
+
+const PACKETS: usize = 4000;
+const NAME: &str = "testdata lanes lanes";
+
+fn template_set() -> TemplateSet {
+    let table: toml::Table =
+        include_str!("../../../fast/testdata/lanes.toml").parse().expect("TOML");
+    let body = table["vector"][0]["templates"].as_str().expect("templates");
+    TemplateSet::parse(&format!("<templates>{body}</templates>")).expect("valid")
+}
+
+/// Fills messages with values that fit a lane, seldom not.
+struct Filler<'c> {
+    choices: &'c mut Choices,
+    builder: &'c mut MessageBuilder,
+    program: Arc<Program>,
+}
+
+impl Filler<'_> {
+    fn record(&mut self, segment: SegmentRef) {
+        let program = self.program.clone();
+        // Copied fields that are absent last are not for lanes; others are often absent in all entries.
+        let absence = self.choices.of(&[2, 9, 9, 9]);
+        for (index, field) in program.fields_of(segment).iter().enumerate() {
+            if field.optional && self.choices.below(absence) == 0 {
+                continue;
+            }
+            match (&field.storage, &field.field_type) {
+                (Storage::OptionalConstant(_), _) => self.builder.set_constant(index).unwrap(),
+                (Storage::Sequence { segment, .. }, _) => {
+                    let count = self.choices.of(&[0, 1, 2, 2, 3, 5, 9]);
+                    self.builder.begin_sequence(index, count).unwrap();
+                    for _ in 0..count {
+                        self.builder.begin_entry().unwrap();
+                        self.record(*segment);
+                        self.builder.end().unwrap();
+                    }
+                    self.builder.end().unwrap();
+                }
+                (Storage::Slot(_), Some(field_type)) => self.scalar(index, field_type),
+                _ => {}
+            }
+        }
+    }
+
+    /// A number of up to so many bits, mostly few.
+    fn number(&mut self, bits: u32) -> u64 {
+        let most = if self.choices.below(300) == 0 { bits } else { bits.min(20) };
+        let bits = 1 + self.choices.below(most as usize);
+        self.choices.next() >> (64 - bits)
+    }
+
+    fn scalar(&mut self, index: usize, field_type: &FieldType) {
+        match field_type {
+            FieldType::UInt(width) => {
+                let value = self.number(*width as u32);
+                self.builder.set_u64(index, value).unwrap();
+            }
+            FieldType::Int(width) => {
+                let value = self.number(*width as u32 - 1) as i64;
+                let value = if self.choices.below(2) == 0 { value } else { -1 - value };
+                self.builder.set_i64(index, value).unwrap();
+            }
+            FieldType::Decimal => {
+                let mantissa = self.number(63) as i64 - 500;
+                let exponent = self.choices.of(&[-2, -2, -2, -1, 0, 3]);
+                self.builder.set_decimal(index, Decimal { mantissa, exponent }).unwrap();
+            }
+            FieldType::Ascii => {
+                let is_odd = self.choices.below(300) == 0;
+                let odd = self.choices.of(&["", "GHIJ"]);
+                let plain = self.choices.of(&["T", "T", "A", "BC", "DEF"]);
+                let text = if is_odd { odd } else { plain };
+                self.builder.set_bytes(index, text.as_bytes()).unwrap();
+            }
+            other => panic!("no values of {other:?} are made"),
+        }
+    }
+}
+
+/// Packets of messages, whole, mutated and cut; returns how many messages came out.
+fn run(options: DecoderOptions, seed: u64) -> usize {
+    let set = template_set();
+    let program = Arc::new(Program::compile(set.clone()).expect("compiles"));
+    let encoding = EncoderOptions { reset: options.reset, ..EncoderOptions::default() };
+    let mut encoder = Encoder::with_options(program.clone(), encoding);
+    let mut builder = MessageBuilder::new(program.clone());
+    let mut choices = Choices(seed);
+    let mut pair = Pair::new(NAME, set, options);
+    let mut decoded = 0;
+    for _ in 0..PACKETS {
+        encoder.reset();
+        pair.reset();
+        let mut packet = Vec::new();
+        for _ in 0..8 {
+            let template = choices.below(program.templates().len());
+            builder.begin(template).unwrap();
+            let segment = program.templates()[template].segment;
+            let mut filler =
+                Filler { choices: &mut choices, builder: &mut builder, program: program.clone() };
+            filler.record(segment);
+            // What cannot be encoded after the message before is left out.
+            let _ = encoder.encode(builder.finish().expect("all fields are set"), &mut packet);
+        }
+        if choices.below(3) == 0 {
+            support::mutate(&mut choices, &mut packet);
+        }
+        let mut rest = &packet[..];
+        while !rest.is_empty() {
+            let Some(len) = pair.decode(rest) else { break };
+            decoded += 1;
+            rest = &rest[len..];
+        }
+    }
+    decoded
+}
+
+#[test]
+fn entries_of_all_kinds_decode_alike() {
+    let policies = [ResetPolicy::Template, ResetPolicy::Never, ResetPolicy::Message];
+    let levels = [Conformance::Strict, Conformance::Lenient, Conformance::Canonical];
+    for (seed, (reset, conformance)) in policies.into_iter().zip(levels).enumerate() {
+        let options = DecoderOptions { conformance, reset, ..DecoderOptions::default() };
+        let decoded = run(options, seed as u64 + 1);
+        println!("{decoded} messages");
+        assert!(decoded > 3 * PACKETS);
+    }
+}
+
+#[test]
+fn strings_beyond_a_short_limit_are_refused_alike() {
+    for string_max in 0..4 {
+        let limits = Limits { string_max, ..Limits::default() };
+        let options = DecoderOptions { limits, ..DecoderOptions::default() };
+        println!("{} messages", run(options, u64::from(string_max) + 10));
+    }
+}
+
+#[test]
+fn messages_of_a_stream_decode_alike_however_they_are_cut() {
+    let set = template_set();
+    let program = Arc::new(Program::compile(set.clone()).expect("compiles"));
+    let mut encoder = Encoder::with_options(program.clone(), EncoderOptions::default());
+    let mut builder = MessageBuilder::new(program.clone());
+    let mut choices = Choices(7);
+    let mut pair = Pair::new(NAME, set, DecoderOptions::default());
+    for _ in 0..1500 {
+        let template = choices.below(program.templates().len());
+        builder.begin(template).unwrap();
+        let segment = program.templates()[template].segment;
+        let mut filler =
+            Filler { choices: &mut choices, builder: &mut builder, program: program.clone() };
+        filler.record(segment);
+        let mut bytes = Vec::new();
+        match encoder.encode(builder.finish().expect("all fields are set"), &mut bytes) {
+            Ok(_) => pair.stream_cut(&bytes),
+            Err(_) => {
+                encoder.reset();
+                pair.reset();
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Entries of sequences that are read at once.
+
+use crate::integer::Integer;
+use crate::module::Module;
+use crate::shape::{Member, Shape, is_fixed_constant, uses};
+use std::collections::HashMap;
+use tickwire_fast::rt::LaneKind;
+use tickwire_fast::rt::plan::{Body, FieldKind, Operation, OperatorKind};
+use tickwire_fast::template::{FieldType, Width};
+
+/// Sequences that decoders tell apart by a bit.
+const SEQUENCES_MAX: usize = u64::BITS as usize;
+
+/// A sequence whose entries are read at once.
+#[derive(Debug)]
+pub(crate) struct Laned {
+    /// The shape of its entries.
+    pub(crate) shape: usize,
+    /// Its template's number,
+    template: usize,
+    /// and its index among the template's fields.
+    field: usize,
+    lanes: Vec<LaneKind>,
+    statements: Statements,
+}
+
+/// What is done with the lanes of an entry.
+#[derive(Debug, Default)]
+struct Statements {
+    /// Number of lanes so far.
+    lane: usize,
+    optional: u32,
+    carried: u32,
+    fill: String,
+    keep: String,
+}
+
+impl<'p> Module<'p> {
+    /// Finds the sequences whose entries are read at once; what is behind the last that decoders tell apart is
+    /// read field by field.
+    pub(crate) fn find_laned(&self) -> Vec<Laned> {
+        let roots = self.roots.iter().map(|root| &self.shapes[*root]).enumerate();
+        let members = roots.flat_map(|(number, shape)| {
+            shape.members.iter().map(move |member| (number, shape, member))
+        });
+        let laned = members.filter_map(|(number, shape, member)| self.laned(number, shape, member));
+        laned.take(SEQUENCES_MAX).collect()
+    }
+
+    fn laned(&self, template: usize, shape: &Shape<'p>, member: &Member<'p>) -> Option<Laned> {
+        let FieldKind::Sequence { entry: Body { lanes, .. }, .. } = &member.plan.kind else {
+            return None;
+        };
+        let (lanes, child) = (lanes.clone()?, member.child?);
+        let entry = &self.shapes[child];
+        if !entry.is_stored || !self.is_alone(shape, entry) {
+            return None;
+        }
+        self.fresh_entries(shape, entry)?;
+        let statements = self.statements(entry, &lanes)?;
+        Some(Laned { shape: child, template, field: member.index, lanes, statements })
+    }
+
+    /// Whether no field of a message uses the dictionary entries of another one's in a sequence's entries.
+    fn is_alone(&self, root: &Shape<'p>, child: &Shape<'p>) -> bool {
+        let (mut own, mut all) = (HashMap::new(), HashMap::new());
+        uses(&child.members, &self.shapes, &mut own);
+        uses(&root.members, &self.shapes, &mut all);
+        own.keys().all(|entry| all.get(entry) == Some(&1))
+    }
+
+    /// Whether the entries of a shape are read at once.
+    pub(crate) fn is_laned(&self, shape: &Shape<'p>) -> bool {
+        self.laned.iter().any(|laned| std::ptr::eq(&self.shapes[laned.shape], shape))
+    }
+
+    /// How the entries of one shape are read at once, if they are.
+    pub(crate) fn lane_segment(&self, index: usize) -> Option<String> {
+        let number = self.laned.iter().position(|laned| laned.shape == index)?;
+        let shape = &self.shapes[index];
+        let Laned { lanes, statements, .. } = &self.laned[number];
+        let Statements { optional, carried, fill, keep, .. } = statements;
+        // A projection may store nothing but presence bits.
+        let (values, names) = match fill.is_empty() {
+            true => ("_", ""),
+            false => ("lanes", "let LaneValues(lanes) = lanes;"),
+        };
+        let (present, store) = match shape.presence {
+            0 => ("_", ""),
+            _ => ("present", "out.present = [present];\n"),
+        };
+        Some(format!(
+            "impl LaneSegment for {name} {{
+                type State = State;
+                type Out = {name};
+                const SEQUENCE: usize = {number};
+                const COUNT: usize = {};
+                const OPTIONAL: u32 = {optional:#x};
+                const CARRIED: u32 = {carried:#x};
+                #[inline(always)]
+                fn fill({values}: &LaneValues, {present}: u64, out: &mut {name}) {{ {names}{fill}{store} }}
+                #[inline(always)]
+                fn keep(lanes: &LaneValues, assigned: u32, state: &mut State) {{
+                    let (LaneValues(lanes), _) = (lanes, assigned);
+                    {keep}
+                }}
+            }}\n",
+            lanes.len(),
+            name = shape.name,
+        ))
+    }
+
+    /// What a module says of its sequences.
+    pub(crate) fn sequence_facts(&self) -> String {
+        let facts = |Laned { template, field, lanes, .. }: &Laned| {
+            let kinds: String = lanes.iter().map(|kind| format!("LaneKind::{kind:?}, ")).collect();
+            format!(
+                "rt::SequenceFacts {{ template: {template}, field: {field}, lanes: &[{kinds}] }},\n"
+            )
+        };
+        self.laned.iter().map(facts).collect()
+    }
+
+    /// `None` where some field is not for lanes.
+    fn statements(&self, shape: &Shape<'p>, lanes: &[LaneKind]) -> Option<Statements> {
+        let mut to = Statements::default();
+        for member in shape.members.iter().filter(|member| !is_fixed_constant(member.plan)) {
+            let bit = 1_u32.checked_shl(to.lane as u32)?;
+            match &member.plan.kind {
+                FieldKind::Scalar { field_type: FieldType::Decimal, operation } => {
+                    // Of a whole decimal no previous value has lanes.
+                    if operation.entry.is_some() {
+                        return None;
+                    }
+                    to.decimal(member);
+                }
+                FieldKind::Scalar { field_type, operation } => {
+                    self.scalar_lane(&mut to, member, field_type, operation, lanes)?;
+                }
+                FieldKind::Parts { exponent, mantissa } => {
+                    // A constant of 32 bits would be taken for a negative one.
+                    if mantissa.kind == OperatorKind::Constant {
+                        return None;
+                    }
+                    for (lane, operation) in (to.lane..).zip([exponent, mantissa]) {
+                        self.kept(&mut to, operation, lane, &signed_word(lane))?;
+                    }
+                    to.decimal(member);
+                }
+                _ => return None,
+            }
+            to.optional |= if member.presence.is_some() { bit } else { 0 };
+        }
+        (to.lane == lanes.len()).then_some(to)
+    }
+
+    fn scalar_lane(
+        &self,
+        to: &mut Statements,
+        member: &Member<'p>,
+        field_type: &FieldType,
+        operation: &Operation<'p>,
+        lanes: &[LaneKind],
+    ) -> Option<()> {
+        let lane = to.lane;
+        let (kind, value, word) = match Integer::of(field_type) {
+            _ if operation.kind == OperatorKind::Constant => {
+                (LaneKind::Constant, None, String::new())
+            }
+            Some(integer) if integer.is_signed => {
+                (LaneKind::Signed, Some(signed(integer, lane)), signed_word(lane))
+            }
+            Some(integer) => {
+                let word = format!("u64::from(lanes[{lane}])");
+                (LaneKind::Unsigned, Some(unsigned(integer, lane)), word)
+            }
+            None if *field_type == FieldType::Ascii => {
+                let word = format!("rt::text_word(lanes[{lane}])");
+                (LaneKind::Text, Some(format!("Text::of_lane(lanes[{lane}])")), word)
+            }
+            None => return None,
+        };
+        if lanes.get(lane) != Some(&kind) {
+            return None;
+        }
+        self.kept(to, operation, lane, &word)?;
+        to.lane += 1;
+        if let Some(value) = value.filter(|_| member.is_stored) {
+            to.fill.push_str(&format!("out.{} = {value};\n", member.ident));
+        }
+        Some(())
+    }
+
+    /// Says how a lane becomes a previous value; `None` where that is not for lanes to do.
+    fn kept(
+        &self,
+        to: &mut Statements,
+        operation: &Operation<'p>,
+        lane: usize,
+        word: &str,
+    ) -> Option<()> {
+        let Some(slot) = self.slot_index(operation) else { return Some(()) };
+        if operation.checked_tag.is_some() {
+            return None;
+        }
+        let bit = 1_u32.checked_shl(lane as u32)?;
+        let keep = format!("state.assign::<Unknown>({}, {word});\n", self.slots[slot].name);
+        if operation.kind == OperatorKind::Delta {
+            to.keep.push_str(&format!("if assigned & {bit:#x} != 0 {{ {keep} }}\n"));
+        } else {
+            to.carried |= bit;
+            to.keep.push_str(&keep);
+        }
+        Some(())
+    }
+}
+
+impl Statements {
+    fn decimal(&mut self, member: &Member<'_>) {
+        let exponent = self.lane;
+        self.lane += 2;
+        if member.is_stored {
+            self.fill.push_str(&format!(
+                "out.{} = Decimal {{ mantissa: i64::from(lanes[{}] as i32), exponent: lanes[{exponent}] as i32 }};\n",
+                member.ident,
+                exponent + 1
+            ));
+        }
+    }
+}
+
+fn signed_word(lane: usize) -> String {
+    format!("i64::from(lanes[{lane}] as i32) as u64")
+}
+
+fn signed(integer: Integer, lane: usize) -> String {
+    match integer.width {
+        Width::W64 => format!("i64::from(lanes[{lane}] as i32)"),
+        _ => format!("lanes[{lane}] as {}", integer.rust()),
+    }
+}
+
+fn unsigned(integer: Integer, lane: usize) -> String {
+    match integer.width {
+        Width::W64 => format!("u64::from(lanes[{lane}])"),
+        Width::W32 => format!("lanes[{lane}]"),
+        _ => format!("lanes[{lane}] as {}", integer.rust()),
+    }
+}
