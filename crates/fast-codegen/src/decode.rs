@@ -503,13 +503,13 @@ impl<'p> Decoding<'_, '_, 'p> {
         let Some((first, count)) = self.scene.module.fresh_entries(self.scene.shape, child) else {
             return format!("for {each} in {over} {look}");
         };
-        let (iterate, first_of) = match child.is_stored {
-            true => ("entries.iter_mut()", "entries.next()"),
-            false => ("entries", "entries.next()"),
+        let (prepare, iterate) = match child.is_stored {
+            true => (format!("let entries = {over};\n"), "entries.iter_mut()"),
+            false => (String::new(), over.as_str()),
         };
         let one_by_one = format!(
             "let mut entries = {iterate};
-            if is_fresh && let {one} = {first_of} {{
+            if is_fresh && let {one} = entries.next() {{
                 state.mark_assigned::<{first}, {count}>();
                 c = {};
                 x.check_end(&c)?;
@@ -524,7 +524,7 @@ impl<'p> Decoding<'_, '_, 'p> {
                 child.name
             ),
         };
-        format!("let entries = {over};\n{entries}")
+        prepare + &entries
     }
 
     fn dynamic(&self, member: &Member<'p>) -> String {

@@ -1,5 +1,7 @@
 //! Bounds on everything that input can choose.
 
+use crate::dictionary::INLINE_MAX;
+
 /// What a decoder or encoder accepts at most. Reaching one is an error, never memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -22,6 +24,11 @@ impl Limits {
     /// Depth of groups, sequences and dynamic references together. It is what keeps the stack small
     /// and cannot be raised.
     pub const DEPTH_MAX: u32 = 64;
+
+    /// Whether strings that fit a word may be read without a look at the limit.
+    pub(crate) fn take_short_strings(&self) -> bool {
+        self.string_max >= INLINE_MAX as u32
+    }
 }
 
 impl Default for Limits {

@@ -3,6 +3,7 @@
 #[allow(dead_code)]
 #[path = "../../../fast/tests/support/random.rs"]
 mod random;
+#[allow(dead_code)]
 mod support;
 
 use random::Choices;

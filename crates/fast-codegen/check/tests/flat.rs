@@ -86,12 +86,7 @@ fn run(options: DecoderOptions, seed: u64) -> usize {
         if choices.below(4) == 0 {
             support::mutate(&mut choices, &mut packet);
         }
-        let mut rest = &packet[..];
-        while !rest.is_empty() {
-            let Some(len) = pair.decode(rest) else { break };
-            decoded += 1;
-            rest = &rest[len..];
-        }
+        decoded += pair.decode_packet(&packet);
     }
     assert!(pair.left_over() > 0, "errors are the dynamic engine's");
     decoded

@@ -96,39 +96,50 @@ impl Filler<'_> {
     }
 }
 
+/// Messages as an encoder writes them.
+struct Source {
+    program: Arc<Program>,
+    encoder: Encoder,
+    builder: MessageBuilder,
+}
+
+impl Source {
+    fn new(reset: ResetPolicy) -> Self {
+        let program = Arc::new(Program::compile(template_set()).expect("compiles"));
+        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let encoder = Encoder::with_options(program.clone(), options);
+        Self { encoder, builder: MessageBuilder::new(program.clone()), program }
+    }
+
+    /// Writes a message of any template; says whether it could be encoded after the one before.
+    fn write(&mut self, choices: &mut Choices, out: &mut Vec<u8>) -> bool {
+        let Self { program, encoder, builder } = self;
+        let template = choices.below(program.templates().len());
+        builder.begin(template).unwrap();
+        let segment = program.templates()[template].segment;
+        Filler { choices, builder, program: program.clone() }.record(segment);
+        encoder.encode(builder.finish().expect("all fields are set"), out).is_ok()
+    }
+}
+
 /// Packets of messages, whole, mutated and cut; returns how many messages came out.
 fn run(options: DecoderOptions, seed: u64) -> usize {
-    let set = template_set();
-    let program = Arc::new(Program::compile(set.clone()).expect("compiles"));
-    let encoding = EncoderOptions { reset: options.reset, ..EncoderOptions::default() };
-    let mut encoder = Encoder::with_options(program.clone(), encoding);
-    let mut builder = MessageBuilder::new(program.clone());
+    let mut source = Source::new(options.reset);
     let mut choices = Choices(seed);
-    let mut pair = Pair::new(NAME, set, options);
+    let mut pair = Pair::new(NAME, template_set(), options);
     let mut decoded = 0;
     for _ in 0..PACKETS {
-        encoder.reset();
+        source.encoder.reset();
         pair.reset();
         let mut packet = Vec::new();
         for _ in 0..8 {
-            let template = choices.below(program.templates().len());
-            builder.begin(template).unwrap();
-            let segment = program.templates()[template].segment;
-            let mut filler =
-                Filler { choices: &mut choices, builder: &mut builder, program: program.clone() };
-            filler.record(segment);
             // What cannot be encoded after the message before is left out.
-            let _ = encoder.encode(builder.finish().expect("all fields are set"), &mut packet);
+            source.write(&mut choices, &mut packet);
         }
         if choices.below(3) == 0 {
             support::mutate(&mut choices, &mut packet);
         }
-        let mut rest = &packet[..];
-        while !rest.is_empty() {
-            let Some(len) = pair.decode(rest) else { break };
-            decoded += 1;
-            rest = &rest[len..];
-        }
+        decoded += pair.decode_packet(&packet);
     }
     decoded
 }
@@ -156,26 +167,16 @@ fn strings_beyond_a_short_limit_are_refused_alike() {
 
 #[test]
 fn messages_of_a_stream_decode_alike_however_they_are_cut() {
-    let set = template_set();
-    let program = Arc::new(Program::compile(set.clone()).expect("compiles"));
-    let mut encoder = Encoder::with_options(program.clone(), EncoderOptions::default());
-    let mut builder = MessageBuilder::new(program.clone());
+    let mut source = Source::new(ResetPolicy::default());
     let mut choices = Choices(7);
-    let mut pair = Pair::new(NAME, set, DecoderOptions::default());
+    let mut pair = Pair::new(NAME, template_set(), DecoderOptions::default());
     for _ in 0..1500 {
-        let template = choices.below(program.templates().len());
-        builder.begin(template).unwrap();
-        let segment = program.templates()[template].segment;
-        let mut filler =
-            Filler { choices: &mut choices, builder: &mut builder, program: program.clone() };
-        filler.record(segment);
         let mut bytes = Vec::new();
-        match encoder.encode(builder.finish().expect("all fields are set"), &mut bytes) {
-            Ok(_) => pair.stream_cut(&bytes),
-            Err(_) => {
-                encoder.reset();
-                pair.reset();
-            }
+        if source.write(&mut choices, &mut bytes) {
+            pair.stream_cut(&bytes);
+        } else {
+            source.encoder.reset();
+            pair.reset();
         }
     }
 }

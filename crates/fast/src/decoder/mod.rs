@@ -33,7 +33,7 @@ pub(crate) use compiled::Compiled;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
-use crate::dictionary::{Dictionary, INLINE_MAX};
+use crate::dictionary::Dictionary;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
@@ -78,8 +78,8 @@ pub enum Engine {
     Scalar,
     /// What [`Automatic`](Self::Automatic) is on a CPU that has AVX-512 with VBMI2 and GFNI: 512-bit
     /// vectors where it says, with machine code or portable code for all else and for what
-    /// does not fit them. Generated decoders read all entries by them that follow a reset. Where these are missing, or left out by the feature `portable`, it is the same
-    /// as [`Scalar`](Self::Scalar).
+    /// does not fit them. Generated decoders read all entries by them that follow a reset. Where these are
+    /// missing, or left out by the feature `portable`, it is the same as [`Scalar`](Self::Scalar).
     Wide,
     /// Machine code of all templates, made when the decoder is, without vectors, and portable code for
     /// what is not plain. Needs the feature `jit` and x86-64; elsewhere it is the same as
@@ -352,7 +352,7 @@ impl Decoder {
 
     /// Whether runs may be decoded as a whole: their strings are read without a look at the limit.
     fn may_run(&self) -> bool {
-        self.options.limits.string_max >= INLINE_MAX as u32
+        self.options.limits.take_short_strings()
     }
 
     /// Decodes a message by the code of its template; as for [`decode_quickly`](Self::decode_quickly)

@@ -115,9 +115,7 @@ impl<T: Templates> Decoder<T> {
         #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         {
             context.use_vectors(options.engine);
-            // Lanes know nothing of a limit on strings that short ones exceed.
-            let takes_lanes =
-                context.wide.is_some() && context.string_max >= crate::dictionary::INLINE_MAX;
+            let takes_lanes = context.wide.is_some() && options.limits.take_short_strings();
             let sequences = if takes_lanes { T::SEQUENCES } else { &[] };
             context.sequences = Sequences::of(sequences, &program, options.engine, |number| {
                 links.indexes.get(number).copied().flatten()

@@ -183,6 +183,17 @@ impl Pair {
         expected.ok().map(|(_, len)| len)
     }
 
+    /// Decodes messages of a packet until one fails; returns how many came out.
+    pub fn decode_packet(&mut self, packet: &[u8]) -> usize {
+        let (mut rest, mut decoded) = (packet, 0);
+        while !rest.is_empty() {
+            let Some(len) = self.decode(rest) else { break };
+            decoded += 1;
+            rest = &rest[len..];
+        }
+        decoded
+    }
+
     /// Gives a message to both as a stream, all of its beginnings first.
     pub fn stream_cut(&mut self, bytes: &[u8]) {
         for end in 1..=bytes.len() {
