@@ -153,6 +153,7 @@ fn set_fields(
                 builder.set_decimal(index, decimal)?;
             }
             Value::Int(value) => builder.set_i64(index, *value)?,
+            Value::Name(name) => builder.set_str(index, name)?,
             Value::Sequence(entries) => {
                 builder.begin_sequence(index, entries.len())?;
                 for entry in entries {
@@ -206,6 +207,9 @@ fn is_same(got: FieldValue<'_>, sent: &Value) -> bool {
             (got.mantissa, got.exponent) == (*mantissa, *exponent)
         }
         (FieldValue::Ascii(got) | FieldValue::Unicode(got), Value::Text(sent)) => {
+            got == sent.as_bytes()
+        }
+        (FieldValue::Ascii(got) | FieldValue::Unicode(got), Value::Name(sent)) => {
             got == sent.as_bytes()
         }
         _ => false,

@@ -1,5 +1,7 @@
 //! Messages as the exchange makes them up, apart from any codec.
 
+use std::sync::Arc;
+
 /// A message to be sent: values in the order of its template's fields, constants too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
@@ -18,6 +20,8 @@ pub enum Value {
     Decimal(i64, i32),
     /// Signed integer.
     Int(i64),
+    /// String made at run time.
+    Name(Arc<str>),
     /// Entries, each with its values.
     Sequence(Vec<Vec<Value>>),
     /// String.

@@ -7,6 +7,8 @@ use tickwire_fast::CompileError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// Options of a day that contradict each other, and what to do.
+    DayOption(&'static str),
     /// A message cannot be encoded by the template set that was given.
     Encode {
         /// Template of the message.
@@ -77,6 +79,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::DayOption(text) => f.write_str(text),
             Self::Encode { template, description } => {
                 write!(f, "a {template} message does not fit its template: {description}")
             }

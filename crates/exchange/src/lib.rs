@@ -6,6 +6,9 @@
 //! every feed is one exchange: prices wander, orders come, shrink, are cancelled and trade. The
 //! generator knows the book of every security after every packet: [`Generator::truth`].
 //!
+//! [`day`] plays a whole trading day on a channel: updates of levels or orders, snapshots, definitions, status,
+//! day changes and heartbeats. [`replay_server`] sends missed messages again by TCP.
+//!
 //! Dictionaries are reset before every packet, so that a packet can be lost without harm to the
 //! next. Loss, duplication and reordering are not made here.
 //!
@@ -38,6 +41,7 @@
 mod binding;
 mod cme;
 mod complex;
+pub mod day;
 mod depth;
 mod draft;
 mod error;
@@ -47,6 +51,7 @@ mod market;
 mod options;
 mod packer;
 mod random_cme;
+pub mod replay_server;
 mod simple;
 mod source;
 pub mod templates;

@@ -129,13 +129,13 @@ impl Packer {
 }
 
 /// MsgSeqNum is the number of the packet, so that it says what was lost.
-fn number(binding: &Binding, draft: &mut Draft, seq_num: u64) {
+pub(crate) fn number(binding: &Binding, draft: &mut Draft, seq_num: u64) {
     if let Some(index) = binding.seq_num_at(draft) {
         draft.fields[index] = Value::UInt(seq_num);
     }
 }
 
-fn encode(
+pub(crate) fn encode(
     binding: &Binding,
     builder: &mut MessageBuilder,
     encoder: &mut Encoder,
@@ -151,7 +151,7 @@ fn encode(
 }
 
 /// When dictionaries are reset under a framing that the exchange can write.
-fn checked_reset(framing: &Framing) -> Result<ResetPolicy, Error> {
+pub(crate) fn checked_reset(framing: &Framing) -> Result<ResetPolicy, Error> {
     if framing.seq_num_field().is_none() {
         return Err(Error::FramingWithoutSeqNum);
     }
@@ -164,7 +164,7 @@ fn checked_reset(framing: &Framing) -> Result<ResetPolicy, Error> {
     }
 }
 
-fn write_preamble(framing: &Framing, seq_num: u64, packet: &mut [u8]) {
+pub(crate) fn write_preamble(framing: &Framing, seq_num: u64, packet: &mut [u8]) {
     let len = packet.len() - framing.preamble_bytes();
     let mut write = |field: Option<NumberField>, number: u64| {
         if let Some(field) = field {

@@ -27,7 +27,7 @@ impl TrueBook {
 
     /// Whether `book` has exactly these levels: prices, sizes and order counts.
     pub fn is(&self, book: &Book) -> bool {
-        Side::ALL.into_iter().all(|side| book.levels(side) == self.levels(side))
+        Side::ALL.into_iter().all(|side| book.levels(side).eq(self.levels(side)))
     }
 }
 

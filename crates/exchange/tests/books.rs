@@ -10,10 +10,11 @@ use tickwire_fast::{FieldValue, Message};
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::book::{Amount, Level, Side};
 use tickwire_feed::framing::Preset;
-use tickwire_feed::recovery::{
-    IncrementalOutcome, InstrumentId, LevelNaming, MarketData, MarketDataAdapter, Recovery,
-    RecoveryOptions, SnapshotOutcome,
+use tickwire_feed::market::{
+    Adapt, AdapterOptions, BookKind, Definition, Instrument, InstrumentKey, MarketDataAdapter,
+    MarketEvent, MarketSink, Snapshot, Update,
 };
+use tickwire_feed::recovery::{Recovery, RecoveryOptions, SnapshotOutcome, UpdateOutcome};
 
 /// Builds books of price levels as a feed handler does.
 struct Handler {
@@ -23,48 +24,95 @@ struct Handler {
     recovery: Recovery,
 }
 
-impl Handler {
-    fn new(generator: &Generator, options: &Options) -> Self {
-        let depth_max = if matches!(options.feed, Feed::Cme { .. }) { 10 } else { 5 };
-        Self {
-            receiver: Receiver::new(generator, options.framing),
-            snapshots: Receiver::new(generator, options.framing),
-            adapter: MarketDataAdapter::new(generator.program().clone(), LevelNaming::ByLevel),
-            recovery: Recovery::new(RecoveryOptions { depth_max, ..RecoveryOptions::default() }),
+/// Hands what a message says to the books, and keeps what became of it.
+struct Outcomes<'r> {
+    recovery: &'r mut Recovery,
+    updates: Vec<UpdateOutcome>,
+    snapshots: Vec<SnapshotOutcome>,
+}
+
+impl<'r> Outcomes<'r> {
+    fn new(recovery: &'r mut Recovery) -> Self {
+        Self { recovery, updates: Vec::new(), snapshots: Vec::new() }
+    }
+}
+
+impl MarketSink for Outcomes<'_> {
+    fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
+        self.recovery.instrument(key)
+    }
+
+    fn update(&mut self, update: &Update) {
+        self.updates.push(self.recovery.handle_update(update));
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot<'_>) {
+        self.snapshots.push(self.recovery.handle_snapshot(0, snapshot));
+    }
+
+    fn define(&mut self, instrument: Instrument, definition: &Definition) {
+        self.recovery.define(instrument, definition);
+    }
+
+    fn event(&mut self, event: &MarketEvent<'_>) {
+        if let MarketEvent::Status(status) = event {
+            self.recovery.handle_status(status);
         }
     }
 
-    fn packet(&mut self, packet: &Packet, mut take: impl FnMut(IncrementalOutcome)) {
+    fn sequence_reset(&mut self, next_seq_num: u64, _: Option<u64>) {
+        panic!("the numbers begin anew at {next_seq_num}");
+    }
+
+    fn end_message(&mut self, continues: bool) {
+        self.recovery.end_message(continues);
+        while self.recovery.next_change().is_some() {}
+    }
+}
+
+impl Handler {
+    fn new(generator: &Generator, options: &Options) -> Self {
+        let depth = if matches!(options.feed, Feed::Cme { .. }) { 10 } else { 5 };
+        let program = generator.program().clone();
+        Self {
+            receiver: Receiver::new(generator, options.framing),
+            snapshots: Receiver::new(generator, options.framing),
+            adapter: MarketDataAdapter::new(program, &AdapterOptions::default()),
+            recovery: Recovery::new(RecoveryOptions { depth: Some(depth), ..Default::default() }),
+        }
+    }
+
+    fn packet(&mut self, packet: &Packet, mut take: impl FnMut(UpdateOutcome)) {
         let Self { receiver, adapter, recovery, .. } = self;
         receiver.receive(&packet.bytes, |message| {
-            match adapter.adapt(message, packet.seq_num).expect("a message that can be believed") {
-                MarketData::Incremental(updates) => {
-                    updates.iter().for_each(|update| take(recovery.handle_incremental(update)));
-                }
-                MarketData::Other => {}
-                other => panic!("{other:?} on the channel of updates"),
-            }
+            let mut outcomes = Outcomes::new(recovery);
+            let result = adapter.adapt(message, packet.seq_num, &mut outcomes);
+            result.expect("a message that can be understood");
+            assert_eq!(outcomes.snapshots, [], "no snapshots on the channel of updates");
+            outcomes.updates.into_iter().for_each(&mut take);
         });
+        recovery.handle_progress(packet.seq_num + 1);
     }
 
     fn snapshot(&mut self, packet: &Packet) -> SnapshotOutcome {
         let Self { snapshots, adapter, recovery, .. } = self;
-        let mut outcome = None;
+        let mut all = Vec::new();
         snapshots.receive(&packet.bytes, |message| {
-            match adapter.adapt(message, packet.seq_num).expect("a message that can be believed") {
-                MarketData::Snapshot(snapshot) => {
-                    outcome = Some(recovery.handle_snapshot(&snapshot))
-                }
-                other => panic!("{other:?} on the channel of snapshots"),
-            }
+            let mut outcomes = Outcomes::new(recovery);
+            let result = adapter.adapt(message, packet.seq_num, &mut outcomes);
+            result.expect("a message that can be understood");
+            assert_eq!(outcomes.updates, [], "no updates on the channel of snapshots");
+            all.extend(outcomes.snapshots);
         });
-        outcome.expect("one message")
+        let [outcome] = all[..] else { panic!("one snapshot: {all:?}") };
+        outcome
     }
 
-    /// Whether a book may be believed; it is the true one then.
+    /// Whether a book is fresh; it is the true one then.
     fn is_fresh(&self, truth: &TrueBook) -> bool {
-        let instrument = InstrumentId(truth.security.into());
-        let Ok(book) = self.recovery.book(instrument) else { return false };
+        let key = InstrumentKey::Number(truth.security.into());
+        let Some(instrument) = self.recovery.instruments().find(key) else { return false };
+        let Ok(book) = self.recovery.book(instrument, BookKind::Outright) else { return false };
         assert!(truth.is(book), "{truth:?} {book:?}");
         assert_eq!(book.check(), None, "security {}", truth.security);
         assert_eq!(self.recovery.rpt_seq(instrument), Some(truth.rpt_seq));
@@ -87,6 +135,8 @@ fn books_of_price_levels_are_the_true_ones_after_every_packet() {
         let mut generator = Generator::new(&options).expect("options");
         let mut handler = Handler::new(&generator, &options);
         if starts_full(&options) {
+            let first = options.first_seq_num;
+            handler.recovery.handle_progress(first);
             for security in securities(&generator) {
                 let packet = generator.snapshot(security).expect("a snapshot");
                 assert_eq!(handler.snapshot(&packet), SnapshotOutcome::Recovered);
@@ -96,7 +146,7 @@ fn books_of_price_levels_are_the_true_ones_after_every_packet() {
         while let Some(packet) = generator.next_packet().expect("a packet") {
             handler.packet(&packet, |outcome| {
                 // The first update of a book that begins empty makes it known.
-                use IncrementalOutcome::{Applied, Recovered};
+                use UpdateOutcome::{Applied, Recovered};
                 assert!(matches!(outcome, Applied | Recovered), "{outcome:?}");
             });
             for security in &packet.changed {
@@ -130,8 +180,8 @@ fn only_what_a_packet_says_changes_is_changed() {
     }
 }
 
-/// Loses packets for good; snapshots come now and then. No book that may be believed is wrong, and
-/// one more round of snapshots makes all good.
+/// Loses packets for good; snapshots come now and then. No fresh book is wrong, and one
+/// more round of snapshots makes all good.
 fn lose_and_recover(options: &Options, seed: u64, loss_percent: u8) {
     let mut random = Rng::with_seed(seed);
     let mut generator = Generator::new(options).expect("options");

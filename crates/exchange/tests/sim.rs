@@ -12,13 +12,13 @@ use tickwire_fast_generated::{exchange_cme, exchange_complex};
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Adapt, Delivery, Dynamic, Engine, Fault, Generated, GeneratedMessage, Handler, HandlerOptions,
+    Delivery, Dynamic, Engine, Fault, Generated, GeneratedMessage, Handler, HandlerOptions,
     SeqNumField, Sink, Source,
 };
-use tickwire_feed::recovery::{
-    Incremental, InstrumentId, LevelNaming, MarketDataAdapter, Recovery, RecoveryOptions, Snapshot,
-    SnapshotOutcome,
+use tickwire_feed::market::{
+    Adapt, AdapterOptions, BookKind, Instrument, InstrumentKey, MarketDataAdapter, Snapshot,
 };
+use tickwire_feed::recovery::{BookChange, Recovery, RecoveryOptions, SnapshotOutcome};
 
 const SEEDS: u64 = 60;
 /// Between two packets.
@@ -40,7 +40,7 @@ struct Arrival {
 struct Session {
     generator: Generator,
     /// Levels a side.
-    depth_max: u32,
+    depth: u32,
     /// Messages by number of the packet.
     sent: BTreeMap<u64, Vec<Draft>>,
     /// Books by security and RptSeq.
@@ -83,16 +83,17 @@ impl Session {
         Self::run(random, &options, false, 5)
     }
 
-    fn run(mut random: Rng, options: &Options, has_snapshots: bool, depth_max: u32) -> Self {
+    fn run(mut random: Rng, options: &Options, has_snapshots: bool, depth: u32) -> Self {
         let loss_percent = [1, 5, 20][random.usize(0..3)];
         let generator = Generator::new(options).expect("options that can be");
         let securities: Vec<u32> = generator.truth().books().map(|book| book.security).collect();
         let of = |book: &TrueBook| ((book.security, book.rpt_seq), book.clone());
         let books = generator.truth().books().map(of).collect();
         let (sent, arrivals, arrived) = Default::default();
-        let mut session = Self { depth_max, books, sent, arrivals, arrived, generator };
+        let mut session = Self { depth, books, sent, arrivals, arrived, generator };
         let mut index = 0;
         let mut turns = securities.iter().cycle();
+        let mut last = None;
         while let Some(packet) = session.generator.next_packet().expect("a packet") {
             let spared = (!has_snapshots).then(|| Line::ALL[random.usize(0..2)]);
             for line in Line::ALL {
@@ -103,6 +104,7 @@ impl Session {
             let changed = packet.changed.iter().filter_map(|security| truth.book(*security));
             session.books.extend(changed.map(of));
             session.sent.insert(packet.seq_num, packet.messages);
+            last = Some((packet.seq_num, packet.bytes));
             if has_snapshots
                 && index % SNAPSHOT_EVERY as u64 == 0
                 && random.u8(0..100) >= loss_percent
@@ -112,8 +114,13 @@ impl Session {
             }
             index += 1;
         }
+        // Nothing shows that packets at the end are lost, so the last one comes on both lines.
+        let (seq_num, bytes) = last.expect("a packet");
+        for line in Line::ALL {
+            session.send(&mut random, 0, index, line, seq_num, &bytes);
+        }
         // After the hold time nothing is waited for any more.
-        index += 2 * HOLD_NS / SLOT_NS;
+        index += DELAY_SLOTS_MAX + 2 * HOLD_NS / SLOT_NS;
         if has_snapshots {
             securities.iter().for_each(|security| session.snapshot(index, *security));
         }
@@ -171,12 +178,12 @@ impl Checked<'_> {
         self.last = Some(seq_num);
     }
 
-    fn check_book(&mut self, instrument: InstrumentId, recovery: &Recovery) {
-        let Ok(book) = recovery.book(instrument) else { return };
+    fn check_book(&mut self, instrument: Instrument, recovery: &Recovery) {
+        let Ok(book) = recovery.book(instrument, BookKind::Outright) else { return };
         let rpt_seq = recovery.rpt_seq(instrument).expect("a known instrument");
         // The truth is known between packets, not between the messages of one.
-        let key = (instrument.0 as u32, rpt_seq);
-        let Some(truth) = self.session.books.get(&key) else { return };
+        let security = recovery.instruments().name(instrument).parse().expect("a SecurityID");
+        let Some(truth) = self.session.books.get(&(security, rpt_seq)) else { return };
         assert!(truth.is(book), "{truth:?} {book:?}");
         self.books += 1;
     }
@@ -221,8 +228,9 @@ impl<M: Checkable + ?Sized> Sink<M> for Checked<'_> {
         }
     }
 
-    fn handle_updates(&mut self, updates: &[Incremental], recovery: &Recovery) {
-        updates.iter().for_each(|update| self.check_book(update.instrument, recovery));
+    fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
+        assert_eq!(change.state, recovery.state(change.instrument));
+        self.check_book(change.instrument, recovery);
     }
 
     fn handle_snapshot(
@@ -263,10 +271,10 @@ where
             first_seq_num: first,
             ..ArbiterOptions::default()
         },
-        recovery: RecoveryOptions { depth_max: session.depth_max, ..RecoveryOptions::default() },
+        recovery: RecoveryOptions { depth: Some(session.depth), ..RecoveryOptions::default() },
         ..HandlerOptions::default()
     };
-    let adapter = MarketDataAdapter::new(program.clone(), LevelNaming::ByLevel);
+    let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
     let mut handler = Handler::new(options, engine, adapter).expect("a feed that can be handled");
     let (delivered, lost) = Default::default();
     let mut sink = Checked { session, delivered, lost, last: None, books: 0 };
@@ -276,20 +284,25 @@ where
         }
         handler.handle_packet(*at_ns, *source, bytes, &mut sink);
     }
-    handler.handle_timeout(u64::MAX / 2, &mut sink);
+    // Past every hold time, before the channel counts as silent.
+    let end_ns = session.arrivals.last().map_or(0, |arrival| arrival.at_ns) + 5_000_000_000;
+    handler.handle_timeout(end_ns, &mut sink);
     let last = sink.last.expect("packets came");
     assert_eq!(sink.delivered, session.arrived);
     let missing: BTreeSet<u64> = session.sent.range(..=last).map(|(seq_num, _)| *seq_num).collect();
     let missing: BTreeSet<u64> = missing.difference(&session.arrived).copied().collect();
     assert_eq!(sink.lost, missing);
-    assert!(sink.books > 100, "{} books", sink.books);
+    // Of each message one check for each book that it changes, where the truth of that moment is known.
+    assert!(sink.books > 50, "{} books", sink.books);
     for truth in session.generator.truth().books() {
-        let instrument = InstrumentId(truth.security.into());
-        if truth.rpt_seq == 0 && handler.recovery().book(instrument).is_err() {
+        let recovery = handler.recovery();
+        let instrument = recovery.instruments().find(InstrumentKey::Number(truth.security.into()));
+        let book = instrument.map(|instrument| recovery.book(instrument, BookKind::Outright));
+        if truth.rpt_seq == 0 && book.is_none_or(|book| book.is_err()) {
             // Nothing was ever said of it.
             continue;
         }
-        let book = handler.recovery().book(instrument).expect("fresh at the end");
+        let book = book.expect("a known instrument").expect("fresh at the end");
         assert!(truth.is(book), "{truth:?} {book:?}");
     }
     let counters = handler.recovery().counters();

@@ -34,6 +34,7 @@ impl<'p> Module<'p> {
         for shape in self.shapes.iter().filter(|shape| shape.is_stored) {
             text.push_str(&self.walks(shape));
         }
+        text.push_str(&self.visits_by_tag());
         text.push_str(&self.facts(&idents));
         text
     }
@@ -288,6 +289,8 @@ impl<'p> Module<'p> {
                  numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{ fill_message(messages, number, record, numbers) }}
                 fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {{ message.visit(visitor) }}
                 #[inline]
+                fn visit_tags<'m, V: rt::VisitTags<'m>>(message: Message<'m>, visitor: &mut V) {{ match message {{ {tagged} }} }}
+                #[inline]
                 fn encode<'o, K: Kernel>(out: Output<'o, K>, message: Message<'_>, state: &mut State, \
                  context: &mut Context) -> Option<Output<'o, K>> {{ encode_message(out, message, state, context) }}
             }}\n",
@@ -296,6 +299,10 @@ impl<'p> Module<'p> {
             self.texts,
             self.dispatched_inline(),
             sequences = self.sequence_facts(),
+            tagged = self
+                .roots()
+                .map(|shape| format!("Message::{}(message) => message.visit_tags(visitor),\n", shape.name))
+                .collect::<String>(),
         )
     }
 }

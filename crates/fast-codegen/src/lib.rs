@@ -38,6 +38,7 @@ mod past;
 mod projection;
 mod shape;
 mod source;
+mod tags;
 mod types;
 mod walk;
 

@@ -138,7 +138,10 @@ fn constant(member: &Member<'_>) -> String {
     )
 }
 
-fn constant_value(field_type: &FieldType, operation: &Operation<'_>) -> Option<(String, String)> {
+pub(crate) fn constant_value(
+    field_type: &FieldType,
+    operation: &Operation<'_>,
+) -> Option<(String, String)> {
     Some(match operation.initial? {
         Value::Bytes(value) => ("&'static [u8]".to_owned(), bytes(value)),
         Value::Decimal(value) => (

@@ -6,6 +6,30 @@ use crate::shape::{Member, Shape};
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
 use tickwire_fast::template::FieldType;
 
+/// The expression of a scalar member's value; [`Value::Constant`](tickwire_fast::rt::Value) for an
+/// optional constant that is present.
+pub(crate) fn scalar_value(member: &Member<'_>) -> String {
+    let ident = &member.ident;
+    let widen = |kind: Integer| match (kind.is_signed, kind.bits()) {
+        (_, 64) => format!("self.{ident}"),
+        (true, _) => format!("i64::from(self.{ident})"),
+        (false, _) => format!("u64::from(self.{ident})"),
+    };
+    match &member.plan.kind {
+        FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+            "Value::Constant".to_owned()
+        }
+        FieldKind::Scalar { field_type, .. } if **field_type != FieldType::Decimal => {
+            match Integer::of(field_type) {
+                None => format!("Value::Bytes(self.{ident}.bytes(arena))"),
+                Some(kind) if kind.is_signed => format!("Value::Int({})", widen(kind)),
+                Some(kind) => format!("Value::UInt({})", widen(kind)),
+            }
+        }
+        _ => format!("Value::Decimal(self.{ident})"),
+    }
+}
+
 impl<'p> Module<'p> {
     /// `fill` and `visit` of a shape.
     pub(crate) fn walks(&self, shape: &Shape<'p>) -> String {
@@ -100,24 +124,10 @@ impl<'p> Module<'p> {
 
     fn visit(&self, member: &Member<'p>) -> String {
         let (ident, index) = (&member.ident, member.index);
-        let scalar = |value: &str| format!("visitor.value({index}, {value})?;");
-        let widen = |kind: Integer| match (kind.is_signed, kind.bits()) {
-            (_, 64) => format!("self.{ident}"),
-            (true, _) => format!("i64::from(self.{ident})"),
-            (false, _) => format!("u64::from(self.{ident})"),
-        };
         let show = match &member.plan.kind {
-            FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
-                scalar("Value::Constant")
+            FieldKind::Scalar { .. } | FieldKind::Parts { .. } => {
+                format!("visitor.value({index}, {})?;", scalar_value(member))
             }
-            FieldKind::Scalar { field_type: FieldType::Decimal, .. } | FieldKind::Parts { .. } => {
-                scalar(&format!("Value::Decimal(self.{ident})"))
-            }
-            FieldKind::Scalar { field_type, .. } => match Integer::of(field_type) {
-                None => scalar(&format!("Value::Bytes(self.{ident}.bytes(arena))")),
-                Some(kind) if kind.is_signed => scalar(&format!("Value::Int({})", widen(kind))),
-                Some(kind) => scalar(&format!("Value::UInt({})", widen(kind))),
-            },
             FieldKind::Group(_) => format!(
                 "visitor.begin_group({index})?; self.{ident}.visit(arena, visitor)?; visitor.end()?;"
             ),

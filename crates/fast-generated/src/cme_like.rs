@@ -2940,6 +2940,191 @@ impl MdIncRefresh109 {
         Ok(())
     }
 }
+impl MdIncRefresh81 {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena = &self.arena[..];
+        visitor.value::<0, 1128>(Value::Bytes(b"9"));
+        visitor.value::<1, 35>(Value::Bytes(b"X"));
+        visitor.value::<2, 49>(Value::Bytes(b"CME"));
+        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        if self.present[0] & (1 << 0) != 0 {
+            visitor.value::<5, 43>(Value::Bytes(self.pos_dup_flag.bytes(arena)));
+        }
+        if visitor.begin_sequence(6, self.md_entries.len()) {
+            for entry in self.md_entries.iter() {
+                visitor.begin_entry();
+                entry.visit_tags(arena, visitor);
+                visitor.end_entry();
+            }
+        }
+    }
+}
+impl MdIncRefresh84 {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena = &self.arena[..];
+        visitor.value::<0, 1128>(Value::Bytes(b"9"));
+        visitor.value::<1, 35>(Value::Bytes(b"X"));
+        visitor.value::<2, 49>(Value::Bytes(b"CME"));
+        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        if self.present[0] & (1 << 0) != 0 {
+            visitor.value::<5, 43>(Value::Bytes(self.pos_dup_flag.bytes(arena)));
+        }
+        visitor.value::<6, 75>(Value::UInt(u64::from(self.trade_date)));
+        if visitor.begin_sequence(7, self.md_entries.len()) {
+            for entry in self.md_entries.iter() {
+                visitor.begin_entry();
+                entry.visit_tags(arena, visitor);
+                visitor.end_entry();
+            }
+        }
+    }
+}
+impl MdIncRefresh109 {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena = &self.arena[..];
+        visitor.value::<0, 1128>(Value::Bytes(b"9"));
+        visitor.value::<1, 35>(Value::Bytes(b"X"));
+        visitor.value::<2, 49>(Value::Bytes(b"CME"));
+        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        if self.present[0] & (1 << 0) != 0 {
+            visitor.value::<5, 43>(Value::Bytes(self.pos_dup_flag.bytes(arena)));
+        }
+        visitor.value::<6, 75>(Value::UInt(u64::from(self.trade_date)));
+        if visitor.begin_sequence(7, self.md_entries.len()) {
+            for entry in self.md_entries.iter() {
+                visitor.begin_entry();
+                entry.visit_tags(arena, visitor);
+                visitor.end_entry();
+            }
+        }
+    }
+}
+impl MdIncRefresh81MdEntries {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+        if self.present[0] & (1 << 0) != 0 {
+            visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+        }
+        if self.present[0] & (1 << 1) != 0 {
+            visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
+        }
+        visitor.value::<2, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+        if self.present[0] & (1 << 2) != 0 {
+            visitor.value::<3, 22>(Value::UInt(8));
+        }
+        if self.present[0] & (1 << 3) != 0 {
+            visitor.value::<4, 48>(Value::UInt(u64::from(self.security_id)));
+        }
+        if self.present[0] & (1 << 4) != 0 {
+            visitor.value::<5, 83>(Value::UInt(u64::from(self.rpt_seq)));
+        }
+        if self.present[0] & (1 << 5) != 0 {
+            visitor.value::<6, 270>(Value::Decimal(self.md_entry_px));
+        }
+        visitor.value::<7, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        if self.present[0] & (1 << 6) != 0 {
+            visitor.value::<8, 271>(Value::Int(i64::from(self.md_entry_size)));
+        }
+        if self.present[0] & (1 << 7) != 0 {
+            visitor.value::<9, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+        }
+        if self.present[0] & (1 << 8) != 0 {
+            visitor.value::<10, 346>(Value::UInt(u64::from(self.number_of_orders)));
+        }
+        if self.present[0] & (1 << 9) != 0 {
+            visitor.value::<11, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+        }
+    }
+}
+impl MdIncRefresh84MdEntries {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+        visitor.value::<1, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<2, 22>(Value::UInt(8));
+        visitor.value::<3, 48>(Value::UInt(u64::from(self.security_id)));
+        visitor.value::<4, 83>(Value::UInt(u64::from(self.rpt_seq)));
+        visitor.value::<5, 270>(Value::Decimal(self.md_entry_px));
+        if self.present[0] & (1 << 0) != 0 {
+            visitor.value::<6, 271>(Value::Int(i64::from(self.md_entry_size)));
+        }
+        if self.present[0] & (1 << 1) != 0 {
+            visitor.value::<7, 451>(Value::Decimal(self.net_chg_prev_day));
+        }
+        if self.present[0] & (1 << 2) != 0 {
+            visitor.value::<8, 1020>(Value::UInt(u64::from(self.trade_volume)));
+        }
+        if self.present[0] & (1 << 3) != 0 {
+            visitor.value::<9, 274>(Value::Bytes(self.tick_direction.bytes(arena)));
+        }
+        if self.present[0] & (1 << 4) != 0 {
+            visitor.value::<10, 277>(Value::Bytes(self.trade_condition.bytes(arena)));
+        }
+        visitor.value::<11, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        if self.present[0] & (1 << 5) != 0 {
+            visitor.value::<12, 5797>(Value::UInt(u64::from(self.aggressor_side)));
+        }
+        if self.present[0] & (1 << 6) != 0 {
+            visitor
+                .value::<
+                    13,
+                    5799,
+                >(Value::Bytes(self.match_event_indicator.bytes(arena)));
+        }
+    }
+}
+impl MdIncRefresh109MdEntries {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+        if self.present[0] & (1 << 0) != 0 {
+            visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
+        }
+        visitor.value::<2, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<3, 22>(Value::UInt(8));
+        visitor.value::<4, 48>(Value::UInt(u64::from(self.security_id)));
+        visitor.value::<5, 83>(Value::UInt(u64::from(self.rpt_seq)));
+        if self.present[0] & (1 << 1) != 0 {
+            visitor.value::<6, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+        }
+        visitor.value::<7, 270>(Value::Decimal(self.md_entry_px));
+        if self.present[0] & (1 << 2) != 0 {
+            visitor.value::<8, 346>(Value::UInt(u64::from(self.number_of_orders)));
+        }
+        visitor.value::<9, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        if self.present[0] & (1 << 3) != 0 {
+            visitor.value::<10, 271>(Value::Int(i64::from(self.md_entry_size)));
+        }
+        if self.present[0] & (1 << 4) != 0 {
+            visitor.value::<11, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+        }
+        if self.present[0] & (1 << 5) != 0 {
+            visitor.value::<12, 451>(Value::Decimal(self.net_chg_prev_day));
+        }
+        if self.present[0] & (1 << 6) != 0 {
+            visitor.value::<13, 274>(Value::Bytes(self.tick_direction.bytes(arena)));
+        }
+        if self.present[0] & (1 << 7) != 0 {
+            visitor
+                .value::<14, 286>(Value::UInt(u64::from(self.open_close_settle_flag)));
+        }
+        if self.present[0] & (1 << 8) != 0 {
+            visitor.value::<15, 64>(Value::UInt(u64::from(self.settl_date)));
+        }
+    }
+}
 fn fill_message(
     messages: &mut Messages,
     number: usize,
@@ -3188,6 +3373,14 @@ impl rt::Templates for Templates {
     }
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)
+    }
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(message: Message<'m>, visitor: &mut V) {
+        match message {
+            Message::MdIncRefresh81(message) => message.visit_tags(visitor),
+            Message::MdIncRefresh84(message) => message.visit_tags(visitor),
+            Message::MdIncRefresh109(message) => message.visit_tags(visitor),
+        }
     }
     #[inline]
     fn encode<'o, K: Kernel>(

@@ -1172,6 +1172,79 @@ impl MarketData {
         Ok(())
     }
 }
+impl MarketData {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena = &self.arena[..];
+        visitor.value::<0, 1128>(Value::Bytes(b"1.0"));
+        visitor.value::<1, 35>(Value::Bytes(b"X"));
+        visitor.value::<2, 49>(Value::Bytes(b"Test Exchange"));
+        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        visitor.value::<5, 75>(Value::UInt(u64::from(self.trade_date)));
+        if visitor.begin_sequence(6, self.md_entries.len()) {
+            for entry in self.md_entries.iter() {
+                visitor.begin_entry();
+                entry.visit_tags(arena, visitor);
+                visitor.end_entry();
+            }
+        }
+    }
+}
+impl MarketDataMdEntries {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+        if self.present[0] & (1 << 0) != 0 {
+            visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
+        }
+        visitor.value::<2, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+        if self.present[0] & (1 << 1) != 0 {
+            visitor.value::<3, 286>(Value::UInt(u64::from(self.open_close_settle_flag)));
+        }
+        visitor.value::<4, 22>(Value::UInt(9));
+        visitor.value::<5, 48>(Value::UInt(u64::from(self.security_id)));
+        visitor.value::<6, 83>(Value::UInt(u64::from(self.rpt_seq)));
+        visitor.value::<7, 270>(Value::Decimal(self.md_entry_px));
+        visitor.value::<8, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        if self.present[0] & (1 << 2) != 0 {
+            visitor.value::<9, 271>(Value::Int(i64::from(self.md_entry_size)));
+        }
+        if self.present[0] & (1 << 3) != 0 {
+            visitor.value::<10, 346>(Value::UInt(u64::from(self.number_of_orders)));
+        }
+        if self.present[0] & (1 << 4) != 0 {
+            visitor.value::<11, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+        }
+        if self.present[0] & (1 << 5) != 0 {
+            visitor.value::<12, 451>(Value::Decimal(self.net_chg_prev_day));
+        }
+        if self.present[0] & (1 << 6) != 0 {
+            visitor.value::<13, 1020>(Value::UInt(u64::from(self.trade_volume)));
+        }
+        if self.present[0] & (1 << 7) != 0 {
+            visitor.value::<14, 277>(Value::Bytes(self.trade_condition.bytes(arena)));
+        }
+        if self.present[0] & (1 << 8) != 0 {
+            visitor.value::<15, 274>(Value::Bytes(self.tick_direction.bytes(arena)));
+        }
+        if self.present[0] & (1 << 9) != 0 {
+            visitor.value::<16, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+        }
+        if self.present[0] & (1 << 10) != 0 {
+            visitor.value::<17, 5797>(Value::UInt(u64::from(self.aggressor_side)));
+        }
+        if self.present[0] & (1 << 11) != 0 {
+            visitor
+                .value::<
+                    18,
+                    5799,
+                >(Value::Bytes(self.match_event_indicator.bytes(arena)));
+        }
+    }
+}
 fn fill_message(
     messages: &mut Messages,
     number: usize,
@@ -1300,6 +1373,12 @@ impl rt::Templates for Templates {
     }
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)
+    }
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(message: Message<'m>, visitor: &mut V) {
+        match message {
+            Message::MarketData(message) => message.visit_tags(visitor),
+        }
     }
     #[inline]
     fn encode<'o, K: Kernel>(

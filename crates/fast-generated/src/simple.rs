@@ -1797,6 +1797,83 @@ impl Done {
         Ok(())
     }
 }
+impl Quote {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena: &'m [u8] = &[];
+        visitor.value::<0, 100>(Value::UInt(11));
+        visitor.value::<1, 200>(Value::UInt(u64::from(self.sequence_number)));
+        visitor.value::<2, 300>(Value::UInt(u64::from(self.timestamp)));
+        visitor.value::<3, 400>(Value::UInt(u64::from(self.order_id)));
+        visitor.value::<4, 500>(Value::UInt(u64::from(self.volume)));
+        visitor.value::<5, 600>(Value::UInt(u64::from(self.price)));
+        visitor.value::<6, 700>(Value::UInt(u64::from(self.exchange_id)));
+        visitor.value::<7, 800>(Value::UInt(u64::from(self.security_id)));
+        visitor.value::<8, 900>(Value::UInt(u64::from(self.security_type)));
+        visitor.value::<9, 1000>(Value::UInt(u64::from(self.session_id)));
+    }
+}
+impl New {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena: &'m [u8] = &[];
+        visitor.value::<0, 100>(Value::UInt(12));
+        visitor.value::<1, 200>(Value::UInt(u64::from(self.sequence_number)));
+        visitor.value::<2, 300>(Value::UInt(u64::from(self.timestamp)));
+        visitor.value::<3, 400>(Value::UInt(u64::from(self.order_id)));
+        visitor.value::<4, 500>(Value::UInt(u64::from(self.volume)));
+        visitor.value::<5, 600>(Value::UInt(u64::from(self.price)));
+        visitor.value::<6, 700>(Value::UInt(u64::from(self.exchange_id)));
+        visitor.value::<7, 800>(Value::UInt(u64::from(self.security_id)));
+        visitor.value::<8, 900>(Value::UInt(u64::from(self.security_type)));
+        visitor.value::<9, 1000>(Value::UInt(u64::from(self.session_id)));
+        visitor.value::<10, 1100>(Value::UInt(u64::from(self.side)));
+    }
+}
+impl Change {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena: &'m [u8] = &[];
+        visitor.value::<0, 100>(Value::UInt(13));
+        visitor.value::<1, 200>(Value::UInt(u64::from(self.sequence_number)));
+        visitor.value::<2, 300>(Value::UInt(u64::from(self.timestamp)));
+        visitor.value::<3, 400>(Value::UInt(u64::from(self.order_id)));
+        visitor.value::<4, 500>(Value::UInt(u64::from(self.volume)));
+        visitor.value::<5, 600>(Value::UInt(u64::from(self.price)));
+        visitor.value::<6, 700>(Value::UInt(u64::from(self.exchange_id)));
+        visitor.value::<7, 800>(Value::UInt(u64::from(self.security_id)));
+        visitor.value::<8, 900>(Value::UInt(u64::from(self.security_type)));
+        visitor.value::<9, 1000>(Value::UInt(u64::from(self.session_id)));
+        visitor.value::<10, 1100>(Value::UInt(u64::from(self.side)));
+    }
+}
+impl Remove {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena: &'m [u8] = &[];
+        visitor.value::<0, 100>(Value::UInt(14));
+        visitor.value::<1, 200>(Value::UInt(u64::from(self.sequence_number)));
+        visitor.value::<2, 300>(Value::UInt(u64::from(self.timestamp)));
+        visitor.value::<3, 400>(Value::UInt(u64::from(self.order_id)));
+        visitor.value::<4, 700>(Value::UInt(u64::from(self.exchange_id)));
+        visitor.value::<5, 800>(Value::UInt(u64::from(self.security_id)));
+        visitor.value::<6, 900>(Value::UInt(u64::from(self.security_type)));
+        visitor.value::<7, 1000>(Value::UInt(u64::from(self.session_id)));
+        visitor.value::<8, 1100>(Value::UInt(u64::from(self.side)));
+    }
+}
+impl Done {
+    #[allow(unused_variables, clippy::collapsible_if)]
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
+        let arena: &'m [u8] = &[];
+        visitor.value::<0, 100>(Value::UInt(99));
+    }
+}
 fn fill_message(
     messages: &mut Messages,
     number: usize,
@@ -1948,6 +2025,16 @@ impl rt::Templates for Templates {
     }
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)
+    }
+    #[inline]
+    fn visit_tags<'m, V: rt::VisitTags<'m>>(message: Message<'m>, visitor: &mut V) {
+        match message {
+            Message::Quote(message) => message.visit_tags(visitor),
+            Message::New(message) => message.visit_tags(visitor),
+            Message::Change(message) => message.visit_tags(visitor),
+            Message::Remove(message) => message.visit_tags(visitor),
+            Message::Done(message) => message.visit_tags(visitor),
+        }
     }
     #[inline]
     fn encode<'o, K: Kernel>(

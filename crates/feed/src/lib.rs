@@ -6,7 +6,7 @@
 //!
 //! [`arbiter`] makes one ordered row of packets of the lines A and B and declares what is lost.
 //! [`book`] keeps price levels, and [`recovery`] knows which books may be believed and brings the
-//! others back by snapshots. [`handler`] is all of it together, with an engine that decodes.
+//! others back by snapshots. [`replay`] asks the exchange for lost messages by TCP. [`handler`] is all of it together, with an engine that decodes.
 //!
 //! [`parallel`] spreads packets over threads and keeps the order of what comes of them.
 //!
@@ -35,14 +35,17 @@
 #![forbid(unsafe_code)]
 
 pub mod arbiter;
+pub mod board;
 pub mod book;
 pub mod capture;
 mod endian;
 pub mod framing;
 pub mod handler;
+pub mod market;
 #[cfg(feature = "opra")]
 pub mod opra;
 pub mod parallel;
 pub mod recovery;
+pub mod replay;
 
 pub use endian::Endian;

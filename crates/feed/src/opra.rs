@@ -6,7 +6,7 @@
 //! gives way to the copy of the other side, if that comes in time; no message is shown twice.
 //!
 //! The control message that resets the numbers (category H, type K) is shown like any other and not acted on:
-//! what follows it is foreign to the old numbers, and [`ArbiterOptions::foreign`] says what that means. A
+//! what follows it is unexpected to the old numbers, and [`ArbiterOptions::unexpected`] says what that means. A
 //! line that begins anew before `behind_max` numbers were used looks like copies of old packets; where that
 //! is to be expected, begin with a new handler when the message is shown.
 //!
@@ -34,9 +34,13 @@
 //! # Ok::<(), tickwire_opra::EncodeError>(())
 //! ```
 
-use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hasher};
+mod driven;
 
+pub use driven::OpraSink;
+
+use std::collections::VecDeque;
+
+use rapidhash::v3::rapidhash_v3;
 use tickwire_opra::{Decode, Error, Message, Summary, Version, bottom_up, peek};
 
 use crate::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
@@ -79,6 +83,8 @@ pub struct LineHandlerCounters {
     pub repeats: u64,
     /// Copies of such packets.
     pub repeats_dropped: u64,
+    /// Packets dropped because the one before them was not polled.
+    pub not_polled: u64,
     /// Packets that could not be decoded and gave way to a copy, or waited for one.
     pub rejected: u64,
 }
@@ -103,6 +109,39 @@ struct Delivered {
     count: Option<u32>,
 }
 
+/// A packet after an attempt to decode it.
+struct Attempt {
+    packet: Delivered,
+    has_header: bool,
+    /// Messages that came before the error, or all.
+    shown: u32,
+    result: Result<Summary, Error>,
+}
+
+impl Attempt {
+    /// Decodes a packet; messages that a rejected copy of it has shown are not shown again.
+    fn new(
+        decoder: &mut bottom_up::Decoder,
+        (seq_num, line, received_ns): (u64, Line, u64),
+        bytes: &[u8],
+        rejected: Option<Rejected>,
+        mut visit: impl FnMut(Message<'_>),
+    ) -> Self {
+        let header = peek(bytes).and_then(|(_, header)| header);
+        let count = header.and_then(|header| header.count());
+        let packet = Delivered { seq_num, line, received_ns, digest: rapidhash_v3(bytes), count };
+        let known = rejected.map_or(0, |rejected| rejected.shown);
+        let mut shown = 0;
+        let result = decoder.decode_packet(bytes, |message| {
+            shown += 1;
+            if shown > known {
+                visit(message);
+            }
+        });
+        Self { packet, has_header: header.is_some(), shown, result }
+    }
+}
+
 /// A packet that repeats a number.
 #[derive(Debug)]
 struct Repeat {
@@ -122,6 +161,9 @@ pub struct LineHandler {
     seen: Vec<u64>,
     repeats: VecDeque<Repeat>,
     rejected: Option<Rejected>,
+    /// Number, line and time of the packet in `next_bytes`, which is next in order.
+    next: Option<(u64, Line, u64)>,
+    next_bytes: Vec<u8>,
     counters: LineHandlerCounters,
 }
 
@@ -129,12 +171,15 @@ impl LineHandler {
     /// Creates a handler that has seen nothing. Limits that count sequence numbers count messages.
     pub fn new(options: ArbiterOptions) -> Self {
         Self {
-            arbiter: Arbiter::new(options),
+            // A line integrity message repeats a number with other content: lines do not disagree by it.
+            arbiter: Arbiter::new(ArbiterOptions { differing_max: u32::MAX, ..options }),
             decoder: bottom_up::Decoder::new(),
             last_used: None,
             seen: Vec::new(),
             repeats: VecDeque::new(),
             rejected: None,
+            next: None,
+            next_bytes: Vec::new(),
             counters: LineHandlerCounters::default(),
         }
     }
@@ -166,7 +211,15 @@ impl LineHandler {
             }
             return self.arbiter.handle_timeout(now_ns);
         }
-        self.arbiter.handle_packet(now_ns, line, seq_num, packet);
+        if self.next.is_some() && self.arbiter.next_seq_num() == Some(seq_num) {
+            self.counters.not_polled += 1;
+            return self.arbiter.handle_timeout(now_ns);
+        }
+        if self.arbiter.handle_packet(now_ns, line, seq_num, packet).is_some() {
+            self.next = Some((seq_num, line, now_ns));
+            self.next_bytes.clear();
+            self.next_bytes.extend_from_slice(packet);
+        }
     }
 
     /// Gives up the numbers that have been waited for long enough at `now_ns`.
@@ -187,31 +240,24 @@ impl LineHandler {
             let result = self.decoder.decode_packet(&bytes, visit);
             return Some(Event::Packet { seq_num, line, received_ns, result });
         }
+        if let Some((seq_num, line, received_ns)) = self.next.take() {
+            let Self { decoder, rejected, next_bytes, .. } = self;
+            let known = rejected.take_if(|rejected| rejected.packet.seq_num == seq_num);
+            let decoded =
+                Attempt::new(decoder, (seq_num, line, received_ns), next_bytes, known, &mut visit);
+            if let Some(event) = self.end_attempt(decoded) {
+                return Some(event);
+            }
+        }
         loop {
             match self.arbiter.poll_output()? {
-                Output::Deliver { seq_num, line, received_ns, bytes } => {
-                    let header = peek(bytes).and_then(|(_, header)| header);
-                    let count = header.and_then(|header| header.count());
-                    let digest = digest(bytes);
-                    let packet = Delivered { seq_num, line, received_ns, digest, count };
-                    let known =
-                        self.rejected.take_if(|rejected| rejected.packet.seq_num == seq_num);
-                    let mut shown = 0;
-                    let result = self.decoder.decode_packet(bytes, |message| {
-                        shown += 1;
-                        if known.is_none_or(|known| shown > known.shown) {
-                            visit(message);
-                        }
-                    });
-                    match result {
-                        Err(error) if self.arbiter.reject() => {
-                            self.counters.rejected += 1;
-                            self.rejected = Some(Rejected { packet, error, shown });
-                        }
-                        result => {
-                            let has_header = header.is_some();
-                            return Some(self.end_packet(packet, has_header, result));
-                        }
+                Output::Deliver { seq_num, line, received_ns, packet } => {
+                    let Self { decoder, rejected, .. } = self;
+                    let known = rejected.take_if(|rejected| rejected.packet.seq_num == seq_num);
+                    let source = (seq_num, line, received_ns);
+                    let decoded = Attempt::new(decoder, source, packet.bytes(), known, &mut visit);
+                    if let Some(event) = self.end_attempt(decoded) {
+                        return Some(event);
                     }
                 }
                 Output::Gap(gap) => {
@@ -230,6 +276,19 @@ impl LineHandler {
                     return Some(Event::Reset { seq_num });
                 }
             }
+        }
+    }
+
+    /// Hands a packet that was not decoded back to the arbiter; returns the event of any other.
+    fn end_attempt(&mut self, attempt: Attempt) -> Option<Event> {
+        let Attempt { packet, has_header, shown, result } = attempt;
+        match result {
+            Err(error) if self.arbiter.reject() => {
+                self.counters.rejected += 1;
+                self.rejected = Some(Rejected { packet, error, shown });
+                None
+            }
+            result => Some(self.end_packet(packet, has_header, result)),
         }
     }
 
@@ -261,19 +320,13 @@ impl LineHandler {
 
     /// Remembers a packet with the last number used; returns whether it is new.
     fn note_seen(&mut self, packet: &[u8]) -> bool {
-        let digest = digest(packet);
+        let digest = rapidhash_v3(packet);
         let is_new = !self.seen.contains(&digest);
         if is_new && self.seen.len() < SEEN_MAX {
             self.seen.push(digest);
         }
         is_new
     }
-}
-
-fn digest(packet: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(packet);
-    hasher.finish()
 }
 
 /// Which of the lines a packet belongs to, by the port it was sent to: A sides have consecutive ports, and
@@ -374,7 +427,11 @@ mod tests {
         for (index, packet) in packets.iter().enumerate() {
             let mut cut = packet.clone();
             cut.truncate(packet.len() / 2);
-            let sides = if index % 3 == 1 { [&cut, packet] } else { [packet, &cut] };
+            let sides = match index % 8 {
+                1 => [&cut, packet],
+                5 => [packet, &cut],
+                _ => [packet, packet],
+            };
             for (line, packet) in Line::ALL.into_iter().zip(sides) {
                 handler.handle_packet(index as u64, line, packet);
                 seq_nums.extend(poll_all(&mut handler).0);
@@ -384,7 +441,7 @@ mod tests {
                 .expect("decodes");
         }
         assert_eq!(seq_nums, expected);
-        assert_eq!(handler.counters().rejected, packets.len().div_ceil(3) as u64);
+        assert_eq!(handler.counters().rejected, ((packets.len() + 6) / 8) as u64);
         assert_eq!(handler.arbiter().counters().gaps, 0);
     }
 

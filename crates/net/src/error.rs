@@ -25,6 +25,10 @@ pub enum Action {
     Receive,
     /// Sending.
     Send,
+    /// Starting the thread of a TCP replay client.
+    StartReplay,
+    /// Starting the thread that watches a file.
+    StartWatch,
     /// Waiting for something to receive.
     Wait,
 }
@@ -40,6 +44,8 @@ impl fmt::Display for Action {
             Self::Pin => "stay on that CPU, which is not there or not allowed",
             Self::Receive => "receive from",
             Self::Send => "send to",
+            Self::StartReplay => "start the TCP replay client",
+            Self::StartWatch => "start to watch a file",
             Self::Wait => "wait for packets",
         })
     }

@@ -1,9 +1,10 @@
-//! Faults of a line, made on purpose: loss, duplication, reordering and delay.
+//! Faults of a line, made on purpose: loss, duplication, reordering, delay, drift, late packets, silence, and
+//! a line that carries another channel.
 //!
 //! An [`Injector`] takes the packets of one line with the time and hands out what is to be sent and
 //! when. It is pure, and the same seed gives the same faults for the same packets: each packet draws
 //! the same random numbers whatever the chances are, so changing one chance leaves the other faults
-//! where they were.
+//! where they were. [`schedule()`] does so for several lines at once and merges what arrives.
 //!
 //! # Examples
 //!
@@ -17,63 +18,18 @@
 //! assert_eq!(injector.poll_packet(1_500), Some(&b"packet"[..]));
 //! ```
 
+mod faults;
+mod schedule;
+
+pub use faults::{FaultCounters, Faults, Window};
+pub use schedule::{Arrival, ClockStep, ScheduledLine, Sent, schedule, stamp};
+
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
 
-/// What befalls the packets of a line. The default is nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Faults {
-    /// Chance that a packet is lost, 0 to 1.
-    pub loss: f64,
-    /// Chance that a packet comes twice, 0 to 1.
-    pub duplicate: f64,
-    /// Chance that a packet is overtaken by others, 0 to 1.
-    pub reorder: f64,
-    /// How many packets may overtake it, from 1; as many as this, evenly drawn. Default 8.
-    pub reorder_max: u32,
-    /// How long it waits for them at most, in nanoseconds. Default 1 ms, half of what an arbiter
-    /// waits for a missing packet unless told otherwise.
-    pub reorder_wait_ns: u64,
-    /// How long every packet is held back, in nanoseconds.
-    pub delay_ns: u64,
-    /// Most that a packet is held back besides, evenly drawn, in nanoseconds. Packets stay in order.
-    pub jitter_ns: u64,
-}
-
-impl Default for Faults {
-    fn default() -> Self {
-        Self {
-            loss: 0.0,
-            duplicate: 0.0,
-            reorder: 0.0,
-            reorder_max: 8,
-            reorder_wait_ns: 1_000_000,
-            delay_ns: 0,
-            jitter_ns: 0,
-        }
-    }
-}
-
-/// What an injector did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FaultCounters {
-    /// Packets taken.
-    pub taken: u64,
-    /// Packets lost.
-    pub lost: u64,
-    /// Packets sent twice.
-    pub duplicated: u64,
-    /// Packets that another overtook.
-    pub reordered: u64,
-    /// Packets, copies included, that were not sent because too many waited.
-    pub overflowed: u64,
-    /// Packets handed out, copies included.
-    pub sent: u64,
-}
-
 /// Most packets that wait; a further one is counted and dropped.
-pub const PACKETS_WAITING_MAX: usize = 65_536;
+pub const PACKETS_WAITING_MAX: usize = 262_144;
 
 /// A packet overtaken: it leaves when others have passed it, or when it waited for long enough.
 #[derive(Debug)]
@@ -100,6 +56,10 @@ pub fn line_seed(seed: u64, line: usize) -> u64 {
 pub struct Injector {
     faults: Faults,
     random: Rng,
+    /// Draws late packets: apart, so that the other faults stay where they were before there were any.
+    random_late: Rng,
+    /// When the first packet was taken.
+    origin_ns: Option<u64>,
     /// Packets by the time they are due, then in the order they came.
     delayed: BTreeMap<(u64, u64), Delayed>,
     overtaken: Vec<Overtaken>,
@@ -144,9 +104,12 @@ impl Draw {
 impl Injector {
     /// An injector of a line. Lines that belong together take their seeds from [`line_seed`].
     pub fn new(faults: Faults, seed: u64) -> Self {
+        let mut seeded = Rng::with_seed(seed);
         Self {
             faults,
-            random: Rng::with_seed(seed).fork(),
+            random: seeded.fork(),
+            random_late: seeded.fork(),
+            origin_ns: None,
             delayed: BTreeMap::new(),
             overtaken: Vec::new(),
             arrivals: 0,
@@ -170,8 +133,35 @@ impl Injector {
 
     /// Takes a packet at `now_ns`.
     pub fn handle_packet(&mut self, now_ns: u64, packet: &[u8]) {
+        let since_ns = self.since(now_ns);
+        let is_inside = |window: Option<Window>| window.is_some_and(|w| w.contains(since_ns));
+        let is_silent = is_inside(self.faults.silence) || is_inside(self.faults.wrong_line);
+        self.take(now_ns, since_ns, is_silent, packet);
+    }
+
+    /// Takes a packet of another channel at `now_ns`: it passes only while the line carries that one.
+    pub fn handle_other(&mut self, now_ns: u64, packet: &[u8]) {
+        let since_ns = self.since(now_ns);
+        let is_inside = |window: Option<Window>| window.is_some_and(|w| w.contains(since_ns));
+        if is_inside(self.faults.wrong_line) {
+            self.counters.other += 1;
+            self.take(now_ns, since_ns, is_inside(self.faults.silence), packet);
+        }
+    }
+
+    /// Nanoseconds since the first packet.
+    fn since(&mut self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(*self.origin_ns.get_or_insert(now_ns))
+    }
+
+    fn take(&mut self, now_ns: u64, since_ns: u64, is_silent: bool, packet: &[u8]) {
         let draw = Draw::new(&mut self.random);
+        let is_late = self.random_late.f64() < self.faults.late;
         self.counters.taken += 1;
+        if is_silent {
+            self.counters.silenced += 1;
+            return;
+        }
         if draw.loss < self.faults.loss {
             self.counters.lost += 1;
             return;
@@ -182,19 +172,29 @@ impl Injector {
             return;
         }
         self.counters.duplicated += u64::from(is_twice);
+        self.counters.late += u64::from(is_late);
         let is_overtaken = draw.reorder < self.faults.reorder && self.faults.reorder_max > 0;
         let overtakers = match is_overtaken {
             true => 1 + (draw.overtakers * f64::from(self.faults.reorder_max)) as u32,
             false => 0,
         };
-        let jitter_ns = (draw.jitter * self.faults.jitter_ns as f64) as u64;
-        let due_ns = now_ns.saturating_add(self.faults.delay_ns).saturating_add(jitter_ns);
-        self.latest_due_ns = self.latest_due_ns.max(due_ns);
+        let due_ns = self.due_ns(now_ns, since_ns, draw.jitter, is_late);
         let packet = self.copy(packet);
         let delayed =
             Delayed { is_twice, overtakers: overtakers.min(self.faults.reorder_max), packet };
-        self.delayed.insert((self.latest_due_ns, self.arrivals), delayed);
+        self.delayed.insert((due_ns, self.arrivals), delayed);
         self.arrivals += 1;
+    }
+
+    /// When a packet is due: behind all before it, unless it is late.
+    fn due_ns(&mut self, now_ns: u64, since_ns: u64, jitter: f64, is_late: bool) -> u64 {
+        let jitter_ns = (jitter * self.faults.jitter_ns as f64) as u64;
+        let drift_ns = self.faults.drift_at(since_ns);
+        let delays = [self.faults.delay_ns, jitter_ns, drift_ns];
+        let due_ns = delays.into_iter().fold(now_ns, u64::saturating_add);
+        self.latest_due_ns = self.latest_due_ns.max(due_ns);
+        let late_ns = if is_late { self.faults.late_ns } else { 0 };
+        self.latest_due_ns.saturating_add(late_ns)
     }
 
     /// When the next packet is due; `None` while none waits. Packets taken or polled since change it.

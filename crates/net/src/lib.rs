@@ -5,8 +5,10 @@
 //! interface is named: multicast stays on loopback by default.
 
 pub mod affinity;
+pub mod channel_settings;
 pub mod clock;
 mod error;
+pub mod file_watch;
 pub mod fix;
 pub mod histogram;
 pub mod inject;
@@ -17,8 +19,11 @@ pub mod multicast;
 pub mod playback;
 pub mod process;
 pub mod reception;
+pub mod record;
 pub mod replay;
+pub mod replaying;
 mod stop;
+pub mod tcp_replay;
 pub mod timed;
 
 pub use error::{Action, Error};

@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
-use tickwire_feed::arbiter::Gap;
+use tickwire_feed::arbiter::{Gap, Line, LineCounters, LineEvent};
 use tickwire_feed::handler::{Delivery, Fault, Sink};
-use tickwire_feed::recovery::{Incremental, Recovery, Snapshot, SnapshotOutcome};
+use tickwire_feed::market::{MarketEvent, Snapshot};
+use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
 
 use crate::clock::{SECOND_NS, monotonic_ns};
 
@@ -29,20 +30,54 @@ impl Throttle {
     }
 }
 
-/// A sink that passes everything on and logs gaps, resets and faults, each kind at most once a second.
+/// Market events by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventCounters {
+    /// Trades.
+    pub trades: u64,
+    /// Statistics.
+    pub statistics: u64,
+    /// Trading statuses.
+    pub statuses: u64,
+    /// Definitions of instruments.
+    pub definitions: u64,
+    /// Events of kinds that have no counter of their own.
+    pub others: u64,
+}
+
+impl EventCounters {
+    const fn count(&mut self, event: &MarketEvent<'_>) {
+        *match event {
+            MarketEvent::Trade(_) => &mut self.trades,
+            MarketEvent::Statistic(_) => &mut self.statistics,
+            MarketEvent::Status(_) => &mut self.statuses,
+            MarketEvent::Definition(..) => &mut self.definitions,
+            _ => &mut self.others,
+        } += 1;
+    }
+}
+
+/// A sink that passes everything on, counts market events and logs gaps, resets and faults, each kind at most once a second.
 #[derive(Debug)]
 pub struct Logged<S> {
     inner: S,
     gaps: Throttle,
     resets: Throttle,
     faults: Throttle,
+    lines: Throttle,
+    events: EventCounters,
 }
 
 impl<S> Logged<S> {
     /// A sink around `inner`.
     pub fn new(inner: S) -> Self {
-        let (gaps, resets, faults) = Default::default();
-        Self { inner, gaps, resets, faults }
+        let (gaps, resets, faults, lines) = Default::default();
+        Self { inner, gaps, resets, faults, lines, events: EventCounters::default() }
+    }
+
+    /// Market events so far.
+    pub const fn events(&self) -> EventCounters {
+        self.events
     }
 
     /// The sink inside.
@@ -61,6 +96,45 @@ impl<S> Logged<S> {
     }
 }
 
+/// Warns of lines whose copies of packets differ, at most once a second.
+#[derive(Clone, Debug, Default)]
+pub struct DifferingWatch {
+    /// Of each line.
+    seen: [u64; 2],
+    looked_ns: Option<u64>,
+}
+
+impl DifferingWatch {
+    /// Looks at the counters of lines A and B, at most once a second, and logs what has changed.
+    pub fn observe(&mut self, now_ns: u64, lines: impl FnOnce() -> [LineCounters; 2]) {
+        if let Some(text) = self.poll(now_ns, lines) {
+            tracing::warn!("{text}");
+        }
+    }
+
+    fn poll(&mut self, now_ns: u64, lines: impl FnOnce() -> [LineCounters; 2]) -> Option<String> {
+        let is_due = |last_ns: u64| now_ns.saturating_sub(last_ns) >= SECOND_NS;
+        if !self.looked_ns.is_none_or(is_due) {
+            return None;
+        }
+        self.looked_ns = Some(now_ns);
+        let mut texts = Vec::new();
+        let lines = Line::ALL.into_iter().zip(lines()).zip(&mut self.seen);
+        for ((line, counters), seen) in lines {
+            let more =
+                counters.differing.saturating_sub(std::mem::replace(seen, counters.differing));
+            if more > 0 {
+                let aside = counters.put_aside;
+                texts.push(format!(
+                    "line {line:?}: {more} packets differ from the other line's with the same numbers; \
+                     {aside} of this line alone are put aside: does it carry another channel?"
+                ));
+            }
+        }
+        (!texts.is_empty()).then(|| texts.join("; "))
+    }
+}
+
 fn warn(throttle: &mut Throttle, text: impl Display) {
     if let Some(held_back) = throttle.pass(monotonic_ns()) {
         tracing::warn!(held_back, "{text}");
@@ -72,6 +146,10 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
         self.inner.handle_message(delivery, message);
     }
 
+    fn handle_replayed(&mut self, seq_num: u64, message: &M) {
+        self.inner.handle_replayed(seq_num, message);
+    }
+
     fn handle_gap(&mut self, gap: Gap) {
         let Gap { first, count } = gap;
         warn(&mut self.gaps, format_args!("{count} lost from sequence number {first}"));
@@ -79,12 +157,17 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
     }
 
     fn handle_reset(&mut self, seq_num: u64) {
-        warn(&mut self.resets, format_args!("the numbering begins anew at {seq_num}"));
+        warn(&mut self.resets, format_args!("sequence reset to {seq_num}"));
         self.inner.handle_reset(seq_num);
     }
 
-    fn handle_updates(&mut self, updates: &[Incremental], recovery: &Recovery) {
-        self.inner.handle_updates(updates, recovery);
+    fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
+        self.inner.handle_book(change, recovery);
+    }
+
+    fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
+        self.events.count(event);
+        self.inner.handle_event(delivery, event, recovery);
     }
 
     fn handle_snapshot(
@@ -94,6 +177,21 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
         recovery: &Recovery,
     ) {
         self.inner.handle_snapshot(snapshot, outcome, recovery);
+    }
+
+    fn handle_silence(&mut self, is_silent: bool, since_ns: u64) {
+        let text =
+            if is_silent { "the channel is silent" } else { "the channel is no longer silent" };
+        warn(&mut self.resets, text);
+        self.inner.handle_silence(is_silent, since_ns);
+    }
+
+    fn handle_line(&mut self, event: &LineEvent) {
+        // Single copies that differ are counted and watched by `DifferingWatch`.
+        if !matches!(event, LineEvent::Differing { .. }) {
+            warn(&mut self.lines, event);
+        }
+        self.inner.handle_line(event);
     }
 
     fn handle_fault(&mut self, fault: &Fault<'_>) {
@@ -113,5 +211,50 @@ mod tests {
         assert_eq!((throttle.pass(6), throttle.pass(SECOND_NS)), (None, None));
         assert_eq!(throttle.pass(5 + SECOND_NS), Some(2));
         assert_eq!(throttle.pass(5 + SECOND_NS), None);
+    }
+
+    #[derive(Default)]
+    struct Counting {
+        replayed: Vec<u64>,
+        gaps: u64,
+    }
+
+    impl Sink<str> for Counting {
+        fn handle_message(&mut self, _: &Delivery, _: &str) {}
+
+        fn handle_replayed(&mut self, seq_num: u64, _: &str) {
+            self.replayed.push(seq_num);
+        }
+
+        fn handle_gap(&mut self, gap: Gap) {
+            self.gaps += gap.count;
+        }
+    }
+
+    #[test]
+    fn replayed_messages_and_gaps_are_passed_on() {
+        let mut logged = Logged::new(Counting::default());
+        logged.handle_gap(Gap { first: 5, count: 2 });
+        logged.handle_replayed(5, "five");
+        logged.handle_replayed(6, "six");
+        let Counting { replayed, gaps } = logged.into_inner();
+        assert_eq!((replayed, gaps), (vec![5, 6], 2));
+    }
+
+    #[test]
+    fn copies_that_differ_are_warned_of_once_a_second() {
+        let mut watch = DifferingWatch::default();
+        let lines = |differing, put_aside| {
+            let b = LineCounters { differing, put_aside, ..LineCounters::default() };
+            move || [LineCounters::default(), b]
+        };
+        assert_eq!(watch.poll(0, lines(0, 0)), None);
+        assert_eq!(watch.poll(1, lines(9, 0)), None, "within the second");
+        let text = watch.poll(SECOND_NS, lines(9, 4)).expect("a warning");
+        assert!(
+            text.starts_with("line B: 9 packets differ") && text.contains("4 of this line"),
+            "{text}"
+        );
+        assert_eq!(watch.poll(2 * SECOND_NS, lines(9, 4)), None, "nothing new");
     }
 }

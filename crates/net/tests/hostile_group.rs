@@ -9,12 +9,13 @@ use fastrand::Rng;
 use support::endpoint;
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Message};
-use tickwire_feed::arbiter::{ArbiterOptions, ForeignPolicy, Gap, Line};
+use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line, UnexpectedPolicy};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
     Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, Sink, Source,
 };
-use tickwire_feed::recovery::{InstrumentId, LevelNaming, MarketDataAdapter, RecoveryOptions};
+use tickwire_feed::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
+use tickwire_feed::recovery::RecoveryOptions;
 use tickwire_net::log::Logged;
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
 use tickwire_net::reception::{Reception, Wait};
@@ -72,9 +73,9 @@ fn strange(rng: &mut Rng, is_scattered: bool) -> Vec<Vec<u8>> {
     let mut strange = Vec::new();
     for (index, other) in (0..).zip(others) {
         let number = if is_scattered { rng.u32(1 << 24..) } else { 3_000_000_000 + index };
-        let foreign = [&number.to_be_bytes()[..], &other[4..]].concat();
-        strange.push(foreign[..rng.usize(..foreign.len())].to_vec());
-        strange.push(foreign);
+        let unexpected = [&number.to_be_bytes()[..], &other[4..]].concat();
+        strange.push(unexpected[..rng.usize(..unexpected.len())].to_vec());
+        strange.push(unexpected);
         let len = rng.usize(..300);
         let mut junk: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(len).collect();
         // A number that is our feed's next one could not be told from it.
@@ -97,7 +98,7 @@ fn send(datagrams: Vec<Vec<u8>>, ends: [Endpoint; 2]) -> thread::JoinHandle<()> 
 }
 
 /// Receives our feed among strangers and compares books.
-fn run(foreign: ForeignPolicy, is_scattered: bool) {
+fn run(unexpected: UnexpectedPolicy, is_scattered: bool) {
     let framing = Preset::Cme.framing();
     let mut generator = generator(1, 2_000);
     let ours = packets(&mut generator);
@@ -107,28 +108,34 @@ fn run(foreign: ForeignPolicy, is_scattered: bool) {
         let decoder = Decoder::with_options(generator.program().clone(), options);
         Dynamic::new(decoder, &SeqNumField::default())
     };
-    let arbiter =
-        ArbiterOptions { hold_ns: HOLD_NS, first_seq_num: Some(1), foreign, ..Default::default() };
-    let recovery = RecoveryOptions { depth_max: 10, ..Default::default() };
+    let arbiter = ArbiterOptions {
+        hold_ns: HOLD_NS,
+        first_seq_num: Some(1),
+        unexpected,
+        ..Default::default()
+    };
+    let recovery = RecoveryOptions { depth: Some(10), ..Default::default() };
     let options = HandlerOptions { framing, arbiter, recovery, ..Default::default() };
-    let adapter = MarketDataAdapter::new(generator.program().clone(), LevelNaming::ByLevel);
-    let mut handler = Handler::new(options, engine, adapter).unwrap();
+    let adapter = MarketDataAdapter::new(generator.program().clone(), &AdapterOptions::default());
+    let handler = Handler::new(options, engine, adapter).unwrap();
 
     let ends = [endpoint(), endpoint()];
     let inputs = Line::ALL.into_iter().zip(ends).map(|(line, end)| {
         let receiver = Receiver::open(end, ReceiverOptions::default()).unwrap();
         (Source::Incremental(line), receiver)
     });
-    let mut reception = Reception::new(inputs, Wait::Block);
+    let mut reception = Reception::new(Wait::Block).unwrap();
+    let sink = Logged::new(Counted::default());
+    reception.add_channel(handler, sink, inputs).unwrap();
     let last = ours.len() as u64;
     let strangers = send(strange(&mut Rng::with_seed(5), is_scattered), ends);
     let player = send(ours, ends);
-    let mut sink = Logged::new(Counted::default());
     let (stop, end_ns) = (Stop::new(), clock::monotonic_ns() + 30 * clock::SECOND_NS);
     let stopper = stop.clone();
-    let observed = reception.run(&mut handler, &mut sink, &stop, |sink, view| {
-        let is_over = sink.inner().last >= last && strangers.is_finished() && view.is_idle;
-        if is_over || view.now_ns > end_ns {
+    let observed = reception.run(&stop, |reception, moment| {
+        let counted = reception.channels()[0].sink.inner();
+        let is_over = counted.last >= last && strangers.is_finished() && moment.is_idle;
+        if is_over || moment.now_ns > end_ns {
             stopper.set();
         }
     });
@@ -136,14 +143,17 @@ fn run(foreign: ForeignPolicy, is_scattered: bool) {
     player.join().unwrap();
     strangers.join().unwrap();
 
-    let counted = sink.into_inner();
+    let channel = &reception.channels()[0];
+    let (handler, counted) = (&channel.handler, channel.sink.inner());
     assert_eq!((counted.last, counted.lost, counted.resets), (last, 0, 0));
-    assert!(counted.faults > 0 && handler.arbiter().line_counters(Line::A).foreign > 500);
+    assert!(counted.faults > 0 && handler.arbiter().line_counters(Line::A).unexpected > 500);
     let mut updates = 0;
     for truth in generator.truth().books().filter(|truth| truth.rpt_seq > 0) {
-        let instrument = InstrumentId(truth.security.into());
-        assert_eq!(handler.recovery().rpt_seq(instrument), Some(truth.rpt_seq));
-        let book = handler.recovery().book(instrument).unwrap();
+        let recovery = handler.recovery();
+        let key = InstrumentKey::Number(truth.security.into());
+        let instrument = recovery.instruments().find(key).unwrap();
+        assert_eq!(recovery.rpt_seq(instrument), Some(truth.rpt_seq));
+        let book = recovery.book(instrument, BookKind::Outright).unwrap();
         assert!(truth.is(book), "{instrument:?}: {truth:?} {book:?}");
         updates += truth.rpt_seq;
     }
@@ -153,10 +163,10 @@ fn run(foreign: ForeignPolicy, is_scattered: bool) {
 
 #[test]
 fn random_datagrams_and_scattered_strangers_do_not_touch_the_books() {
-    run(ForeignPolicy::Follow { packets_min: 3 }, true);
+    run(UnexpectedPolicy::Follow { packets_min: 3 }, true);
 }
 
 #[test]
 fn a_whole_other_feed_on_the_group_does_not_touch_the_books_where_numbering_is_kept() {
-    run(ForeignPolicy::Drop, false);
+    run(UnexpectedPolicy::Drop, false);
 }

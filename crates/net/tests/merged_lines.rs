@@ -11,11 +11,12 @@ use tickwire_fast::{
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::framing::{self, Framing};
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Handler, HandlerOptions, NoBooks, Numbering, SeqNumField, Source,
+    Delivery, Dynamic, Handler, HandlerOptions, SeqNumField, SequenceSource, Source,
 };
+use tickwire_feed::market::NoBooks;
 use tickwire_net::affinity::pin_current_thread;
 use tickwire_net::multicast::{Receiver, ReceiverOptions, Sender, SenderOptions};
-use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::reception::{Moment, Reception, Wait};
 use tickwire_net::{Stop, clock};
 
 /// Packets taken by one call.
@@ -29,7 +30,7 @@ fn handler() -> Handler<Dynamic, NoBooks> {
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
     let framing = Framing::new().reset(framing::ResetPolicy::Packet);
-    let options = HandlerOptions { framing, numbering: Numbering::None, ..Default::default() };
+    let options = HandlerOptions { framing, sequence: SequenceSource::None, ..Default::default() };
     Handler::new(options, engine, NoBooks).unwrap()
 }
 
@@ -39,18 +40,21 @@ fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
     assert!((0..1024).any(|cpu| pin_current_thread(cpu).is_ok()), "no core to run on");
     let _stamping = await_stamps_on_arrival();
     let ends = [endpoint(), endpoint()];
-    let inputs = Line::ALL.into_iter().zip(ends).map(|(line, endpoint)| {
-        let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
-        (Source::Incremental(line), receiver)
-    });
-    let mut reception = Reception::new(inputs, Wait::Block);
+    let inputs: Vec<_> = Line::ALL
+        .into_iter()
+        .zip(ends)
+        .map(|(line, endpoint)| {
+            let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
+            (Source::Incremental(line), receiver)
+        })
+        .collect();
     let [a, b] = ends.map(|endpoint| Sender::open(endpoint, SenderOptions::default()).unwrap());
     let packet = |number: u8| [0xC0, 0x81, 0x80 | number];
     (1..=BATCH).for_each(|number| a.send(&packet(number)).unwrap());
 
     let mut seen = Vec::new();
     let stop = Stop::new();
-    let mut sink = |delivery: &Delivery, message: &Message| {
+    let sink = |delivery: &Delivery, message: &Message| {
         let Some(FieldValue::UInt(n)) = message.root().field("n") else { panic!("a number") };
         seen.push((delivery.line, n));
         if n == 1 {
@@ -59,16 +63,18 @@ fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
             a.send(&packet(101)).unwrap();
         }
     };
-    let mut handler = handler();
     let end_ns = clock::monotonic_ns() + 10 * clock::SECOND_NS;
-    let observe = |_: &mut _, view: tickwire_net::reception::View<'_, _, _>| {
-        let packets: u64 =
-            view.reception.inputs().map(|(_, receiver)| receiver.counters().packets).sum();
-        if packets == u64::from(BATCH) + 2 || view.now_ns > end_ns {
+    let mut reception = Reception::new(Wait::Block).unwrap();
+    reception.add_channel(handler(), sink, inputs).unwrap();
+    let observe = |reception: &mut Reception<_, _>, moment: Moment| {
+        let inputs = reception.channels()[0].inputs();
+        let packets: u64 = inputs.map(|(_, receiver)| receiver.counters().packets).sum();
+        if packets == u64::from(BATCH) + 2 || moment.now_ns > end_ns {
             stop.set();
         }
     };
-    reception.run(&mut handler, &mut sink, &stop, observe).unwrap();
+    reception.run(&stop, observe).unwrap();
+    drop(reception);
     let expected = (1..=u64::from(BATCH)).map(|n| (Line::A, n));
     let expected = expected.chain([(Line::B, 100), (Line::A, 101)]);
     assert_eq!(seen, expected.collect::<Vec<_>>());

@@ -24,7 +24,7 @@ fn packets(receiver: &mut Receiver, count: usize) -> Vec<(Vec<u8>, u64)> {
     while packets.len() < count {
         assert!(wait_readable(std::slice::from_ref(receiver), PATIENCE).unwrap());
         let take = |datagram: tickwire_net::multicast::Datagram<'_>| {
-            packets.push((datagram.bytes.to_vec(), datagram.received_ns));
+            packets.push((datagram.bytes().to_vec(), datagram.received_ns));
         };
         receive(receiver, take);
     }
@@ -70,6 +70,34 @@ fn every_receiver_of_a_group_gets_every_packet_and_no_other_group() {
         assert_eq!(packets(receiver, 1)[0].0, b"for both");
         assert_eq!(receiver.counters().packets, 1);
     }
+}
+
+#[test]
+fn a_receiver_of_one_source_gets_nothing_from_others() {
+    let any = endpoint();
+    let other_source = Ipv4Addr::new(127, 0, 0, 2);
+    let (sender, mut of_any) = open(any, ReceiverOptions::default());
+    let from_other = Endpoint { interface: other_source, ..any };
+    let other_sender = Sender::open(from_other, SenderOptions::default()).unwrap();
+    let of_one = |source| {
+        let endpoint = Endpoint { source: Some(source), ..any };
+        Receiver::open(endpoint, ReceiverOptions::default()).unwrap()
+    };
+    let [mut first, mut second] = [Ipv4Addr::LOCALHOST, other_source].map(of_one);
+    for number in 0..10_u8 {
+        sender.send(&[1, number]).unwrap();
+        other_sender.send(&[2, number]).unwrap();
+    }
+    assert_eq!(packets(&mut of_any, 20).len(), 20);
+    for (receiver, sender) in [(&mut first, 1), (&mut second, 2)] {
+        let expected: Vec<_> = (0..10).map(|number| vec![sender, number]).collect();
+        let packets = packets(receiver, 10).into_iter().map(|(bytes, _)| bytes);
+        assert_eq!(packets.collect::<Vec<_>>(), expected);
+        assert_eq!(receive(receiver, |_| panic!("from the other source")), 0);
+    }
+    let host = Endpoint { group: Ipv4Addr::LOCALHOST, source: Some(other_source), ..any };
+    let error = Receiver::open(host, ReceiverOptions::default()).unwrap_err();
+    assert_eq!(error.action, Action::Join);
 }
 
 #[test]
@@ -121,13 +149,13 @@ fn nothing_to_receive_is_not_an_error() {
 fn a_new_batch_leaves_nothing_of_the_one_before() {
     let (sender, mut receiver) = open(endpoint(), ReceiverOptions::default());
     (0..2).for_each(|_| sender.send(b"packet").unwrap());
-    let times = clock::KernelTimes::new();
-    while receiver.fill(&times).unwrap() == 0 {
+    let mut times = clock::KernelTimes::new();
+    while receiver.fill(&mut times).unwrap() == 0 {
         assert!(wait_readable(std::slice::from_ref(&receiver), PATIENCE).unwrap());
     }
-    assert!(receiver.take(&times).is_some() && receiver.front_ns().is_some());
-    assert_eq!(receiver.fill(&times).unwrap(), 0);
-    assert_eq!((receiver.front_ns(), receiver.take(&times)), (None, None));
+    assert!(receiver.take().is_some() && receiver.front_ns().is_some());
+    assert_eq!(receiver.fill(&mut times).unwrap(), 0);
+    assert_eq!((receiver.front_ns(), receiver.take()), (None, None));
 }
 
 #[test]

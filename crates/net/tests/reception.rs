@@ -15,14 +15,15 @@ use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, PrefixedWriter};
 use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, NoBooks, Numbering, SeqNumField, SeqNumPeek,
+    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, SeqNumPeek, SequenceSource,
     Sink, Source,
 };
+use tickwire_feed::market::NoBooks;
 use tickwire_net::inject::{Faults, Injector};
 use tickwire_net::log::Logged;
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
 use tickwire_net::playback::{Playback, PlaybackLine, Track};
-use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::reception::{Moment, Reception, Wait};
 use tickwire_net::replay::{Pace, Schedule, Waiter};
 use tickwire_net::timed::Timed;
 use tickwire_net::{Stop, clock};
@@ -68,12 +69,17 @@ fn play(packets: &[Vec<u8>], ends: [Endpoint; 2], faults: Faults) -> thread::Joi
     })
 }
 
-fn reception(ends: [Endpoint; 2], wait: Wait) -> Reception {
+type Tests = Reception<Tested, Logged<Counted>>;
+
+fn reception(ends: [Endpoint; 2], wait: Wait, handler: Tested) -> Tests {
     let inputs = Line::ALL.into_iter().zip(ends).map(|(line, endpoint)| {
         let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
         (Source::Incremental(line), receiver)
     });
-    Reception::new(inputs, wait)
+    let mut reception = Reception::new(wait).unwrap();
+    let sink = Logged::new(Counted::default());
+    reception.add_channel(handler, sink, inputs).unwrap();
+    reception
 }
 
 /// The numbers of messages, each message once and in order.
@@ -103,27 +109,25 @@ impl Sink<Message> for Counted {
 type Tested = Handler<Timed<Dynamic>, NoBooks>;
 
 /// Receives until the feed is done, or for half a minute.
-fn receive(reception: &mut Reception, handler: &mut Tested) -> Counted {
-    let mut sink = Logged::new(Counted::default());
+fn receive(reception: &mut Tests) {
     let stop = Stop::new();
     let end_ns = clock::monotonic_ns() + 30 * clock::SECOND_NS;
     let stopper = stop.clone();
-    reception
-        .run(handler, &mut sink, &stop, |sink, view| {
-            if sink.inner().done && view.is_idle || view.now_ns > end_ns {
-                stopper.set();
-            }
-        })
-        .unwrap();
-    sink.into_inner()
+    let observe = |reception: &mut Tests, moment: Moment| {
+        let is_done = reception.channels()[0].sink.inner().done;
+        if is_done && moment.is_idle || moment.now_ns > end_ns {
+            stopper.set();
+        }
+    };
+    reception.run(&stop, observe).unwrap();
 }
 
-fn handler(generator: &Generator, framing: Framing, numbering: Numbering) -> Tested {
+fn handler(generator: &Generator, framing: Framing, sequence: SequenceSource) -> Tested {
     let engine = || {
         let reset = framing.reset_policy().into();
         let options = DecoderOptions { reset, ..Default::default() };
         let decoder = Decoder::with_options(generator.program().clone(), options);
-        Timed::new(Dynamic::new(decoder, &SeqNumField::Tag(200)))
+        Timed::new(Dynamic::new(decoder, &SeqNumField::Tag(200)), 1)
     };
     let arbiter = ArbiterOptions {
         hold_ns: HOLD_NS,
@@ -131,7 +135,7 @@ fn handler(generator: &Generator, framing: Framing, numbering: Numbering) -> Tes
         first_seq_num: Some(1),
         ..Default::default()
     };
-    let options = HandlerOptions { framing, numbering, arbiter, ..Default::default() };
+    let options = HandlerOptions { framing, sequence, arbiter, ..Default::default() };
     Handler::new(options, engine, NoBooks).unwrap()
 }
 
@@ -154,10 +158,12 @@ fn whatever_comes_on_either_line_is_delivered_once_and_in_order() {
         let mut generator = Generator::new(&options).unwrap();
         let packets = numbered_packets(&mut generator);
         let ends = [endpoint(), endpoint()];
-        let mut reception = reception(ends, wait);
-        let mut handler = handler(&generator, framing, Numbering::Preamble);
+        let handler = handler(&generator, framing, SequenceSource::Preamble);
+        let mut reception = reception(ends, wait, handler);
         let player = play(&packets, ends, faults);
-        let counted = receive(&mut reception, &mut handler);
+        receive(&mut reception);
+        let channel = &reception.channels()[0];
+        let (handler, counted) = (&channel.handler, channel.sink.inner());
         player.join().unwrap();
         let [on_a, on_b] = [1, 2].map(|seed| survivors(faults, seed, packets.len()));
         let expected: Vec<u64> = on_a.union(&on_b).map(|index| *index as u64 + 1).collect();
@@ -165,7 +171,7 @@ fn whatever_comes_on_either_line_is_delivered_once_and_in_order() {
         assert_eq!(counted.lost, packets.len() as u64 - expected.len() as u64);
         assert_eq!(counted.faults, 0);
         assert_eq!(handler.engine().times().len(), expected.len() as u64);
-        let dropped = reception.inputs().map(|(_, receiver)| receiver.counters().dropped_by_kernel);
+        let dropped = channel.inputs().map(|(_, receiver)| receiver.counters().dropped_by_kernel);
         assert_eq!(dropped.sum::<u64>(), 0);
     }
 }
@@ -178,12 +184,14 @@ fn numbers_inside_messages_need_no_preamble() {
     let field = SeqNumField::Name("SequenceNumber".to_owned());
     let peek = SeqNumPeek::new(generator.program().set(), &field);
     let framing = Framing::new().reset(ResetPolicy::Packet);
-    let mut handler = handler(&generator, framing, Numbering::Message(peek));
+    let handler = handler(&generator, framing, SequenceSource::Message(peek));
     let ends = [endpoint(), endpoint()];
-    let mut reception = reception(ends, Wait::Block);
+    let mut reception = reception(ends, Wait::Block, handler);
     let faults = Faults { loss: 0.02, duplicate: 0.1, reorder: 0.1, ..Faults::default() };
     let player = play(&packets, ends, faults);
-    let counted = receive(&mut reception, &mut handler);
+    receive(&mut reception);
+    let channel = &reception.channels()[0];
+    let (handler, counted) = (&channel.handler, channel.sink.inner());
     player.join().unwrap();
     let [on_a, on_b] = [1, 2].map(|seed| survivors(faults, seed, packets.len()));
     let is_all_there = on_a.union(&on_b).count() == packets.len();
@@ -199,25 +207,27 @@ fn strangers_on_the_group_are_counted_and_harm_nothing() {
     let mut generator = Generator::new(&options).unwrap();
     let packets = numbered_packets(&mut generator);
     let ends = [endpoint(), endpoint()];
-    let mut reception = reception(ends, Wait::Block);
-    let mut handler = handler(&generator, framing, Numbering::Preamble);
+    let handler = handler(&generator, framing, SequenceSource::Preamble);
+    let mut reception = reception(ends, Wait::Block, handler);
     let strangers = thread::spawn(move || {
         let sender = Sender::open(ends[0], SenderOptions::default()).unwrap();
         for number in 0..200_u32 {
             // Scattered: numbers that rise step by step would be a new numbering.
-            let foreign = 1_000_000_000 + number.wrapping_mul(2_654_435_761) % 2_000_000_000;
-            sender.send(&foreign.to_be_bytes()).unwrap();
-            sender.send(&[&foreign.to_be_bytes()[..], b"\0junk"].concat()).unwrap();
+            let unexpected = 1_000_000_000 + number.wrapping_mul(2_654_435_761) % 2_000_000_000;
+            sender.send(&unexpected.to_be_bytes()).unwrap();
+            sender.send(&[&unexpected.to_be_bytes()[..], b"\0junk"].concat()).unwrap();
             thread::sleep(Duration::from_micros(100));
         }
     });
     let player = play(&packets, ends, Faults::default());
-    let counted = receive(&mut reception, &mut handler);
+    receive(&mut reception);
+    let channel = &reception.channels()[0];
+    let (handler, counted) = (&channel.handler, channel.sink.inner());
     player.join().unwrap();
     strangers.join().unwrap();
     assert_eq!(counted.seq_nums, (1..=packets.len() as u64).collect::<Vec<_>>());
     assert_eq!(counted.lost, 0);
-    let foreign = handler.arbiter().line_counters(Line::A).foreign;
-    assert!(foreign > 0 && handler.counters().lines[0].malformed > 0);
+    let unexpected = handler.arbiter().line_counters(Line::A).unexpected;
+    assert!(unexpected > 0 && handler.counters().lines[0].malformed > 0);
     assert_eq!(counted.faults, handler.counters().lines[0].malformed);
 }

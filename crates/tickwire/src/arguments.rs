@@ -5,6 +5,7 @@ use crate::decode::DecodeArgs;
 use crate::demo::DemoArgs;
 use crate::encode::EncodeArgs;
 use crate::explain::ExplainArgs;
+use crate::feed::FeedArgs;
 use crate::fix::FixArgs;
 use crate::generate::GenerateArgs;
 use crate::grammar::GrammarArgs;
@@ -13,6 +14,7 @@ use crate::opra::OpraArgs;
 #[cfg(feature = "dds")]
 use crate::publish::PublishArgs;
 use crate::receive::ReceiveArgs;
+use crate::soak::SoakArgs;
 #[cfg(feature = "dds")]
 use crate::subscribe::SubscribeArgs;
 use crate::templates::TemplatesArgs;
@@ -44,6 +46,7 @@ pub enum Command {
     Demo(DemoArgs),
     Encode(Box<EncodeArgs>),
     Explain(Box<ExplainArgs>),
+    Feed(FeedArgs),
     Fix(FixArgs),
     Generate(GenerateArgs),
     Grammar(GrammarArgs),
@@ -52,6 +55,7 @@ pub enum Command {
     #[cfg(feature = "dds")]
     Publish(Box<PublishArgs>),
     Receive(Box<ReceiveArgs>),
+    Soak(SoakArgs),
     #[cfg(feature = "dds")]
     Subscribe(Box<SubscribeArgs>),
     Templates(TemplatesArgs),

@@ -1,8 +1,11 @@
 //! Opening what the command line names. `-` is standard input or output.
 
 use crate::failure::Failure;
+use crate::output::SharedOutput;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use tickwire_fast::{CompileOptions, Program, TemplateSet};
 use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader};
@@ -10,7 +13,7 @@ use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader};
 /// Bytes gathered before they are written.
 const OUTPUT_BYTES: usize = 256 << 10;
 /// Longest template file read: above any exchange's by a factor of ten.
-const TEMPLATE_BYTES_MAX: u64 = 64 << 20;
+pub const TEMPLATE_BYTES_MAX: u64 = 64 << 20;
 
 /// Whether a path stands for standard input or output.
 pub fn is_standard(path: &Path) -> bool {
@@ -27,11 +30,41 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     if is_standard(path) {
         return Ok(Box::new(io::stdin().lock()));
     }
+    Ok(Box::new(open_file(path)?))
+}
+
+/// Opens a file to read, and flushes `output` each time that reading it would block: what was
+/// written shows while a live input is silent.
+pub fn open_live(path: &Path, output: SharedOutput) -> Result<Box<dyn Read>, Failure> {
+    if is_standard(path) {
+        return Ok(Box::new(FlushBeforeBlocking { input: io::stdin().lock(), output }));
+    }
+    Ok(Box::new(FlushBeforeBlocking { input: open_file(path)?, output }))
+}
+
+fn open_file(path: &Path) -> Result<File, Failure> {
     let file = File::open(path).map_err(|error| Failure::file("open", path.display(), &error))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));
     }
-    Ok(Box::new(file))
+    Ok(file)
+}
+
+/// Flushes the output before a read that would block.
+struct FlushBeforeBlocking<R> {
+    input: R,
+    output: SharedOutput,
+}
+
+impl<R: Read + AsFd> Read for FlushBeforeBlocking<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let mut ready = [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)];
+        if poll(&mut ready, PollTimeout::ZERO) == Ok(0) {
+            // What fails here is still held, and fails again where it is written.
+            let _ = self.output.flush();
+        }
+        self.input.read(buf)
+    }
 }
 
 /// Opens what is read from `path` as a capture.

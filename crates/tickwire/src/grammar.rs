@@ -2,11 +2,11 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::json::push_hex;
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program, generate};
+use tickwire_text::json::push_hex;
 
 /// Longest grammar or packet read.
 const INPUT_BYTES_MAX: u64 = 64 << 20;

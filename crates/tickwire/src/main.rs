@@ -15,28 +15,30 @@ mod distribution;
 mod encode;
 mod explain;
 mod failure;
+mod feed;
 mod files;
 mod findings;
 mod fix;
 mod generate;
 mod grammar;
 mod hex;
-mod json;
 mod logs;
 mod multicast;
 mod old_options;
 mod opra;
 mod options;
-mod outline;
+mod output;
 mod progress;
 #[cfg(feature = "dds")]
 mod publish;
 mod receive;
 mod recent;
+mod soak;
 #[cfg(feature = "dds")]
 mod subscribe;
 mod table;
 mod templates;
+mod units;
 mod vectors;
 mod words;
 
@@ -67,6 +69,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Encode(args) => encode::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Feed(args) => feed::run(&args),
         Command::Fix(args) => fix::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Grammar(args) => grammar::run(&args),
@@ -75,6 +78,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         #[cfg(feature = "dds")]
         Command::Publish(args) => publish::run(&args),
         Command::Receive(args) => receive::run(&args),
+        Command::Soak(args) => soak::run(&args),
         #[cfg(feature = "dds")]
         Command::Subscribe(args) => subscribe::run(&args),
         Command::Templates(args) => templates::run(&args),

@@ -16,17 +16,30 @@ const SINGLE_DASH: [&str; 10] = [
     "-emptyBuilder",
 ];
 
-/// Rewrites them: `-pfix 4` becomes `--pfix 4`, `-?` becomes `--help`. Nothing after `--` changes.
+/// Rewrites them: `-pfix 4` becomes `--pfix 4`, `-?` becomes `--help`, and behind `multicast`
+/// `-s 1000` becomes `-s 1000us`. Nothing after `--` changes.
 pub fn rewrite(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut options_ended = false;
+    let mut is_multicast = false;
+    let mut is_sleep = false;
     let rewritten = |argument: OsString| {
         options_ended |= argument == "--";
+        is_multicast |= argument == "multicast";
+        let is_value_of_sleep = std::mem::replace(&mut is_sleep, is_multicast && argument == "-s");
+        if is_value_of_sleep && let Some(time) = argument.to_str().and_then(microseconds) {
+            return time;
+        }
         match argument.to_str() {
             Some(text) if !options_ended => spelling(text).map_or(argument, OsString::from),
             _ => argument,
         }
     };
     arguments.map(rewritten).collect()
+}
+
+/// A bare number is microseconds, as older senders of multicast have it.
+fn microseconds(text: &str) -> Option<OsString> {
+    text.parse::<u64>().is_ok().then(|| format!("{text}us").into())
 }
 
 fn spelling(text: &str) -> Option<String> {
@@ -52,6 +65,16 @@ mod tests {
             rewritten(&["decode", "-pfix", "4", "-hprefix=2", "-t", "x"]),
             ["decode", "--pfix", "4", "--hprefix=2", "-t", "x"]
         );
+    }
+
+    #[test]
+    fn a_bare_sleep_of_multicast_is_microseconds() {
+        assert_eq!(
+            rewritten(&["multicast", "-s", "1000", "7"]),
+            ["multicast", "-s", "1000us", "7"]
+        );
+        assert_eq!(rewritten(&["multicast", "-s", "2ms"]), ["multicast", "-s", "2ms"]);
+        assert_eq!(rewritten(&["decode", "-s", "1000"]), ["decode", "-s", "1000"]);
     }
 
     #[test]

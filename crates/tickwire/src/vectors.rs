@@ -1,13 +1,13 @@
 //! `tickwire vectors`: runs conformance cases through the decoder.
 
 use crate::failure::{Failure, Outcome};
-use crate::json::{Form, push_record, push_string};
 use crate::{files, hex};
 use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_fast::{Decoder, Error, ErrorKind, Message, Program, TemplateSet};
+use tickwire_text::json::{Form, push_record, push_string};
 
 /// Decode conformance cases and print what came out.
 ///

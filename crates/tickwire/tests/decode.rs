@@ -87,7 +87,8 @@ fn csv_has_a_row_an_entry() {
     let run = decode("csv", &GOOD, "--format csv --template T");
     assert_eq!(
         run.out,
-        "pkt,off,t,n,a,b,s/p,s/q\n1,0,1,T,5,X,1.50,1\n1,0,1,T,5,X,13e1,2\n2,0,1,T,6,,,\n"
+        "pkt,off,t,n,time,source,destination,entry,a,b,s/p,s/q\n1,0,1,T,,,,0,5,X,1.50,1\n\
+         1,0,1,T,,,,1,5,X,13e1,2\n2,0,1,T,,,,,6,,,\n"
     );
 }
 

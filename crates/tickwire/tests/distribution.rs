@@ -250,7 +250,7 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     let place = Place::new(4);
     let (_, templates) = place.feed("complex", "-n 1");
     let published = place.file("published.json");
-    let early = place.subscribe("--no-echo --lease 1");
+    let early = place.subscribe("--no-echo --lease 1s");
     let publisher = place.publish_lines(
         &templates,
         &format!("--no-echo --subscribers 1 --json {}", published.display()),
@@ -300,12 +300,12 @@ fn killed_at_any_moment_and_started_again_both_sides_find_each_other() {
     let (_, templates) = place.feed("simple", "-n 1");
     let (published, received) = (place.file("published.json"), place.file("received.json"));
     let subscribe =
-        || place.subscribe(&format!("--no-echo --lease 1 --json {}", received.display()));
+        || place.subscribe(&format!("--no-echo --lease 1s --json {}", received.display()));
     let publish = || {
         let json = published.display();
         place.publish_lines(
             &templates,
-            &format!("--no-echo --subscribers 1 --lease 1 --json {json}"),
+            &format!("--no-echo --subscribers 1 --lease 1s --json {json}"),
         )
     };
     let is_over = Arc::new(AtomicBool::new(false));
@@ -453,7 +453,7 @@ fn a_capture_that_is_not_there_is_told_before_anybody_is_waited_for() {
     let place = Place::new(11);
     let (_, templates) = place.feed("simple", "-n 1");
     let started = Instant::now();
-    let options = format!("-f /no/such/file --patience 3600 --domain {}", place.domain);
+    let options = format!("-f /no/such/file --patience 1h --domain {}", place.domain);
     let run = tickwire(&format!("publish -t {} {options}", templates.display()));
     assert_eq!(run.status, 2);
     assert!(run.err.contains("cannot open /no/such/file"), "{}", run.err);

@@ -106,14 +106,14 @@ fn messages_come_out_of_a_capture() {
 
 #[test]
 fn types_are_generated_from_a_dictionary() {
-    let run = tickwire("fix generate FIX44 --messages NewOrderSingle,0");
+    let run = tickwire("fix generate FIX44 --only NewOrderSingle,0");
     assert_eq!(run.status, 0, "{}", run.err);
     for text in ["pub struct NewOrderSingle<'m> {", "pub struct Heartbeat<'m> {", "pub enum Side {"]
     {
         assert!(run.out.contains(text), "{text}");
     }
     assert!(!run.out.contains("pub struct Logon"));
-    let run = tickwire("fix generate FIX44 --messages Nothing");
+    let run = tickwire("fix generate FIX44 --only Nothing");
     assert_eq!(run.status, 2);
     assert!(run.err.contains("no message 'Nothing'"), "{}", run.err);
     let directory = directory("fix_generate");
@@ -133,7 +133,7 @@ fn types_are_generated_from_a_dictionary() {
 
 #[test]
 fn every_operation_is_measured() {
-    let run = tickwire("bench seed-004 --time 0.01 --json -");
+    let run = tickwire("bench seed-004 --time 10ms --json -");
     assert_eq!(run.status, 0, "{}", run.err);
     let rows: Vec<serde_json::Value> = serde_json::from_str(&run.out).expect("a list");
     for operation in ["encode", "parse", "typed", "validate"] {
@@ -148,6 +148,6 @@ fn every_operation_is_measured() {
             );
         }
     }
-    let run = tickwire("bench seed-004 --time 0.01");
+    let run = tickwire("bench seed-004 --time 10ms");
     assert!(run.out.contains("µs/msg, seed"), "{}", run.out);
 }

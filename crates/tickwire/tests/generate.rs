@@ -23,7 +23,7 @@ fn what_is_generated_can_be_decoded() {
     for feed in ["simple -p 700", "complex -seq 2 -nosplit", "cme", "cme --channel 9", "random-cme"]
     {
         let generate =
-            format!("generate {feed} -n 200 -o {{d}}/f.bin --write-templates {{d}}/f.xml");
+            format!("generate {feed} --force -n 200 -o {{d}}/f.bin --write-templates {{d}}/f.xml");
         run(&d, &generate);
         let first = std::fs::read(d.join("f.bin")).expect("a file");
         let messages = run(&d, "decode {d}/f.bin -t {d}/f.xml --reset packet").json_lines();
@@ -43,7 +43,7 @@ fn packets_carry_the_preamble_of_a_framing() {
         [("cme", "0000000700"), ("moex-asts", "07000000"), ("b3-umdf", "00000007000100010002")]
     {
         let options = "-n 0 --first-seq-num 7 --write-templates {d}/f.xml";
-        run(&d, &format!("generate simple {options} --framing {framing} -o {{d}}/f.bin"));
+        run(&d, &format!("generate simple --force {options} --framing {framing} -o {{d}}/f.bin"));
         let decode = format!("decode {{d}}/f.bin -t {{d}}/f.xml --framing {framing}");
         let messages = run(&d, &decode).json_lines();
         assert_eq!(messages.len(), 1);
@@ -117,4 +117,18 @@ fn wrong_arguments_are_refused_in_words() {
         assert!(run.err.contains(expected), "{arguments}: {}", run.err);
     }
     assert!(tickwire("generate simple").err.contains("--output <FILE>"));
+}
+
+#[test]
+fn outputs_of_one_name_and_existing_files_are_refused() {
+    let directory = directory("generate_refused");
+    let path = directory.join("x.bin").display().to_string();
+    let run = tickwire(&format!("generate cme -n 10 -o {path} --snapshots {path}"));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("is named for two outputs"), "{}", run.err);
+    assert_eq!(tickwire(&format!("generate cme -n 10 -o {path}")).status, 0);
+    let run = tickwire(&format!("generate cme -n 20 -o {path}"));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("replace it with --force"), "{}", run.err);
+    assert_eq!(tickwire(&format!("generate cme -n 20 -o {path} --force")).status, 0);
 }

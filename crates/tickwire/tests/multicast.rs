@@ -39,11 +39,11 @@ impl Drop for Numbered {
 
 /// Everything that has arrived, after the sender has ended.
 fn arrived(receiver: &mut Receiver) -> Vec<Vec<u8>> {
-    let times = KernelTimes::new();
+    let mut times = KernelTimes::new();
     let mut packets = Vec::new();
-    while receiver.fill(&times).expect("received") > 0 {
-        while let Some(datagram) = receiver.take(&times) {
-            packets.push(datagram.bytes.to_vec());
+    while receiver.fill(&mut times).expect("received") > 0 {
+        while let Some(datagram) = receiver.take() {
+            packets.push(datagram.bytes().to_vec());
         }
     }
     packets

@@ -230,7 +230,7 @@ fn two_files_are_the_sides_of_a_line() {
         path.display().to_string()
     };
     let (a, b) = (side("a", 1), side("b", 3));
-    let run = tickwire(&format!("opra decode {a} --line-b {b}"));
+    let run = tickwire(&format!("opra decode {a} --file-b {b}"));
     assert_eq!(run.status, 0, "{}", run.err);
     let seq_nums: Vec<u64> =
         run.json_lines().iter().filter_map(|message| message["seq"].as_u64()).collect();
@@ -243,7 +243,7 @@ fn the_bench_measures_every_decoder_and_says_where_the_time_goes() {
     let path = |name: &str| directory.join(name).display().to_string();
     let (json, plot) = (path("rates.json"), path("rates.svg"));
     let run = tickwire(&format!(
-        "opra bench --messages 2000 --seconds 0 --analysis --no-instructions --json {json} --plot {plot}"
+        "opra bench --messages 2000 --time 0 --analysis --no-instructions --json {json} --plot {plot}"
     ));
     assert_eq!(run.status, 0, "{}", run.err);
     for text in ["optimality ratio", "presence-map-5", "packet p50"] {

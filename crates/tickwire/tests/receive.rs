@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use support::{directory, shared, tickwire};
 
 /// Long enough to wait for what a busy machine is late with.
-const HOLD: &str = "--hold 2000000";
+const HOLD: &str = "--hold 2s";
 
 /// A group of this process alone.
 fn group(port: u16) -> String {
@@ -62,7 +62,7 @@ fn lossy_lines_and_snapshots(engine: &str, port: u16) {
     let receiving = Receiving::start(
         &[],
         &format!(
-            "-t {d}/f.xml --framing cme {group} --line-b {beside} --first 1 {HOLD} --idle 3000 \
+            "-t {d}/f.xml --framing cme {group} --line-b {beside} --first 1 {HOLD} --idle 3s \
              --engine {engine}"
         ),
         3,
@@ -106,7 +106,7 @@ fn numbers_inside_messages_are_found_and_done_ends_it() {
         let books = if feed == "simple" { "--books none" } else { "--depth 5" };
         let receiving = Receiving::start(&[], &format!("{arguments} {books}"), 2);
         run(&format!(
-            "multicast -f {d}/f.bin {group} --line-b -s 100 --reorder 5 --duplicate 5 --delay 0,300 \
+            "multicast -f {d}/f.bin {group} --line-b -s 100 --reorder 5 --duplicate 5 --delay 0,300us \
              --json -"
         ));
         let received = receiving.finish();
@@ -125,7 +125,7 @@ fn real_lines_a_and_b_with_their_snapshots() {
     let receiving = Receiving::start(
         &[],
         &format!(
-            "-t {} --framing moex-forts {group} --line-b --snapshots --depth 5 {HOLD} --idle 3000",
+            "-t {} --framing moex-forts {group} --line-b --snapshots --depth 5 {HOLD} --idle 3s",
             templates.display()
         ),
         3,
@@ -152,7 +152,7 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
     let d = directory("receive-metrics");
     generate(&d, "cme -n 200 --framing cme");
     let (d, group) = (d.display(), group(22_030));
-    let arguments = format!("-t {d}/f.xml --framing cme {group} --metrics 0");
+    let arguments = format!("-t {d}/f.xml --framing cme {group} --metrics 0 --measure-every 1");
     let mut receiving = Receiving::start(&[], &arguments, 1);
     let line = receiving.wait_for("metrics at http://", 1);
     let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
@@ -161,9 +161,19 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
     let line = "{feed=\"incremental\",line=\"a\"}";
     let published = [
         format!("tickwire_net_received_packets_total{line} 200\n"),
-        format!("tickwire_feed_won_packets_total{line} 200\n"),
+        format!("tickwire_feed_first_packets_total{line} 200\n"),
         "tickwire_decode_messages_total{} 200\n".to_owned(),
         "tickwire_decode_time_seconds_count{} 200\n".to_owned(),
+        format!("tickwire_feed_line_age_seconds{line} "),
+        format!("tickwire_feed_old_epoch_packets_total{line} 0\n"),
+        "tickwire_feed_sequence_resets_total{} 0\n".to_owned(),
+        "tickwire_feed_market_events_total{kind=\"trade\"} ".to_owned(),
+        "tickwire_book_broken_books_total{} 0\n".to_owned(),
+        "tickwire_book_fresh_books{} ".to_owned(),
+        "tickwire_book_stale_books{reason=\"no_snapshot\"} ".to_owned(),
+        "tickwire_book_stale_books{reason=\"silence\"} 0\n".to_owned(),
+        "tickwire_net_clock_steps_total{} ".to_owned(),
+        "tickwire_record_lost_datagrams_total{} 0\n".to_owned(),
     ];
     // Each is published by itself: a scrape may see one before another.
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -173,12 +183,25 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("answered");
         if published.iter().all(|line| text.contains(line)) {
+            assert_names_are_standard(&text);
             break;
         }
         assert!(Instant::now() < deadline, "{text}");
     }
     receiving.interrupt();
     assert_eq!(receiving.finish()["end"], "signal");
+}
+
+/// Names are snake case and counters end in `_total`, as Prometheus has them; each has a help text.
+fn assert_names_are_standard(text: &str) {
+    let is_snake = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').expect("a name and a kind");
+        assert!(name.starts_with("tickwire_") && is_snake(name), "{name}");
+        assert!(text.contains(&format!("# HELP {name} ")), "{name}");
+        let is_total = text.contains(&format!("{name}_total{{"));
+        assert_eq!(is_total, kind == "counter", "{name} {kind}");
+    }
 }
 
 #[test]
@@ -189,7 +212,7 @@ fn mistakes_are_told_with_what_to_do() {
     support::file(&d, "bare.xml", bare);
     let d = d.display();
     for (arguments, expected) in [
-        (format!("-t {d}/f.xml --seq-num 9999"), "--seq-num 9999: no template"),
+        (format!("-t {d}/f.xml --seq-num 9999"), "--seq-num: no template has 9999"),
         (format!("-t {d}/f.xml --framing szse-step"), "come by TCP"),
         (format!("-t {d}/bare.xml --line-b"), "without sequence numbers"),
         (format!("-t {d}/f.xml -p 65535 --line-b"), "name one with --port-b"),

@@ -105,7 +105,7 @@ fn a_feed_crosses_a_bad_wire_whole() {
         &hosts.prefix(1),
         &format!(
             "-t {d}/f.xml --framing cme {feeds} --snapshots --interface wire --first 1 \
-             --hold 2000000 --idle 3000"
+             --hold 2s --idle 3s"
         ),
         3,
     );

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use tickwire_fuzz_bodies::{
     capture, decoder, encoder, engines, fix_dictionary, fix_framer, fix_message, fix_session,
-    fix_settings, fix_store, generated, grammar, opra, template_xml,
+    fix_settings, fix_store, generated, grammar, handler, opra, template_xml,
 };
 
 /// Numbers from a seed (splitmix64).
@@ -126,6 +126,11 @@ fn opra_keeps_its_promises() {
 #[test]
 fn grammar_keeps_its_promises() {
     run("grammar", grammar, 400);
+}
+
+#[test]
+fn handler_keeps_its_promises() {
+    run("handler", handler, 300);
 }
 
 #[test]

@@ -11,8 +11,10 @@ use super::lanes::Sequences;
 use super::link::{LinkError, Links};
 use super::packet::{PADDED_LEN, Packet, Padded};
 use super::state::sealed::Handover;
+use super::visit::Building;
+use crate::builder::MessageBuilder;
 use crate::decoder::{Decoder as Dynamic, DecoderOptions, ResetPolicy, Step as DynamicStep};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::message::Message as DynamicMessage;
 use crate::program::Program;
 use crate::template::TemplateId;
@@ -160,6 +162,23 @@ impl<T: Templates> Decoder<T> {
     /// Where messages of the dynamic engine are, for whoever knows that the last one is one.
     pub fn dynamic_message(&self) -> &DynamicMessage {
         &self.engines.dynamic.message
+    }
+
+    /// Copies a message of the module into one of the dynamic engine, which knows names and types.
+    /// `builder` must be of this decoder's program.
+    ///
+    /// # Errors
+    /// Those of [`MessageBuilder`] for a message beyond its limits.
+    pub fn to_dynamic<'b>(
+        &self,
+        message: T::Message<'_>,
+        builder: &'b mut MessageBuilder,
+    ) -> Result<&'b DynamicMessage, Error> {
+        let unknown = Error::new(ErrorKind::UnknownTemplate, 0);
+        builder.begin(self.template_index(T::number(message)).ok_or(unknown)?)?;
+        let indexes = &self.engines.links.indexes;
+        T::visit(message, &mut Building { builder, indexes })?;
+        builder.finish()
     }
 
     /// Reportable errors let pass so far.

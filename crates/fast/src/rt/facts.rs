@@ -6,7 +6,7 @@ use super::encode::Output;
 use super::kernel::Kernel;
 use super::lanes::SequenceFacts;
 use super::state::{PreviousValues, Slot};
-use super::visit::Visit;
+use super::visit::{Visit, VisitTags};
 use crate::error::Error;
 use crate::message::Record;
 
@@ -103,6 +103,9 @@ pub trait Templates: Sized + 'static {
     /// # Errors
     /// Those of the visitor.
     fn visit(message: Self::Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error>;
+
+    /// Shows a message's scalars, and those of the entries of its sequences, by their ids.
+    fn visit_tags<'m, V: VisitTags<'m>>(message: Self::Message<'m>, visitor: &mut V);
 
     /// Encodes a message and returns the output behind it; `None` for the dynamic
     /// engine to do it. The state is then as before.

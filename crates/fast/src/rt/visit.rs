@@ -19,6 +19,20 @@ pub enum Value<'v> {
     Constant,
 }
 
+/// Takes the fields of a generated message with their places as constants, so that what a visitor
+/// ignores costs nothing. Groups, and sequences within entries, are not shown.
+pub trait VisitTags<'m> {
+    /// A scalar that is present, constants included. `INDEX` is that of the field in its segment, `TAG`
+    /// its id, 0 if it has none.
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>);
+    /// The sequence of `len` entries at `index`. Returns whether its entries are to be shown.
+    fn begin_sequence(&mut self, index: usize, len: usize) -> bool;
+    /// An entry begins.
+    fn begin_entry(&mut self);
+    /// The entry ends.
+    fn end_entry(&mut self);
+}
+
 /// Is shown the fields that are present, in template order; mandatory constants are left out.
 /// `index` is that of the field in its segment, as in [`Record::value`](crate::Record::value).
 pub trait Visit {

@@ -1,27 +1,18 @@
 //! Packets that could not be decoded, and copies of them that may be better.
 
-use super::window::Held;
-use super::{Arbiter, Line};
+use super::agreement::Verdict;
+use super::{Arbiter, Arrival, Line, Source, Standing};
 
 /// Most copies kept that differ from the packet held with their number. They are rare: a line has
 /// brought something wrong.
 const ALTERNATIVES_MAX: usize = 16;
 
-/// A packet that was delivered and rejected: another copy of it is waited for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rejected {
-    pub(super) seq_num: u64,
-    /// The packet, to know an equal copy by.
-    pub(super) held: Held,
-}
-
 /// The packet delivered last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivered {
-    pub(super) seq_num: u64,
-    pub(super) held: Held,
-    /// Whether it came in place of a rejected one.
-    pub(super) is_substitute: bool,
+    pub(super) source: Source,
+    /// Whether it replaced a rejected one.
+    pub(super) is_replacement: bool,
 }
 
 impl Arbiter {
@@ -33,36 +24,39 @@ impl Arbiter {
     /// A copy is waited for once, and only if the other line has not brought one, is not far behind and
     /// has time left. A copy that came while the packet was held, and differs, is there already.
     pub fn reject(&mut self) -> bool {
-        let Some(Delivered { seq_num, held, is_substitute }) = self.delivered.take() else {
+        let Some(Delivered { source, is_replacement }) = self.delivered.take() else {
             return false;
         };
-        if is_substitute || self.next != Some(seq_num.saturating_add(1)) {
+        let Source { seq_num, .. } = source;
+        if is_replacement || self.next != Some(seq_num.saturating_add(1)) {
             return false;
         }
         let known = self.alternatives.iter().position(|(of, _)| *of == seq_num);
-        if known.is_none() && !self.expects_copy(seq_num, &held) {
+        if known.is_none() && !self.expects_copy(&source) {
             return false;
         }
-        self.window.keep(held);
-        self.rejected = Some(Rejected { seq_num, held });
+        self.rejected = Some(source);
         self.go_back_to(seq_num);
-        self.oldest_ns =
-            Some(self.oldest_ns.map_or(held.received_ns, |ns| ns.min(held.received_ns)));
         if let Some((_, copy)) = known.map(|index| self.alternatives.swap_remove(index)) {
             let counters = &mut self.lines[copy.line.index()];
             counters.duplicate -= 1;
-            counters.substitute += 1;
+            counters.replacement += 1;
+            self.note_differing(source.line, seq_num, Verdict::Undecodable);
             self.hold(seq_num, copy);
         }
         true
     }
 
     /// Whether the other line may be about to bring the number of a packet.
-    fn expects_copy(&self, seq_num: u64, held: &Held) -> bool {
-        let other = held.line.other();
-        let is_near = self.highest[other.index()]
-            .is_some_and(|highest| seq_num.saturating_sub(highest) <= self.window.span());
-        let until_ns = held.received_ns.saturating_add(self.options.hold_ns);
+    fn expects_copy(&self, source: &Source) -> bool {
+        let Source { seq_num, line, received_ns, .. } = *source;
+        let other = line.other();
+        let state = &self.states[other.index()];
+        let is_near = state.epoch == self.epoch
+            && !state.has_left
+            && self.standing(other) != Standing::Doubtful
+            && state.highest.is_some_and(|n| seq_num.saturating_sub(n) <= self.window.span());
+        let until_ns = received_ns.saturating_add(self.options.hold_ns);
         is_near && self.now_ns < until_ns && !self.history.fate(seq_num).was_seen_on(other)
     }
 
@@ -77,40 +71,48 @@ impl Arbiter {
         self.next = Some(seq_num);
     }
 
-    /// Takes a copy of a number that is held: where it differs it may be wanted.
-    pub(super) fn keep_alternative(&mut self, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
+    /// Counts a packet that is accepted: the first with its number, or a better copy of a rejected one.
+    pub(super) fn note_replacement(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let rejected = self.rejected.filter(|rejected| rejected.seq_num == seq_num);
+        let counters = &mut self.lines[line.index()];
+        *(if rejected.is_some() { &mut counters.replacement } else { &mut counters.first }) += 1;
+        if let Some(rejected) = rejected.filter(|rejected| rejected.line != line) {
+            self.note_differing(rejected.line, seq_num, Verdict::Undecodable);
+        }
+    }
+
+    /// Takes a copy of a number that is held: one that differs is kept, in case the held one is rejected.
+    pub(super) fn keep_alternative(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { seq_num, hash, .. } = *arrival;
         let Some(held) = self.window.at(seq_num) else { return };
         let is_full = self.alternatives.len() >= ALTERNATIVES_MAX;
         let is_known = self.alternatives.iter().any(|(of, _)| *of == seq_num);
-        if !is_full && !is_known && self.window.bytes(held) != bytes {
-            let copy = self.window.store(line, now_ns, bytes);
+        if !is_full && !is_known && held.hash != hash {
+            let copy = self.store(arrival);
             self.alternatives.push((seq_num, copy));
         }
     }
 
     /// Takes a packet with the number that was rejected. Returns whether it is the same as the one
     /// rejected: from the other line that ends the wait.
-    pub(super) fn is_rejected(&mut self, line: Line, seq_num: u64, bytes: &[u8]) -> bool {
+    pub(super) fn is_rejected(&mut self, line: Line, seq_num: u64, hash: u64) -> bool {
         let Some(rejected) = self.rejected else { return false };
-        let is_same = rejected.seq_num == seq_num && self.window.bytes(&rejected.held) == bytes;
-        if is_same && line != rejected.held.line {
+        let is_same = rejected.seq_num == seq_num && rejected.hash == hash;
+        if is_same && line != rejected.line {
             self.released = self.released.max(seq_num.saturating_add(1));
         }
         is_same
     }
 
-    /// Whether `seq_num` was rejected and no more is waited for: it is delivered now, or given up.
+    /// Whether `seq_num` was rejected and no more is waited for: it is delivered now, or lost.
     pub(super) fn end_rejection(&mut self, seq_num: u64) -> bool {
-        let rejected = self.rejected.take_if(|rejected| rejected.seq_num == seq_num);
-        if let Some(rejected) = rejected {
-            self.window.discard(rejected.held);
-        }
-        rejected.is_some()
+        self.rejected.take_if(|rejected| rejected.seq_num == seq_num).is_some()
     }
 
     /// Forgets copies of numbers below `next`.
     pub(super) fn forget_copies(&mut self, next: u64) {
-        let Self { alternatives, window, rejected, .. } = self;
+        let Self { alternatives, window, .. } = self;
         alternatives.retain(|(seq_num, copy)| {
             let is_wanted = *seq_num >= next;
             if !is_wanted {
@@ -118,8 +120,6 @@ impl Arbiter {
             }
             is_wanted
         });
-        if let Some(rejected) = rejected.take_if(|rejected| rejected.seq_num < next) {
-            window.discard(rejected.held);
-        }
+        self.rejected.take_if(|rejected| rejected.seq_num < next);
     }
 }

@@ -1,22 +1,30 @@
 //! What an arbiter counts.
 
-/// What one line brought. `received` is the sum of `won`, `duplicate`, `substitute`, `late`,
-/// `foreign`, `too_long` and `not_polled`.
+/// What one line brought. `received` is the sum of `first`, `duplicate`, `replacement`, `late`,
+/// `old_epoch`, `unexpected`, `put_aside`, `too_long` and `not_polled`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounters {
     /// Packets handed in.
     pub received: u64,
     /// Packets that were the first with their number and in time.
-    pub won: u64,
+    pub first: u64,
     /// Packets whose number had already come, on this line or the other.
     pub duplicate: u64,
-    /// Packets taken because the one with their number that won was rejected; see
+    /// Packets taken because the first copy with their number was rejected; see
     /// [`Arbiter::reject`](super::Arbiter::reject).
-    pub substitute: u64,
-    /// Packets whose number had been declared a gap, or lies before the first one.
+    pub replacement: u64,
+    /// Packets whose number had been declared lost, lies before the first one, or is older than the
+    /// numbers remembered.
     pub late: u64,
-    /// Packets too far from the number waited for; see [`ForeignPolicy`](super::ForeignPolicy).
-    pub foreign: u64,
+    /// Packets of an epoch before the current one: copies, and packets too late to be delivered.
+    pub old_epoch: u64,
+    /// Packets that do not fit the current epoch; see [`UnexpectedPolicy`](super::UnexpectedPolicy).
+    pub unexpected: u64,
+    /// Packets that only this line brought while it was put aside, or had not agreed with the other.
+    pub put_aside: u64,
+    /// Copies that differ from the other line's, where this line is held to be wrong. They are counted
+    /// as duplicates too, or whatever else became of them.
+    pub differing: u64,
     /// Packets longer than the limit.
     pub too_long: u64,
     /// Packets dropped because the output before them was not polled.
@@ -39,7 +47,7 @@ pub struct ArbiterCounters {
     pub gaps: u64,
     /// Sequence numbers in those gaps.
     pub gap_seq_nums: u64,
-    /// Changes of the numbering.
+    /// Sequence resets.
     pub resets: u64,
     /// Most packets held at the same time.
     pub held_peak: usize,

@@ -2,19 +2,39 @@
 
 use super::Line;
 
-/// What is remembered of one number: which lines brought it, and whether it was delivered.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fate(u8);
+/// Most numbers remembered, whatever the options: 1 GiB.
+const LEN_MAX: usize = 1 << 26;
 
-const ACCEPTED: u8 = 4;
+/// Some packet with this number was taken, to be delivered now or later.
+const ACCEPTED: u64 = 4;
+/// The number lies inside a packet that begins with a lower one.
+const INSIDE: u64 = 8;
+const FLAGS: u64 = 0xFF;
+/// The lines that brought the number.
+const LINES: u64 = 3;
+
+/// What is remembered of one number: which lines brought it, whether it was accepted, and the upper 56
+/// bits of its packet's hash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fate(u64);
 
 impl Fate {
-    fn bit(line: Line) -> u8 {
+    fn bit(line: Line) -> u64 {
         1 << line.index()
     }
 
     pub(super) fn was_seen_on(self, line: Line) -> bool {
         self.0 & Self::bit(line) != 0
+    }
+
+    /// Whether a packet with this number and hash was accepted.
+    pub(super) fn is_copy(self, hash: u64) -> bool {
+        self.0 & (ACCEPTED | INSIDE) == ACCEPTED && (self.0 ^ hash) & !FLAGS == 0
+    }
+
+    /// Whether the number lies inside a packet that begins with a lower one.
+    pub(super) fn is_inside(self) -> bool {
+        self.0 & INSIDE != 0
     }
 
     /// Whether a packet with this number was taken, to be delivered now or later.
@@ -24,57 +44,48 @@ impl Fate {
 }
 
 /// Fates of the numbers from `behind` before the next one to those that may be held.
+///
+/// A ring of 16 bytes a number: the number plus one, so that zero is none, then its [`Fate`]. Numbers that
+/// come into reach overwrite those that leave it, so nothing is cleared as the window moves.
 #[derive(Debug)]
 pub(super) struct History {
-    fates: Vec<Fate>,
-    ahead: u64,
+    entries: Vec<[u64; 2]>,
+    mask: u64,
 }
 
 impl History {
     pub(super) fn new(behind: usize, ahead: usize) -> Self {
-        let len = behind.saturating_add(ahead).saturating_add(1);
-        Self { fates: vec![Fate::default(); len], ahead: ahead as u64 }
-    }
-
-    fn slot(&self, seq_num: u64) -> usize {
-        (seq_num % self.fates.len() as u64) as usize
+        let len = behind.saturating_add(ahead).saturating_add(1).min(LEN_MAX).next_power_of_two();
+        Self { entries: vec![[0; 2]; len], mask: len as u64 - 1 }
     }
 
     pub(super) fn fate(&self, seq_num: u64) -> Fate {
-        self.fates[self.slot(seq_num)]
+        let [tag, fate] = self.entries[(seq_num & self.mask) as usize];
+        if tag == seq_num + 1 { Fate(fate) } else { Fate::default() }
+    }
+
+    fn change(&mut self, seq_num: u64, change: impl FnOnce(u64) -> u64) {
+        let entry = &mut self.entries[(seq_num & self.mask) as usize];
+        let fate = if entry[0] == seq_num + 1 { entry[1] } else { 0 };
+        *entry = [seq_num + 1, change(fate)];
     }
 
     pub(super) fn mark_seen(&mut self, seq_num: u64, line: Line) {
-        let slot = self.slot(seq_num);
-        self.fates[slot].0 |= Fate::bit(line);
+        self.change(seq_num, |fate| fate | Fate::bit(line));
     }
 
-    pub(super) fn mark_accepted(&mut self, seq_num: u64) {
-        let slot = self.slot(seq_num);
-        self.fates[slot].0 |= ACCEPTED;
+    /// Says that a packet with this number was taken, which `line` brought.
+    pub(super) fn mark_accepted(&mut self, seq_num: u64, line: Line, hash: u64) {
+        self.change(seq_num, |fate| (fate & LINES) | Fate::bit(line) | ACCEPTED | (hash & !FLAGS));
+    }
+
+    /// Says that a number lies inside a packet that was accepted, whose lines `fate` has.
+    pub(super) fn mark_inside(&mut self, seq_num: u64, fate: Fate) {
+        self.change(seq_num, |own| ((own | fate.0) & LINES) | ACCEPTED | INSIDE);
     }
 
     /// Says that a packet with this number is wanted again.
     pub(super) fn unmark_accepted(&mut self, seq_num: u64) {
-        let slot = self.slot(seq_num);
-        self.fates[slot].0 &= !ACCEPTED;
-    }
-
-    /// Moves on by `count` from `next`: the numbers that come into reach have no fate yet.
-    pub(super) fn advance(&mut self, next: u64, count: u64) {
-        let len = self.fates.len() as u64;
-        if count >= len {
-            self.clear();
-            return;
-        }
-        let first = next.saturating_add(self.ahead);
-        for seq_num in first..first.saturating_add(count) {
-            let slot = self.slot(seq_num);
-            self.fates[slot] = Fate::default();
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.fates.fill(Fate::default());
+        self.change(seq_num, |fate| fate & !ACCEPTED);
     }
 }

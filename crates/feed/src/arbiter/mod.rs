@@ -1,14 +1,63 @@
-//! Two lines carry the same packets: the first arrival of each number wins.
+//! Merges two lines that carry the same packets: the first arrival of each number is delivered.
 //!
-//! Hand every packet to [`Arbiter::handle_packet`] and call [`Arbiter::poll_output`] until it
-//! returns `None`; hand the time to [`Arbiter::handle_timeout`] when [`Arbiter::poll_timeout`] says
-//! so, and poll again. Out come the packets in the order of their numbers, each once, with a
-//! [`Gap`] in the place of numbers that neither line brought in time.
+//! Hand every packet to [`Arbiter::handle_packet`], which returns a packet that is next in order at once,
+//! without copying it; then call [`Arbiter::poll_output`] until it returns `None`. Hand the time to
+//! [`Arbiter::handle_timeout`] when [`Arbiter::poll_timeout`] says so, and poll again. Packets come out in
+//! the order of their numbers, each once, with a [`Gap`] in the place of numbers that neither line brought
+//! in time.
 //!
-//! The numbers that come out, delivered or in gaps, are consecutive between two resets. What is
-//! held is bounded by [`ArbiterOptions`], and by a few packets more; buffers are used again, so a warm arbiter does not
-//! allocate. A packet that turns out to be no good can be handed back ([`Arbiter::reject`]): the other
-//! line's copy takes its place. There is no clock inside: time is an argument, in nanoseconds of any origin.
+//! The numbers that come out, delivered or in gaps, are consecutive between two resets. A packet that
+//! cannot be decoded can be handed back ([`Arbiter::reject`]): the other line's copy replaces it. There is
+//! no clock inside: time is an argument, in nanoseconds of any origin.
+//!
+//! # Epochs
+//!
+//! An *epoch* is the numbers between two resets. The arbiter delivers one epoch at a time; each line is in
+//! the current epoch, or still in one of the last four before it. Epoch first, then duplicates:
+//!
+//! | a packet of a line | is taken for |
+//! |---|---|
+//! | in a past epoch: equal to a packet of that epoch, or a number of it that the line has not passed | that epoch: counted as `old_epoch` |
+//! | in a past epoch: the packet with the SequenceReset | that epoch; its line enters the next |
+//! | in a past epoch: a number behind the reset; a number used, with other content; further back on its line than `reorder_max` | the next epoch, which its line enters |
+//! | in the current epoch: equal to a packet of a past one, and not the next number of its line | late: counted as `old_epoch` |
+//! | in the current epoch: numbers used with other content, or too far ahead, three in a row | its line has left the epoch |
+//!
+//! A SequenceReset is told by [`Arbiter::reset`]: the lines that have brought its packet enter the new epoch.
+//! A line that leaves the epoch without one, because it lost the packet or there is none, has its packets
+//! kept; the epoch begins when the hold time is over, so that the other line can still bring packets of the
+//! old one, the reset among them. Packets held or kept when an epoch begins are sorted again in it.
+//!
+//! So what a line brings is neither lost nor delivered twice, whatever the lines skew, up to `skew_ns` and
+//! as long as `behind_max` numbers reach back; packets of the old epoch that only the line behind brings
+//! are delivered if their epoch has not ended, and counted otherwise. Not told apart: a reset to a number
+//! less than twice `reorder_max` below the last one, while packets around it are out of order.
+//!
+//! # Lines that disagree
+//!
+//! Copies of a packet are compared by hash. Where they differ, the line is held to be wrong whose copy could
+//! not be decoded ([`Arbiter::reject`]); else the one that did not deliver first in this epoch, which is a
+//! guess and said so ([`LineEvent::PutAside`]). While `differing_max` of its last 16 copies differ, a line is
+//! put aside: what only it brings is not delivered.
+//!
+//! A line that has not agreed on any packet yet may be of another channel. Its packets are held until one of
+//! them is equal to the other line's; then all count. If the other line brings nothing for the hold time
+//! while a packet of the new line waits, the new line stands in for it. A number that the other line has
+//! lost is taken from the new line when its hold time is over. The price is up to one hold time of delay,
+//! once, when a line joins ahead of the other or fills a gap with its very first packet.
+//!
+//! # Cost and memory
+//!
+//! Each packet costs the same however many are held: the next held number is found in a bitmap, the oldest
+//! at the front of a queue. Copies are compared by 64-bit hashes, not by bytes.
+//!
+//! | what | bytes |
+//! |---|---|
+//! | a number remembered: `behind_max` + `packets_held_max`, rounded up to a power of two; as many for each of at most 4 past epochs younger than `skew_ns` | 16 |
+//! | a number that may be held: `packets_held_max`, rounded up to a power of two | 48 |
+//! | a packet held: at most `packets_held_max`, and as many of the next epoch | its length and 56 |
+//!
+//! Buffers are used again, so a warm arbiter does not allocate.
 //!
 //! # Examples
 //!
@@ -16,10 +65,11 @@
 //! use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
 //!
 //! let mut arbiter = Arbiter::new(ArbiterOptions { hold_ns: 1_000, ..Default::default() });
-//! arbiter.handle_packet(0, Line::A, 7, b"seven");
-//! assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 7, .. })));
+//! let seven = arbiter.handle_packet(0, Line::A, 7, b"seven".as_slice());
+//! assert!(matches!(seven, Some(Output::Deliver { seq_num: 7, .. })));
+//! assert_eq!(arbiter.poll_output(), None);
 //!
-//! arbiter.handle_packet(10, Line::A, 9, b"nine");
+//! assert_eq!(arbiter.handle_packet(10, Line::A, 9, b"nine".as_slice()), None);
 //! assert_eq!(arbiter.poll_output(), None);
 //! assert_eq!(arbiter.poll_timeout(), Some(1_010));
 //!
@@ -28,94 +78,60 @@
 //! assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 9, .. })));
 //! ```
 
+mod agreement;
 mod copies;
 mod counters;
-mod foreign;
+mod epochs;
 mod history;
+mod line;
+mod occupancy;
 mod options;
+mod output;
+mod sort;
+mod unexpected;
+mod waiting;
 mod window;
 
 pub use counters::{ArbiterCounters, LineCounters};
-pub use options::{ArbiterOptions, ForeignPolicy};
+pub use line::{Line, LineEvent};
+pub use options::{ArbiterOptions, UnexpectedPolicy};
+pub use output::{Gap, Output};
 
-use copies::{Delivered, Rejected};
-use foreign::ForeignWatch;
+use std::collections::VecDeque;
+
+use rapidhash::v3::rapidhash_v3;
+use tickwire_fast::rt::Packet;
+
+use copies::Delivered;
+use epochs::{Past, Transition};
 use history::History;
+use line::{LineState, Standing};
+use unexpected::Pending;
 use window::{Held, Window};
 
-/// Numbers above this are foreign whatever the options, so that arithmetic never wraps.
+/// Numbers above this are unexpected whatever the options, so that arithmetic never wraps.
 const SEQ_NUM_MAX: u64 = u64::MAX / 2;
 
 /// Most numbers that one packet carries: a datagram has no more bytes.
 const PACKET_NUMBERS_MAX: u64 = 65_535;
 
-/// One of the two multicast lines of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Line {
-    /// The first line.
-    A,
-    /// The second line.
-    B,
+/// A packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+struct Arrival<'p> {
+    received_ns: u64,
+    line: Line,
+    seq_num: u64,
+    hash: u64,
+    packet: Packet<'p>,
 }
 
-impl Line {
-    /// Both lines.
-    pub const ALL: [Self; 2] = [Self::A, Self::B];
-
-    /// The other line.
-    pub const fn other(self) -> Self {
-        match self {
-            Self::A => Self::B,
-            Self::B => Self::A,
-        }
-    }
-
-    /// 0 for A, 1 for B.
-    pub const fn index(self) -> usize {
-        match self {
-            Self::A => 0,
-            Self::B => 1,
-        }
-    }
-}
-
-/// Consecutive sequence numbers that no line brought in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gap {
-    /// The first missing number.
-    pub first: u64,
-    /// How many are missing, at least 1.
-    pub count: u64,
-}
-
-impl Gap {
-    /// The last missing number.
-    pub const fn last(&self) -> u64 {
-        self.first.saturating_add(self.count.saturating_sub(1))
-    }
-}
-
-/// What comes out of an arbiter, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output<'a> {
-    /// The packet of the next number.
-    Deliver {
-        /// Its sequence number.
-        seq_num: u64,
-        /// The line that brought it first.
-        line: Line,
-        /// When it came, as told to [`Arbiter::handle_packet`].
-        received_ns: u64,
-        /// The packet.
-        bytes: &'a [u8],
-    },
-    /// The next numbers are lost.
-    Gap(Gap),
-    /// The numbering begins anew; nothing is known about what lies before.
-    Reset {
-        /// The number that comes next.
-        seq_num: u64,
-    },
+/// A packet without its bytes.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    seq_num: u64,
+    line: Line,
+    received_ns: u64,
+    hash: u64,
 }
 
 /// A packet that gets its place when the numbers before it have been polled.
@@ -125,36 +141,57 @@ struct Parked {
     held: Held,
 }
 
-/// Makes one ordered row of packets of two lines. See the [module](self).
+/// What [`Arbiter::poll_output`] does next.
+enum Step {
+    Deliver(u64),
+    DeclareGap(u64),
+    Begin(Transition),
+}
+
+/// Merges the packets of two lines. See the [module](self).
 #[derive(Debug)]
 pub struct Arbiter {
     options: ArbiterOptions,
+    /// Counts epochs from 0.
+    epoch: u64,
     window: Window,
     history: History,
-    foreign: ForeignWatch,
+    /// Epochs before the current one, the oldest first.
+    past: VecDeque<Past>,
     /// The number waited for; `None` before the first packet.
     next: Option<u64>,
-    /// Where the numbering began.
+    /// Where the epoch began.
     first: u64,
     /// The number after the highest one accepted.
     top: u64,
     /// Missing numbers below this one are no longer waited for.
     released: u64,
+    /// The line that delivered first in this epoch.
+    leader: Option<Line>,
     parked: Option<Parked>,
     /// The packet delivered last, until anything else is asked for or comes.
     delivered: Option<Delivered>,
     /// The packet whose copy is waited for.
-    rejected: Option<Rejected>,
+    rejected: Option<Source>,
     /// Copies that differ from the packets held with their numbers.
     alternatives: Vec<(u64, Held)>,
-    /// Where a new numbering begins once what is held has been polled.
-    reset_to: Option<u64>,
+    /// Packets that may be of the next epoch, in the order they came.
+    pending: VecDeque<Pending>,
+    /// Packets to be sorted again, now that an epoch has begun.
+    replay: VecDeque<Pending>,
+    /// The packet of `replay` being sorted: its bytes are in a buffer already.
+    replaying: Option<Held>,
+    /// How often the packet of `replaying` was sorted again.
+    replays: u8,
+    /// The next epoch, once what is held of this one has been polled.
+    transition: Option<Transition>,
     /// The time, as told last.
     now_ns: u64,
-    /// When the oldest held packet came; may be too early while output waits to be polled.
-    oldest_ns: Option<u64>,
-    highest: [Option<u64>; 2],
+    /// When the first packet came.
+    started_ns: Option<u64>,
+    states: [LineState; 2],
     lines: [LineCounters; 2],
+    events: VecDeque<LineEvent>,
     counters: ArbiterCounters,
 }
 
@@ -162,27 +199,38 @@ impl Arbiter {
     /// Creates an arbiter that has seen nothing.
     pub fn new(options: ArbiterOptions) -> Self {
         let window = Window::new(options.packets_held_max);
-        let span = window.span();
+        let first = options.first_seq_num.map(|first| first.min(SEQ_NUM_MAX));
         Self {
-            history: History::new(options.behind_max, span as usize),
-            foreign: ForeignWatch::new(options.foreign, span),
-            next: options.first_seq_num.map(|first| first.min(SEQ_NUM_MAX)),
-            first: options.first_seq_num.unwrap_or(0).min(SEQ_NUM_MAX),
+            history: History::new(options.behind_max, window.span() as usize),
+            epoch: 0,
+            past: VecDeque::new(),
+            next: first,
+            first: first.unwrap_or(0),
             top: 0,
             released: 0,
+            leader: None,
             parked: None,
             delivered: None,
             rejected: None,
             alternatives: Vec::new(),
-            reset_to: None,
+            pending: VecDeque::new(),
+            replay: VecDeque::new(),
+            replaying: None,
+            replays: 0,
+            transition: None,
             now_ns: 0,
-            oldest_ns: None,
-            highest: [None; 2],
+            started_ns: None,
+            states: [LineState::default(); 2],
             lines: [LineCounters::default(); 2],
+            events: VecDeque::new(),
             counters: ArbiterCounters::default(),
             window,
             options,
         }
+    }
+
+    fn new_history(&self) -> History {
+        History::new(self.options.behind_max, self.window.span() as usize)
     }
 
     /// The number waited for, `None` before the first packet.
@@ -190,9 +238,12 @@ impl Arbiter {
         self.next
     }
 
-    /// Packets held at the moment.
+    /// Packets that wait at the moment, for those before them or for the next epoch to begin.
     pub fn packets_held(&self) -> usize {
-        self.window.held() + usize::from(self.parked.is_some())
+        let has_left = self.states.iter().any(|state| state.has_left);
+        let pending = if has_left { self.pending.len() } else { 0 };
+        let parked = usize::from(self.parked.is_some());
+        self.window.held() + parked + pending + self.replay.len()
     }
 
     /// What a line brought so far.
@@ -205,49 +256,66 @@ impl Arbiter {
         self.counters
     }
 
-    /// Takes a packet that came on `line` at `now_ns`.
-    pub fn handle_packet(&mut self, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
+    /// Takes a packet that came on `line` at `now_ns`; `packet` is a slice, or a [`Packet`] where more can be
+    /// read behind it. Returns the packet if it is next in order, without copying it: process it, then
+    /// poll. Otherwise it is held, or counted and dropped.
+    #[must_use = "a packet that is next in order is returned"]
+    pub fn handle_packet<'p>(
+        &mut self,
+        now_ns: u64,
+        line: Line,
+        seq_num: u64,
+        packet: impl Into<Packet<'p>>,
+    ) -> Option<Output<'p>> {
         self.delivered = None;
-        self.note_order(line, seq_num);
-        self.sort_packet(now_ns, line, seq_num, bytes);
-        self.handle_timeout(now_ns);
+        self.note_time(now_ns);
+        let packet = packet.into();
+        let hash = rapidhash_v3(packet.bytes());
+        let arrival = Arrival { received_ns: now_ns, line, seq_num, hash, packet };
+        self.note_order(&arrival);
+        self.states[line.index()].last_received_ns = Some(self.now_ns);
+        self.states[line.other().index()].is_stand_in = false;
+        if self.is_plain(&arrival) {
+            return Some(self.deliver_plain(&arrival));
+        }
+        let output = self.sort_packet(&arrival);
+        if self.window.held() > 0 || self.rejected.is_some() || !self.pending.is_empty() {
+            self.handle_timeout(now_ns);
+        }
+        output
     }
 
-    /// Gives up the numbers that have been waited for long enough at `now_ns`.
-    pub fn handle_timeout(&mut self, now_ns: u64) {
-        self.now_ns = now_ns;
-        let hold_ns = self.options.hold_ns;
-        let is_due = |since_ns: u64| now_ns >= since_ns.saturating_add(hold_ns);
-        let (Some(next), Some(oldest_ns)) = (self.next, self.oldest_ns) else { return };
-        if !is_due(oldest_ns) {
-            return;
-        }
-        let due = self.window.from(next).filter(|(_, held)| is_due(held.received_ns));
-        if let Some((seq_num, _)) = due.last() {
-            self.released = self.released.max(seq_num);
-        }
-        if let Some(rejected) = self.rejected.filter(|r| is_due(r.held.received_ns)) {
-            self.released = self.released.max(rejected.seq_num.saturating_add(1));
-        }
+    /// Nothing is held and nothing is about to change.
+    fn is_quiet(&self) -> bool {
+        self.window.held() == 0
+            && self.parked.is_none()
+            && self.transition.is_none()
+            && self.rejected.is_none()
+            && self.replay.is_empty()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.
-    pub fn poll_timeout(&self) -> Option<u64> {
-        Some(self.oldest_ns?.saturating_add(self.options.hold_ns))
+    /// The usual case: the next packet of a trusted line while nothing else goes on. Decided without the
+    /// questions of [`sort_packet`](Self::sort_packet), with the same answer.
+    fn is_plain(&self, arrival: &Arrival<'_>) -> bool {
+        let Arrival { line, seq_num, packet, .. } = *arrival;
+        let state = &self.states[line.index()];
+        self.next == Some(seq_num)
+            && seq_num < SEQ_NUM_MAX
+            && self.is_quiet()
+            && self.past.is_empty()
+            && self.pending.is_empty()
+            && state.is_plain()
+            && packet.len() <= self.options.packet_bytes_max
     }
 
-    /// Begins a new numbering at `seq_num`, as a message of the feed may order. What is held of the
-    /// old one is delivered first.
-    pub fn reset(&mut self, seq_num: u64) {
-        let seq_num = seq_num.min(SEQ_NUM_MAX);
-        self.next.get_or_insert(seq_num);
-        if let Some(parked) = self.parked.take() {
-            let counters = &mut self.lines[parked.held.line.index()];
-            counters.won -= 1;
-            counters.not_polled += 1;
-            self.window.discard(parked.held);
-        }
-        self.reset_to = Some(seq_num);
+    fn deliver_plain<'p>(&mut self, arrival: &Arrival<'p>) -> Output<'p> {
+        let Arrival { line, seq_num, hash, packet, received_ns } = *arrival;
+        self.states[line.index()].note_highest(seq_num);
+        self.lines[line.index()].first += 1;
+        self.top = self.top.max(seq_num + 1);
+        self.history.mark_accepted(seq_num, line, hash);
+        self.note_delivery(Source { seq_num, line, received_ns, hash });
+        Output::Deliver { seq_num, line, received_ns, packet }
     }
 
     /// Says that the packet delivered last carried every number below `next`, not just its own: for
@@ -259,23 +327,27 @@ impl Arbiter {
         if next <= expected || next - expected > PACKET_NUMBERS_MAX {
             return;
         }
+        let fate = self.history.fate(expected.saturating_sub(1));
         for seq_num in expected..next {
             // A packet that begins inside the one delivered brings nothing new.
             if let Some(held) = self.window.take(seq_num) {
-                let is_substitute = self.rejected.is_some_and(|r| r.seq_num == seq_num);
+                let is_replacement = self.rejected.is_some_and(|r| r.seq_num == seq_num);
                 let counters = &mut self.lines[held.line.index()];
-                *(if is_substitute { &mut counters.substitute } else { &mut counters.won }) -= 1;
+                *(if is_replacement { &mut counters.replacement } else { &mut counters.first }) -=
+                    1;
                 counters.duplicate += 1;
+                if !fate.was_seen_on(held.line) {
+                    self.note_differing(held.line, seq_num, agreement::Verdict::Differs);
+                }
             }
-            self.history.mark_accepted(seq_num);
+            self.history.mark_inside(seq_num, fate);
         }
         if let Some(parked) = self.parked.take_if(|parked| parked.seq_num < next) {
-            self.lines[parked.held.line.index()].won -= 1;
+            self.lines[parked.held.line.index()].first -= 1;
             self.lines[parked.held.line.index()].duplicate += 1;
             self.window.discard(parked.held);
         }
         self.forget_copies(next);
-        self.history.advance(expected, next - expected);
         self.next = Some(next);
         self.top = self.top.max(next);
     }
@@ -287,158 +359,52 @@ impl Arbiter {
         if let Some(next) = self.next.filter(|_| !self.alternatives.is_empty()) {
             self.forget_copies(next);
         }
-        let next = self.settle()?;
-        if self.window.at(next).is_some() {
-            return self.deliver(next);
+        match self.settle()? {
+            Step::Deliver(next) => self.deliver(next),
+            Step::DeclareGap(next) => Some(Output::Gap(self.declare_gap(next))),
+            Step::Begin(transition) => Some(self.begin_epoch(transition)),
         }
-        if next < self.released {
-            return Some(Output::Gap(self.declare_gap(next)));
-        }
-        Some(self.begin_at(self.reset_to?))
     }
 
-    /// Makes room until the next number can be delivered or given up, or a reset is due; returns
-    /// `None` if there is nothing to do.
-    fn settle(&mut self) -> Option<u64> {
+    /// Makes room until there is something to poll.
+    fn settle(&mut self) -> Option<Step> {
+        if self.is_quiet() && self.next.is_none_or(|next| next >= self.released) {
+            self.window.forget_arrivals();
+            return None;
+        }
+        let mut is_resorted = false;
         loop {
             let next = self.next?;
-            if self.window.at(next).is_some() || next < self.released {
-                return Some(next);
+            if self.is_deliverable(next) {
+                return Some(Step::Deliver(next));
             }
-            if self.reset_to.is_some() {
-                if self.window.held() == 0 && self.rejected.is_none() {
-                    return Some(next);
-                }
-                self.release_all();
-            } else if let Some(parked) = self.parked.take() {
+            if next < self.released {
+                return Some(Step::DeclareGap(next));
+            }
+            if let Some(parked) = self.parked.take() {
                 self.place(parked, next);
-            } else {
-                let held = self.window.from(next).map(|(_, held)| held.received_ns);
-                let rejected = self.rejected.map(|rejected| rejected.held.received_ns);
-                self.oldest_ns = held.chain(rejected).min();
+                is_resorted = true;
+            } else if let Some(transition) = self.transition {
+                if self.window.held() == 0 && self.rejected.is_none() {
+                    self.transition = None;
+                    return Some(Step::Begin(transition));
+                }
+                self.drop_unconfirmed(next);
+                self.release_all();
+            } else if self.replay_next() {
+                is_resorted = true;
+            } else if !is_resorted || !self.release_due() {
+                // Leaves the oldest packet at the front, where `poll_timeout` finds it.
+                self.window.oldest(next);
                 return None;
             }
-        }
-    }
-
-    fn note_order(&mut self, line: Line, seq_num: u64) {
-        let counters = &mut self.lines[line.index()];
-        counters.received += 1;
-        let Some(highest) = self.highest[line.index()] else { return };
-        let behind = highest.saturating_sub(seq_num);
-        if behind > 0 && behind <= self.options.behind_max as u64 {
-            counters.out_of_order += 1;
-            counters.out_of_order_by_max = counters.out_of_order_by_max.max(behind);
-        }
-    }
-
-    fn note_highest(&mut self, line: Line, seq_num: u64) {
-        let highest = &mut self.highest[line.index()];
-        *highest = Some(highest.map_or(seq_num, |highest| highest.max(seq_num)));
-    }
-
-    fn sort_packet(&mut self, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
-        if bytes.len() > self.options.packet_bytes_max {
-            self.lines[line.index()].too_long += 1;
-        } else if seq_num > SEQ_NUM_MAX {
-            self.lines[line.index()].foreign += 1;
-        } else if self.parked.is_some() || self.reset_to.is_some() {
-            self.lines[line.index()].not_polled += 1;
-        } else {
-            let next = *self.next.get_or_insert_with(|| {
-                self.first = seq_num;
-                seq_num
-            });
-            if seq_num < next {
-                self.handle_behind(now_ns, line, seq_num, next, bytes);
-            } else if seq_num.saturating_sub(self.top.max(next)) >= self.ahead_max() {
-                self.handle_foreign(now_ns, line, seq_num, bytes);
-            } else {
-                self.handle_ahead(now_ns, line, seq_num, next, bytes);
-            }
-        }
-    }
-
-    fn ahead_max(&self) -> u64 {
-        self.options.ahead_max.max(self.window.span())
-    }
-
-    /// A number that has been delivered or given up.
-    fn handle_behind(&mut self, now_ns: u64, line: Line, seq_num: u64, next: u64, bytes: &[u8]) {
-        if next - seq_num > self.options.behind_max as u64 {
-            return self.handle_foreign(now_ns, line, seq_num, bytes);
-        }
-        self.note_highest(line, seq_num);
-        let fate = self.history.fate(seq_num);
-        let counters = &mut self.lines[line.index()];
-        if seq_num >= self.first && !fate.was_seen_on(line) {
-            counters.lost = counters.lost.saturating_sub(1);
-            self.history.mark_seen(seq_num, line);
-        }
-        if fate.was_accepted() {
-            counters.duplicate += 1;
-        } else {
-            counters.late += 1;
-        }
-    }
-
-    /// A number that is waited for or may be held.
-    fn handle_ahead(&mut self, now_ns: u64, line: Line, seq_num: u64, next: u64, bytes: &[u8]) {
-        self.note_highest(line, seq_num);
-        let is_in_window = seq_num - next < self.window.span();
-        if is_in_window && self.history.fate(seq_num).was_accepted() {
-            self.lines[line.index()].duplicate += 1;
-            self.history.mark_seen(seq_num, line);
-            return self.keep_alternative(now_ns, line, seq_num, bytes);
-        }
-        if self.is_rejected(line, seq_num, bytes) {
-            self.lines[line.index()].duplicate += 1;
-            self.history.mark_seen(seq_num, line);
-            return;
-        }
-        self.foreign.forget();
-        self.top = self.top.max(seq_num + 1);
-        let is_substitute = self.rejected.is_some_and(|rejected| rejected.seq_num == seq_num);
-        let counters = &mut self.lines[line.index()];
-        *(if is_substitute { &mut counters.substitute } else { &mut counters.won }) += 1;
-        let held = self.window.store(line, now_ns, bytes);
-        if is_in_window {
-            self.hold(seq_num, held);
-        } else {
-            self.released = self.released.max(seq_num - (self.window.span() - 1));
-            self.parked = Some(Parked { seq_num, held });
-        }
-    }
-
-    fn hold(&mut self, seq_num: u64, held: Held) {
-        self.history.mark_seen(seq_num, held.line);
-        self.history.mark_accepted(seq_num);
-        self.oldest_ns =
-            Some(self.oldest_ns.map_or(held.received_ns, |ns| ns.min(held.received_ns)));
-        self.window.insert(seq_num, held);
-        self.counters.held_peak = self.counters.held_peak.max(self.window.held());
-    }
-
-    fn handle_foreign(&mut self, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
-        let Some(first) = self.foreign.observe(seq_num) else {
-            self.lines[line.index()].foreign += 1;
-            return;
-        };
-        self.lines[line.index()].won += 1;
-        let held = self.window.store(line, now_ns, bytes);
-        self.parked = Some(Parked { seq_num, held });
-        if self.next.is_some_and(|next| first > next) {
-            self.release_all();
-            self.released = self.released.max(first);
-        } else {
-            self.reset_to = Some(first);
         }
     }
 
     /// Stops waiting for whatever is missing before the last packet held.
     fn release_all(&mut self) {
         let Some(next) = self.next else { return };
-        if let Some((seq_num, _)) = self.window.from(next).last() {
+        if let Some(seq_num) = self.window.last_from(next) {
             self.released = self.released.max(seq_num);
         }
         if let Some(rejected) = self.rejected {
@@ -447,13 +413,24 @@ impl Arbiter {
     }
 
     fn deliver(&mut self, next: u64) -> Option<Output<'_>> {
-        let is_substitute = self.end_rejection(next);
         let held = self.window.take(next)?;
-        self.pass(next, 1);
-        self.counters.delivered += u64::from(!is_substitute);
-        self.delivered = Some(Delivered { seq_num: next, held, is_substitute });
-        let Held { line, received_ns, .. } = held;
-        Some(Output::Deliver { seq_num: next, line, received_ns, bytes: self.window.bytes(&held) })
+        let Held { line, received_ns, hash, .. } = held;
+        if !self.history.fate(next).was_accepted() {
+            self.history.mark_accepted(next, line, hash);
+            self.top = self.top.max(next + 1);
+        }
+        self.note_delivery(Source { seq_num: next, line, received_ns, hash });
+        let packet = self.window.bytes(&held).into();
+        Some(Output::Deliver { seq_num: next, line, received_ns, packet })
+    }
+
+    /// Moves behind a packet that is delivered.
+    fn note_delivery(&mut self, source: Source) {
+        let is_replacement = self.end_rejection(source.seq_num);
+        self.leader.get_or_insert(source.line);
+        self.pass(source.seq_num, 1);
+        self.counters.delivered += u64::from(!is_replacement);
+        self.delivered = Some(Delivered { source, is_replacement });
     }
 
     /// The missing numbers from `next` to the first packet held, as far as they are released.
@@ -462,7 +439,7 @@ impl Arbiter {
             self.pass(next, 1);
             return Gap { first: next, count: 1 };
         }
-        let first_held = self.window.from(next).next().map(|(seq_num, _)| seq_num);
+        let first_held = self.window.first_from(next);
         let end = first_held.unwrap_or(self.released).min(self.released);
         let gap = Gap { first: next, count: end - next };
         self.pass(next, gap.count);
@@ -480,23 +457,7 @@ impl Arbiter {
                 *lost = lost.saturating_add(count);
             }
         }
-        self.history.advance(next, count);
         self.next = Some(next + count);
-    }
-
-    fn begin_at(&mut self, seq_num: u64) -> Output<'static> {
-        self.reset_to = None;
-        self.forget_copies(u64::MAX);
-        self.next = Some(seq_num);
-        self.first = seq_num;
-        self.released = seq_num;
-        self.top = seq_num;
-        self.history.clear();
-        self.foreign.forget();
-        self.highest = [None; 2];
-        self.oldest_ns = None;
-        self.counters.resets += 1;
-        Output::Reset { seq_num }
     }
 
     /// Puts the parked packet where it belongs, now that the numbers before it are gone.

@@ -1,46 +1,65 @@
 //! How an [`Arbiter`](super::Arbiter) waits, and what it may hold.
 
-/// What to do with sequence numbers that are too far from the one waited for to belong to it.
+/// What to do with sequence numbers that do not fit the current epoch: too far ahead, or going back to
+/// numbers that the line has brought with other content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForeignPolicy {
-    /// Count and drop them. Only [`Arbiter::reset`](super::Arbiter::reset) changes the numbering.
+pub enum UnexpectedPolicy {
+    /// Count and drop them. Only [`Arbiter::reset`](super::Arbiter::reset) begins an epoch.
     Drop,
-    /// Believe them once this many packets in a row carried numbers that rise from one another, with
-    /// no packet of the old numbering delivered in between; 0 and 1 believe the first. Numbers that
-    /// are ahead are then a gap, numbers that go back are a reset by the exchange.
+    /// Follow them once a line has brought this many in a row that rise from one another, with nothing
+    /// of the current epoch in between; 0 and 1 follow the first. Numbers that are ahead are then a gap,
+    /// numbers that go back begin an epoch. The packets of the run are kept, and delivered then.
     ///
-    /// The packets before the one that convinced were dropped: their numbers become a gap unless
-    /// the other line brings them within the hold time.
+    /// A line that has not agreed with the other is not followed while the other line is alive.
     Follow {
         /// Packets that must agree.
         packets_min: u32,
     },
 }
 
-/// How long an arbiter waits, what it holds and what it believes.
+/// How long an arbiter waits, what it holds, and which lines it trusts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArbiterOptions {
+    /// Which lines there are, A and B. Nothing is waited for from a line that there is not. Default both.
+    pub lines: [bool; 2],
     /// How long to wait for a missing number after the first packet behind it came, in nanoseconds.
     ///
     /// Longer recovers more from the slower line; shorter delays less. Default 2 ms.
     pub hold_ns: u64,
+    /// How long to wait where only one line can bring the missing number, because the other is not
+    /// configured, silent or put aside: for packets of a line that are out of order, in nanoseconds. At
+    /// most `hold_ns`. Default 200 us, a few packets in a burst.
+    pub reorder_ns: u64,
+    /// How far a number may be below the highest of its line and still be out of order; one further back
+    /// is a restart. Default 64, for messages 1024.
+    pub reorder_max: u64,
+    /// A line that brings nothing for so long is silent, in nanoseconds. Default 60 s, longer than the
+    /// heartbeat interval of the feeds known.
+    pub silent_after_ns: u64,
+    /// How far one line may be behind the other when an epoch begins, in nanoseconds: for so long late
+    /// packets of past epochs are known as such. At most 4 past epochs are remembered, each with a history
+    /// of its own. Default 1 s.
+    ///
+    /// Packets are told from those of another epoch by number and hash as far as `behind_max` reaches
+    /// back, and by the order of numbers on their line beyond that.
+    pub skew_ns: u64,
     /// How many sequence numbers ahead of the one waited for are held; so also the most packets
-    /// held. A packet further ahead gives up the oldest missing numbers. 0 waits for nothing.
-    /// Default 1024.
+    /// held, and as many again of the next epoch. A packet further ahead ends the wait for the oldest
+    /// missing numbers. 0 waits for nothing. Default 1024, at most 16,777,216.
     pub packets_held_max: usize,
     /// Longest packet in bytes; a longer one is counted and dropped. Default 9216, a jumbo frame.
     pub packet_bytes_max: usize,
-    /// Numbers this far above every one accepted, or further, are foreign; never less than
-    /// `packets_held_max`. Default 1024: a wrong number further off gives up nothing.
+    /// Numbers this far above every one accepted, or further, are unexpected; never less than
+    /// `packets_held_max`. Default 1024: a wrong number further off ends no wait.
     pub ahead_max: u64,
-    /// Numbers further behind than this are foreign; those nearer are remembered one by one, so
-    /// that late packets are told from duplicates. Default 8192.
-    ///
-    /// A feed that restarts at 1 while fewer numbers than this were used looks like duplicates:
-    /// choose a smaller value, or call [`Arbiter::reset`](super::Arbiter::reset).
+    /// How many numbers are remembered with the hash of their packet, 16 bytes each, to tell copies,
+    /// late packets and packets of another epoch apart. Default 65,536, 1 MiB; at most 67,108,864.
     pub behind_max: usize,
-    /// What foreign numbers do. Default: followed after three packets.
-    pub foreign: ForeignPolicy,
+    /// What unexpected numbers do. Default: followed after three packets.
+    pub unexpected: UnexpectedPolicy,
+    /// A line is put aside while this many of its last 16 copies differ from the other line's; 0 counts
+    /// as 1. Default 3.
+    pub differing_max: u32,
     /// The first sequence number, if it is known; `None` begins with the first packet that comes.
     pub first_seq_num: Option<u64>,
 }
@@ -48,22 +67,27 @@ pub struct ArbiterOptions {
 impl Default for ArbiterOptions {
     fn default() -> Self {
         Self {
+            lines: [true; 2],
             hold_ns: 2_000_000,
+            reorder_ns: 200_000,
+            reorder_max: 64,
+            silent_after_ns: 60_000_000_000,
+            skew_ns: 1_000_000_000,
             packets_held_max: 1024,
             packet_bytes_max: 9216,
             ahead_max: 1024,
-            behind_max: 8192,
-            foreign: ForeignPolicy::Follow { packets_min: 3 },
+            behind_max: 1 << 16,
+            unexpected: UnexpectedPolicy::Follow { packets_min: 3 },
+            differing_max: 3,
             first_seq_num: None,
         }
     }
 }
 
 impl ArbiterOptions {
-    /// For feeds that number messages: a packet has many numbers, so more of them are held, and a line
-    /// that falls behind by thousands is not another numbering. As ever, one number further ahead than
-    /// what is held gives up nothing.
+    /// For feeds that number messages: a packet has many numbers, so more of them are held and
+    /// remembered (4 MiB). As ever, one number further ahead than what is held ends no wait.
     pub fn for_messages() -> Self {
-        Self { packets_held_max: 8192, behind_max: 1 << 18, ..Self::default() }
+        Self { packets_held_max: 8192, behind_max: 1 << 18, reorder_max: 1024, ..Self::default() }
     }
 }

@@ -1,39 +1,60 @@
 //! Packets held, by sequence number, in buffers that are used again.
 
+use std::collections::VecDeque;
+
 use super::Line;
+use super::occupancy::Occupancy;
+
+/// Most sequence numbers that a window spans, whatever the options.
+pub(super) const SPAN_MAX: usize = 1 << 24;
 
 /// A packet waiting for its turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) line: Line,
     pub(super) received_ns: u64,
+    /// Hash of the packet.
+    pub(super) hash: u64,
     buffer: usize,
 }
 
-/// A ring of slots: number `n` lies in slot `n % len`, so the numbers inside must span at most
+/// A ring of slots: number `n` lies in slot `n & mask`. The numbers inside span at most
 /// [`span`](Self::span). A few buffers more than slots exist, for packets outside of them.
+///
+/// Everything is O(1) in the number of packets held: the next one is found by a bitmap
+/// ([`Occupancy`]), the oldest one at the front of the queue of arrivals.
 #[derive(Debug)]
 pub(super) struct Window {
     slots: Vec<Option<Held>>,
+    taken: Occupancy,
+    mask: u64,
+    span: u64,
     buffers: Vec<Vec<u8>>,
     free: Vec<usize>,
     held: usize,
+    /// Times and numbers of held packets in the order they were held; some have been delivered since.
+    arrivals: VecDeque<(u64, u64)>,
 }
 
 impl Window {
     pub(super) fn new(span: usize) -> Self {
-        let span = span.max(1);
+        let span = span.clamp(1, SPAN_MAX);
+        let slots = span.next_power_of_two();
         Self {
-            slots: vec![None; span],
+            slots: vec![None; slots],
+            taken: Occupancy::new(slots),
+            mask: slots as u64 - 1,
+            span: span as u64,
             buffers: Vec::new(),
             free: Vec::with_capacity(span.saturating_add(1)),
             held: 0,
+            arrivals: VecDeque::new(),
         }
     }
 
     /// How many consecutive numbers fit.
     pub(super) fn span(&self) -> u64 {
-        self.slots.len() as u64
+        self.span
     }
 
     pub(super) fn held(&self) -> usize {
@@ -41,11 +62,11 @@ impl Window {
     }
 
     fn slot(&self, seq_num: u64) -> usize {
-        (seq_num % self.span()) as usize
+        (seq_num & self.mask) as usize
     }
 
     /// Copies a packet into a free buffer.
-    pub(super) fn store(&mut self, line: Line, received_ns: u64, bytes: &[u8]) -> Held {
+    pub(super) fn store(&mut self, line: Line, received_ns: u64, hash: u64, bytes: &[u8]) -> Held {
         let buffer = self.free.pop().unwrap_or_else(|| {
             self.buffers.push(Vec::new());
             self.buffers.len() - 1
@@ -54,36 +75,47 @@ impl Window {
             target.clear();
             target.extend_from_slice(bytes);
         }
-        Held { line, received_ns, buffer }
+        Held { line, received_ns, hash, buffer }
     }
 
     pub(super) fn insert(&mut self, seq_num: u64, held: Held) {
         let slot = self.slot(seq_num);
+        self.taken.set(slot);
+        self.queue(seq_num, held.received_ns);
         match self.slots[slot].replace(held) {
             None => self.held += 1,
             Some(previous) => self.free.push(previous.buffer),
         }
     }
 
+    /// Has a held packet wait from `since_ns` on.
+    pub(super) fn queue(&mut self, seq_num: u64, since_ns: u64) {
+        // Times never fall from front to back, so that the front is the oldest.
+        let newest_ns = self.arrivals.back().map_or(0, |(since_ns, _)| *since_ns);
+        self.arrivals.push_back((since_ns.max(newest_ns), seq_num));
+    }
+
     pub(super) fn at(&self, seq_num: u64) -> Option<&Held> {
         self.slots[self.slot(seq_num)].as_ref()
     }
 
-    /// Takes a packet out. Its buffer may be written again by the next [`store`](Self::store).
-    pub(super) fn take(&mut self, seq_num: u64) -> Option<Held> {
+    /// Takes a packet out with its buffer.
+    pub(super) fn take_out(&mut self, seq_num: u64) -> Option<Held> {
         let slot = self.slot(seq_num);
         let held = self.slots[slot].take()?;
+        self.taken.clear(slot);
         self.held -= 1;
+        Some(held)
+    }
+
+    /// Takes a packet out. Its buffer may be written again by the next [`store`](Self::store).
+    pub(super) fn take(&mut self, seq_num: u64) -> Option<Held> {
+        let held = self.take_out(seq_num)?;
         self.free.push(held.buffer);
         Some(held)
     }
 
-    /// Keeps the buffer of a packet that was taken out last: nothing was stored since.
-    pub(super) fn keep(&mut self, held: Held) {
-        self.free.retain(|buffer| *buffer != held.buffer);
-    }
-
-    /// Gives back the buffer of a packet that was stored and not inserted, or kept.
+    /// Returns the buffer of a packet that was stored and is not in the window.
     pub(super) fn discard(&mut self, held: Held) {
         self.free.push(held.buffer);
     }
@@ -92,9 +124,56 @@ impl Window {
         self.buffers.get(held.buffer).map_or(&[], |bytes| bytes)
     }
 
-    /// The held numbers from `first` on, with their packets, in order.
-    pub(super) fn from(&self, first: u64) -> impl Iterator<Item = (u64, &Held)> {
-        let span = if self.held == 0 { 0 } else { self.span() };
-        (first..first.saturating_add(span)).filter_map(|n| Some((n, self.at(n)?))).take(self.held)
+    /// The lowest number held, of a window that begins at `next`.
+    pub(super) fn first_from(&self, next: u64) -> Option<u64> {
+        let start = self.slot(next);
+        let slot = self.taken.next(start).or_else(|| self.taken.next(0))?;
+        Some(next + ((slot as u64).wrapping_sub(start as u64) & self.mask))
+    }
+
+    /// The lowest number held that is at least `from`, of a window that begins at `next`.
+    pub(super) fn first_at_or_behind(&self, from: u64, next: u64) -> Option<u64> {
+        let is_inside = from >= next && from - next < self.span;
+        self.first_from(from).filter(|seq_num| is_inside && seq_num - next < self.span)
+    }
+
+    /// The highest number held, of a window that begins at `next`.
+    pub(super) fn last_from(&self, next: u64) -> Option<u64> {
+        let start = self.slot(next);
+        let before = start.checked_sub(1).and_then(|end| self.taken.previous(end));
+        let slot = before.or_else(|| self.taken.previous(self.slots.len() - 1))?;
+        Some(next + ((slot as u64).wrapping_sub(start as u64) & self.mask))
+    }
+
+    /// Time and number of the packet held longest, of a window that begins at `next`.
+    pub(super) fn oldest(&mut self, next: u64) -> Option<(u64, u64)> {
+        while let Some((since_ns, seq_num)) = self.arrivals.front() {
+            if *seq_num >= next && self.at(*seq_num).is_some() {
+                return Some((*since_ns, *seq_num));
+            }
+            self.arrivals.pop_front();
+        }
+        None
+    }
+
+    /// When the packet at the front of the queue came: the oldest one after a call of
+    /// [`oldest`](Self::oldest).
+    pub(super) fn oldest_ns(&self) -> Option<u64> {
+        self.arrivals.front().map(|(since_ns, _)| *since_ns)
+    }
+
+    /// The clock was set back: no packet was held after `now_ns`.
+    pub(super) fn limit_times(&mut self, now_ns: u64) {
+        self.arrivals.iter_mut().for_each(|(since_ns, _)| *since_ns = (*since_ns).min(now_ns));
+    }
+
+    /// Forgets all times: numbers begin anew.
+    pub(super) fn forget_arrivals(&mut self) {
+        self.arrivals.clear();
+    }
+
+    /// Forgets the time of the packet held longest.
+    pub(super) fn pop_oldest(&mut self) {
+        self.arrivals.pop_front();
     }
 }

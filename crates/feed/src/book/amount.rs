@@ -24,6 +24,36 @@ impl Amount {
         Self { mantissa: value, exponent: 0 }
     }
 
+    /// Zero, without exponent.
+    pub const ZERO: Self = Self::integer(0);
+
+    /// Whether the value is zero.
+    pub const fn is_zero(self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// Returns the exact sum, or `None` where it does not fit a 64-bit mantissa.
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        if self.is_zero() {
+            return Some(other);
+        }
+        if other.is_zero() {
+            return Some(self);
+        }
+        let exponent = self.exponent.min(other.exponent);
+        let scaled = |amount: Self| {
+            let scale = u32::try_from(amount.exponent.checked_sub(exponent)?).ok()?;
+            amount.mantissa.checked_mul(10_i64.checked_pow(scale)?)
+        };
+        Some(Self { mantissa: scaled(self)?.checked_add(scaled(other)?)?, exponent })
+    }
+
+    /// Returns the exact difference, or `None` where it does not fit a 64-bit mantissa.
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        let mantissa = other.mantissa.checked_neg()?;
+        self.checked_add(Self { mantissa, ..other })
+    }
+
     /// Compares magnitudes; neither is zero.
     fn compare_magnitude(self, other: Self) -> Ordering {
         if self.exponent < other.exponent {
@@ -41,7 +71,18 @@ impl Amount {
 }
 
 impl Ord for Amount {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
+        if self.exponent == other.exponent {
+            return self.mantissa.cmp(&other.mantissa);
+        }
+        self.cmp_scaled(other)
+    }
+}
+
+impl Amount {
+    /// Compares amounts of different exponents.
+    fn cmp_scaled(&self, other: &Self) -> Ordering {
         let signs = self.mantissa.signum().cmp(&other.mantissa.signum());
         signs.then_with(|| match self.mantissa.signum() {
             0 => Ordering::Equal,
@@ -71,11 +112,35 @@ impl From<Decimal> for Amount {
     }
 }
 
+/// Most zeros that [`Display`](fmt::Display) writes for an exponent; FAST allows 63.
+const ZEROS_MAX: u32 = 63;
+
+/// Writes the shortest plain decimal of the value: `133310`, `1.5`, `-0.25`. Beyond exponents of
+/// [`ZEROS_MAX`], which no feed sends, the mantissa and the exponent are written: `1e99`.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.exponent {
-            0 => write!(f, "{}", self.mantissa),
-            exponent => write!(f, "{}e{exponent}", self.mantissa),
+        let (mut digits, mut exponent) = (self.mantissa.unsigned_abs(), i64::from(self.exponent));
+        if digits == 0 {
+            return f.write_str("0");
+        }
+        while digits.is_multiple_of(10) {
+            digits /= 10;
+            exponent += 1;
+        }
+        if self.mantissa < 0 {
+            f.write_str("-")?;
+        }
+        let zeros = u32::try_from(exponent.unsigned_abs()).unwrap_or(u32::MAX);
+        if zeros > ZEROS_MAX {
+            return write!(f, "{digits}e{exponent}");
+        }
+        if exponent >= 0 {
+            return write!(f, "{digits}{:0<zeros$}", "", zeros = zeros as usize);
+        }
+        let digits = digits.to_string();
+        match digits.len().checked_sub(zeros as usize) {
+            Some(point @ 1..) => write!(f, "{}.{}", &digits[..point], &digits[point..]),
+            _ => write!(f, "0.{digits:0>zeros$}", zeros = zeros as usize),
         }
     }
 }
@@ -95,6 +160,33 @@ mod tests {
         assert_eq!(amount(-5, -1), amount(-50, -2));
         assert_eq!(amount(0, 7), amount(0, -7));
         assert_ne!(amount(1, 19), amount(1, 0));
+    }
+
+    #[test]
+    fn amounts_are_written_as_short_plain_decimals() {
+        let cases = [
+            (amount(13331, 1), "133310"),
+            (amount(150, -2), "1.5"),
+            (amount(-25, -2), "-0.25"),
+            (amount(5, -3), "0.005"),
+            (amount(1000, -3), "1"),
+            (amount(0, 7), "0"),
+            (amount(i64::MIN, 0), "-9223372036854775808"),
+            (amount(1, 99), "1e99"),
+            (amount(7, i32::MIN), "7e-2147483648"),
+        ];
+        for (amount, text) in cases {
+            assert_eq!(amount.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sums_are_exact_or_refused() {
+        assert_eq!(amount(15, -1).checked_add(amount(25, -2)), Some(amount(175, -2)));
+        assert_eq!(amount(3, 0).checked_sub(amount(3, 0)), Some(Amount::ZERO));
+        assert_eq!(amount(i64::MAX, 0).checked_add(amount(1, 0)), None);
+        assert_eq!(amount(1, 30).checked_add(amount(1, 0)), None);
+        assert_eq!(amount(1, i32::MAX).checked_sub(amount(1, i32::MIN)), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::{Amount, Side};
+use super::{Amount, OrderId, Side};
 
 /// Why an update does not fit a book, or why a book cannot be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,28 @@ pub enum BookFault {
         /// The level, from 1.
         level: u32,
     },
+    /// The update names an order that is not there.
+    NoSuchOrder {
+        /// The order named.
+        id: OrderId,
+    },
+    /// A new order is there already.
+    OrderExists {
+        /// The order named.
+        id: OrderId,
+    },
+    /// The book has as many orders as it may have, and another came.
+    TooManyOrders {
+        /// The most there may be.
+        orders_max: usize,
+    },
+    /// The sizes of the orders at a price do not add up to a number that a size can be.
+    SizeOverflow {
+        /// Which side.
+        side: Side,
+        /// The price.
+        price: Amount,
+    },
     /// A book by price has as many levels as it may have, and another came.
     TooManyLevels {
         /// Which side.
@@ -98,6 +120,14 @@ impl fmt::Display for BookFault {
             }
             Self::Disordered { side, level } => {
                 write!(f, "{side:?} level {level} is not worse than the level before it")
+            }
+            Self::NoSuchOrder { id } => write!(f, "order {id} is not there"),
+            Self::OrderExists { id } => write!(f, "new order {id} is there already"),
+            Self::TooManyOrders { orders_max } => {
+                write!(f, "there are {orders_max} orders, the most there may be")
+            }
+            Self::SizeOverflow { side, price } => {
+                write!(f, "{side:?} sizes at price {price} add up to more than a size can be")
             }
             Self::TooManyLevels { side, depth_max } => {
                 write!(f, "{side:?} has {depth_max} levels, the most it may have")

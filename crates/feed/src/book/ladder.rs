@@ -1,125 +1,470 @@
 //! The levels of one side, best first.
+//!
+//! The best [`INLINE`] levels lie in slots that never move: `order` is a permutation whose nibble `i`
+//! is the slot of the level at position `i`, so inserting or deleting a level rotates some nibbles of
+//! one word and writes one slot at most. Deeper levels lie in a vector, deepest first, so that the
+//! boundary between both moves at the vector's end.
+//!
+//! A book by level may have more levels here than the exchange publishes: where the depth of the feed
+//! is not known, nothing says whether a level pushed down by a new one is still published. Levels are
+//! *certain* down to the deepest position that the exchange has named since; only those are shown.
 
-use super::{Amount, BookFault, Level, LevelAction, PriceAction, Side};
+use super::{BookFault, Level, Side};
 
-/// Levels of one side, at most `depth_max`; an update that fails changes nothing.
+/// Levels in slots. A power of two, so that a slot fits a nibble.
+pub(crate) const INLINE: usize = 16;
+/// Deepest level of a book, by position or by price.
+pub const LEVELS_MAX: u32 = 10_000;
+/// Nibble `i` is `i`.
+const IDENTITY: u64 = 0xFEDC_BA98_7654_3210;
+
+/// The best levels of a side in their slots.
+pub(crate) struct PublishedSide<'a> {
+    /// Nibble `i`: the slot of the level at position `i`.
+    pub(crate) order: u64,
+    /// Levels shown, at most [`INLINE`].
+    pub(crate) len: u64,
+    /// Slots written since this was asked for last, a bit each.
+    pub(crate) dirty: u16,
+    pub(crate) slots: &'a [Level; INLINE],
+}
+
+/// Levels of one side; an update that fails changes nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Ladder {
-    side: Side,
-    levels: Vec<Level>,
-    depth_max: usize,
+    pub(super) side: Side,
+    /// Depth of the feed, where it is known.
+    depth: Option<u32>,
+    /// Deepest position an update or a snapshot has named, from 1.
+    named: u32,
+    /// Levels there are.
+    len: u32,
+    /// Levels that the exchange is known to publish: the first ones.
+    certain: u32,
+    order: u64,
+    /// Slots written since they were last published.
+    dirty: u16,
+    /// Positions to be compared with the one before, a bit each; the last bit stands for all behind.
+    unchecked: u64,
+    slots: [Level; INLINE],
+    /// Positions from [`INLINE`] on, deepest first.
+    deep: Vec<Level>,
+}
+
+/// Positions from here on share a bit of those to be checked.
+const TAIL: u32 = 63;
+const TAIL_BIT: u64 = 1 << TAIL;
+
+/// The bits of positions below `position`, which is at most [`TAIL`].
+const fn positions_below(position: u32) -> u64 {
+    if position > TAIL { u64::MAX } else { (1 << position) - 1 }
+}
+
+/// The bits of nibbles below `position`.
+const fn below(position: u32) -> u64 {
+    if position >= 16 { u64::MAX } else { (1 << (position * 4)) - 1 }
 }
 
 impl Ladder {
-    pub(super) fn new(side: Side, depth_max: usize) -> Self {
-        Self { side, levels: Vec::new(), depth_max }
+    pub(super) fn new(side: Side, depth: Option<u32>) -> Self {
+        Self {
+            side,
+            depth,
+            named: 0,
+            len: 0,
+            certain: 0,
+            order: IDENTITY,
+            dirty: u16::MAX,
+            unchecked: 0,
+            slots: [Level::NONE; INLINE],
+            deep: Vec::new(),
+        }
     }
 
-    pub(super) fn levels(&self) -> &[Level] {
-        &self.levels
+    /// Levels that are shown.
+    #[inline]
+    pub(super) fn shown(&self) -> u32 {
+        self.certain
+    }
+
+    /// What readers on other threads are to see, and the slots written since the last call.
+    #[inline]
+    pub(super) fn publish(&mut self) -> PublishedSide<'_> {
+        let dirty = std::mem::take(&mut self.dirty);
+        let len = u64::from(self.certain.min(INLINE as u32));
+        PublishedSide { order: self.order, len, dirty, slots: &self.slots }
+    }
+
+    /// Whether more levels are held than are certain.
+    pub(super) fn is_partly_uncertain(&self) -> bool {
+        self.certain < self.len
+    }
+
+    /// Sets the depth of the feed; levels below it go. Levels above it that were pushed down while
+    /// the depth was unknown stay uncertain.
+    pub(super) fn set_depth(&mut self, depth: u32) {
+        if self.depth != Some(depth) {
+            self.depth = Some(depth);
+            self.truncate(depth.min(self.len));
+        }
+    }
+
+    pub(super) fn depth(&self) -> Option<u32> {
+        self.depth
+    }
+
+    /// Makes this side empty, with what is known of the depth of `other`.
+    pub(super) fn clear_to_depth_of(&mut self, other: &Self) {
+        self.clear();
+        self.depth = other.depth;
+        self.named = other.named;
     }
 
     pub(super) fn clear(&mut self) {
-        self.levels.clear();
+        self.len = 0;
+        self.certain = 0;
+        self.unchecked = 0;
+        self.deep.clear();
     }
 
-    /// Empties the side and gives it the depth of another.
-    pub(super) fn clear_to_depth_of(&mut self, other: &Self) {
-        self.levels.clear();
-        self.depth_max = other.depth_max;
+    fn slot(&self, position: u32) -> usize {
+        (self.order >> (position % 16 * 4)) as usize % INLINE
     }
 
-    fn count(&self) -> u32 {
-        self.levels.len() as u32
-    }
-
-    /// The index of a level inside the depth.
-    fn index(&self, level: u32) -> Result<usize, BookFault> {
-        match (level as usize).checked_sub(1) {
-            Some(index) if index < self.depth_max => Ok(index),
-            _ => {
-                let depth_max = self.depth_max as u32;
-                Err(BookFault::LevelOutOfRange { side: self.side, level, depth_max })
-            }
+    /// The level at a position from 0, whether shown or not.
+    #[inline]
+    fn at(&self, position: u32) -> Option<&Level> {
+        if position >= self.len {
+            None
+        } else if (position as usize) < INLINE {
+            Some(&self.slots[self.slot(position)])
+        } else {
+            let behind = position as usize - INLINE;
+            self.deep.len().checked_sub(behind + 1).and_then(|index| self.deep.get(index))
         }
     }
 
-    /// The index of a level that is there.
-    fn index_present(&self, level: u32) -> Result<usize, BookFault> {
-        let index = self.index(level)?;
-        if index < self.levels.len() {
-            return Ok(index);
-        }
-        Err(BookFault::NoSuchLevel { side: self.side, level, levels: self.count() })
+    /// The level shown at a position from 0.
+    #[inline]
+    pub(super) fn get(&self, position: u32) -> Option<&Level> {
+        if position < self.certain { self.at(position) } else { None }
     }
 
-    pub(super) fn apply_level(&mut self, level: u32, action: LevelAction) -> Result<(), BookFault> {
-        match action {
-            LevelAction::New(new) => self.insert(level, new)?,
-            LevelAction::Change(new) => {
-                let index = self.index_present(level)?;
-                self.levels[index] = new;
-            }
-            LevelAction::Delete => {
-                let index = self.index_present(level)?;
-                self.levels.remove(index);
-            }
-            LevelAction::DeleteThru => {
-                let index = self.index_present(level)?;
-                self.levels.drain(..=index);
-            }
-            LevelAction::DeleteFrom => {
-                let index = self.index_present(level)?;
-                self.levels.truncate(index);
-            }
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Level> {
+        (0..self.certain).filter_map(|position| self.at(position))
+    }
+
+    /// Checks a level named by the exchange and returns its position.
+    pub(super) fn position(&self, level: u32) -> Result<u32, BookFault> {
+        let depth_max = self.depth.unwrap_or(LEVELS_MAX);
+        match level.checked_sub(1) {
+            Some(position) if position < depth_max => Ok(position),
+            _ => Err(BookFault::LevelOutOfRange { side: self.side, level, depth_max }),
         }
+    }
+
+    /// Checks that a named level is there and returns its position: the exchange has it, so all
+    /// levels down to it are certain.
+    pub(super) fn present(&mut self, level: u32) -> Result<u32, BookFault> {
+        let position = self.position(level)?;
+        if position >= self.len {
+            return Err(BookFault::NoSuchLevel { side: self.side, level, levels: self.len });
+        }
+        self.named = self.named.max(level);
+        self.certain = self.certain.max(level);
+        Ok(position)
+    }
+
+    /// Inserts a level by its position. Levels that the feed's depth excludes go.
+    pub(super) fn insert_by_level(&mut self, level: u32, new: Level) -> Result<(), BookFault> {
+        let position = self.position(level)?;
+        if position > self.len {
+            return Err(BookFault::Hole { side: self.side, level, levels: self.len });
+        }
+        self.named = self.named.max(level);
+        let kept = self.depth.unwrap_or(self.named.max(INLINE as u32));
+        if self.len >= kept {
+            self.truncate(kept - 1);
+        }
+        self.insert(position, new);
+        // What was pushed below every position named so far may no longer be published.
+        let published = self.depth.unwrap_or(self.named);
+        self.certain = (self.certain.max(position) + 1).min(published);
         Ok(())
     }
 
-    fn insert(&mut self, level: u32, new: Level) -> Result<(), BookFault> {
-        let index = self.index(level)?;
-        if index > self.levels.len() {
-            return Err(BookFault::Hole { side: self.side, level, levels: self.count() });
-        }
-        self.levels.truncate(self.depth_max - 1);
-        self.levels.insert(index, new);
-        Ok(())
+    /// Inserts a level by its price.
+    pub(super) fn insert_by_price(&mut self, position: u32, new: Level) {
+        self.insert(position, new);
+        self.certain = self.len;
     }
 
-    pub(super) fn apply_price(
-        &mut self,
-        action: PriceAction,
-        level: Level,
-    ) -> Result<(), BookFault> {
-        let (side, price) = (self.side, level.price);
-        match (action, self.find(price)) {
-            (PriceAction::New, Ok(_)) => return Err(BookFault::PriceExists { side, price }),
-            (PriceAction::New, Err(_)) if self.levels.len() >= self.depth_max => {
-                let depth_max = self.depth_max as u32;
-                return Err(BookFault::TooManyLevels { side, depth_max });
+    #[inline]
+    fn insert(&mut self, position: u32, new: Level) {
+        let last = INLINE as u32 - 1;
+        if position > last {
+            let index = self.deep.len().saturating_sub(position as usize - INLINE);
+            self.deep.insert(index, new);
+        } else {
+            if self.len > last {
+                self.deep.push(self.slots[self.slot(last)]);
             }
-            (PriceAction::New, Err(index)) => self.levels.insert(index, level),
-            (_, Err(_)) => return Err(BookFault::NoSuchPrice { side, price }),
-            (PriceAction::Change, Ok(index)) => self.levels[index] = level,
-            (PriceAction::Delete, Ok(index)) => {
-                self.levels.remove(index);
+            // The slot behind the last level, or the one just moved out, becomes `position`.
+            let free_at = self.len.min(last);
+            let free = self.slot(free_at);
+            let moved = self.order & below(free_at) & !below(position);
+            let kept = self.order & (below(position) | !below(free_at + 1));
+            self.order = kept | moved << 4 | (free as u64) << (position * 4);
+            self.slots[free] = new;
+            self.dirty |= 1 << free;
+        }
+        self.len += 1;
+        // Positions behind move away by one, and with them what is to be checked.
+        let moved = if position < TAIL { self.unchecked & !positions_below(position) } else { 0 };
+        self.unchecked = self.unchecked & positions_below(position) | moved << 1 | moved & TAIL_BIT;
+        self.note_unchecked(position);
+    }
+
+    /// Replaces a level that is there.
+    #[inline]
+    pub(super) fn set(&mut self, position: u32, new: Level) {
+        if (position as usize) < INLINE {
+            let slot = self.slot(position);
+            let is_same_price = self.slots[slot].price == new.price;
+            self.slots[slot] = new;
+            self.dirty |= 1 << slot;
+            if is_same_price {
+                return;
+            }
+        } else {
+            let behind = position as usize - INLINE;
+            let index = self.deep.len().checked_sub(behind + 1);
+            if let Some(level) = index.and_then(|index| self.deep.get_mut(index)) {
+                *level = new;
             }
         }
-        Ok(())
+        self.note_unchecked(position);
     }
 
-    /// Where a price is, or where it belongs.
-    fn find(&self, price: Amount) -> Result<usize, usize> {
-        self.levels.binary_search_by(|level| match self.side {
-            Side::Bid => price.cmp(&level.price),
-            Side::Offer => level.price.cmp(&price),
-        })
+    /// Notes that a position, and the one behind it, are to be compared with those before them.
+    #[inline]
+    fn note_unchecked(&mut self, position: u32) {
+        self.unchecked |= 1 << position.min(TAIL) | 1 << (position + 1).min(TAIL);
     }
 
-    /// The first level that is not worse than the one before it.
+    /// Deletes a level that is there.
+    #[inline]
+    pub(super) fn remove(&mut self, position: u32) {
+        let last = INLINE as u32 - 1;
+        if position > last {
+            let behind = position as usize - INLINE;
+            if let Some(index) = self.deep.len().checked_sub(behind + 1) {
+                self.deep.remove(index);
+            }
+        } else {
+            let freed = self.slot(position);
+            let end = self.len.min(last + 1);
+            let moved = self.order & below(end) & !below(position + 1);
+            let kept = self.order & (below(position) | !below(end));
+            self.order = kept | moved >> 4 | (freed as u64) << ((end - 1) * 4);
+            if let Some(level) = self.deep.pop() {
+                self.slots[freed] = level;
+                self.dirty |= 1 << freed;
+            }
+        }
+        self.len -= 1;
+        self.certain = self.certain.saturating_sub(u32::from(position < self.certain));
+        if position < TAIL {
+            let below = self.unchecked & positions_below(position);
+            let moved = self.unchecked & !positions_below(position + 1);
+            self.unchecked = below | (moved & !TAIL_BIT) >> 1 | moved & TAIL_BIT;
+        }
+        self.unchecked |= 1 << position.min(TAIL);
+    }
+
+    /// Deletes the best `count` levels, which are there.
+    pub(super) fn remove_front(&mut self, count: u32) {
+        for _ in 0..count {
+            self.remove(0);
+        }
+    }
+
+    /// Keeps the best `len` levels.
+    pub(super) fn truncate(&mut self, len: u32) {
+        if len >= self.len {
+            return;
+        }
+        let deep = (len as usize).saturating_sub(INLINE);
+        let gone = self.deep.len().saturating_sub(deep);
+        self.deep.drain(..gone);
+        self.len = len;
+        self.certain = self.certain.min(len);
+    }
+
+    /// Says that the levels held are those of the exchange, as after a snapshot.
+    pub(super) fn note_complete(&mut self) {
+        self.named = self.named.max(self.len);
+        self.certain = self.len;
+    }
+
+    /// The position of a price, or where it belongs.
+    pub(super) fn find(&self, price: super::Amount) -> Result<u32, u32> {
+        let (mut low, mut high) = (0, self.len);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let Some(level) = self.at(middle) else { break };
+            match level.price.cmp(&price) {
+                std::cmp::Ordering::Equal => return Ok(middle),
+                _ if self.side.is_better(level.price, price) => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        Err(low)
+    }
+
+    /// Returns the first level shown that is not worse than the one before it.
     pub(super) fn disorder(&self) -> Option<BookFault> {
-        let is_wrong = |pair: &[Level]| !self.side.is_better(pair[0].price, pair[1].price);
-        let index = self.levels.windows(2).position(is_wrong)?;
-        Some(BookFault::Disordered { side: self.side, level: index as u32 + 2 })
+        self.disorder_in(0, self.certain)
+    }
+
+    /// Checks the order around the levels changed since the last call.
+    #[inline]
+    pub(super) fn changed_disorder(&mut self) -> Option<BookFault> {
+        let mut unchecked = std::mem::take(&mut self.unchecked);
+        if unchecked & TAIL_BIT != 0 && self.certain > TAIL {
+            return self.disorder();
+        }
+        while unchecked != 0 {
+            let position = unchecked.trailing_zeros();
+            unchecked &= unchecked - 1;
+            let before = position.checked_sub(1).and_then(|before| self.get(before));
+            if let (Some(before), Some(level)) = (before, self.get(position))
+                && !self.side.is_better(before.price, level.price)
+            {
+                return Some(BookFault::Disordered { side: self.side, level: position + 1 });
+            }
+        }
+        None
+    }
+
+    /// Compares each of these positions with the one before it.
+    fn disorder_in(&self, first: u32, end: u32) -> Option<BookFault> {
+        let mut before = self.get(first.checked_sub(1).unwrap_or(first))?;
+        for position in first.max(1)..end.min(self.certain) {
+            let level = self.get(position)?;
+            if !self.side.is_better(before.price, level.price) {
+                return Some(BookFault::Disordered { side: self.side, level: position + 1 });
+            }
+            before = level;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::Amount;
+
+    fn level(price: i64) -> Level {
+        Level { price: Amount::integer(price), size: Amount::integer(1), orders: None }
+    }
+
+    fn prices(ladder: &Ladder) -> Vec<i64> {
+        ladder.iter().map(|level| level.price.mantissa).collect()
+    }
+
+    /// Every operation beside a plain vector, across the boundary of slots and vector.
+    #[test]
+    fn a_ladder_does_what_a_vector_does() {
+        let mut random = 1_u64;
+        let mut next = |bound: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) as usize % bound
+        };
+        let mut ladder = Ladder::new(Side::Bid, None);
+        let mut model: Vec<i64> = Vec::new();
+        for step in 0..50_000 {
+            let len = model.len();
+            match next(8) {
+                0..=3 if len < 40 => {
+                    let at = next(len + 1);
+                    ladder.insert_by_price(at as u32, level(step));
+                    model.insert(at, step);
+                }
+                4..=5 if len > 0 => {
+                    let at = next(len);
+                    ladder.remove(at as u32);
+                    model.remove(at);
+                }
+                6 if len > 0 => {
+                    let at = next(len);
+                    ladder.set(at as u32, level(step));
+                    model[at] = step;
+                }
+                7 if next(20) == 0 => {
+                    let to = next(len + 1);
+                    ladder.truncate(to as u32);
+                    model.truncate(to);
+                }
+                _ => {}
+            }
+            assert_eq!(prices(&ladder), model, "step {step}");
+        }
+    }
+
+    #[test]
+    fn a_level_pushed_below_those_named_is_not_shown() {
+        let mut ladder = Ladder::new(Side::Bid, None);
+        for price in 1..=5 {
+            ladder.insert_by_level(price as u32, level(100 - price)).unwrap();
+        }
+        ladder.insert_by_level(1, level(100)).unwrap();
+        assert_eq!(prices(&ladder), [100, 99, 98, 97, 96], "the level at 95 may be gone");
+        let first = ladder.present(1).unwrap();
+        ladder.remove(first);
+        assert_eq!(prices(&ladder), [99, 98, 97, 96], "and may not come back");
+        ladder.insert_by_level(5, level(95)).unwrap();
+        assert_eq!(prices(&ladder), [99, 98, 97, 96, 95]);
+    }
+
+    #[test]
+    fn naming_a_deeper_level_makes_those_above_it_certain() {
+        let mut ladder = Ladder::new(Side::Bid, None);
+        for price in 1..=4 {
+            ladder.insert_by_level(1, level(price)).unwrap();
+        }
+        assert_eq!(prices(&ladder), [4]);
+        let third = ladder.present(3).unwrap();
+        ladder.set(third, level(2));
+        assert_eq!(prices(&ladder), [4, 3, 2]);
+    }
+
+    #[test]
+    fn levels_pushed_down_before_the_depth_was_known_stay_uncertain() {
+        let mut ladder = Ladder::new(Side::Bid, None);
+        // The exchange publishes 3 levels: 1 is gone when 4 comes, and does not come back.
+        for (position, price) in [(1, 3), (2, 2), (3, 1), (1, 4)] {
+            ladder.insert_by_level(position, level(price)).unwrap();
+        }
+        ladder.remove(0);
+        ladder.set_depth(3);
+        assert_eq!(prices(&ladder), [3, 2], "whether 1 is published is not known");
+        assert!(ladder.is_partly_uncertain());
+        ladder.insert_by_level(3, level(0)).unwrap();
+        assert_eq!(prices(&ladder), [3, 2, 0]);
+        assert!(!ladder.is_partly_uncertain());
+    }
+
+    #[test]
+    fn a_known_depth_drops_what_is_pushed_below_it() {
+        let mut ladder = Ladder::new(Side::Bid, Some(2));
+        for price in 1..=3 {
+            ladder.insert_by_level(1, level(price)).unwrap();
+        }
+        assert_eq!(prices(&ladder), [3, 2]);
+        ladder.remove(0);
+        assert_eq!(prices(&ladder), [2]);
+        assert!(ladder.insert_by_level(3, level(1)).is_err());
     }
 }

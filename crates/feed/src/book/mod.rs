@@ -1,15 +1,16 @@
-//! Order books by price level.
+//! Order books: levels by position, by price, or from single orders.
 //!
-//! A [`Book`] takes [`BookUpdate`]s, by position or by price, and holds at most so many levels a
-//! side as it was told. An update that does not fit is a [`BookFault`] and changes nothing; whether
-//! the book may be believed afterwards is what [`recovery`](crate::recovery) keeps.
+//! A [`Book`] takes [`BookUpdate`]s. An update that does not fit is a [`BookFault`] and changes
+//! nothing; whether the book may be trusted afterwards is what [`recovery`](crate::recovery) keeps.
+//! A book by position has the depth of its feed ([`Book::set_depth`]), or shows only levels that the
+//! exchange is known to publish. A book by price or by order has up to [`LEVELS_MAX`] levels a side.
 //!
 //! # Examples
 //!
 //! ```
 //! use tickwire_feed::book::{Amount, Book, BookUpdate, Level, LevelAction, Side};
 //!
-//! let mut book = Book::new(5);
+//! let mut book = Book::new();
 //! let level = Level { price: Amount::integer(100), size: Amount::integer(7), orders: None };
 //! let action = LevelAction::New(level);
 //! book.apply(&BookUpdate::ByLevel { side: Side::Bid, level: 1, action })?;
@@ -18,78 +19,139 @@
 //! ```
 
 mod amount;
+mod consolidated;
 mod fault;
 mod ladder;
+mod orders;
 mod update;
 
 pub use amount::Amount;
 pub use fault::BookFault;
-pub use update::{BookUpdate, Level, LevelAction, PriceAction, Side};
+
+pub(crate) use ladder::INLINE;
+pub use ladder::LEVELS_MAX;
+pub use orders::ORDERS_MAX;
+pub use update::{BookUpdate, Level, LevelAction, OrderAction, OrderId, PriceAction, Side};
+
+pub(crate) use ladder::PublishedSide;
 
 use ladder::Ladder;
+use orders::Orders;
 
-/// The levels of one instrument. Two books are equal if their levels are.
+/// The levels of one instrument. Two books are equal if the levels they show are.
 #[derive(Clone, Debug)]
 pub struct Book {
-    bids: Ladder,
-    offers: Ladder,
+    sides: [Ladder; 2],
+    orders: Option<Box<Orders>>,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Book {
-    /// Creates an empty book of at most `depth_max` levels a side; 0 is taken as 1.
-    pub fn new(depth_max: u32) -> Self {
-        let depth_max = depth_max.max(1) as usize;
-        let ladder = |side| Ladder::new(side, depth_max);
-        Self { bids: ladder(Side::Bid), offers: ladder(Side::Offer) }
+    /// Creates an empty book whose depth is not known.
+    pub fn new() -> Self {
+        Self::with_depth(None)
     }
 
-    /// Makes `other` an empty book of this one's depth, with the memory it has.
-    pub(crate) fn clone_empty_into(&self, other: &mut Self) {
-        other.bids.clear_to_depth_of(&self.bids);
-        other.offers.clear_to_depth_of(&self.offers);
+    /// Creates an empty book by position of this many levels a side; `None` if that is not known.
+    pub fn with_depth(depth: Option<u32>) -> Self {
+        let depth = depth.map(|depth| depth.clamp(1, LEVELS_MAX));
+        Self { sides: Side::ALL.map(|side| Ladder::new(side, depth)), orders: None }
+    }
+
+    /// Sets how many levels a side the feed publishes, from 1 to [`LEVELS_MAX`].
+    pub fn set_depth(&mut self, depth: u32) {
+        let depth = depth.clamp(1, LEVELS_MAX);
+        self.sides.iter_mut().for_each(|side| side.set_depth(depth));
+    }
+
+    /// Levels a side that the feed publishes, where that is known.
+    pub fn depth(&self) -> Option<u32> {
+        self.ladder(Side::Bid).depth()
+    }
+
+    /// Empties this book and gives it the depth of `other`.
+    pub(crate) fn clear_to_depth_of(&mut self, other: &Self) {
+        for (own, other) in self.sides.iter_mut().zip(&other.sides) {
+            own.clear_to_depth_of(other);
+        }
+        self.orders = None;
     }
 
     fn ladder(&self, side: Side) -> &Ladder {
+        let [bids, offers] = &self.sides;
         match side {
-            Side::Bid => &self.bids,
-            Side::Offer => &self.offers,
+            Side::Bid => bids,
+            Side::Offer => offers,
         }
     }
 
     fn ladder_mut(&mut self, side: Side) -> &mut Ladder {
+        let [bids, offers] = &mut self.sides;
         match side {
-            Side::Bid => &mut self.bids,
-            Side::Offer => &mut self.offers,
+            Side::Bid => bids,
+            Side::Offer => offers,
         }
     }
 
     /// The levels of a side, best first.
-    pub fn levels(&self, side: Side) -> &[Level] {
-        self.ladder(side).levels()
+    pub fn levels(&self, side: Side) -> impl Iterator<Item = &Level> {
+        self.ladder(side).iter()
+    }
+
+    /// How many levels a side has.
+    pub fn len(&self, side: Side) -> usize {
+        self.ladder(side).shown() as usize
+    }
+
+    /// Whether no side has a level.
+    pub fn is_empty(&self) -> bool {
+        Side::ALL.into_iter().all(|side| self.len(side) == 0)
+    }
+
+    /// The level at a position of a side, from 0.
+    pub fn level(&self, side: Side, position: usize) -> Option<&Level> {
+        self.ladder(side).get(u32::try_from(position).ok()?)
     }
 
     /// The best level of a side.
+    #[inline]
     pub fn best(&self, side: Side) -> Option<&Level> {
-        self.levels(side).first()
+        self.ladder(side).get(0)
     }
 
-    /// Takes out every level.
+    /// Orders in a book by order.
+    pub fn orders(&self) -> usize {
+        self.orders.as_ref().map_or(0, |orders| orders.len())
+    }
+
+    /// Takes out every level and every order.
     pub fn clear(&mut self) {
-        self.bids.clear();
-        self.offers.clear();
+        self.sides.iter_mut().for_each(Ladder::clear);
+        if let Some(orders) = &mut self.orders {
+            orders.clear();
+        }
     }
 
     /// Applies one update.
     ///
     /// # Errors
     /// [`BookFault`] if the update does not fit; the book is as before then.
+    #[inline]
     pub fn apply(&mut self, update: &BookUpdate) -> Result<(), BookFault> {
         match *update {
             BookUpdate::ByLevel { side, level, action } => {
-                self.ladder_mut(side).apply_level(level, action)
+                apply_level(self.ladder_mut(side), level, action)
             }
             BookUpdate::ByPrice { side, action, level } => {
-                self.ladder_mut(side).apply_price(action, level)
+                apply_price(self.ladder_mut(side), action, level)
+            }
+            BookUpdate::ByOrder { id, action } => {
+                self.orders.get_or_insert_default().apply(&mut self.sides, id, action)
             }
             BookUpdate::Clear => {
                 self.clear();
@@ -99,10 +161,44 @@ impl Book {
         }
     }
 
-    /// What shows that the book is wrong: levels out of order, or sides that cross or lock. To be
-    /// asked after whole messages, as a book may cross between two entries of one.
+    /// What readers on other threads are to see of a side, and the slots written since the last call.
+    #[inline]
+    pub(crate) fn publish_side(&mut self, side: Side) -> PublishedSide<'_> {
+        self.ladder_mut(side).publish()
+    }
+
+    /// Says that the levels held are all that the exchange publishes, as after a snapshot.
+    pub(crate) fn note_complete(&mut self) {
+        self.sides.iter_mut().for_each(Ladder::note_complete);
+    }
+
+    /// Returns false if levels are left out because the exchange may no longer publish them: the depth
+    /// of the feed is not known, or was not known when they were pushed down.
+    pub fn is_complete(&self) -> bool {
+        !self.sides.iter().any(Ladder::is_partly_uncertain)
+    }
+
+    /// Whether what this book shows is how the sides of `whole` begin.
+    pub(crate) fn is_prefix_of(&self, whole: &Self) -> bool {
+        Side::ALL.into_iter().all(|side| {
+            let whole = whole.ladder(side);
+            self.len(side) <= whole.shown() as usize
+                && self.levels(side).zip(whole.iter()).all(|(own, other)| own == other)
+        })
+    }
+
+    /// Returns what shows that the book is wrong: levels out of order, or sides that cross or lock.
+    /// To be asked after whole messages, as a book may cross between two entries of one.
     pub fn check(&self) -> Option<BookFault> {
-        self.bids.disorder().or_else(|| self.offers.disorder()).or_else(|| self.crossing())
+        self.sides.iter().find_map(Ladder::disorder).or_else(|| self.crossing())
+    }
+
+    /// As [`check`](Self::check), for the levels that changed since the last call.
+    #[inline]
+    pub(crate) fn check_changed(&mut self) -> Option<BookFault> {
+        let [bids, offers] = &mut self.sides;
+        let disorder = bids.changed_disorder().or(offers.changed_disorder());
+        disorder.or_else(|| self.crossing())
     }
 
     fn crossing(&self) -> Option<BookFault> {
@@ -115,9 +211,48 @@ impl Book {
     }
 }
 
+#[inline]
+fn apply_level(ladder: &mut Ladder, level: u32, action: LevelAction) -> Result<(), BookFault> {
+    match action {
+        LevelAction::New(new) => return ladder.insert_by_level(level, new),
+        LevelAction::Change(new) => {
+            let position = ladder.present(level)?;
+            ladder.set(position, new);
+        }
+        LevelAction::Delete => {
+            let position = ladder.present(level)?;
+            ladder.remove(position);
+        }
+        LevelAction::DeleteThru => {
+            let position = ladder.present(level)?;
+            ladder.remove_front(position + 1);
+        }
+        LevelAction::DeleteFrom => {
+            let position = ladder.present(level)?;
+            ladder.truncate(position);
+        }
+    }
+    Ok(())
+}
+
+fn apply_price(ladder: &mut Ladder, action: PriceAction, level: Level) -> Result<(), BookFault> {
+    let (side, price) = (ladder.side, level.price);
+    match (action, ladder.find(price)) {
+        (PriceAction::New, Ok(_)) => return Err(BookFault::PriceExists { side, price }),
+        (PriceAction::New, Err(_)) if ladder.shown() >= LEVELS_MAX => {
+            return Err(BookFault::TooManyLevels { side, depth_max: LEVELS_MAX });
+        }
+        (PriceAction::New, Err(position)) => ladder.insert_by_price(position, level),
+        (_, Err(_)) => return Err(BookFault::NoSuchPrice { side, price }),
+        (PriceAction::Change, Ok(position)) => ladder.set(position, level),
+        (PriceAction::Delete, Ok(position)) => ladder.remove(position),
+    }
+    Ok(())
+}
+
 impl PartialEq for Book {
     fn eq(&self, other: &Self) -> bool {
-        Side::ALL.iter().all(|&side| self.levels(side) == other.levels(side))
+        Side::ALL.into_iter().all(|side| self.levels(side).eq(other.levels(side)))
     }
 }
 

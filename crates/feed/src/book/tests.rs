@@ -14,12 +14,12 @@ fn by_price(side: Side, action: PriceAction, price: i64) -> BookUpdate {
 }
 
 fn prices(book: &Book, side: Side) -> Vec<i64> {
-    book.levels(side).iter().map(|level| level.price.mantissa).collect()
+    book.levels(side).map(|level| level.price.mantissa).collect()
 }
 
 /// Bids at 100, 99, 98 and offers at 101, 102, 103, of a depth of 3.
 fn full_book() -> Book {
-    let mut book = Book::new(3);
+    let mut book = Book::with_depth(Some(3));
     for index in 1..=3 {
         let step = i64::from(index) - 1;
         for (side, price) in [(Side::Bid, 100 - step), (Side::Offer, 101 + step)] {
@@ -58,7 +58,7 @@ fn deletes_move_the_levels_behind_up() {
 
 #[test]
 fn updates_that_do_not_fit_change_nothing() {
-    let mut book = Book::new(3);
+    let mut book = Book::with_depth(Some(3));
     book.apply(&by_level(Side::Bid, 1, LevelAction::New(level(5)))).unwrap();
     let before = book.clone();
     let faults = [
@@ -80,7 +80,7 @@ fn updates_that_do_not_fit_change_nothing() {
 
 #[test]
 fn prices_find_their_place_by_value() {
-    let mut book = Book::new(3);
+    let mut book = Book::with_depth(Some(3));
     for price in [100, 98, 99] {
         book.apply(&by_price(Side::Bid, PriceAction::New, price)).unwrap();
         book.apply(&by_price(Side::Offer, PriceAction::New, price + 10)).unwrap();
@@ -99,9 +99,81 @@ fn prices_find_their_place_by_value() {
 
 #[test]
 fn a_full_book_by_price_refuses_another_level() {
-    let mut book = full_book();
-    let fault = book.apply(&by_price(Side::Bid, PriceAction::New, 50)).unwrap_err();
-    assert_eq!(fault, BookFault::TooManyLevels { side: Side::Bid, depth_max: 3 });
+    let mut book = Book::new();
+    for price in 0..i64::from(LEVELS_MAX) {
+        book.apply(&by_price(Side::Bid, PriceAction::New, price)).unwrap();
+    }
+    let fault = book.apply(&by_price(Side::Bid, PriceAction::New, -1)).unwrap_err();
+    assert_eq!(fault, BookFault::TooManyLevels { side: Side::Bid, depth_max: LEVELS_MAX });
+}
+
+fn order(id: u64, action: OrderAction) -> BookUpdate {
+    BookUpdate::ByOrder { id: OrderId::number(id), action }
+}
+
+fn new(side: Side, price: i64, size: i64) -> OrderAction {
+    OrderAction::New { side, price: Amount::integer(price), size: Amount::integer(size) }
+}
+
+fn summed(price: i64, size: i64, orders: u32) -> Level {
+    let (price, size) = (Amount::integer(price), Amount::integer(size));
+    Level { price, size, orders: Some(orders) }
+}
+
+#[test]
+fn orders_add_up_to_levels() {
+    let mut book = Book::new();
+    for (id, action) in [
+        (1, new(Side::Bid, 10, 5)),
+        (2, new(Side::Bid, 10, 7)),
+        (3, new(Side::Bid, 11, 1)),
+        (4, new(Side::Offer, 12, 2)),
+    ] {
+        book.apply(&order(id, action)).unwrap();
+    }
+    assert!(book.levels(Side::Bid).eq(&[summed(11, 1, 1), summed(10, 12, 2)]));
+    let change = OrderAction::Change { price: None, size: Some(Amount::integer(3)) };
+    book.apply(&order(1, change)).unwrap();
+    let change = OrderAction::Change { price: Some(Amount::integer(9)), size: None };
+    book.apply(&order(2, change)).unwrap();
+    book.apply(&order(3, OrderAction::Remove)).unwrap();
+    assert!(book.levels(Side::Bid).eq(&[summed(10, 3, 1), summed(9, 7, 1)]));
+    assert_eq!(book.orders(), 3);
+    let before = book.clone();
+    for (id, action, text) in [
+        (9, OrderAction::Remove, "order 9 is not there"),
+        (1, new(Side::Bid, 1, 1), "there already"),
+        (5, new(Side::Bid, 10, i64::MAX), "add up"),
+    ] {
+        let fault = book.apply(&order(id, action)).unwrap_err();
+        assert!(fault.to_string().contains(text), "{fault}");
+        assert_eq!((&book, book.orders()), (&before, 3));
+    }
+}
+
+#[test]
+fn order_ids_of_numbers_and_texts_differ() {
+    let texts = [&b""[..], b"1", b"1\0", b"012345678901234"];
+    let ids: Vec<_> = texts.iter().map(|text| OrderId::text(text).unwrap()).collect();
+    assert!(ids.iter().enumerate().all(|(at, id)| !ids[..at].contains(id)));
+    assert!(!ids.contains(&OrderId::number(1)));
+    assert_eq!(OrderId::text(b"0123456789012345"), None);
+    assert_eq!(OrderId::number(u64::MAX).to_string(), u64::MAX.to_string());
+    assert_eq!(ids[3].to_string(), "012345678901234");
+}
+
+#[test]
+fn a_consolidated_book_adds_what_stands_at_one_price() {
+    let mut outright = Book::new();
+    let mut implied = Book::new();
+    for (book, prices) in [(&mut outright, [100, 98]), (&mut implied, [99, 98])] {
+        for price in prices {
+            book.apply(&by_price(Side::Bid, PriceAction::New, price)).unwrap();
+        }
+    }
+    let book = Book::consolidated(&outright, &implied).unwrap();
+    let sizes: Vec<_> = book.levels(Side::Bid).map(|level| level.size.mantissa).collect();
+    assert_eq!((prices(&book, Side::Bid), sizes), (vec![100, 99, 98], vec![1, 1, 2]));
 }
 
 #[test]
@@ -156,19 +228,24 @@ fn any_update() -> impl Strategy<Value = BookUpdate> {
 
 proptest! {
     #[test]
-    fn no_update_panics_or_exceeds_the_depth(
-        depth_max in 0_u32..6,
+    fn no_update_panics_and_levels_stay_within_the_depth(
+        depth in proptest::option::of(0_u32..6),
         updates in proptest::collection::vec(any_update(), 0..60),
     ) {
-        let mut book = Book::new(depth_max);
+        let mut book = Book::with_depth(depth);
+        let mut by_price = 0;
         for update in &updates {
+            by_price += u32::from(matches!(update, BookUpdate::ByPrice { .. }));
             let before = book.clone();
             if book.apply(update).is_err() {
                 prop_assert_eq!(&before, &book);
             }
             let _ = book.check();
             for side in Side::ALL {
-                prop_assert!(book.levels(side).len() <= depth_max.max(1) as usize);
+                prop_assert_eq!(book.levels(side).count(), book.len(side));
+                if by_price == 0 && let Some(depth) = depth {
+                    prop_assert!(book.len(side) <= depth.max(1) as usize);
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What a feed says about a book, in words that do not depend on the feed.
 
+use std::fmt;
+
 use super::Amount;
 
 /// A side of the book.
@@ -35,6 +37,42 @@ pub struct Level {
     pub orders: Option<u32>,
 }
 
+impl Level {
+    /// Fills slots without a level.
+    pub(crate) const NONE: Self = Self { price: Amount::ZERO, size: Amount::ZERO, orders: None };
+}
+
+/// Names an order: MDEntryID (278) or OrderID (37), a number or a text of at most 15 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OrderId(u128);
+
+impl OrderId {
+    /// An id that is sent as a number.
+    pub const fn number(id: u64) -> Self {
+        Self(id as u128)
+    }
+
+    /// An id that is sent as text; `None` for more than 15 bytes.
+    pub fn text(id: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 16];
+        bytes.get_mut(1..=id.len())?.copy_from_slice(id);
+        // The length with the top bit tells texts from numbers, and texts that end in zeros apart.
+        bytes[0] = 0x80 | id.len() as u8;
+        Some(Self(u128::from_be_bytes(bytes)))
+    }
+}
+
+impl fmt::Display for OrderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [head, text @ ..] = self.0.to_be_bytes();
+        if head & 0x80 == 0 {
+            return write!(f, "{}", self.0);
+        }
+        let text = text.get(..usize::from(head & 0x7F)).unwrap_or_default();
+        write!(f, "{}", text.escape_ascii())
+    }
+}
+
 /// What to do with a level that is named by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelAction {
@@ -61,6 +99,29 @@ pub enum PriceAction {
     Delete,
 }
 
+/// What to do with an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderAction {
+    /// An order that was not there.
+    New {
+        /// Its side.
+        side: Side,
+        /// Its price.
+        price: Amount,
+        /// Its size.
+        size: Amount,
+    },
+    /// Another price or size; `None` leaves what it was.
+    Change {
+        /// The new price.
+        price: Option<Amount>,
+        /// The new size.
+        size: Option<Amount>,
+    },
+    /// An order that goes, cancelled or filled.
+    Remove,
+}
+
 /// One change to a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BookUpdate {
@@ -81,6 +142,13 @@ pub enum BookUpdate {
         action: PriceAction,
         /// Price, size and orders.
         level: Level,
+    },
+    /// By order: the book's levels are the sums of its orders.
+    ByOrder {
+        /// Which order.
+        id: OrderId,
+        /// What to do with it.
+        action: OrderAction,
     },
     /// MDEntryType J: the book is empty.
     Clear,

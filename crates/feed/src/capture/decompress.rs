@@ -1,10 +1,12 @@
 //! Decompression of .gz and .zst while reading, recognised by the first bytes.
 
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+use super::compress::Compression;
 
 /// gzip, with deflate as its method: the only method there is.
 const GZIP_MAGIC: [u8; 3] = [0x1F, 0x8B, 0x08];
@@ -16,7 +18,27 @@ const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
 const ZSTD_WINDOW_BYTES_MAX: u64 = 128 << 20;
 
 /// The input with the bytes that were read to recognise it put back in front.
-type Rewound<R> = Chain<Cursor<Vec<u8>>, R>;
+pub(super) struct Rewound<R> {
+    magic: Vec<u8>,
+    /// Bytes of `magic` that were read again.
+    read: usize,
+    input: R,
+}
+
+impl<R: Read> Read for Rewound<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let magic = self.magic.get(self.read..).unwrap_or_default();
+        if magic.is_empty() {
+            return self.input.read(buf);
+        }
+        let count = magic.len().min(buf.len());
+        buf[..count].copy_from_slice(&magic[..count]);
+        self.read += count;
+        // One piece with what follows. An error is due only when bytes behind `magic` are asked for.
+        let rest = buf.get_mut(count..).filter(|rest| !rest.is_empty());
+        Ok(count + rest.map_or(0, |rest| self.input.read(rest).unwrap_or(0)))
+    }
+}
 
 /// The input, decompressed where it is compressed.
 pub(super) enum Decompressed<R> {
@@ -33,7 +55,7 @@ impl<R: Read> Decompressed<R> {
         let gzip = magic.starts_with(&GZIP_MAGIC);
         let zstd = magic == ZSTD_MAGIC
             || (magic.ends_with(&ZSTD_SKIPPABLE) && matches!(magic.first(), Some(0x50..=0x5F)));
-        let rewound = Cursor::new(magic).chain(input);
+        let rewound = Rewound { magic, read: 0, input };
         Ok(if gzip {
             Self::Gzip(Box::new(MultiGzDecoder::new(rewound)))
         } else if zstd {
@@ -41,6 +63,17 @@ impl<R: Read> Decompressed<R> {
         } else {
             Self::Plain(rewound)
         })
+    }
+}
+
+impl<R> Decompressed<R> {
+    /// How the input is compressed.
+    pub(super) const fn compression(&self) -> Option<Compression> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Gzip(_) => Some(Compression::Gzip),
+            Self::Zstd(_) => Some(Compression::Zstd),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
+use super::suffix::Suffixes;
 use super::{pcap, pcapng};
 use crate::endian::{Endian, array_at};
 
@@ -133,15 +134,10 @@ pub fn guess_format(
         _ => {
             let ambiguous =
                 AmbiguousFormat { u32be: big != Chain::Broken, u32le: little != Chain::Broken };
-            file_name.and_then(named_format).ok_or(ambiguous)
+            let suffixes = file_name.map(Suffixes::of).unwrap_or_default();
+            suffixes.choose(ambiguous.u32be, ambiguous.u32le).ok_or(ambiguous)
         }
     }
-}
-
-/// Returns the format that a file name promises by one of its extensions (`feed.u32be.gz`).
-fn named_format(name: &str) -> Option<Format> {
-    let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    base.split('.').skip(1).find_map(|extension| extension.parse().ok())
 }
 
 fn chain(first: &[u8], whole: bool, endian: Endian) -> Chain {
@@ -215,7 +211,8 @@ mod tests {
         let file = [0, 0, 0, 9, 1, 2, 3];
         let ambiguous = AmbiguousFormat { u32be: true, u32le: false };
         assert_eq!(guess_format(&file, true, None), Err(ambiguous));
-        assert_eq!(guess_format(&file, true, Some("feed.bin")), Err(ambiguous));
+        assert_eq!(guess_format(&file, true, Some("feed.dat")), Err(ambiguous));
+        assert_eq!(guess_format(&file, true, Some("feed.bin")), Ok(Format::U32Be));
         assert_eq!(guess_format(&file, true, Some("x.y/feed.raw.zst")), Ok(Format::Raw));
         assert_eq!(guess_format(&file, true, Some("feed.u32be")), Ok(Format::U32Be));
     }

@@ -7,6 +7,22 @@ const ETHER_TYPE_IPV6: u16 = 0x86DD;
 /// Tags of 802.1Q, 802.1ad, and the type that older switches used for the outer of two tags.
 const ETHER_TYPES_VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
+/// MPLS, unicast and multicast.
+const ETHER_TYPES_MPLS: [u16; 2] = [0x8847, 0x8848];
+/// A PPPoE session.
+const ETHER_TYPE_PPPOE: u16 = 0x8864;
+/// Ethernet inside of a tunnel.
+pub(super) const ETHER_TYPE_BRIDGED: u16 = 0x6558;
+/// IPv4 and IPv6 in PPP.
+const PPP_PROTOCOLS: [u16; 2] = [0x0021, 0x0057];
+/// Version, type, code, session and length of a PPPoE frame.
+const PPPOE_BYTES: usize = 6;
+/// MPLS labels that a frame may carry.
+const MPLS_LABELS_MAX: usize = 16;
+const MPLS_LABEL_BYTES: usize = 4;
+/// In the third byte of an MPLS label: it is the last.
+const MPLS_BOTTOM: u8 = 1;
+
 /// VLAN tags that a frame may carry.
 const VLAN_TAGS_MAX: usize = 8;
 const VLAN_TAG_BYTES: usize = 4;
@@ -33,6 +49,8 @@ pub(super) enum Frame {
     /// An IP packet from this offset on.
     Ip(usize),
     NotIp,
+    /// MPLS, PPPoE or a tunnel around something else than IP.
+    UnknownInside,
     /// The frame is shorter than its headers.
     Short,
 }
@@ -73,6 +91,15 @@ fn behind_ether_type(frame: &[u8], type_offset: usize, next_offset: usize) -> Op
         if ether_type == ETHER_TYPE_IPV4 || ether_type == ETHER_TYPE_IPV6 {
             return Some(Frame::Ip(offset));
         }
+        if ETHER_TYPES_MPLS.contains(&ether_type) {
+            return behind_labels(frame, offset);
+        }
+        if ether_type == ETHER_TYPE_PPPOE {
+            let protocol = u16::from_be_bytes(array_at(frame, offset + PPPOE_BYTES)?);
+            let is_ip = PPP_PROTOCOLS.contains(&protocol);
+            let ip = Frame::Ip(offset + PPPOE_BYTES + size_of::<u16>());
+            return Some(if is_ip { ip } else { Frame::UnknownInside });
+        }
         if !ETHER_TYPES_VLAN.contains(&ether_type) {
             break;
         }
@@ -80,6 +107,34 @@ fn behind_ether_type(frame: &[u8], type_offset: usize, next_offset: usize) -> Op
         offset += VLAN_TAG_BYTES;
     }
     Some(Frame::NotIp)
+}
+
+/// Follows MPLS labels to the one that is marked as the last. What is behind it is IP if it has the
+/// version of IP in front.
+fn behind_labels(frame: &[u8], labels_offset: usize) -> Option<Frame> {
+    for index in 0..MPLS_LABELS_MAX {
+        let offset = labels_offset + index * MPLS_LABEL_BYTES;
+        let label: [u8; MPLS_LABEL_BYTES] = array_at(frame, offset)?;
+        if label[2] & MPLS_BOTTOM != 0 {
+            let version = frame.get(offset + MPLS_LABEL_BYTES)? >> 4;
+            let is_ip = version == 4 || version == 6;
+            let ip = Frame::Ip(offset + MPLS_LABEL_BYTES);
+            return Some(if is_ip { ip } else { Frame::UnknownInside });
+        }
+    }
+    Some(Frame::UnknownInside)
+}
+
+/// Finds the IP packet behind a header that tells its EtherType, as tunnels have it.
+pub(super) fn behind_tunnel(ether_type: u16, content: &[u8]) -> Frame {
+    match ether_type {
+        ETHER_TYPE_IPV4 | ETHER_TYPE_IPV6 => Frame::Ip(0),
+        ETHER_TYPE_BRIDGED => LinkType::Ethernet.find_ip(content),
+        _ if ETHER_TYPES_MPLS.contains(&ether_type) => {
+            behind_labels(content, 0).unwrap_or(Frame::Short)
+        }
+        _ => Frame::UnknownInside,
+    }
 }
 
 fn behind_family(family: [u8; 4]) -> Frame {
@@ -110,6 +165,28 @@ mod tests {
     fn endless_vlan_tags_are_not_ip() {
         let frame = [&[0; 12][..], &[0x81, 0].repeat(100)].concat();
         assert_eq!(LinkType::Ethernet.find_ip(&frame), Frame::NotIp);
+    }
+
+    #[test]
+    fn labels_and_sessions_are_passed_over() {
+        let addresses = [0; 12];
+        let frame = |rest: &[u8]| LinkType::Ethernet.find_ip(&[&addresses[..], rest].concat());
+        let label = |bottom: u8| [0, 1, bottom, 64];
+        let two = [&[0x88, 0x47][..], &label(0), &label(1), &[0x45]].concat();
+        assert_eq!(frame(&two), Frame::Ip(22));
+        let tagged = [&[0x81, 0, 0, 5, 0x88, 0x48][..], &label(1), &[0x60]].concat();
+        assert_eq!(frame(&tagged), Frame::Ip(22));
+        let wire = [&[0x88, 0x47][..], &label(1), &[0x00]].concat();
+        assert_eq!(frame(&wire), Frame::UnknownInside);
+        assert_eq!(
+            frame(&[&[0x88, 0x47][..], &label(0).repeat(99)].concat()),
+            Frame::UnknownInside
+        );
+        assert_eq!(frame(&[&[0x88, 0x47][..], &label(1)].concat()), Frame::Short);
+        let session = [0x88, 0x64, 0x11, 0, 0, 1, 0, 3, 0x00, 0x21, 0x45];
+        assert_eq!(frame(&session), Frame::Ip(22));
+        let control = [0x88, 0x64, 0x11, 0, 0, 1, 0, 3, 0xc0, 0x21, 1];
+        assert_eq!(frame(&control), Frame::UnknownInside);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::pcap::Record;
 use super::statistics::Statistics;
 use super::tcp::{Flows, Taken};
 use super::transport::{Addresses, Transport, parse_transport};
+use super::tunnel::{Inside, TUNNELS_MAX, look_inside};
 
 /// A payload to hand out.
 #[derive(Clone, Debug)]
@@ -74,7 +75,12 @@ impl Network {
         let captured = Captured { frame, record, moment };
         match record.link.find_ip(frame) {
             Frame::Ip(offset) => {
-                self.accept_ip(captured, frame.get(offset..).unwrap_or_default(), statistics)
+                let packet = frame.get(offset..).unwrap_or_default();
+                self.accept_ip(captured, packet, 0, statistics)
+            }
+            Frame::UnknownInside => {
+                statistics.unknown_inside += 1;
+                None
             }
             Frame::NotIp => {
                 statistics.not_ip += 1;
@@ -112,6 +118,7 @@ impl Network {
         &mut self,
         captured: Captured<'_>,
         packet: &[u8],
+        tunnels: usize,
         statistics: &mut Statistics,
     ) -> Option<Payload> {
         let Ok((ip, _)) = LaxIpSlice::from_slice(packet) else {
@@ -121,12 +128,22 @@ impl Network {
         let (source, destination) = (ip.source_addr(), ip.destination_addr());
         let payload = ip.payload();
         if !payload.fragmented {
+            match look_inside(payload.ip_number, payload.payload, self.filter.port) {
+                Inside::NoTunnel => {}
+                Inside::Ip(inner) if tunnels < TUNNELS_MAX => {
+                    return self.accept_ip(captured, inner, tunnels + 1, statistics);
+                }
+                Inside::Ip(_) | Inside::Unknown => {
+                    statistics.unknown_inside += 1;
+                    return None;
+                }
+            }
             let transport =
                 parse_transport(payload.ip_number, source, destination, payload.payload);
             let cut = payload.incomplete;
             let mut payload =
                 self.accept_transport(captured, packet, transport, cut, statistics)?;
-            let packet_offset = captured.frame.len() - packet.len();
+            let packet_offset = range_within(captured.frame, packet)?.start;
             payload.range = payload.range.start + packet_offset..payload.range.end + packet_offset;
             payload.file_offset += payload.range.start as u64;
             return Some(payload);

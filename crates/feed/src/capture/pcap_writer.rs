@@ -3,22 +3,12 @@
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
-use etherparse::PacketBuilder;
-
+use super::frame::{LINK_TYPE_ETHERNET, PAYLOAD_BYTES_MAX, SNAPSHOT_BYTES, append_frame};
 use super::pcap::{MAGIC_NANOSECONDS, NANOSECONDS_PER_SECOND};
 
-/// Longest payload of a UDP datagram over IPv4 without options.
-const PAYLOAD_BYTES_MAX: usize = 65_507;
-const SNAPSHOT_BYTES: u32 = 262_144;
-const LINK_TYPE_ETHERNET: u32 = 1;
-/// Locally administered addresses: the frames were never on a wire.
-const MAC_SOURCE: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
-const MAC_DESTINATION: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
-const TIME_TO_LIVE: u8 = 64;
-
-/// Why a datagram was not written to a pcap file.
+/// Why a datagram was not written to a pcap or pcapng file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PcapWriteError {
@@ -28,6 +18,11 @@ pub enum PcapWriteError {
     PayloadTooLong {
         /// Its length in bytes.
         len: usize,
+    },
+    /// The interface was not added to the file.
+    UnknownInterface {
+        /// Its number.
+        interface: u32,
     },
     /// The time is after the year 2106, which a pcap file cannot say.
     Timestamp {
@@ -44,6 +39,7 @@ impl fmt::Display for PcapWriteError {
                 f,
                 "a payload of {len} bytes does not fit a UDP datagram: {PAYLOAD_BYTES_MAX} do"
             ),
+            Self::UnknownInterface { interface } => write!(f, "there is no interface {interface}"),
             Self::Timestamp { timestamp_ns } => {
                 write!(
                     f,
@@ -80,7 +76,7 @@ impl<W: Write> PcapWriter<W> {
     /// [`PcapWriteError::Io`] where the output fails.
     pub fn new(mut output: W) -> Result<Self, PcapWriteError> {
         let version: u32 = 2 | 4 << 16;
-        let fields = [MAGIC_NANOSECONDS, version, 0, 0, SNAPSHOT_BYTES, LINK_TYPE_ETHERNET];
+        let fields = [MAGIC_NANOSECONDS, version, 0, 0, SNAPSHOT_BYTES, LINK_TYPE_ETHERNET.into()];
         write_fields(&mut output, &fields).map_err(PcapWriteError::Io)?;
         Ok(Self { output, frame: Vec::new() })
     }
@@ -98,18 +94,11 @@ impl<W: Write> PcapWriter<W> {
         destination: SocketAddrV4,
         payload: &[u8],
     ) -> Result<(), PcapWriteError> {
-        if payload.len() > PAYLOAD_BYTES_MAX {
-            return Err(PcapWriteError::PayloadTooLong { len: payload.len() });
-        }
         let seconds = u32::try_from(timestamp_ns / NANOSECONDS_PER_SECOND)
             .map_err(|_| PcapWriteError::Timestamp { timestamp_ns })?;
         let nanoseconds = (timestamp_ns % NANOSECONDS_PER_SECOND) as u32;
         self.frame.clear();
-        PacketBuilder::ethernet2(MAC_SOURCE, mac_destination(*destination.ip()))
-            .ipv4(source.ip().octets(), destination.ip().octets(), TIME_TO_LIVE)
-            .udp(source.port(), destination.port())
-            .write_to_vec(&mut self.frame, payload)
-            .map_err(|_| PcapWriteError::PayloadTooLong { len: payload.len() })?;
+        append_frame(&mut self.frame, source, destination, payload)?;
         let len = self.frame.len() as u32;
         write_fields(&mut self.output, &[seconds, nanoseconds, len, len])
             .and_then(|()| self.output.write_all(&self.frame))
@@ -120,12 +109,6 @@ impl<W: Write> PcapWriter<W> {
     pub fn into_inner(self) -> W {
         self.output
     }
-}
-
-/// Returns the Ethernet address of a multicast group, or one of our own for a host.
-fn mac_destination(address: Ipv4Addr) -> [u8; 6] {
-    let [_, b, c, d] = address.octets();
-    if address.is_multicast() { [0x01, 0x00, 0x5E, b & 0x7F, c, d] } else { MAC_DESTINATION }
 }
 
 fn write_fields(output: &mut impl Write, fields: &[u32]) -> io::Result<()> {

@@ -12,14 +12,14 @@ use crate::endian::{Endian, array_at};
 /// Type of a section header block: the same in both byte orders.
 pub(super) const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 pub(super) const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
-const INTERFACE_DESCRIPTION: u32 = 1;
+pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
 /// Superseded by the enhanced packet block, still met in old files.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
+pub(super) const ENHANCED_PACKET: u32 = 6;
 
-const OPTION_END: u16 = 0;
-const OPTION_TIMESTAMP_RESOLUTION: u16 = 9;
+pub(super) const OPTION_END: u16 = 0;
+pub(super) const OPTION_TIMESTAMP_RESOLUTION: u16 = 9;
 const OPTION_TIMESTAMP_OFFSET: u16 = 14;
 
 /// Type, length at the start and length at the end.

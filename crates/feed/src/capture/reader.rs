@@ -3,17 +3,21 @@
 use std::io::Read;
 use std::ops::Range;
 
+use super::compress::Compression;
 use super::error::CaptureError;
-use super::format::{Format, guess_format};
+use super::format::{Format, GUESS_BYTES, guess_format};
 use super::network::{Network, Payload};
 use super::options::{CaptureOptions, Limits};
 use super::packet::{Kind, Packet, StreamPosition};
-use super::pcap::{PcapFile, Record};
+use super::pcap::{self, PcapFile, Record};
 use super::pcapng::{self, PcapNgFile};
 use super::prefixed;
 use super::source::Source;
 use super::statistics::Statistics;
 use crate::endian::Endian;
+
+/// Bytes that tell pcap and pcapng from everything else.
+const MAGIC_BYTES: usize = 12;
 
 /// What the records of the file are found by.
 enum Container {
@@ -78,14 +82,14 @@ impl<R: Read> CaptureReader<R> {
     /// - [`CaptureError::Read`] where the input fails.
     pub fn open(input: R, options: CaptureOptions) -> Result<Self, CaptureError> {
         let mut source = Source::open(input)?;
-        let (first, whole) = source.look_ahead();
         let format = match options.format {
             Some(format) => format,
-            None => guess_format(first, whole, options.file_name.as_deref())
-                .map_err(CaptureError::FormatAmbiguous)?,
+            None => guess(&mut source, options.file_name.as_deref())?,
         };
         let container = match format {
-            Format::Pcap if pcapng::is_pcapng(first) => Container::PcapNg(PcapNgFile::new()),
+            Format::Pcap if pcapng::is_pcapng(source.look_ahead(MAGIC_BYTES).0) => {
+                Container::PcapNg(PcapNgFile::new())
+            }
             Format::Pcap => Container::Pcap(PcapFile::open(&mut source)?),
             Format::Raw => Container::Raw,
             Format::U32Be => Container::Prefixed(Endian::Big),
@@ -109,6 +113,11 @@ impl<R: Read> CaptureReader<R> {
         self.format
     }
 
+    /// Returns how the file is compressed.
+    pub const fn compression(&self) -> Option<Compression> {
+        self.source.compression()
+    }
+
     /// Returns what the packets are to a decoder.
     pub const fn kind(&self) -> Kind {
         match self.format {
@@ -129,7 +138,8 @@ impl<R: Read> CaptureReader<R> {
 
     /// Reads the next packet; `None` at the end of the file and after an error.
     ///
-    /// A raw file comes in pieces of [`Limits::piece_bytes`], cut anywhere.
+    /// A raw file comes in pieces of at most [`Limits::piece_bytes`], cut anywhere: each as soon as
+    /// the input has given it.
     ///
     /// # Errors
     /// Any [`CaptureError`] but those of opening. Whole packets before a place that cannot be read
@@ -187,7 +197,7 @@ impl<R: Read> CaptureReader<R> {
     fn find_piece(&mut self) -> Result<Option<Found>, CaptureError> {
         let file_offset = self.source.position();
         self.record.clear();
-        let len = self.source.append(&mut self.record, self.limits.piece_bytes.max(1))?;
+        let len = self.source.append_some(&mut self.record, self.limits.piece_bytes.max(1))?;
         Ok((len > 0).then(|| self.piece(file_offset)))
     }
 
@@ -259,6 +269,17 @@ impl<R: Read> CaptureReader<R> {
             missing_bytes: payload.map_or(0, |payload| payload.missing_bytes),
         }
     }
+}
+
+/// Guesses the format, from a few bytes where these tell: a capture program may not have written
+/// more yet.
+fn guess(source: &mut Source<impl Read>, file_name: Option<&str>) -> Result<Format, CaptureError> {
+    let (first, _) = source.look_ahead(MAGIC_BYTES);
+    if pcap::is_pcap(first) || pcapng::is_pcapng(first) {
+        return Ok(Format::Pcap);
+    }
+    let (first, whole) = source.look_ahead(GUESS_BYTES);
+    guess_format(first, whole, file_name).map_err(CaptureError::FormatAmbiguous)
 }
 
 impl Found {

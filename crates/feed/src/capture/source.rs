@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use super::compress::Compression;
 use super::decompress::Decompressed;
 use super::error::{CaptureError, Part};
 use super::format::GUESS_BYTES;
@@ -38,9 +39,16 @@ impl<R: Read> Source<R> {
         self.position
     }
 
-    /// Returns the first bytes of the content, and whether they are all there is.
-    pub(super) fn look_ahead(&mut self) -> (&[u8], bool) {
-        while self.end < self.buffer.len() && !self.ended && self.failure.is_none() {
+    /// How the input is compressed.
+    pub(super) const fn compression(&self) -> Option<Compression> {
+        self.input.compression()
+    }
+
+    /// Returns the first bytes of the content, at least `len_min` of them (64 KiB at most) unless
+    /// they are all there is, and whether they are.
+    pub(super) fn look_ahead(&mut self, len_min: usize) -> (&[u8], bool) {
+        let len_min = len_min.min(self.buffer.len());
+        while self.end < len_min && !self.ended && self.failure.is_none() {
             self.fill();
         }
         let all = self.ended && self.failure.is_none();
@@ -90,6 +98,17 @@ impl<R: Read> Source<R> {
             left -= bytes.len();
         }
         Ok(len - left)
+    }
+
+    /// Appends the bytes that one read gives, at most `len`; none at the end of the content.
+    pub(super) fn append_some(
+        &mut self,
+        data: &mut Vec<u8>,
+        len: usize,
+    ) -> Result<usize, CaptureError> {
+        let bytes = self.next(len)?;
+        data.extend_from_slice(bytes);
+        Ok(bytes.len())
     }
 
     /// Replaces `data` by the next `len` bytes.
@@ -186,7 +205,7 @@ mod tests {
     #[test]
     fn an_input_error_comes_only_after_the_bytes_before_it() {
         let mut source = Source::open(Failing(6)).unwrap();
-        assert_eq!(source.look_ahead().0, [5, 4, 3, 2, 1, 0]);
+        assert_eq!(source.look_ahead(6).0, [5, 4, 3, 2, 1, 0]);
         let mut data = Vec::new();
         source.read(Part::Packet, &mut data, 6).unwrap();
         assert_eq!(data, [5, 4, 3, 2, 1, 0]);

@@ -13,6 +13,9 @@ pub struct Statistics {
     pub truncated: u64,
     /// Records that carry no IP packet.
     pub not_ip: u64,
+    /// Frames of MPLS or PPPoE, and tunnels of GRE or VXLAN, that carry something else than IP, or
+    /// tunnels more than 4 deep.
+    pub unknown_inside: u64,
     /// IP packets that carry neither UDP nor TCP.
     pub not_udp_or_tcp: u64,
     /// Records of an interface whose link type is not known.
@@ -23,7 +26,7 @@ pub struct Statistics {
     pub filtered_out: u64,
     /// IP fragments seen.
     pub fragments: u64,
-    /// Fragmented datagrams given up: a fragment missing, overlapping with other bytes, too old, or
+    /// Fragmented datagrams abandoned: a fragment missing, overlapping with other bytes, too old, or
     /// over a limit.
     pub fragmented_given_up: u64,
     /// TCP segments that brought nothing new.
@@ -39,6 +42,7 @@ impl Statistics {
     /// cannot be read.
     pub const fn skipped(&self) -> u64 {
         self.not_ip
+            .saturating_add(self.unknown_inside)
             .saturating_add(self.not_udp_or_tcp)
             .saturating_add(self.link_type_unknown)
             .saturating_add(self.malformed)

@@ -10,6 +10,7 @@
 mod block;
 mod chunks;
 mod description;
+pub mod detect;
 mod error;
 mod framer;
 mod message_header;

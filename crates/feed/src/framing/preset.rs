@@ -164,6 +164,9 @@ const ENTRIES: [Entry; 9] = [
     },
 ];
 
+/// Heartbeat interval where no document says one.
+const HEARTBEAT_NS: u64 = 60_000_000_000;
+
 impl Preset {
     /// All presets, in the order to list them.
     pub const ALL: [Self; 9] = {
@@ -189,6 +192,28 @@ impl Preset {
     /// Returns, in words, where preamble, sequence number, chunks and reset are.
     pub fn description(self) -> &'static str {
         self.entry().description
+    }
+
+    /// Returns the longest time between two packets of a channel in a session, in nanoseconds: 30 s for
+    /// CME, B3 and MOEX, 10 s for T7. These are defaults of ours, not checked against the exchanges'
+    /// documents. `None` where none is known.
+    pub const fn heartbeat_ns(self) -> Option<u64> {
+        match self {
+            Self::B3Umdf | Self::Cme | Self::MoexAsts | Self::MoexForts | Self::MoexSpectra => {
+                Some(30_000_000_000)
+            }
+            Self::EurexT7 => Some(10_000_000_000),
+            Self::Cqg | Self::None | Self::SzseStep => None,
+        }
+    }
+
+    /// Returns the heartbeat interval of a feed of which only the framing is known, in nanoseconds: the
+    /// longest of the presets with this framing. 60 s, a guess on the safe side, where one of them has
+    /// none or there is no such preset.
+    pub fn heartbeat_of(framing: &Framing) -> u64 {
+        let presets = Self::ALL.into_iter().filter(|preset| preset.framing() == *framing);
+        let longest = presets.map(|preset| preset.heartbeat_ns().unwrap_or(HEARTBEAT_NS)).max();
+        longest.unwrap_or(HEARTBEAT_NS)
     }
 
     /// Returns the framing.
@@ -256,6 +281,24 @@ mod tests {
         assert_eq!(names.len(), count);
         assert_eq!("MOEX_ASTS".parse(), Ok(Preset::MoexAsts));
         assert_eq!("nyse".parse::<Preset>(), Err(UnknownPreset));
+    }
+
+    #[test]
+    fn heartbeats_are_those_of_the_documents_or_a_minute() {
+        for (preset, seconds) in [
+            (Preset::Cme, 30),
+            (Preset::B3Umdf, 30),
+            (Preset::MoexAsts, 30),
+            (Preset::EurexT7, 10),
+            (Preset::None, 60),
+            (Preset::Cqg, 60),
+        ] {
+            assert_eq!(
+                Preset::heartbeat_of(&preset.framing()),
+                seconds * 1_000_000_000,
+                "{preset}"
+            );
+        }
     }
 
     #[test]

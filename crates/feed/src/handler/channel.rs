@@ -1,23 +1,18 @@
 //! Segments in the order they come to segments in the order of their numbers, decoded.
 
 use super::decoding::{Decoding, PacketOutcome};
+use super::reload::{Running, Staging};
+use super::replayed::Replays;
+use super::silence::Silence;
 use super::unnumbered::Unnumbered;
 use super::{
-    Adapt, Delivery, Engine, Fault, HandlerCounters, HandlerOptions, Numbering, Peeked, Sink,
+    Delivery, Engine, Fault, HandlerCounters, HandlerOptions, Lost, Peeked, SequenceSource, Sink,
     Source,
 };
 use crate::arbiter::{Arbiter, Gap, Line, Output};
 use crate::framing::{ResetPolicy, Segment, next_block};
-use crate::recovery::Recovery;
-
-/// What a line may still bring of a numbering that a SequenceReset ended.
-#[derive(Clone, Copy, Debug)]
-struct OldNumbering {
-    /// The number of the packet that ended it.
-    end: u64,
-    /// Until when its packets are waited for.
-    until_ns: u64,
-}
+use crate::market::Adapt;
+use crate::recovery::{Recovery, RecoveryOptions};
 
 /// A packet that could not be decoded, while a copy of it is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -31,21 +26,28 @@ struct Rejected {
     last: Option<u64>,
 }
 
+/// Forgets that a packet was rejected, now that its copy is delivered; returns how many of its messages
+/// were delivered before.
+fn take_rejected(rejected: &mut Option<Rejected>, seq_num: u64) -> u32 {
+    rejected.take_if(|rejected| rejected.seq_num == seq_num).map_or(0, |r| r.messages)
+}
+
 /// A handler behind its framers.
 #[derive(Debug)]
 pub(super) struct Channel<E, A> {
-    numbering: Numbering,
+    pub(super) sequence: SequenceSource,
     hold_ns: u64,
     /// Whether what one packet leaves in dictionaries counts in the next.
-    keeps_dictionaries: bool,
+    pub(super) keeps_dictionaries: bool,
     pub(super) engine: E,
+    /// Lost packets that a replay service sends again, if there is one.
+    pub(super) replays: Option<Replays<E>>,
+    /// Templates that wait for a reset.
+    pub(super) staging: Staging<E, A>,
     pub(super) arbiter: Arbiter,
     unnumbered: Unnumbered,
+    silence: Silence,
     rejected: Option<Rejected>,
-    /// The packet that began the numbering, with its number in the one before.
-    reset_packet: Option<(u64, Vec<u8>)>,
-    /// By line, what it may still bring of the numbering before.
-    old: [Option<OldNumbering>; 2],
     /// By line of snapshots, the number of the next packet; `None` before the first, 0 where packets
     /// have none.
     snapshot_next: [Option<u64>; 2],
@@ -59,20 +61,24 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         let policy = framing.reset_policy();
         let decoding = Decoding {
             framing,
-            numbers_messages: matches!(options.numbering, Numbering::Message(_)),
+            numbers_messages: matches!(options.sequence, SequenceSource::Message(_)),
             adapter,
-            recovery: Recovery::new(options.recovery),
+            recovery: Recovery::new(RecoveryOptions {
+                is_numbered: !matches!(options.sequence, SequenceSource::None),
+                ..options.recovery
+            }),
         };
         Self {
-            numbering: options.numbering,
+            sequence: options.sequence,
             hold_ns: options.arbiter.hold_ns,
             keeps_dictionaries: matches!(policy, ResetPolicy::Never | ResetPolicy::Template),
             engine,
+            replays: None,
+            staging: Staging::default(),
             arbiter: Arbiter::new(options.arbiter),
             unnumbered: Unnumbered::default(),
+            silence: Silence::new(options.heartbeat_ns),
             rejected: None,
-            reset_packet: None,
-            old: [None; 2],
             snapshot_next: [None; 2],
             decoding,
             counters: HandlerCounters::default(),
@@ -87,16 +93,12 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         segment: &Segment<'_>,
         sink: &mut impl Sink<E::Message>,
     ) {
+        self.decoding.recovery.set_time(received_ns);
+        self.silence.note_packet(received_ns);
         match self.seq_num_of(segment) {
-            Peeked::Number(seq_num)
-                if self.is_reset_packet(line, seq_num, segment.bytes)
-                    || self.is_old(received_ns, line, seq_num) =>
-            {
-                self.counters.of(Source::Incremental(line)).old_numbering += 1;
-            }
             Peeked::Number(seq_num) => {
-                self.arbiter.handle_packet(received_ns, line, seq_num, segment.bytes);
-                self.drain(sink);
+                let next = self.arbiter.handle_packet(received_ns, line, seq_num, segment.bytes);
+                self.handle_next(next, sink);
             }
             Peeked::Unnumbered => self.handle_unnumbered(received_ns, line, segment.bytes, sink),
             Peeked::Unknown => {
@@ -107,35 +109,11 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Whether a packet is of the numbering before: within the hold time, its line has not come to
-    /// the new one, which it shows by a number that is not ahead or was not used before.
-    fn is_old(&mut self, received_ns: u64, line: Line, seq_num: u64) -> bool {
-        let is_ahead = self.is_ahead(seq_num);
-        let old = &mut self.old[line.index()];
-        *old = old.filter(|old| is_ahead && seq_num <= old.end && received_ns <= old.until_ns);
-        old.is_some()
-    }
-
-    /// Whether a packet is the one that began the numbering, come on the other line: its number
-    /// would be one ahead in the new numbering.
-    fn is_reset_packet(&mut self, line: Line, seq_num: u64, bytes: &[u8]) -> bool {
-        let known = self.reset_packet.as_ref();
-        let is_known = known.is_some_and(|(of, packet)| *of == seq_num && packet == bytes);
-        let is_copy = is_known && self.is_ahead(seq_num);
-        if is_copy {
-            self.old[line.index()] = None;
-        }
-        is_copy
-    }
-
-    fn is_ahead(&self, seq_num: u64) -> bool {
-        self.arbiter.next_seq_num().is_some_and(|next| seq_num > next)
-    }
-
     /// Takes a segment of a packet of the snapshot feed.
     pub(super) fn handle_snapshot(
         &mut self,
         engine: &mut E,
+        received_ns: u64,
         line: Line,
         segment: &Segment<'_>,
         sink: &mut impl Sink<E::Message>,
@@ -144,7 +122,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             engine.lose_dictionaries();
         }
         let counters = &mut self.counters.snapshots;
-        self.decoding.snapshot(engine, segment.bytes, segment.seq_num, counters, sink);
+        let delivery = Delivery { seq_num: segment.seq_num, line, received_ns, index: 0 };
+        self.decoding.snapshot(engine, segment.bytes, delivery, counters, sink);
     }
 
     /// Whether a packet of snapshots is the first of its line, or known to follow the one before.
@@ -161,19 +140,38 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         if self.unnumbered.received_ns().is_some_and(is_due) {
             self.deliver_unnumbered(sink);
         }
+        if let Some(since_ns) = self.silence.begin(now_ns) {
+            self.decoding.handle_silence(true, sink);
+            sink.handle_silence(true, since_ns);
+        }
+    }
+
+    /// A packet is delivered in order: nothing was lost in a silence before it.
+    fn end_silence(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
+        if self.silence.end() {
+            self.decoding.handle_silence(false, sink);
+            sink.handle_silence(false, now_ns);
+        }
     }
 
     pub(super) fn poll_timeout(&self) -> Option<u64> {
         let unnumbered = self.unnumbered.received_ns();
         let unnumbered = unnumbered.map(|ns| ns.saturating_add(self.hold_ns));
-        self.arbiter.poll_timeout().into_iter().chain(unnumbered).min()
+        self.arbiter.poll_timeout().into_iter().chain(unnumbered).chain(self.silence.due_ns()).min()
     }
 
     fn seq_num_of(&self, segment: &Segment<'_>) -> Peeked {
-        match &self.numbering {
-            Numbering::None => Peeked::Unnumbered,
-            Numbering::Preamble => segment.seq_num.map_or(Peeked::Unknown, Peeked::Number),
-            Numbering::Message(peek) => {
+        match (self.seq_num_by(&self.sequence, segment), self.staging.sequence()) {
+            (Peeked::Unknown, Some(waiting)) => self.seq_num_by(waiting, segment),
+            (found, _) => found,
+        }
+    }
+
+    fn seq_num_by(&self, sequence: &SequenceSource, segment: &Segment<'_>) -> Peeked {
+        match sequence {
+            SequenceSource::None => Peeked::Unnumbered,
+            SequenceSource::Preamble => segment.seq_num.map_or(Peeked::Unknown, Peeked::Number),
+            SequenceSource::Message(peek) => {
                 let block = next_block(&self.decoding.framing, segment.bytes, 0).ok().flatten();
                 let messages = block.and_then(|block| segment.bytes.get(block.start..block.end));
                 messages.map_or(Peeked::Unknown, |messages| peek.peek(messages))
@@ -189,12 +187,13 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         self.counters.of(Source::Incremental(line)).unnumbered += 1;
-        if let Numbering::None = self.numbering {
+        if let SequenceSource::None = self.sequence {
+            self.end_silence(received_ns, sink);
             let delivery = Delivery { seq_num: None, line, received_ns, index: 0 };
             let counters = &mut self.counters.messages;
             let outcome =
                 self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
-            self.lose(outcome.lost);
+            self.lose(outcome.lost, sink);
             return;
         }
         if bytes.is_empty() || self.unnumbered.is_known(bytes) {
@@ -211,66 +210,117 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         let delivery = Delivery { seq_num: None, line, received_ns, index: 0 };
         let counters = &mut self.counters.messages;
         let outcome = self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
-        self.lose(outcome.lost);
+        self.lose(outcome.lost, sink);
     }
 
     /// The first number, if any, that a packet should have had and did not: books are told.
-    fn lose(&mut self, first: Option<u64>) {
+    fn lose(&mut self, first: Option<u64>, sink: &mut impl Sink<E::Message>) {
         if let Some(first) = first {
-            self.decoding.recovery.handle_gap(Gap { first, count: 1 });
+            self.decoding.handle_gap(Gap { first, count: 1 }, sink);
         }
+    }
+
+    /// Takes a packet that the arbiter handed back at once, then everything that follows it.
+    fn handle_next(&mut self, next: Option<Output<'_>>, sink: &mut impl Sink<E::Message>) {
+        if let Some(Output::Deliver { seq_num, line, received_ns, packet }) = next {
+            let delivery = self.begin_delivery(seq_num, line, received_ns);
+            // The packet is the caller's: nothing of this channel is borrowed.
+            let outcome = self.running().decode(packet.bytes(), delivery, sink);
+            self.end_delivery(&delivery, &outcome, sink);
+        }
+        self.drain(sink);
     }
 
     /// Takes everything that is in its turn.
     fn drain(&mut self, sink: &mut impl Sink<E::Message>) {
         while let Some(output) = self.arbiter.poll_output() {
             match output {
-                Output::Deliver { seq_num, line, received_ns, bytes } => {
-                    self.unnumbered.note_numbered();
-                    let rejected = self.rejected.take_if(|rejected| rejected.seq_num == seq_num);
-                    let index = rejected.map_or(0, |rejected| rejected.messages);
+                Output::Deliver { seq_num, line, received_ns, packet } => {
+                    let Self { rejected, unnumbered, .. } = self;
+                    unnumbered.note_numbered();
+                    let index = take_rejected(rejected, seq_num);
                     let delivery = Delivery { seq_num: Some(seq_num), line, received_ns, index };
-                    let counters = &mut self.counters.messages;
-                    let engine = &mut self.engine;
-                    let outcome =
-                        self.decoding.incremental(engine, bytes, delivery, counters, sink);
-                    let reset_packet = outcome.reset_to.map(|_| (seq_num, bytes.to_vec()));
-                    if self.is_better_copy_expected(seq_num, &outcome) {
-                        continue;
-                    }
-                    if outcome.lost.is_some() {
-                        self.lose(outcome.lost);
-                        sink.handle_gap(Gap { first: seq_num, count: 1 });
-                    }
-                    self.reset_packet = reset_packet.or(self.reset_packet.take());
-                    self.pass_numbers(outcome.seq_num);
-                    if let Some(next_seq_num) = outcome.reset_to {
-                        let end = seq_num;
-                        let until_ns = received_ns.saturating_add(self.hold_ns);
-                        self.old = [Some(OldNumbering { end, until_ns }); 2];
-                        self.old[line.index()] = None;
-                        self.begin_anew(seq_num, next_seq_num, sink);
-                    }
+                    let bytes = packet.bytes();
+                    let Self { engine, replays, decoding, sequence, counters, staging, .. } = self;
+                    let mut running =
+                        Running { engine, replays, decoding, sequence, counters, staging };
+                    let outcome = running.decode(bytes, delivery, sink);
+                    self.end_delivery(&delivery, &outcome, sink);
                 }
-                Output::Gap(gap) => {
-                    if self.keeps_dictionaries {
-                        self.engine.lose_dictionaries();
-                    }
-                    let rejected = self.rejected.take_if(|rejected| rejected.seq_num == gap.first);
-                    let gap_of_books = rejected.map_or(gap, |r| Gap { first: r.lost, count: 1 });
-                    self.decoding.recovery.handle_gap(gap_of_books);
-                    sink.handle_gap(gap);
-                    self.pass_numbers(rejected.and_then(|rejected| rejected.last));
-                }
-                Output::Reset { seq_num } => {
-                    self.rejected = None;
-                    if self.keeps_dictionaries {
-                        self.engine.lose_dictionaries();
-                    }
-                    self.decoding.recovery.handle_reset();
-                    sink.handle_reset(seq_num);
-                }
+                Output::Gap(gap) => self.handle_gap(gap, sink),
+                Output::Reset { seq_num } => self.handle_reset(seq_num, sink),
             }
+        }
+        while let Some(event) = self.arbiter.poll_event() {
+            sink.handle_line(&event);
+        }
+    }
+
+    fn begin_delivery(&mut self, seq_num: u64, line: Line, received_ns: u64) -> Delivery {
+        self.unnumbered.note_numbered();
+        let index = take_rejected(&mut self.rejected, seq_num);
+        Delivery { seq_num: Some(seq_num), line, received_ns, index }
+    }
+
+    /// Acts on what a packet left to do.
+    fn end_delivery(
+        &mut self,
+        delivery: &Delivery,
+        outcome: &PacketOutcome,
+        sink: &mut impl Sink<E::Message>,
+    ) {
+        let Some(seq_num) = delivery.seq_num else { return };
+        self.end_silence(delivery.received_ns, sink);
+        if self.is_better_copy_expected(seq_num, outcome) {
+            return;
+        }
+        if outcome.lost.is_some() {
+            let gap = Gap { first: seq_num, count: 1 };
+            sink.handle_gap(gap);
+            self.lose(outcome.lost, sink);
+            if outcome.lost == Some(seq_num) {
+                self.note_lost(Lost::Gap(gap));
+            }
+        }
+        self.pass_numbers(outcome.seq_num);
+        if let Some(next_seq_num) = outcome.reset_to {
+            self.begin_epoch(next_seq_num, sink);
+        }
+    }
+
+    fn handle_gap(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {
+        if self.keeps_dictionaries {
+            self.engine.lose_dictionaries();
+        }
+        let rejected = self.rejected.take_if(|rejected| rejected.seq_num == gap.first);
+        let gap_of_books = rejected.map_or(gap, |r| Gap { first: r.lost, count: 1 });
+        sink.handle_gap(gap);
+        self.decoding.handle_gap(gap_of_books, sink);
+        if gap_of_books == gap {
+            self.note_lost(Lost::Gap(gap));
+        }
+        self.pass_numbers(rejected.and_then(|rejected| rejected.last));
+    }
+
+    fn handle_reset(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
+        self.rejected = None;
+        if self.keeps_dictionaries {
+            self.engine.lose_dictionaries();
+        }
+        self.begin_session(seq_num, sink);
+    }
+
+    /// Books are forgotten, and templates that waited take effect.
+    fn begin_session(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
+        self.running().switch();
+        self.note_lost(Lost::Reset);
+        self.decoding.handle_reset(sink);
+        sink.handle_reset(seq_num);
+    }
+
+    fn note_lost(&mut self, lost: Lost) {
+        if let Some(replays) = &mut self.replays {
+            replays.note(lost);
         }
     }
 
@@ -292,16 +342,15 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     /// Where messages have numbers, those up to the last one of a packet are done with.
     fn pass_numbers(&mut self, last: Option<u64>) {
-        if let (Numbering::Message(_), Some(last)) = (&self.numbering, last) {
+        if let (SequenceSource::Message(_), Some(last)) = (&self.sequence, last) {
             self.arbiter.advance_to(last.saturating_add(1));
         }
     }
 
-    /// The exchange said that the packet after `seq_num` has another number.
-    fn begin_anew(&mut self, seq_num: u64, next: u64, sink: &mut impl Sink<E::Message>) {
-        if next == seq_num.saturating_add(1) {
-            self.decoding.recovery.handle_reset();
-            sink.handle_reset(next);
+    /// The packet delivered last carried a SequenceReset to `next`.
+    fn begin_epoch(&mut self, next: u64, sink: &mut impl Sink<E::Message>) {
+        if self.arbiter.next_seq_num() == Some(next) {
+            self.begin_session(next, sink);
         } else {
             self.arbiter.reset(next);
         }

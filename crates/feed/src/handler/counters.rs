@@ -16,8 +16,6 @@ pub struct InputCounters {
     /// Packets of messages that have no number, as a message that the feed is done; each is
     /// delivered once.
     pub unnumbered: u64,
-    /// Packets dropped because they were of the numbering before a SequenceReset.
-    pub old_numbering: u64,
 }
 
 /// What became of messages of one kind of feed.
@@ -27,7 +25,7 @@ pub struct MessageCounters {
     pub decoded: u64,
     /// Packets in which a message could not be decoded, those of unknown templates included. What is
     /// behind it is lost, unless a copy of the packet took its place: see
-    /// [`LineCounters::substitute`](crate::arbiter::LineCounters::substitute).
+    /// [`LineCounters::replacement`](crate::arbiter::LineCounters::replacement).
     pub undecodable: u64,
     /// Messages of templates that are not known.
     pub unknown_template: u64,
@@ -35,7 +33,7 @@ pub struct MessageCounters {
     pub not_understood: u64,
     /// Messages of updates whose own number their packet cannot have; the packet's number counts
     /// instead.
-    pub seq_num_not_believed: u64,
+    pub seq_num_not_trusted: u64,
 }
 
 /// What a handler counts.
@@ -49,6 +47,10 @@ pub struct HandlerCounters {
     pub messages: MessageCounters,
     /// Messages of the snapshot feed.
     pub snapshots: MessageCounters,
+    /// Lost messages that a replay service sent again.
+    pub replays: MessageCounters,
+    /// Replacements of templates that took effect.
+    pub replacements: u64,
 }
 
 impl HandlerCounters {

@@ -1,11 +1,13 @@
-//! From the FAST bytes of a packet to messages, updates and books.
+//! From the FAST bytes of a packet to messages, events and books.
 
-use super::{Adapt, Decoded, Delivery, Engine, Fault, MessageCounters, Sink};
+use super::outlet::Outlet;
+use super::{Decoded, Delivery, Engine, Fault, MessageCounters, Sink};
 use crate::arbiter::Gap;
 use crate::framing::{Framing, next_block};
-use crate::recovery::{Incremental, MarketData, Recovery};
+use crate::market::Adapt;
+use crate::recovery::Recovery;
 
-/// Why the rest of a packet was given up.
+/// Why the rest of a packet was not decoded.
 #[derive(Debug)]
 enum Failure<E> {
     /// A message was not decoded.
@@ -19,9 +21,9 @@ enum Failure<E> {
 pub(super) struct PacketOutcome {
     /// The highest number of its messages.
     pub(super) seq_num: Option<u64>,
-    /// Where the numbering begins anew, if it said so.
+    /// The first number of the session that a SequenceReset in it begins.
     pub(super) reset_to: Option<u64>,
-    /// The first number that is lost, if the rest of it was given up.
+    /// The first number that is lost, if the rest of it could not be decoded.
     pub(super) lost: Option<u64>,
     /// Messages decoded.
     pub(super) messages: u32,
@@ -57,7 +59,7 @@ fn decode_packet<E: Engine>(
     Ok(())
 }
 
-/// Counts what was given up and tells the sink.
+/// Counts what was not decoded and tells the sink.
 fn report<E: Engine>(
     failure: &Failure<E::Error>,
     seq_num: Option<u64>,
@@ -74,11 +76,6 @@ fn report<E: Engine>(
             sink.handle_fault(&Fault::MessageHeader { seq_num, offset: *offset });
         }
     }
-}
-
-/// Updates with the number of their packet in place of their own.
-fn renumbered(updates: &[Incremental], seq_num: u64) -> Vec<Incremental> {
-    updates.iter().map(|update| Incremental { seq_num, ..*update }).collect()
 }
 
 /// What turns packets of one feed into books.
@@ -106,9 +103,10 @@ impl<A> Decoding<A> {
         A: Adapt<E::Message>,
     {
         let Self { framing, numbers_messages, adapter, recovery } = self;
+        recovery.set_time(delivery.received_ns);
         let mut outcome = PacketOutcome { seq_num: delivery.seq_num, ..Default::default() };
         let packet_seq_num = delivery.seq_num.unwrap_or(0);
-        // A packet has no more messages than bytes: a number further off is not believed.
+        // A packet has no more messages than bytes: a number further off is not one of its own.
         let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
         // Where nothing numbers packets, messages have the only numbers there are.
         let is_unnumbered = delivery.seq_num.is_none() && !*numbers_messages;
@@ -123,38 +121,21 @@ impl<A> Decoding<A> {
                 return;
             }
             counters.decoded += 1;
-            sink.handle_message(&Delivery { index, ..delivery }, decoded.message);
-            match adapter.adapt(decoded.message, own.unwrap_or(packet_seq_num)) {
-                Ok(MarketData::Incremental(updates)) => {
-                    let believed;
-                    let is_believed = |update: &Incremental| numbers.contains(&update.seq_num);
-                    let updates = if is_unnumbered || updates.iter().all(is_believed) {
-                        updates
-                    } else {
-                        counters.seq_num_not_believed += 1;
-                        believed = renumbered(updates, packet_seq_num);
-                        &believed
-                    };
-                    for update in updates {
-                        recovery.handle_incremental(update);
-                    }
-                    sink.handle_updates(updates, recovery);
-                }
-                Ok(MarketData::Snapshot(snapshot)) => {
-                    let outcome = recovery.handle_snapshot(&snapshot);
-                    sink.handle_snapshot(&snapshot, outcome, recovery);
-                }
-                Ok(MarketData::SequenceReset { next_seq_num }) => {
-                    outcome.reset_to = Some(next_seq_num);
-                }
-                Ok(MarketData::Other) => {}
-                Err(error) => {
-                    counters.not_understood += 1;
-                    recovery.handle_gap(Gap { first: counted.unwrap_or(packet_seq_num), count: 1 });
-                    let seq_num = delivery.seq_num;
-                    sink.handle_fault(&Fault::MarketData { seq_num, error });
-                }
+            let delivery = Delivery { index, ..delivery };
+            sink.handle_message(&delivery, decoded.message);
+            let trusted = own.filter(|own| is_unnumbered || numbers.contains(own));
+            counters.seq_num_not_trusted += u64::from(trusted != own);
+            let seq_num = trusted.unwrap_or(packet_seq_num);
+            let mut outlet = Outlet::incremental(recovery, sink, delivery);
+            let adapted = adapter.adapt(decoded.message, seq_num, &mut outlet);
+            outcome.reset_to = outlet.reset_to().or(outcome.reset_to);
+            if let Err(error) = adapted {
+                counters.not_understood += 1;
+                recovery.handle_gap(Gap { first: counted.unwrap_or(packet_seq_num), count: 1 });
+                recovery.end_message(false);
+                sink.handle_fault(&Fault::MarketData { seq_num: delivery.seq_num, error });
             }
+            tell_changes(recovery, sink);
         });
         if let Err(failure) = decoded {
             // Where messages have numbers, the next one at least is among what is lost.
@@ -162,38 +143,121 @@ impl<A> Decoding<A> {
             outcome.lost = Some(last_decoded.map_or(packet_seq_num, next));
             report::<E>(&failure, delivery.seq_num, counters, sink);
         }
+        if let Some(seq_num) = outcome.seq_num {
+            self.recovery.handle_progress(seq_num.saturating_add(1));
+            self.settle(sink);
+        }
         outcome
     }
 
-    /// A packet of the snapshot feed.
+    /// A packet of the snapshot feed that came on this line.
     pub(super) fn snapshot<E: Engine>(
         &mut self,
         engine: &mut E,
         bytes: &[u8],
-        seq_num: Option<u64>,
+        delivery: Delivery,
         counters: &mut MessageCounters,
         sink: &mut impl Sink<E::Message>,
     ) where
         A: Adapt<E::Message>,
     {
         let Self { framing, adapter, recovery, .. } = self;
-        let decoded = decode_packet(engine, framing, bytes, |_, decoded| {
+        recovery.set_time(delivery.received_ns);
+        let seq_num = delivery.seq_num;
+        let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
             counters.decoded += 1;
-            match adapter.adapt(decoded.message, seq_num.unwrap_or(0)) {
-                Ok(MarketData::Snapshot(snapshot)) => {
-                    let outcome = recovery.handle_snapshot(&snapshot);
-                    sink.handle_snapshot(&snapshot, outcome, recovery);
-                }
-                // A snapshot feed begins each round anew; that is none of the books' business.
-                Ok(_) => {}
-                Err(error) => {
-                    counters.not_understood += 1;
-                    sink.handle_fault(&Fault::MarketData { seq_num, error });
-                }
+            let own = decoded.seq_num.or(seq_num);
+            let delivery = Delivery { index, seq_num: own, ..delivery };
+            let mut outlet = Outlet::snapshot(recovery, sink, delivery);
+            let adapted = adapter.adapt(decoded.message, own.unwrap_or(0), &mut outlet);
+            let had_snapshot = outlet.had_snapshot();
+            let line = delivery.line.index();
+            if let Err(error) = adapted {
+                counters.not_understood += 1;
+                recovery.note_loss_on_snapshot_feed(line);
+                sink.handle_fault(&Fault::MarketData { seq_num, error });
+            } else if !had_snapshot {
+                recovery.note_other_on_snapshot_feed(line, own);
             }
+            tell_changes(recovery, sink);
         });
         if let Err(failure) = decoded {
+            self.recovery.note_loss_on_snapshot_feed(delivery.line.index());
             report::<E>(&failure, seq_num, counters, sink);
         }
+    }
+
+    /// A lost packet that a replay service sent again. Returns the highest number of its messages, if all
+    /// of it was decoded and understood.
+    pub(super) fn replayed<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        bytes: &[u8],
+        packet: Delivery,
+        counters: &mut MessageCounters,
+        sink: &mut impl Sink<E::Message>,
+    ) -> Option<u64>
+    where
+        A: Adapt<E::Message>,
+    {
+        let Self { framing, numbers_messages, adapter, recovery } = self;
+        let packet_seq_num = packet.seq_num?;
+        let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
+        let mut last = packet_seq_num;
+        let mut is_understood = true;
+        let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
+            counters.decoded += 1;
+            sink.handle_replayed(packet_seq_num, decoded.message);
+            let own = decoded.seq_num.filter(|own| numbers.contains(own));
+            if *numbers_messages {
+                last = last.max(own.unwrap_or(last));
+            }
+            let delivery = Delivery { index, ..packet };
+            let mut outlet = Outlet::replay(recovery, sink, delivery);
+            let seq_num = own.unwrap_or(packet_seq_num);
+            if let Err(error) = adapter.adapt(decoded.message, seq_num, &mut outlet) {
+                counters.not_understood += 1;
+                is_understood = false;
+                recovery.end_message(false);
+                sink.handle_fault(&Fault::MarketData { seq_num: packet.seq_num, error });
+            }
+            tell_changes(recovery, sink);
+        });
+        if let Err(failure) = &decoded {
+            report::<E>(failure, packet.seq_num, counters, sink);
+        }
+        self.settle(sink);
+        (decoded.is_ok() && is_understood).then_some(last)
+    }
+
+    /// Tells books of numbers that are lost.
+    pub(super) fn handle_gap<M: ?Sized>(&mut self, gap: Gap, sink: &mut impl Sink<M>) {
+        self.recovery.handle_gap(gap);
+        self.settle(sink);
+    }
+
+    /// Tells books that a new session begins.
+    pub(super) fn handle_reset<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
+        self.recovery.handle_reset();
+        self.settle(sink);
+    }
+
+    /// Tells books that the channel is silent, or that it no longer is.
+    pub(super) fn handle_silence<M: ?Sized>(&mut self, is_silent: bool, sink: &mut impl Sink<M>) {
+        self.recovery.handle_silence(is_silent);
+        self.settle(sink);
+    }
+
+    pub(super) fn settle<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
+        self.recovery.end_message(false);
+        tell_changes(&mut self.recovery, sink);
+    }
+}
+
+/// Tells the sink which books changed.
+#[inline]
+fn tell_changes<M: ?Sized>(recovery: &mut Recovery, sink: &mut impl Sink<M>) {
+    while let Some(change) = recovery.next_change() {
+        sink.handle_book(&change, recovery);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tickwire_fast::rt::{self, Templates, Value, Visit};
-use tickwire_fast::{Error, ErrorKind, Program};
+use tickwire_fast::{Error, ErrorKind, Message, MessageBuilder, Program};
 
 use super::engine::seq_num_indexes;
 use super::{Decoded, Engine, SeqNumField};
@@ -44,6 +44,17 @@ impl<T: Templates> GeneratedMessage<T> {
         match self.is_dynamic {
             true => rt::Message::Dynamic(self.decoder.dynamic_message()),
             false => rt::Message::Known(T::message(self.decoder.messages())),
+        }
+    }
+
+    /// The message as one of the dynamic engine, copied into `builder` where generated code decoded it.
+    ///
+    /// # Errors
+    /// Those of [`MessageBuilder`] for a message beyond its limits.
+    pub fn to_dynamic<'m>(&'m self, builder: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
+        match self.message() {
+            rt::Message::Dynamic(message) => Ok(message),
+            rt::Message::Known(known) => self.decoder.to_dynamic(known, builder),
         }
     }
 

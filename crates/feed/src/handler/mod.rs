@@ -20,9 +20,8 @@
 //! use tickwire_fast::{Decoder, DecoderOptions, FieldValue, Message, Program, TemplateSet};
 //! use tickwire_feed::arbiter::Line;
 //! use tickwire_feed::framing::Preset;
-//! use tickwire_feed::handler::{
-//!     Delivery, Dynamic, Handler, HandlerOptions, NoBooks, SeqNumField, Source,
-//! };
+//! use tickwire_feed::handler::{Delivery, Dynamic, Handler, HandlerOptions, SeqNumField, Source};
+//! use tickwire_feed::market::NoBooks;
 //!
 //! let xml = r#"<templates><template name="T" id="1"><uInt32 name="n"/></template></templates>"#;
 //! let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
@@ -49,31 +48,41 @@
 //! # Ok::<(), tickwire_feed::handler::HandlerConfigError>(())
 //! ```
 
-mod adapt;
 mod channel;
 mod counters;
 mod decoding;
+mod driven;
 mod engine;
 mod generated;
 mod options;
+mod outlet;
+mod reload;
+mod replayed;
 mod seq_num;
+mod sequencing;
+mod silence;
 mod sink;
 mod unnumbered;
 
-pub use adapt::{Adapt, NoBooks};
 pub use counters::{HandlerCounters, InputCounters, MessageCounters};
+pub use driven::PacketHandler;
 pub use engine::{Decoded, Dynamic, Engine};
 pub use generated::{Generated, GeneratedMessage};
-pub use options::{HandlerConfigError, HandlerOptions, Numbering};
+pub use options::{HandlerConfigError, HandlerOptions, SequenceSource};
+pub use reload::{Replaced, Replacement};
+pub use replayed::Lost;
 pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
+pub use sequencing::{Sequencing, SequencingError};
 pub use sink::{Delivery, Fault, Sink};
 
 use std::fmt;
 
-use crate::arbiter::{Arbiter, Line};
+use crate::arbiter::{Arbiter, Gap, Line};
 use crate::framing::Framer;
+use crate::market::Adapt;
 use crate::recovery::Recovery;
 use channel::Channel;
+use replayed::Replays;
 
 /// Where a packet came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -148,6 +157,60 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         &self.channel.engine
     }
 
+    /// The same with an engine for lost packets that a replay service sends again: gaps then come from
+    /// [`poll_lost`](Self::poll_lost).
+    pub fn with_replay(mut self, engine: E) -> Self {
+        self.channel.replays = Some(Replays::new(engine));
+        self
+    }
+
+    /// The next gap that a replay service is to be asked for, or a reset. `None` without
+    /// [`with_replay`](Self::with_replay).
+    pub fn poll_lost(&mut self) -> Option<Lost> {
+        self.channel.replays.as_mut()?.poll()
+    }
+
+    /// Takes the FAST bytes, without preamble, of a lost packet that came at `received_ns`. Packets of a
+    /// gap must come in ascending order. Its updates are applied to stale books that they follow.
+    pub fn handle_replayed(
+        &mut self,
+        received_ns: u64,
+        seq_num: u64,
+        bytes: &[u8],
+        sink: &mut impl Sink<E::Message>,
+    ) {
+        self.channel.handle_replayed(received_ns, seq_num, bytes, sink);
+    }
+
+    /// Nothing more comes of a gap. If all of it was replayed, books that were fresh before it are fresh
+    /// again.
+    pub fn handle_replay_done(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {
+        self.channel.handle_replay_done(gap, sink);
+    }
+
+    /// Takes new templates: at once if nothing was decoded yet, else they wait for a reset. A later
+    /// replacement takes the place of one that waits.
+    ///
+    /// # Errors
+    /// [`HandlerConfigError`] if sequence numbers would be found elsewhere; nothing changes then.
+    pub fn replace(
+        &mut self,
+        replacement: Replacement<E, A>,
+    ) -> Result<Replaced, HandlerConfigError> {
+        self.channel.replace(replacement).inspect(|_| self.take_snapshot_engines())
+    }
+
+    /// Whether a replacement waits for a reset.
+    pub const fn is_replacement_waiting(&self) -> bool {
+        self.channel.staging.is_waiting()
+    }
+
+    fn take_snapshot_engines(&mut self) {
+        if let Some(engines) = self.channel.staging.take_snapshot_engines() {
+            self.snapshot_engines = engines;
+        }
+    }
+
     /// Takes a packet that came at `received_ns`; time should not go back.
     pub fn handle_packet(
         &mut self,
@@ -167,10 +230,13 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
             match (segment, source) {
                 (Ok(segment), Source::Incremental(line)) => {
                     self.channel.handle_segment(received_ns, line, &segment, sink);
+                    if let Some(engines) = self.channel.staging.take_snapshot_engines() {
+                        self.snapshot_engines = engines;
+                    }
                 }
                 (Ok(segment), Source::Snapshot(line)) => {
                     let engine = &mut self.snapshot_engines[line.index()];
-                    self.channel.handle_snapshot(engine, line, &segment, sink);
+                    self.channel.handle_snapshot(engine, received_ns, line, &segment, sink);
                 }
                 (Err(error), source) => {
                     self.channel.counters.of(source).malformed += 1;
@@ -184,6 +250,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
     /// have been handed in.
     pub fn handle_timeout(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
         self.channel.handle_timeout(now_ns, sink);
+        self.take_snapshot_engines();
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.

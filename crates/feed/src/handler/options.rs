@@ -10,7 +10,7 @@ use crate::recovery::RecoveryOptions;
 
 /// Where the sequence number of a packet is.
 #[derive(Clone, Debug, Default)]
-pub enum Numbering {
+pub enum SequenceSource {
     /// Nowhere: packets of both lines are taken as they come, so only one line makes sense.
     None,
     /// In the first message that has one.
@@ -21,16 +21,32 @@ pub enum Numbering {
 }
 
 /// How a feed is handled.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct HandlerOptions {
     /// What is around the messages of a packet, on the incremental and the snapshot feed.
     pub framing: Framing,
     /// Where sequence numbers are. Default in the preamble.
-    pub numbering: Numbering,
+    pub sequence: SequenceSource,
     /// How lines A and B become one.
     pub arbiter: ArbiterOptions,
     /// How books become fresh.
     pub recovery: RecoveryOptions,
+    /// How often the feed sends at least something, in nanoseconds: see
+    /// [`Preset::heartbeat_ns`](crate::framing::Preset::heartbeat_ns). A channel on which no line brings
+    /// anything for twice as long is silent, and its books are stale. `None` never is. Default 60 s.
+    pub heartbeat_ns: Option<u64>,
+}
+
+impl Default for HandlerOptions {
+    fn default() -> Self {
+        Self {
+            framing: Framing::default(),
+            sequence: SequenceSource::default(),
+            arbiter: ArbiterOptions::default(),
+            recovery: RecoveryOptions::default(),
+            heartbeat_ns: Some(60_000_000_000),
+        }
+    }
 }
 
 /// Why a feed cannot be handled as described.
@@ -44,6 +60,8 @@ pub enum HandlerConfigError {
     PartsShareDictionaries,
     /// The numbers are to be found in the preamble, and the framing does not say where.
     PreambleWithoutSeqNum,
+    /// New templates would find sequence numbers in another place: preamble, messages or nowhere.
+    SequenceSourceChanged,
     /// The numbers are to be found in messages, and no template has the field in a place that can
     /// be found without decoding.
     SeqNumNotFound,
@@ -60,6 +78,9 @@ impl fmt::Display for HandlerConfigError {
             Self::PreambleWithoutSeqNum => {
                 "the framing says no place of the sequence number: add one, such as seq=0:4:be, or \
                  name the field of the messages that has it"
+            }
+            Self::SequenceSourceChanged => {
+                "the new templates have sequence numbers in another place than the running ones"
             }
             Self::SeqNumNotFound => {
                 "no template has this sequence number field where it can be found without decoding"
@@ -80,11 +101,13 @@ impl HandlerOptions {
         if has_parts && framing.reset_policy() != ResetPolicy::Message {
             return Err(HandlerConfigError::PartsShareDictionaries);
         }
-        match &self.numbering {
-            Numbering::Preamble if framing.seq_num_field().is_none() => {
+        match &self.sequence {
+            SequenceSource::Preamble if framing.seq_num_field().is_none() => {
                 Err(HandlerConfigError::PreambleWithoutSeqNum)
             }
-            Numbering::Message(peek) if !peek.can_find() => Err(HandlerConfigError::SeqNumNotFound),
+            SequenceSource::Message(peek) if !peek.can_find() => {
+                Err(HandlerConfigError::SeqNumNotFound)
+            }
             _ => Ok(()),
         }
     }

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::fmt;
 
 use super::Source;
-use crate::arbiter::{Gap, Line};
+use crate::arbiter::{Gap, Line, LineEvent};
 use crate::framing::FramingError;
-use crate::recovery::{Incremental, MarketDataError, Recovery, Snapshot, SnapshotOutcome};
+use crate::market::{MarketDataError, MarketEvent, Snapshot};
+use crate::recovery::{BookChange, Recovery, SnapshotOutcome};
 
 /// How a message came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct Delivery {
     pub index: u32,
 }
 
-/// Something that is wrong with what came. It is counted, and nothing of it is believed.
+/// Something that is wrong with what came. It is counted, and nothing of it is used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<'f> {
@@ -92,15 +93,22 @@ pub trait Sink<M: ?Sized> {
     /// A message of the incremental feed, in order.
     fn handle_message(&mut self, delivery: &Delivery, message: &M);
 
+    /// A lost message that a replay service sent again: after the gap was told of, out of order. Its
+    /// updates go to the books; its trades are in the message alone.
+    fn handle_replayed(&mut self, _seq_num: u64, _message: &M) {}
+
     /// Numbers that no line brought, or whose packet could not be decoded.
     fn handle_gap(&mut self, _gap: Gap) {}
 
     /// The numbering began anew; books are forgotten.
     fn handle_reset(&mut self, _seq_num: u64) {}
 
-    /// Updates that the books have taken: what a message said, after
-    /// [`handle_message`](Self::handle_message).
-    fn handle_updates(&mut self, _updates: &[Incremental], _recovery: &Recovery) {}
+    /// A book changed, or became fresh or stale: told once a message and book, after
+    /// [`handle_message`](Self::handle_message), and after gaps, resets and silence.
+    fn handle_book(&mut self, _change: &BookChange, _recovery: &Recovery) {}
+
+    /// A trade, a statistic, a status or a definition.
+    fn handle_event(&mut self, _: &Delivery, _event: &MarketEvent<'_>, _recovery: &Recovery) {}
 
     /// A snapshot, and what became of it.
     fn handle_snapshot(
@@ -110,6 +118,13 @@ pub trait Sink<M: ?Sized> {
         _recovery: &Recovery,
     ) {
     }
+
+    /// No line has brought anything since `since_ns`, for twice the heartbeat interval; or, with
+    /// `is_silent` false, a packet was delivered in order again. Books are stale in between.
+    fn handle_silence(&mut self, _is_silent: bool, _since_ns: u64) {}
+
+    /// A line's copies differ, or it was put aside or taken back.
+    fn handle_line(&mut self, _event: &LineEvent) {}
 
     /// Something wrong, already counted.
     fn handle_fault(&mut self, _fault: &Fault<'_>) {}

@@ -7,10 +7,10 @@ use tickwire_fast::{
 
 use super::*;
 use crate::Endian;
-use crate::arbiter::{ArbiterOptions, ForeignPolicy, Gap};
+use crate::arbiter::{ArbiterOptions, Gap, UnexpectedPolicy};
 use crate::framing::{Framing, NumberField, Preset, ResetPolicy};
-use crate::recovery::{Continuity, LevelNaming, MarketDataAdapter, RecoveryOptions, StaleReason};
-use crate::recovery::{InstrumentId, Snapshot, SnapshotOutcome};
+use crate::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter, Snapshot};
+use crate::recovery::{Continuity, RecoveryOptions, SnapshotOutcome, StaleReason};
 
 const TEMPLATES: &str = r#"<templates>
   <template name="Incremental" id="1">
@@ -45,7 +45,12 @@ const TEMPLATES: &str = r#"<templates>
 
 type Tested = Handler<Dynamic, MarketDataAdapter>;
 
+/// A handler on which silence is not watched.
 fn handler_of(options: HandlerOptions) -> Tested {
+    silent_handler_of(HandlerOptions { heartbeat_ns: None, ..options })
+}
+
+fn silent_handler_of(options: HandlerOptions) -> Tested {
     let set = TemplateSet::parse(TEMPLATES).unwrap().with_reset_template(TemplateId(120));
     let program = Arc::new(Program::compile(set).unwrap());
     let reset = options.framing.reset_policy().into();
@@ -53,13 +58,13 @@ fn handler_of(options: HandlerOptions) -> Tested {
         let options = DecoderOptions { reset, ..Default::default() };
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
-    let adapter = MarketDataAdapter::new(program.clone(), LevelNaming::ByLevel);
+    let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
     Handler::new(options, engine, adapter).unwrap()
 }
 
 fn arbiter_options() -> ArbiterOptions {
-    let foreign = ForeignPolicy::Follow { packets_min: 3 };
-    ArbiterOptions { hold_ns: 100, ahead_max: 100, foreign, ..Default::default() }
+    let unexpected = UnexpectedPolicy::Follow { packets_min: 3 };
+    ArbiterOptions { hold_ns: 100, ahead_max: 100, unexpected, ..Default::default() }
 }
 
 /// A feed with numbers in the preamble, dictionaries reset before every packet.
@@ -67,7 +72,7 @@ fn cme() -> Tested {
     handler_of(HandlerOptions {
         framing: Preset::Cme.framing(),
         arbiter: arbiter_options(),
-        recovery: RecoveryOptions { depth_max: 2, ..Default::default() },
+        recovery: RecoveryOptions { depth: Some(2), ..Default::default() },
         ..Default::default()
     })
 }
@@ -78,7 +83,7 @@ fn numbered_inside() -> Tested {
     let peek = SeqNumPeek::new(&set, &SeqNumField::default());
     handler_of(HandlerOptions {
         framing: Framing::new().reset(crate::framing::ResetPolicy::Packet),
-        numbering: Numbering::Message(peek),
+        sequence: SequenceSource::Message(peek),
         arbiter: arbiter_options(),
         ..Default::default()
     })
@@ -142,10 +147,10 @@ fn snapshot(last_seq_num: u8, rpt_seq: u8, price: u8) -> Vec<u8> {
     [&head[..], &[0xB0, 0x81, 0x80, 0x80 | price, 0x81]].concat()
 }
 
-const BOOK: InstrumentId = InstrumentId(9);
-
 fn best_bid(handler: &Tested) -> Result<i64, StaleReason> {
-    let book = handler.recovery().book(BOOK)?;
+    let instrument = handler.recovery().instruments().find(InstrumentKey::Number(9));
+    let instrument = instrument.ok_or(StaleReason::NoSnapshot)?;
+    let book = handler.recovery().book(instrument, BookKind::Outright)?;
     Ok(book.best(crate::book::Side::Bid).map_or(0, |level| level.price.mantissa))
 }
 
@@ -154,7 +159,8 @@ fn lines_become_one_and_books_follow() {
     let (mut handler, mut words) = (cme(), Words::default());
     let from = Source::Snapshot(Line::B);
     handler.handle_packet(0, from, &framed(1, &snapshot(9, 3, 50)), &mut words);
-    assert_eq!(words.take(), "Recovered");
+    assert_eq!(words.take(), "Ahead", "no line has brought anything yet");
+    assert_eq!(best_bid(&handler), Err(StaleReason::Ahead));
     handler.handle_packet(10, A, &framed(10, &bid(4, 51)), &mut words);
     handler.handle_packet(20, A, &framed(12, &bid(6, 53)), &mut words);
     assert_eq!((words.take().as_str(), handler.poll_timeout()), ("1@10a", Some(120)));
@@ -306,7 +312,7 @@ fn foreign_numbers_and_random_bytes_are_counted_and_dropped() {
     let text = words.take();
     assert_eq!(text.split(' ').next(), Some("1@1a"));
     assert!(text.contains("[line B: offset 0: a preamble") && text.ends_with("1@2a"), "{text}");
-    assert_eq!(handler.arbiter().line_counters(Line::A).foreign, 1);
+    assert_eq!(handler.arbiter().line_counters(Line::A).unexpected, 1);
     assert_eq!(handler.counters().lines[1].malformed, 1);
 }
 
@@ -314,9 +320,11 @@ fn foreign_numbers_and_random_bytes_are_counted_and_dropped() {
 fn a_new_numbering_forgets_the_books() {
     let (mut handler, mut words) = (cme(), Words::default());
     let from = Source::Snapshot(Line::A);
+    handler.handle_packet(0, A, &framed(40, &[0xC0, 0x85]), &mut words);
     handler.handle_packet(0, from, &framed(1, &snapshot(40, 1, 50)), &mut words);
+    assert_eq!((words.take().as_str(), best_bid(&handler)), ("5@40a Recovered", Ok(50)));
     handler.handle_packet(1, A, &framed(41, &[0xC0, 0x83, 0x81]), &mut words);
-    assert_eq!(words.take(), "Recovered 3@41a R1");
+    assert_eq!(words.take(), "3@41a R1");
     assert_eq!(best_bid(&handler), Err(StaleReason::Reset));
     handler.handle_packet(2, B, &framed(41, &[0xC0, 0x83, 0x81]), &mut words);
     assert_eq!((words.take().as_str(), handler.poll_timeout()), ("", None), "its copy");
@@ -342,7 +350,8 @@ fn a_line_that_lags_in_the_old_numbering_does_not_disturb_the_new_one() {
     handler.handle_packet(6, B, &framed(2, &other), &mut words);
     handler.handle_timeout(500, &mut words);
     assert_eq!(words.take(), "5@39a 5@40a 3@41a R1 5@1a 5@2b");
-    assert_eq!(handler.counters().lines.map(|line| line.old_numbering), [0, 2]);
+    let old_epoch = Line::ALL.map(|line| handler.arbiter().line_counters(line).old_epoch);
+    assert_eq!(old_epoch, [0, 2]);
     for (now_ns, line, seq_num) in [(600, B, 4), (900, A, 6)] {
         handler.handle_packet(now_ns, line, &framed(seq_num, &other), &mut words);
         handler.handle_timeout(now_ns + 100, &mut words);
@@ -393,6 +402,7 @@ fn numbers_inside_messages_count_messages() {
     // Three messages from 1, from 4 and from 7: only the first number is on the wire.
     let three = |first: u8| [0xE0, 0x84, 0x80 | first, 0x80, 0x80];
     handler.handle_packet(0, A, &three(1), &mut words);
+    handler.handle_packet(0, B, &three(1), &mut words);
     handler.handle_packet(1, A, &three(7), &mut words);
     assert_eq!(words.take(), "4:1@1a 4:2@1a 4:3@1a");
     handler.handle_packet(2, B, &three(4), &mut words);
@@ -424,7 +434,7 @@ fn an_update_with_a_number_without_sense_does_not_hide_later_gaps() {
     let nonsense = [&[0xC0, 0x86][..], &number, &bid(2, 6)[2..]].concat();
     handler.handle_packet(1, A, &framed(2, &nonsense), &mut words);
     assert_eq!(best_bid(&handler), Ok(6));
-    assert_eq!(handler.counters().messages.seq_num_not_believed, 1);
+    assert_eq!(handler.counters().messages.seq_num_not_trusted, 1);
     handler.handle_packet(2, A, &framed(4, &[0xC0, 0x85]), &mut words);
     handler.handle_timeout(200, &mut words);
     assert_eq!(words.take(), "1@1a 6@2a G3+1 5@4a");
@@ -437,6 +447,7 @@ fn a_last_message_without_number_waits_for_those_before_it_and_comes_once() {
     let one = |number: u8| [0xE0, 0x84, 0x80 | number];
     let done = [0xC0, 0x85];
     handler.handle_packet(0, A, &one(1), &mut words);
+    handler.handle_packet(0, B, &one(1), &mut words);
     handler.handle_packet(1, A, &done, &mut words);
     handler.handle_packet(2, B, &done, &mut words);
     handler.handle_packet(2, B, &[], &mut words);
@@ -457,7 +468,7 @@ fn a_last_message_without_number_waits_for_those_before_it_and_comes_once() {
 fn feeds_without_numbers_are_taken_as_they_come() {
     let mut handler = handler_of(HandlerOptions {
         framing: Framing::new().reset(crate::framing::ResetPolicy::Packet),
-        numbering: Numbering::None,
+        sequence: SequenceSource::None,
         ..Default::default()
     });
     let mut words = Words::default();
@@ -473,13 +484,13 @@ fn feeds_that_cannot_be_handled_are_refused() {
     let peek = SeqNumPeek::new(&set, &SeqNumField::default());
     let number = NumberField::new(0, 4, Endian::Big).unwrap();
     let parts = Framing::new().preamble(4).unwrap().length(number).unwrap();
-    for (framing, numbering, expected) in [
-        (Framing::new(), Numbering::Preamble, HandlerConfigError::PreambleWithoutSeqNum),
-        (Framing::new(), Numbering::Message(peek), HandlerConfigError::SeqNumNotFound),
-        (Preset::SzseStep.framing(), Numbering::None, HandlerConfigError::Envelope),
-        (parts, Numbering::None, HandlerConfigError::PartsShareDictionaries),
+    for (framing, sequence, expected) in [
+        (Framing::new(), SequenceSource::Preamble, HandlerConfigError::PreambleWithoutSeqNum),
+        (Framing::new(), SequenceSource::Message(peek), HandlerConfigError::SeqNumNotFound),
+        (Preset::SzseStep.framing(), SequenceSource::None, HandlerConfigError::Envelope),
+        (parts, SequenceSource::None, HandlerConfigError::PartsShareDictionaries),
     ] {
-        let options = HandlerOptions { framing, numbering, ..Default::default() };
+        let options = HandlerOptions { framing, sequence, ..Default::default() };
         assert_eq!(options.check(), Err(expected));
     }
     for preset in [Preset::Cme, Preset::B3Umdf, Preset::MoexAsts] {
@@ -513,4 +524,80 @@ proptest! {
             prop_assert_eq!(handler.poll_timeout(), None);
         }
     }
+}
+
+/// What lines bring around a reset: numbers 1 to `last`, the last of them a SequenceReset to 1, then 1 to 200
+/// of the new session.
+fn around_a_reset(last: u32) -> Vec<Vec<u8>> {
+    let body = [0xC0, 0x85];
+    let old = (1..last).map(move |number| framed(number, &body));
+    let reset = framed(last, &[0xC0, 0x83, 0x81]);
+    let new = (1..=200).map(|number| framed(number, &[body, body].concat()));
+    old.chain([reset]).chain(new).collect()
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_around_a_reset_while_line_b_is_behind() {
+    for (last, lag_ns) in [(11, 3_000_000), (11, 900_000_000), (50_000, 3_000_000)] {
+        let mut handler = handler_of(HandlerOptions {
+            framing: Preset::Cme.framing(),
+            arbiter: ArbiterOptions::default(),
+            ..Default::default()
+        });
+        let packets = around_a_reset(last);
+        let arrivals = |lag_ns: u64, source| {
+            let times = (0..).map(move |slot| slot * 50_000 + lag_ns);
+            times.zip(&packets).map(move |(at_ns, packet)| (at_ns, source, packet))
+        };
+        let mut all: Vec<_> = arrivals(0, A).chain(arrivals(lag_ns, B)).collect();
+        all.sort_by_key(|(at_ns, ..)| *at_ns);
+        let mut delivered = Vec::new();
+        let mut sink = |delivery: &Delivery, _: &Message| {
+            delivered.extend(delivery.seq_num.filter(|_| delivery.index == 0));
+        };
+        for (at_ns, source, packet) in all {
+            handler.handle_packet(at_ns, source, packet, &mut sink);
+        }
+        let expected: Vec<u64> = (1..=u64::from(last)).chain(1..=200).collect();
+        assert_eq!(delivered, expected, "{last} old numbers, {lag_ns} ns behind");
+        let lines = Line::ALL.map(|line| handler.arbiter().line_counters(line));
+        assert_eq!(lines.map(|line| (line.late, line.unexpected, line.differing)), [(0, 0, 0); 2]);
+        let counters = handler.arbiter().counters();
+        assert_eq!((counters.resets, counters.gaps), (1, 0));
+        assert_eq!(handler.counters().messages.undecodable, 0);
+    }
+}
+
+#[test]
+fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
+    #[derive(Default)]
+    struct Silences(Vec<(bool, u64)>);
+    impl Sink<Message> for Silences {
+        fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+        fn handle_silence(&mut self, is_silent: bool, since_ns: u64) {
+            self.0.push((is_silent, since_ns));
+        }
+    }
+    let mut handler = silent_handler_of(HandlerOptions {
+        framing: Preset::Cme.framing(),
+        arbiter: arbiter_options(),
+        heartbeat_ns: Some(500),
+        ..Default::default()
+    });
+    let mut sink = Silences::default();
+    let from = Source::Snapshot(Line::A);
+    handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut sink);
+    handler.handle_packet(10, A, &framed(1, &bid(2, 51)), &mut sink);
+    assert_eq!(best_bid(&handler), Ok(51));
+    assert_eq!(handler.poll_timeout(), Some(1_010));
+    handler.handle_timeout(1_009, &mut sink);
+    assert_eq!(best_bid(&handler), Ok(51));
+    handler.handle_timeout(1_010, &mut sink);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+    assert_eq!((handler.poll_timeout(), &sink.0[..]), (None, &[(true, 10)][..]));
+    // A packet behind a gap proves nothing; the next in order does.
+    handler.handle_packet(5_000, A, &framed(3, &bid(4, 53)), &mut sink);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+    handler.handle_packet(5_010, A, &framed(2, &bid(3, 52)), &mut sink);
+    assert_eq!((best_bid(&handler), sink.0.last()), (Ok(53), Some(&(false, 5_010))));
 }

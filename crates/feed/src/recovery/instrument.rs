@@ -1,10 +1,12 @@
-//! One book, how far it is known, and the updates that wait for a snapshot.
+//! The books of one instrument, how far they are known, and the updates that wait for a snapshot.
 
 use std::collections::VecDeque;
 
 use super::natural::NaturalRefresh;
-use super::{Continuity, Incremental, Snapshot, StaleReason};
-use crate::book::Book;
+use super::pending::Pending;
+use super::{BookKinds, Continuity, RecoveryOptions, StaleReason};
+use crate::book::{Book, BookFault, BookUpdate};
+use crate::market::{BookKind, Snapshot, Update};
 
 /// Where an update stands to a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +28,83 @@ pub(super) struct LastGap {
     pub(super) count: u64,
 }
 
+/// The books of an instrument.
+#[derive(Clone, Debug)]
+pub(super) struct Books {
+    pub(super) outright: Book,
+    /// Where implied books are kept.
+    pub(super) implied: Option<Box<Book>>,
+}
+
+impl Books {
+    pub(super) fn new(kinds: BookKinds, depth: [Option<u32>; 2]) -> Self {
+        let has_implied = kinds == BookKinds::OutrightAndImplied;
+        let implied = has_implied.then(|| Box::new(Book::with_depth(depth[1])));
+        Self { outright: Book::with_depth(depth[0]), implied }
+    }
+
+    pub(super) fn get(&self, kind: BookKind) -> Option<&Book> {
+        match kind {
+            BookKind::Outright => Some(&self.outright),
+            BookKind::Implied => self.implied.as_deref(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, kind: BookKind) -> Option<&mut Book> {
+        match kind {
+            BookKind::Outright => Some(&mut self.outright),
+            BookKind::Implied => self.implied.as_deref_mut(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        BookKind::ALL.into_iter().for_each(|kind| {
+            if let Some(book) = self.get_mut(kind) {
+                book.clear();
+            }
+        });
+    }
+
+    pub(super) fn clear_to_depth_of(&mut self, other: &Self) {
+        for kind in BookKind::ALL {
+            if let (Some(own), Some(other)) = (self.get_mut(kind), other.get(kind)) {
+                own.clear_to_depth_of(other);
+            }
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Book> {
+        BookKind::ALL.into_iter().filter_map(|kind| self.get(kind))
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.all().all(Book::is_complete)
+    }
+
+    /// Whether what is shown of each book is how that of `whole` begins.
+    pub(super) fn is_prefix_of(&self, whole: &Self) -> bool {
+        self.all().zip(whole.all()).all(|(own, whole)| own.is_prefix_of(whole))
+    }
+}
+
+impl PartialEq for Books {
+    fn eq(&self, other: &Self) -> bool {
+        self.all().eq(other.all())
+    }
+}
+
+/// A state as it was told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Nothing,
+    Fresh,
+    /// Stale, by the index of the reason.
+    Stale(usize),
+}
+
 #[derive(Debug)]
 pub(super) struct Instrument {
-    pub(super) book: Book,
     /// RptSeq of the last update in the book.
     pub(super) rpt_seq: u64,
     /// Numbers of the incremental feed below this are accounted for.
@@ -36,39 +112,65 @@ pub(super) struct Instrument {
     /// The gaps there were when the last update was taken: what came after it in its packet may yet
     /// be lost. `None` where a snapshot accounts for all of it.
     gaps_before: Option<u64>,
+    /// Snapshots that end below this are from before the books were emptied by an entry that is no
+    /// update of the instrument: RptSeq does not tell them from later ones.
+    pub(super) cleared_to: u64,
     /// Numbers below this are in the book by the snapshot it began with.
-    base_end: u64,
-    /// Why the book is stale, gaps of the channel apart.
+    pub(super) base_end: u64,
+    /// Why the book is stale, gaps of the channel and silence apart.
     pub(super) broken: Option<StaleReason>,
-    pub(super) held: VecDeque<Incremental>,
+    /// Whether the book changed since changes were last told of, or its state may have.
+    pub(super) is_touched: bool,
+    /// Kinds whose levels changed since then, a bit each.
+    pub(super) kinds_changed: u8,
+    /// Whether the last status of the instrument lets its book be crossed; `None` before the first.
+    pub(super) may_cross: Option<bool>,
+    /// The state that was told of last.
+    pub(super) told: Told,
+    pub(super) books: Books,
+    pub(super) held: VecDeque<Update>,
     /// The last update that was to be held and is gone.
-    dropped: Option<Incremental>,
-    natural: Option<NaturalRefresh>,
-    /// The last update the natural refresh was shown, and the last gap then.
-    natural_last: Option<(Incremental, LastGap)>,
+    pub(super) dropped: Option<(u64, Option<u64>)>,
+    pub(super) pending: Option<Box<Pending>>,
+    natural: Option<Box<NaturalRefresh>>,
 }
 
 impl Instrument {
-    pub(super) fn new(depth_max: u32, natural_refresh: bool) -> Self {
+    pub(super) fn new(options: &RecoveryOptions, depth: [Option<u32>; 2], cleared_to: u64) -> Self {
         Self {
-            book: Book::new(depth_max),
             rpt_seq: 0,
             known_to: 0,
             gaps_before: None,
+            cleared_to,
             base_end: 0,
             broken: Some(StaleReason::NoSnapshot),
+            is_touched: false,
+            kinds_changed: 0,
+            may_cross: None,
+            told: Told::Nothing,
+            books: Books::new(options.kinds, depth),
             held: VecDeque::new(),
             dropped: None,
-            natural: natural_refresh.then(|| NaturalRefresh::new(depth_max)),
-            natural_last: None,
+            pending: None,
+            natural: None,
         }
     }
 
-    /// Why the book is not to be believed after the channel's last gap.
+    /// Why the book is not to be trusted after the channel's last gap.
+    #[inline]
     pub(super) fn stale(&self, gap: LastGap) -> Option<StaleReason> {
         let is_cut = || self.gaps_before.is_some_and(|gaps| gaps < gap.count);
         let is_lost = self.known_to < gap.end || self.known_to == gap.end && is_cut();
         self.broken.or(is_lost.then_some(StaleReason::Gap))
+    }
+
+    /// Whether the book is to be trusted after the channel's last gap.
+    #[inline]
+    pub(super) fn is_fresh(&self, gap: LastGap) -> bool {
+        self.broken.is_none()
+            && (self.known_to > gap.end
+                || self.known_to == gap.end
+                    && self.gaps_before.is_none_or(|gaps| gaps >= gap.count))
     }
 
     /// Takes note that a snapshot proved the book, up to and with everything below `end`.
@@ -79,68 +181,84 @@ impl Instrument {
         }
     }
 
-    /// Forgets everything. Returns how many updates were held.
+    /// Forgets everything but depth and status. Returns how many updates were held.
     pub(super) fn reset(&mut self) -> usize {
         let held = self.held.len();
         self.held.clear();
-        self.book.clear();
+        self.books.clear();
         self.rpt_seq = 0;
         self.known_to = 0;
         self.gaps_before = None;
+        self.cleared_to = 0;
         self.base_end = 0;
         self.broken = Some(StaleReason::Reset);
         self.dropped = None;
-        self.natural_last = None;
-        if let Some(natural) = &mut self.natural {
-            natural.forget();
-        }
+        self.pending = None;
+        self.natural = None;
         held
     }
 
-    /// Where an update stands. An instrument's first update of all begins an empty book. A RptSeq
-    /// that goes back while packets go on shows that the exchange counts anew: nothing is certain.
-    pub(super) fn place(&self, update: &Incremental, by: Continuity, gap: LastGap) -> Place {
+    /// Where an update stands. An instrument's first update of all begins an empty book.
+    #[inline]
+    pub(super) fn place(
+        &self,
+        update: &Update,
+        by: Continuity,
+        gap: LastGap,
+        is_from_start: bool,
+    ) -> Place {
         match by {
             Continuity::RptSeq => self.place_by_rpt_seq(update),
-            Continuity::SeqNum => self.place_by_seq_num(update, gap),
+            Continuity::SeqNum => self.place_by_seq_num(update, gap, is_from_start),
         }
     }
 
-    fn place_by_rpt_seq(&self, update: &Incremental) -> Place {
+    #[inline]
+    fn place_by_rpt_seq(&self, update: &Update) -> Place {
         let Some(found) = update.rpt_seq else {
             return Place::Unreachable(StaleReason::NoRptSeq);
         };
         match self.broken {
             None if found > 0 && found - 1 == self.rpt_seq => Place::Next,
-            None if found <= self.rpt_seq && update.seq_num < self.known_to => Place::Old,
+            None if found <= self.rpt_seq && update.seq_num < self.base_end => Place::Old,
+            None if found <= self.rpt_seq => {
+                let last = self.rpt_seq;
+                Place::Unreachable(StaleReason::RptSeqBack { last, found })
+            }
             None => {
                 let expected = self.rpt_seq.saturating_add(1);
                 Place::Unreachable(StaleReason::RptSeqGap { expected, found })
             }
-            Some(StaleReason::NoSnapshot | StaleReason::Reset) if found == 1 => Place::Next,
+            Some(StaleReason::NoSnapshot | StaleReason::Reset | StaleReason::Ahead)
+                if found == 1 =>
+            {
+                Place::Next
+            }
             Some(reason) => match self.held.back().and_then(|held| held.rpt_seq) {
-                Some(last) if found <= last => Place::Old,
+                Some(last) if found <= last => {
+                    Place::Unreachable(StaleReason::RptSeqBack { last, found })
+                }
                 _ => Place::Unreachable(reason),
             },
         }
     }
 
-    fn place_by_seq_num(&self, update: &Incremental, gap: LastGap) -> Place {
+    /// With `is_from_start` all that the feed ever sent has come, but for gaps: an instrument that is new
+    /// then begins with an empty book.
+    fn place_by_seq_num(&self, update: &Update, gap: LastGap, is_from_start: bool) -> Place {
         match self.stale(gap) {
+            Some(StaleReason::NoSnapshot) if is_from_start && gap.count == 0 => Place::Next,
             None if update.seq_num < self.base_end => Place::Old,
             None => Place::Next,
             Some(reason) => Place::Unreachable(reason),
         }
     }
 
-    /// Applies an update that is the next one and came after so many gaps. A fault breaks the book.
-    pub(super) fn apply(&mut self, update: &Incremental, gaps: u64) -> Result<(), StaleReason> {
-        if let Err(fault) = self.book.apply(&update.update) {
-            let reason = StaleReason::Fault(fault);
-            self.broken = Some(reason);
-            return Err(reason);
-        }
-        self.broken = None;
+    /// Applies an update that follows the last one and came after so many gaps. One that does not fit
+    /// changes nothing.
+    #[inline]
+    pub(super) fn follow(&mut self, update: &Update, gaps: u64) -> Result<(), BookFault> {
+        self.change(update)?;
         self.rpt_seq = update.rpt_seq.unwrap_or(self.rpt_seq);
         let end = update.seq_num.saturating_add(1);
         if end >= self.known_to {
@@ -150,49 +268,101 @@ impl Instrument {
         Ok(())
     }
 
+    /// Applies an update that is the next one and came after so many gaps. A fault breaks the book.
+    #[inline]
+    pub(super) fn apply(&mut self, update: &Update, gaps: u64) -> Result<(), StaleReason> {
+        let reason = self.follow(update, gaps).err().map(StaleReason::Fault);
+        self.broken = reason;
+        reason.map_or(Ok(()), Err)
+    }
+
+    #[inline]
+    fn change(&mut self, update: &Update) -> Result<(), BookFault> {
+        match &update.change {
+            BookUpdate::Other => Ok(()),
+            BookUpdate::Clear => {
+                self.books.clear();
+                self.kinds_changed = u8::MAX;
+                Ok(())
+            }
+            change => {
+                let Some(book) = self.books.get_mut(update.kind) else { return Ok(()) };
+                self.kinds_changed |= 1 << update.kind as u8;
+                book.apply(change)
+            }
+        }
+    }
+
+    /// Takes over a depth that a message told: the deepest told so far counts.
+    #[inline]
+    pub(super) fn learn_depth(&mut self, kind: BookKind, depth: u32) {
+        if let Some(book) = self.books.get_mut(kind)
+            && book.depth().is_none_or(|known| known < depth)
+        {
+            book.set_depth(depth);
+        }
+    }
+
     /// Lets go of the oldest held update, or of `update` itself if none is held; returns whether
     /// there is now room for `update`.
-    pub(super) fn drop_oldest(&mut self, update: &Incremental) -> bool {
+    pub(super) fn drop_oldest(&mut self, update: &Update) -> bool {
         let oldest = self.held.pop_front();
-        self.dropped = Some(oldest.unwrap_or(*update));
+        let dropped = oldest.as_ref().unwrap_or(update);
+        self.dropped = Some((dropped.seq_num, dropped.rpt_seq));
         oldest.is_some()
     }
 
     /// Whether the book would be no better for this snapshot.
     pub(super) fn is_too_old(&self, snapshot: &Snapshot<'_>, by: Continuity, gap: LastGap) -> bool {
+        if self.is_from_before_clear(snapshot) {
+            return true;
+        }
         match by {
             Continuity::RptSeq => {
                 let rpt_seq = snapshot.rpt_seq.unwrap_or(0);
-                let dropped = self.dropped.and_then(|dropped| dropped.rpt_seq);
+                let dropped = self.dropped.and_then(|(_, rpt_seq)| rpt_seq);
                 let is_before_book = snapshot.last_seq_num.saturating_add(1) < self.known_to;
                 rpt_seq < self.rpt_seq && is_before_book
                     || dropped.is_some_and(|dropped| dropped > rpt_seq)
             }
             Continuity::SeqNum => {
                 let last = snapshot.last_seq_num;
-                let is_before_dropped = self.dropped.is_some_and(|dropped| dropped.seq_num > last);
+                let is_before_dropped = self.dropped.is_some_and(|(seq_num, _)| seq_num > last);
                 is_before_dropped || last.saturating_add(1) < gap.end.max(self.known_to)
             }
         }
     }
 
-    /// Begins anew with the snapshot's levels, which `book` holds, and applies what was held.
+    /// Whether a snapshot is from before the books were emptied.
+    pub(super) fn is_from_before_clear(&self, snapshot: &Snapshot<'_>) -> bool {
+        snapshot.last_seq_num.saturating_add(1) < self.cleared_to
+    }
+
+    /// Begins anew with the snapshot's levels, which `books` holds, and applies what was held.
     /// Returns how many held updates were applied.
-    pub(super) fn load(&mut self, book: &mut Book, snapshot: &Snapshot<'_>, by: Continuity) -> u64 {
-        std::mem::swap(&mut self.book, book);
+    pub(super) fn load(
+        &mut self,
+        books: &mut Books,
+        snapshot: &Snapshot<'_>,
+        by: Continuity,
+    ) -> u64 {
+        std::mem::swap(&mut self.books, books);
+        self.kinds_changed = u8::MAX;
         self.rpt_seq = snapshot.rpt_seq.unwrap_or(0);
         self.base_end = snapshot.last_seq_num.saturating_add(1);
         self.known_to = self.base_end;
         self.gaps_before = None;
         self.broken = None;
         self.dropped = None;
+        self.pending = None;
+        self.natural = None;
         self.replay(by)
     }
 
     fn replay(&mut self, by: Continuity) -> u64 {
         let mut applied = 0;
         while let Some(update) = self.held.front().copied() {
-            match self.place(&update, by, LastGap::default()) {
+            match self.place(&update, by, LastGap::default(), false) {
                 Place::Old => {}
                 // Every gap may have come after it.
                 Place::Next if self.apply(&update, 0).is_ok() => applied += 1,
@@ -210,31 +380,16 @@ impl Instrument {
     }
 
     /// Shows an update to the natural refresh; returns whether the book is whole again by it.
-    /// `scratch` is any book of the same depth.
-    pub(super) fn refresh(
-        &mut self,
-        update: &Incremental,
-        by: Continuity,
-        gap: LastGap,
-        scratch: &mut Book,
-    ) -> bool {
-        let is_counted = by == Continuity::SeqNum || update.rpt_seq.is_some();
-        let follows = self.natural_last.is_some_and(|(last, last_gap)| {
-            let next_rpt_seq = last.rpt_seq.and_then(|rpt_seq| rpt_seq.checked_add(1));
-            last_gap == gap && next_rpt_seq == update.rpt_seq
-        });
-        let Some(natural) = &mut self.natural else { return false };
-        self.natural_last = is_counted.then_some((*update, gap));
-        if !follows || !is_counted {
-            natural.forget();
-        }
-        natural.observe(&update.update);
-        if !is_counted || !natural.complete(scratch) {
+    pub(super) fn refresh(&mut self, update: &Update, by: Continuity, gap: LastGap) -> bool {
+        let Some(depth) = self.books.outright.depth() else { return false };
+        if update.kind != BookKind::Outright {
             return false;
         }
-        natural.forget();
-        std::mem::swap(&mut self.book, scratch);
-        self.natural_last = None;
+        let natural = self.natural.get_or_insert_with(|| Box::new(NaturalRefresh::new(depth)));
+        let Some(mut book) = natural.take(update, by, gap) else { return false };
+        std::mem::swap(&mut self.books.outright, &mut book);
+        self.kinds_changed = u8::MAX;
+        self.natural = None;
         self.broken = None;
         self.dropped = None;
         self.base_end = 0;
@@ -242,5 +397,19 @@ impl Instrument {
         self.known_to = update.seq_num.saturating_add(1);
         self.gaps_before = Some(gap.count);
         true
+    }
+
+    /// Empties the books by an order that is no update of its own: they are known from here on.
+    pub(super) fn empty(&mut self, seq_num: u64, gaps: u64) -> usize {
+        let held = self.held.len();
+        self.held.clear();
+        self.books.clear();
+        self.kinds_changed = u8::MAX;
+        self.dropped = None;
+        self.pending = None;
+        self.natural = None;
+        self.known_to = seq_num.saturating_add(1);
+        self.gaps_before = Some(gaps);
+        held
     }
 }

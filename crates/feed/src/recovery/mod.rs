@@ -1,4 +1,4 @@
-//! Gaps, snapshots, and which books may be believed.
+//! Gaps, snapshots, and which books may be trusted.
 //!
 //! A [`Recovery`] keeps the books of one channel. It is told of every update in order, of every
 //! [`Gap`] the arbiter declared, and of every snapshot. A book that may lack an update is stale,
@@ -8,116 +8,230 @@
 //! How a feed numbers its updates is [`Continuity`]. With RptSeq a lost packet makes every book
 //! suspect, and the next update or snapshot of an instrument shows whether it lacks one; without,
 //! every book needs a snapshot taken after the gap. Fresh books are compared with the snapshots that
-//! stand at the same update.
+//! stand at the same update, and checked after each message.
 //!
-//! [`MarketDataAdapter`] makes the inputs from decoded FAST messages. A message that cannot be
-//! decoded or adapted is a gap of its number; a [`Reset`](crate::arbiter::Output::Reset) of the
-//! arbiter, or a SequenceReset on the incremental feed, is [`Recovery::handle_reset`].
+//! A snapshot is used only if it belongs to the session of the lines. One that is ahead of what they
+//! have brought waits for them, briefly. After a reset one that may be of the session before is
+//! refused for [`RecoveryOptions::skew_ns`], unless its SendingTime shows that it is not.
+//!
+//! An adapter pushes what messages say ([`MarketSink`](crate::market::MarketSink)); what changed is
+//! asked for with [`Recovery::next_change`] after each message.
 //!
 //! # Examples
 //!
 //! ```
 //! use tickwire_feed::arbiter::Gap;
 //! use tickwire_feed::book::{Amount, Level, Side};
-//! use tickwire_feed::recovery::{
-//!     InstrumentId, Recovery, RecoveryOptions, Snapshot, SnapshotLevel, SnapshotOutcome,
-//!     StaleReason,
+//! use tickwire_feed::market::{
+//!     BookKind, Fragment, InstrumentKey, LevelName, Snapshot, SnapshotLevel,
 //! };
+//! use tickwire_feed::recovery::{Recovery, RecoveryOptions, SnapshotOutcome, StaleReason};
 //!
 //! let mut recovery = Recovery::new(RecoveryOptions::default());
+//! let instrument = recovery.instrument(InstrumentKey::Number(5)).expect("room");
 //! let content = Level { price: Amount::integer(100), size: Amount::integer(7), orders: None };
-//! let levels = [SnapshotLevel { side: Side::Bid, level: Some(1), content }];
-//! let instrument = InstrumentId(5);
-//! let snapshot =
-//!     Snapshot { instrument, last_seq_num: 40, rpt_seq: Some(12), levels: &levels };
-//! assert_eq!(recovery.handle_snapshot(&snapshot), SnapshotOutcome::Recovered);
-//! assert_eq!(recovery.book(instrument).unwrap().best(Side::Bid), Some(&content));
+//! let kind = BookKind::Outright;
+//! let levels = [SnapshotLevel { kind, side: Side::Bid, name: LevelName::Level(1), content }];
+//! let snapshot = Snapshot {
+//!     instrument,
+//!     last_seq_num: 40,
+//!     rpt_seq: Some(12),
+//!     sending_time: None,
+//!     seq_num: None,
+//!     fragment: Fragment::Whole,
+//!     depth: None,
+//!     levels: &levels,
+//! };
+//! // Everything below 41 has come or is known to be lost.
+//! recovery.handle_progress(41);
+//! assert_eq!(recovery.handle_snapshot(0, &snapshot), SnapshotOutcome::Recovered);
+//! let book = recovery.book(instrument, kind).unwrap();
+//! assert_eq!(book.best(Side::Bid), Some(&content));
 //!
 //! recovery.handle_gap(Gap { first: 41, count: 2 });
-//! assert_eq!(recovery.book(instrument), Err(StaleReason::Gap));
+//! assert_eq!(recovery.book(instrument, kind), Err(StaleReason::Gap));
 //! ```
 
-mod input;
+mod changes;
+mod fragments;
+mod gaps;
 mod instrument;
-mod message;
 mod natural;
 mod options;
 mod outcome;
-mod row;
+mod pending;
+mod push;
+mod replayed;
+mod session;
+mod snapshots;
 
-pub use input::{Incremental, InstrumentId, Snapshot, SnapshotLevel};
-pub use message::{LevelNaming, MarketData, MarketDataAdapter, MarketDataError};
-pub use options::{Continuity, RecoveryOptions};
-pub use outcome::{IncrementalOutcome, RecoveryCounters, SnapshotOutcome, StaleReason};
-
-use std::collections::HashMap;
+pub use options::{BookKinds, Continuity, RecoveryOptions};
+pub use outcome::{BookChange, RecoveryCounters, SnapshotOutcome, StaleReason, UpdateOutcome};
 
 use crate::arbiter::Gap;
-use crate::book::{Book, BookFault, BookUpdate, LevelAction, PriceAction};
-use instrument::{Instrument, LastGap, Place};
-
-/// A book that claims to be further than this ahead of both updates and snapshots is not believed.
-const SNAPSHOT_AHEAD_MAX: u64 = 1024;
+use crate::board::{Board, BoardReader};
+use crate::book::{Book, BookFault, BookUpdate};
+use crate::market::{
+    BookKind, Clear, ClearScope, Definition, Instrument as Id, InstrumentKey, Instruments, Status,
+    StatusScope, Update,
+};
+use changes::Changes;
+use fragments::Assembly;
+use gaps::OpenGaps;
+use instrument::{Books, Instrument, LastGap, Place};
+use session::Sessions;
 
 /// The books of one channel. See the [module](self).
 #[derive(Debug)]
 pub struct Recovery {
     options: RecoveryOptions,
+    ids: Instruments,
+    /// By the index of the instrument.
     instruments: Vec<Instrument>,
-    indexes: HashMap<InstrumentId, usize>,
     gap: LastGap,
-    /// The number after the last one an update carried.
-    position: u64,
+    gaps: OpenGaps,
+    sessions: Sessions,
+    /// The number after the last entry that emptied books of several instruments: those that are not known
+    /// yet may be among them.
+    cleared_to: u64,
+    now_ns: u64,
+    is_silent: bool,
+    /// Whether the status of the trading session lets books be crossed.
+    session_may_cross: bool,
     held_total: usize,
-    /// Where snapshots are put together; swapped with the book they replace.
-    scratch: Book,
+    /// Instruments with a snapshot that waits for the lines, and the levels of these.
+    pending: Vec<Id>,
+    pending_levels: usize,
+    /// Below this nothing waits.
+    pending_first: u64,
+    /// By line of the snapshot feed.
+    assemblies: [Assembly; 2],
+    /// Where snapshots are put together; swapped with the books they replace.
+    scratch: Books,
+    changes: Changes,
+    /// Where books are published for other threads, once one of them asked.
+    board: Option<Board>,
     counters: RecoveryCounters,
 }
 
 impl Recovery {
-    /// Creates a channel without instruments: they come with their first update or snapshot.
+    /// Creates a channel without instruments: they come with the first message that names them.
     pub fn new(options: RecoveryOptions) -> Self {
         Self {
-            options,
+            ids: Instruments::new(options.instruments_max),
             instruments: Vec::new(),
-            indexes: HashMap::new(),
             gap: LastGap::default(),
-            position: 0,
+            gaps: OpenGaps::default(),
+            sessions: Sessions::default(),
+            cleared_to: 0,
+            now_ns: 0,
+            is_silent: false,
+            session_may_cross: false,
             held_total: 0,
-            scratch: Book::new(options.depth_max),
+            pending: Vec::new(),
+            pending_levels: 0,
+            pending_first: u64::MAX,
+            assemblies: [Assembly::new(), Assembly::new()],
+            scratch: Books::new(options.kinds, [None; 2]),
+            changes: Changes::default(),
+            board: None,
             counters: RecoveryCounters::default(),
+            options,
         }
     }
 
-    /// Makes room for an instrument whose book has its own depth. Returns whether it is now known
-    /// with this depth: not if it was known before, or if there are too many.
-    pub fn add_instrument(&mut self, instrument: InstrumentId, depth_max: u32) -> bool {
-        let is_new = !self.indexes.contains_key(&instrument);
-        is_new && self.insert(instrument, depth_max).is_some()
+    /// The instrument of a key; `None` if there are too many.
+    #[inline]
+    pub fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Id> {
+        let found = self.ids.intern(key);
+        match found {
+            Some(id) if id.index() < self.instruments.len() => {}
+            Some(_) => {
+                let depth = self.known_depth(None);
+                self.instruments.push(Instrument::new(&self.options, depth, self.cleared_to));
+            }
+            None => self.counters.too_many_instruments += 1,
+        }
+        found
+    }
+
+    /// Depth by kind: as set, else as defined.
+    fn known_depth(&self, definition: Option<&Definition>) -> [Option<u32>; 2] {
+        BookKind::ALL.map(|kind| {
+            self.options.depth.or_else(|| definition.and_then(|known| known.depth_of(kind)))
+        })
+    }
+
+    /// The instruments known, with their names.
+    pub const fn instruments(&self) -> &Instruments {
+        &self.ids
     }
 
     /// The book of an instrument.
     ///
     /// # Errors
-    /// [`StaleReason`] while the book may not be believed.
-    pub fn book(&self, instrument: InstrumentId) -> Result<&Book, StaleReason> {
-        let known = self.find(instrument).ok_or(StaleReason::NoSnapshot)?;
-        known.stale(self.gap).map_or(Ok(&known.book), Err)
+    /// [`StaleReason`] while the book may not be trusted; an implied book is
+    /// [`StaleReason::NoSnapshot`] where these are not kept.
+    pub fn book(&self, instrument: Id, kind: BookKind) -> Result<&Book, StaleReason> {
+        self.state(instrument)?;
+        self.last_known_book(instrument, kind).ok_or(StaleReason::NoSnapshot)
+    }
+
+    /// Outright and implied levels together; prices that both have with the sum of their sizes.
+    ///
+    /// # Errors
+    /// As [`book`](Self::book); [`StaleReason::Inconsistent`] if sizes do not add up to a size.
+    pub fn consolidated(&self, instrument: Id) -> Result<Book, StaleReason> {
+        let outright = self.book(instrument, BookKind::Outright)?;
+        let implied = self.book(instrument, BookKind::Implied)?;
+        Book::consolidated(outright, implied).map_err(StaleReason::Inconsistent)
+    }
+
+    /// Whether an instrument's books are fresh, or why not.
+    ///
+    /// # Errors
+    /// [`StaleReason`] while they may not be trusted.
+    #[inline]
+    pub fn state(&self, instrument: Id) -> Result<(), StaleReason> {
+        let known = self.instruments.get(instrument.index()).ok_or(StaleReason::NoSnapshot)?;
+        match known.stale(self.gap) {
+            Some(reason) => Err(reason),
+            None if self.is_silent => Err(StaleReason::Silence),
+            None => Ok(()),
+        }
     }
 
     /// The book as it was last known, fresh or stale.
-    pub fn last_known_book(&self, instrument: InstrumentId) -> Option<&Book> {
-        self.find(instrument).map(|known| &known.book)
+    pub fn last_known_book(&self, instrument: Id, kind: BookKind) -> Option<&Book> {
+        self.instruments.get(instrument.index())?.books.get(kind)
+    }
+
+    /// Readers of the top levels on other threads. From the first call on every book that changes is
+    /// published after its message, with its state.
+    pub fn reader(&mut self) -> BoardReader {
+        if let Some(board) = &self.board {
+            return board.reader();
+        }
+        let board = self.board.insert(Board::new()).reader();
+        for id in self.ids.iter() {
+            self.publish(id, u8::MAX);
+        }
+        board
+    }
+
+    /// Which books are kept.
+    pub const fn kinds(&self) -> BookKinds {
+        self.options.kinds
     }
 
     /// RptSeq of the last update in the book; 0 before the first and where the feed has none.
-    pub fn rpt_seq(&self, instrument: InstrumentId) -> Option<u64> {
-        self.find(instrument).map(|known| known.rpt_seq)
+    pub fn rpt_seq(&self, instrument: Id) -> Option<u64> {
+        self.instruments.get(instrument.index()).map(|known| known.rpt_seq)
     }
 
-    /// The instruments known, in no order.
-    pub fn instruments(&self) -> impl Iterator<Item = InstrumentId> {
-        self.indexes.keys().copied()
+    /// When the latest message or snapshot was received, in nanoseconds of the handler's clock.
+    pub const fn now_ns(&self) -> u64 {
+        self.now_ns
     }
 
     /// Updates held for stale books.
@@ -130,127 +244,214 @@ impl Recovery {
         self.counters
     }
 
+    /// How many books are fresh, and how many are stale by reason, in the order of
+    /// [`StaleReason::LABELS`].
+    pub fn states(&self) -> (usize, [usize; StaleReason::LABELS.len()]) {
+        let mut stale = [0; StaleReason::LABELS.len()];
+        let mut fresh = 0;
+        for instrument in self.ids.iter() {
+            match self.state(instrument) {
+                Ok(()) => fresh += 1,
+                Err(reason) => stale[reason.index()] += 1,
+            }
+        }
+        (fresh, stale)
+    }
+
+    /// Tells the time, on the clock of the packets.
+    #[inline]
+    pub fn set_time(&mut self, now_ns: u64) {
+        self.now_ns = self.now_ns.max(now_ns);
+    }
+
+    /// Tells that every number of the incremental feed below `next` has come or is lost.
+    #[inline]
+    pub fn handle_progress(&mut self, next: u64) {
+        let is_first = self.sessions.advance(next);
+        if is_first || next > self.pending_first {
+            self.take_pending();
+        }
+    }
+
     /// Takes note that sequence numbers of the incremental feed are lost, or what is left of a packet
     /// of which updates came.
     pub fn handle_gap(&mut self, gap: Gap) {
         self.counters.gaps += 1;
         let end = gap.last().saturating_add(1);
         if end >= self.gap.end {
-            self.gap = LastGap { end, count: self.gap.count.saturating_add(1) };
+            self.gap = self.gaps.open(gap);
         }
-        self.position = self.position.max(self.gap.end);
+        self.touch_all();
+        self.handle_progress(self.gap.end);
     }
 
-    /// Forgets every book: the exchange numbers anew. Not for the reset that begins each round of a
-    /// snapshot feed.
+    /// Takes note of a SequenceReset on the incremental feed, ahead of the
+    /// [`handle_reset`](Self::handle_reset) that it leads to: its SendingTime tells snapshots of the
+    /// old session from those of the new one.
+    pub fn note_sequence_reset(&mut self, sending_time: Option<u64>) {
+        self.sessions.note_reset_message(sending_time);
+    }
+
+    /// Forgets every book: the exchange begins a new session. Not for the reset that begins each round
+    /// of a snapshot feed.
     pub fn handle_reset(&mut self) {
         for instrument in &mut self.instruments {
             instrument.reset();
+            instrument.kinds_changed = u8::MAX;
         }
         self.held_total = 0;
         self.gap = LastGap::default();
-        self.position = 0;
+        self.gaps = OpenGaps::default();
+        self.pending.clear();
+        self.pending_levels = 0;
+        self.pending_first = u64::MAX;
+        self.cleared_to = 0;
+        self.sessions.begin(self.now_ns);
+        self.touch_all();
+    }
+
+    /// Says whether the channel is silent for longer than it ever is: every book is stale meanwhile.
+    pub fn handle_silence(&mut self, is_silent: bool) {
+        if self.is_silent != is_silent {
+            self.is_silent = is_silent;
+            self.touch_all();
+        }
+    }
+
+    /// Takes what a definition tells. Returns whether that was new.
+    pub fn define(&mut self, instrument: Id, definition: &Definition) -> bool {
+        let is_new = self.ids.define(instrument, definition);
+        let known = self.ids.definition(instrument);
+        let depth = self.known_depth(known);
+        if let Some(known) = self.instruments.get_mut(instrument.index()) {
+            for (kind, depth) in BookKind::ALL.into_iter().zip(depth) {
+                if let (Some(book), Some(depth)) = (known.books.get_mut(kind), depth) {
+                    book.set_depth(depth);
+                }
+            }
+        }
+        is_new
+    }
+
+    /// Takes a trading status. Returns whether it changes whether books may be crossed.
+    pub fn handle_status(&mut self, status: &Status) -> bool {
+        let may_cross = status.may_cross();
+        match status.scope {
+            StatusScope::Channel => {
+                std::mem::replace(&mut self.session_may_cross, may_cross) != may_cross
+            }
+            StatusScope::Instrument(id) => match self.instruments.get_mut(id.index()) {
+                Some(known) => known.may_cross.replace(may_cross) != Some(may_cross),
+                None => false,
+            },
+        }
     }
 
     /// Takes one update of the incremental feed, in the order the arbiter delivers.
-    pub fn handle_incremental(&mut self, update: &Incremental) -> IncrementalOutcome {
-        let Some(index) = self.index_of(update.instrument) else {
-            return IncrementalOutcome::TooManyInstruments;
+    #[inline]
+    pub fn handle_update(&mut self, update: &Update) -> UpdateOutcome {
+        let seq_end = update.seq_num.saturating_add(1);
+        if self.sessions.position() < seq_end && self.sessions.advance(seq_end) {
+            self.take_pending();
+        }
+        let Some(instrument) = self.instruments.get_mut(update.instrument.index()) else {
+            // Only an index of another channel gets here.
+            return UpdateOutcome::Held(StaleReason::NoSnapshot);
         };
-        self.position = self.position.max(update.seq_num.saturating_add(1));
-        let instrument = &mut self.instruments[index];
-        let was_stale = instrument.stale(self.gap).is_some();
-        match instrument.place(update, self.options.continuity, self.gap) {
-            Place::Old => {
-                self.counters.old += 1;
-                IncrementalOutcome::Old
-            }
+        if !instrument.is_touched {
+            instrument.is_touched = true;
+            self.changes.touched.push(update.instrument);
+        }
+        if let (Some(depth), None, BookUpdate::ByLevel { .. }) =
+            (update.depth, self.options.depth, update.change)
+        {
+            instrument.learn_depth(update.kind, depth);
+        }
+        let is_fresh = instrument.is_fresh(self.gap);
+        if is_fresh
+            && self.options.continuity == Continuity::RptSeq
+            && update.rpt_seq == Some(instrument.rpt_seq.wrapping_add(1))
+            && instrument.follow(update, self.gap.count).is_ok()
+        {
+            self.counters.applied += 1;
+            return UpdateOutcome::Applied;
+        }
+        let is_from_start = self.options.starts_empty && self.sessions.is_from_start();
+        match instrument.place(update, self.options.continuity, self.gap, is_from_start) {
             Place::Next => match instrument.apply(update, self.gap.count) {
-                Ok(()) if was_stale => {
+                Ok(()) if is_fresh => {
+                    self.counters.applied += 1;
+                    UpdateOutcome::Applied
+                }
+                Ok(()) => {
                     self.held_total -= instrument.held.len();
                     instrument.held.clear();
                     self.counters.applied += 1;
                     self.counters.recovered += 1;
-                    IncrementalOutcome::Recovered
-                }
-                Ok(()) => {
-                    self.counters.applied += 1;
-                    IncrementalOutcome::Applied
+                    UpdateOutcome::Recovered
                 }
                 Err(reason) => {
                     self.counters.broken += 1;
-                    self.hold(index, update, reason)
+                    self.hold(update, reason)
                 }
             },
-            Place::Unreachable(reason) => self.hold(index, update, reason),
+            Place::Old => {
+                self.counters.old += 1;
+                UpdateOutcome::Old
+            }
+            Place::Unreachable(reason) => self.hold(update, reason),
         }
     }
 
-    /// Takes a snapshot, whenever it comes.
-    pub fn handle_snapshot(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
-        if self.options.continuity == Continuity::RptSeq && snapshot.rpt_seq.is_none() {
-            return SnapshotOutcome::NoRptSeq;
-        }
-        let Some(index) = self.index_of(snapshot.instrument) else {
-            return SnapshotOutcome::TooManyInstruments;
+    /// Empties several books.
+    pub fn handle_clear(&mut self, clear: &Clear<'_>) {
+        let cleared = match clear.scope {
+            ClearScope::Channel => self.ids.iter().collect(),
+            ClearScope::Field { index, text } => self.ids.with_field(index, text),
         };
-        if self.is_contradicted(index, snapshot) {
-            self.held_total -= self.instruments[index].reset();
-            self.counters.broken += 1;
-            return SnapshotOutcome::TooOld;
+        self.cleared_to = clear.seq_num.saturating_add(1);
+        for id in cleared {
+            let Some(instrument) = self.instruments.get_mut(id.index()) else { continue };
+            self.held_total -= instrument.empty(clear.seq_num, self.gap.count);
+            instrument.cleared_to = self.cleared_to;
+            // With a count of its own the next update shows where the instrument stands.
+            let is_certain =
+                self.options.continuity == Continuity::SeqNum || instrument.broken.is_none();
+            if is_certain {
+                instrument.broken = None;
+            }
+            self.touch(id);
         }
-        match self.instruments[index].stale(self.gap) {
-            None if !self.is_comparable(index, snapshot) => SnapshotOutcome::NotNeeded,
-            None => self.verify(index, snapshot),
-            Some(_) => self.recover(index, snapshot),
-        }
-    }
-
-    fn find(&self, instrument: InstrumentId) -> Option<&Instrument> {
-        self.instruments.get(*self.indexes.get(&instrument)?)
-    }
-
-    fn index_of(&mut self, instrument: InstrumentId) -> Option<usize> {
-        if let Some(index) = self.indexes.get(&instrument) {
-            return Some(*index);
-        }
-        let index = self.insert(instrument, self.options.depth_max);
-        if index.is_none() {
-            self.counters.too_many_instruments += 1;
-        }
-        index
-    }
-
-    fn insert(&mut self, instrument: InstrumentId, depth_max: u32) -> Option<usize> {
-        let index = self.instruments.len();
-        if index >= self.options.instruments_max {
-            return None;
-        }
-        self.instruments.push(Instrument::new(depth_max, self.options.natural_refresh));
-        self.indexes.insert(instrument, index);
-        Some(index)
     }
 
     /// Keeps an update that cannot be applied, unless it completes the book by itself.
-    fn hold(
-        &mut self,
-        index: usize,
-        update: &Incremental,
-        reason: StaleReason,
-    ) -> IncrementalOutcome {
-        let instrument = &mut self.instruments[index];
+    #[cold]
+    fn hold(&mut self, update: &Update, reason: StaleReason) -> UpdateOutcome {
+        let instrument = &mut self.instruments[update.instrument.index()];
         if reason != StaleReason::Gap {
             self.counters.broken += u64::from(instrument.broken.is_none());
             instrument.broken = Some(reason);
         }
-        if self.options.natural_refresh {
+        if let StaleReason::RptSeqBack { .. } = reason {
+            // What was held was counted otherwise.
+            self.held_total -= instrument.held.len();
+            instrument.held.clear();
+        }
+        let is_counted = self.options.continuity == Continuity::SeqNum || update.rpt_seq.is_some();
+        if matches!(update.change, BookUpdate::Clear) && is_counted {
+            self.held_total -= instrument.empty(update.seq_num, self.gap.count);
+            instrument.rpt_seq = update.rpt_seq.unwrap_or(0);
+            instrument.broken = None;
+            self.counters.recovered += 1;
+            return UpdateOutcome::Recovered;
+        }
+        if self.options.natural_refresh && self.options.kinds == BookKinds::Outright {
             let by = self.options.continuity;
-            instrument.book.clone_empty_into(&mut self.scratch);
-            if instrument.refresh(update, by, self.gap, &mut self.scratch) {
+            if instrument.refresh(update, by, self.gap) {
                 self.held_total -= instrument.held.len();
                 instrument.held.clear();
                 self.counters.recovered += 1;
-                return IncrementalOutcome::Recovered;
+                return UpdateOutcome::Recovered;
             }
         }
         let is_full = instrument.held.len() >= self.options.updates_held_max
@@ -259,100 +460,36 @@ impl Recovery {
             self.held_total -= usize::from(!instrument.held.is_empty());
             self.counters.dropped += 1;
             if !instrument.drop_oldest(update) {
-                return IncrementalOutcome::Held(reason);
+                return UpdateOutcome::Held(reason);
             }
         }
         instrument.held.push_back(*update);
         self.held_total += 1;
         self.counters.held += 1;
-        IncrementalOutcome::Held(reason)
+        UpdateOutcome::Held(reason)
     }
 
-    /// Whether a book includes numbers that neither updates nor this snapshot have come near: the
-    /// snapshot that it began with was one of an earlier numbering, or without sense.
-    fn is_contradicted(&self, index: usize, snapshot: &Snapshot<'_>) -> bool {
-        let furthest = self.position.max(snapshot.last_seq_num);
-        let is_ahead =
-            furthest.saturating_add(SNAPSHOT_AHEAD_MAX) < self.instruments[index].known_to;
-        self.position > 0 && is_ahead
-    }
-
-    /// Whether a fresh book and a snapshot stand at the same update.
-    fn is_comparable(&self, index: usize, snapshot: &Snapshot<'_>) -> bool {
-        let instrument = &self.instruments[index];
-        let end = snapshot.last_seq_num.saturating_add(1);
-        match self.options.continuity {
-            Continuity::RptSeq => {
-                let rpt_seq = snapshot.rpt_seq.unwrap_or(0);
-                let counts_anew = rpt_seq < instrument.rpt_seq && end >= instrument.known_to;
-                rpt_seq == instrument.rpt_seq || counts_anew
+    /// What is wrong with an instrument's books, apart from being locked, or crossed where they may be.
+    fn inconsistency(&mut self, id: Id) -> Option<BookFault> {
+        let instrument = self.instruments.get_mut(id.index())?;
+        let may_cross = instrument.may_cross.unwrap_or(self.session_may_cross);
+        let kinds_changed = instrument.kinds_changed;
+        BookKind::ALL.into_iter().find_map(|kind| {
+            if kinds_changed >> kind as u8 & 1 == 0 {
+                return None;
             }
-            Continuity::SeqNum => end == self.position.max(instrument.known_to),
-        }
+            let fault = instrument.books.get_mut(kind)?.check_changed();
+            fault.filter(|fault| is_wrong(fault, may_cross))
+        })
     }
+}
 
-    fn verify(&mut self, index: usize, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
-        if let Err(fault) = self.build(index, snapshot) {
-            return self.refuse(fault);
-        }
-        let instrument = &mut self.instruments[index];
-        let by_count = self.options.continuity == Continuity::RptSeq;
-        let is_same_update = !by_count || snapshot.rpt_seq == Some(instrument.rpt_seq);
-        if is_same_update && instrument.book == self.scratch {
-            instrument.note_proven(snapshot.last_seq_num.saturating_add(1));
-            self.counters.verified += 1;
-            return SnapshotOutcome::Verified;
-        }
-        instrument.load(&mut self.scratch, snapshot, self.options.continuity);
-        self.counters.mismatches += 1;
-        SnapshotOutcome::Mismatch
-    }
-
-    fn recover(&mut self, index: usize, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
-        let by = self.options.continuity;
-        if self.instruments[index].is_too_old(snapshot, by, self.gap) {
-            return SnapshotOutcome::TooOld;
-        }
-        if let Err(fault) = self.build(index, snapshot) {
-            return self.refuse(fault);
-        }
-        let instrument = &mut self.instruments[index];
-        let held_before = instrument.held.len();
-        self.counters.applied += instrument.load(&mut self.scratch, snapshot, by);
-        self.held_total -= held_before - instrument.held.len();
-        match instrument.stale(self.gap) {
-            Some(reason) => SnapshotOutcome::Loaded(reason),
-            None => {
-                self.counters.recovered += 1;
-                SnapshotOutcome::Recovered
-            }
-        }
-    }
-
-    fn refuse(&mut self, fault: BookFault) -> SnapshotOutcome {
-        self.counters.faulty_snapshots += 1;
-        SnapshotOutcome::Faulty(fault)
-    }
-
-    /// Puts the snapshot's levels together in `scratch`.
-    fn build(&mut self, index: usize, snapshot: &Snapshot<'_>) -> Result<(), BookFault> {
-        let book = &mut self.scratch;
-        self.instruments[index].book.clone_empty_into(book);
-        for entry in snapshot.levels {
-            let (side, content) = (entry.side, entry.content);
-            let update = match entry.level {
-                None => BookUpdate::ByPrice { side, action: PriceAction::New, level: content },
-                Some(level) => {
-                    let levels = book.levels(side).len() as u32;
-                    if level <= levels {
-                        return Err(BookFault::Hole { side, level, levels });
-                    }
-                    BookUpdate::ByLevel { side, level, action: LevelAction::New(content) }
-                }
-            };
-            book.apply(&update)?;
-        }
-        Ok(())
+/// Whether a fault shows that a book is wrong.
+fn is_wrong(fault: &BookFault, may_cross: bool) -> bool {
+    match fault {
+        BookFault::Locked { .. } => false,
+        BookFault::Crossed { .. } => !may_cross,
+        _ => true,
     }
 }
 

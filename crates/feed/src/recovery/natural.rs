@@ -1,21 +1,41 @@
 //! Rebuilding a book from updates alone.
 
+use super::Continuity;
+use super::instrument::LastGap;
 use crate::book::{Book, BookUpdate, Level, LevelAction, Side};
+use crate::market::Update;
 
 /// The levels that updates have named since the book was lost. A level is known from the moment an
 /// update gives it whole; known levels move with those before them.
 #[derive(Clone, Debug)]
 pub(super) struct NaturalRefresh {
     sides: [Vec<Option<Level>>; 2],
+    /// The last update, and the last gap then.
+    last: Option<(Option<u64>, LastGap)>,
 }
 
 impl NaturalRefresh {
-    pub(super) fn new(depth_max: u32) -> Self {
-        let unknown = || vec![None; depth_max.max(1) as usize];
-        Self { sides: [unknown(), unknown()] }
+    pub(super) fn new(depth: u32) -> Self {
+        let unknown = || vec![None; depth.max(1) as usize];
+        Self { sides: [unknown(), unknown()], last: None }
     }
 
-    pub(super) fn forget(&mut self) {
+    /// Takes an update; returns the book if it is whole by it.
+    pub(super) fn take(&mut self, update: &Update, by: Continuity, gap: LastGap) -> Option<Book> {
+        let is_counted = by == Continuity::SeqNum || update.rpt_seq.is_some();
+        let follows = self.last.is_some_and(|(last, last_gap)| {
+            let next = last.and_then(|rpt_seq| rpt_seq.checked_add(1));
+            last_gap == gap && next == update.rpt_seq
+        });
+        self.last = is_counted.then_some((update.rpt_seq, gap));
+        if !follows || !is_counted {
+            self.forget();
+        }
+        self.observe(&update.change);
+        if is_counted { self.complete() } else { None }
+    }
+
+    fn forget(&mut self) {
         self.sides.iter_mut().for_each(|side| side.fill(None));
     }
 
@@ -27,7 +47,7 @@ impl NaturalRefresh {
     }
 
     /// Takes an update; anything but updates by position leaves nothing known.
-    pub(super) fn observe(&mut self, update: &BookUpdate) {
+    fn observe(&mut self, update: &BookUpdate) {
         match *update {
             BookUpdate::ByLevel { side, level, action } => {
                 let levels = self.side(side);
@@ -36,26 +56,27 @@ impl NaturalRefresh {
                     None => levels.fill(None),
                 }
             }
-            BookUpdate::ByPrice { .. } | BookUpdate::Clear => self.forget(),
+            BookUpdate::ByPrice { .. } | BookUpdate::ByOrder { .. } | BookUpdate::Clear => {
+                self.forget()
+            }
             BookUpdate::Other => {}
         }
     }
 
-    /// Fills `book` if every level of both sides is known and the result can be a book.
-    pub(super) fn complete(&self, book: &mut Book) -> bool {
+    /// The book, if every level of both sides is known and the result can be a book.
+    fn complete(&self) -> Option<Book> {
         if self.sides.iter().flatten().any(Option::is_none) {
-            return false;
+            return None;
         }
-        book.clear();
+        let depth = u32::try_from(self.sides[0].len()).ok()?;
+        let mut book = Book::with_depth(Some(depth));
         for (side, levels) in Side::ALL.into_iter().zip(&self.sides) {
             for (level, content) in (1..).zip(levels.iter().flatten()) {
                 let action = LevelAction::New(*content);
-                if book.apply(&BookUpdate::ByLevel { side, level, action }).is_err() {
-                    return false;
-                }
+                book.apply(&BookUpdate::ByLevel { side, level, action }).ok()?;
             }
         }
-        book.check().is_none()
+        book.check().is_none().then_some(book)
     }
 }
 
@@ -95,26 +116,24 @@ mod tests {
     #[test]
     fn a_book_is_known_when_every_level_has_been_named() {
         let mut natural = NaturalRefresh::new(2);
-        let mut book = Book::new(2);
         for (side, index, price) in [(Side::Bid, 1, 10), (Side::Bid, 2, 9), (Side::Offer, 2, 12)] {
             natural.observe(&update(side, index, LevelAction::Change(level(price))));
-            assert!(!natural.complete(&mut book));
+            assert!(natural.complete().is_none());
         }
         natural.observe(&update(Side::Offer, 1, LevelAction::New(level(11))));
-        assert!(!natural.complete(&mut book), "the level at 12 fell off the end");
+        assert!(natural.complete().is_none(), "the level at 12 fell off the end");
         natural.observe(&update(Side::Offer, 2, LevelAction::Change(level(12))));
-        assert!(natural.complete(&mut book));
-        assert_eq!(book.levels(Side::Bid), [level(10), level(9)]);
+        let book = natural.complete().unwrap();
+        assert!(book.levels(Side::Bid).eq(&[level(10), level(9)]));
     }
 
     #[test]
     fn a_deleted_level_makes_the_last_unknown() {
         let mut natural = NaturalRefresh::new(1);
-        let mut book = Book::new(1);
         natural.observe(&update(Side::Bid, 1, LevelAction::New(level(1))));
         natural.observe(&update(Side::Offer, 1, LevelAction::New(level(2))));
-        assert!(natural.complete(&mut book));
+        assert!(natural.complete().is_some());
         natural.observe(&update(Side::Offer, 1, LevelAction::Delete));
-        assert!(!natural.complete(&mut book));
+        assert!(natural.complete().is_none());
     }
 }

@@ -12,14 +12,41 @@ pub enum Continuity {
     SeqNum,
 }
 
-/// What a recovery believes, and how much it holds.
+/// Which books of an instrument are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BookKinds {
+    /// Outright books alone; implied levels are left out.
+    #[default]
+    Outright,
+    /// Outright and implied books, each on its own;
+    /// [`Recovery::consolidated`](super::Recovery::consolidated) adds them up.
+    OutrightAndImplied,
+}
+
+/// What a recovery trusts, and how much it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryOptions {
     /// How the feed numbers its updates. Default [`Continuity::RptSeq`].
     pub continuity: Continuity,
-    /// Levels a side of books that [`add_instrument`](super::Recovery::add_instrument) did not
-    /// name. Default 10.
-    pub depth_max: u32,
+    /// Levels a side that the feed publishes, from 1 to [`LEVELS_MAX`](crate::book::LEVELS_MAX).
+    /// `None`, the default, learns them from MarketDepth (264) and definitions; where these say
+    /// nothing, only levels that the exchange is known to publish are shown.
+    pub depth: Option<u32>,
+    /// Which books are kept. Default outright.
+    pub kinds: BookKinds,
+    /// Whether books are checked after each message: one that is disordered, or crossed while the
+    /// instrument trades continuously, becomes stale. Default on.
+    pub checks: bool,
+    /// Whether the feed numbers packets or messages, so that a snapshot can be told to be ahead of the
+    /// line. Default on.
+    pub is_numbered: bool,
+    /// Whether books are empty before number 1, so that a feed that is seen from its first number, and
+    /// counts no updates by instrument, needs no snapshot. Right for feeds of orders without
+    /// snapshots; wrong where orders are carried over from the day before. Default off.
+    pub starts_empty: bool,
+    /// How long after a reset a snapshot of the session before may still arrive, and how long a
+    /// snapshot that is ahead of the line is kept, in nanoseconds. Default 1 s.
+    pub skew_ns: u64,
     /// Most instruments; updates of further ones are counted and dropped. Default 65,536.
     pub instruments_max: usize,
     /// Most updates held for one stale book; the oldest goes first. Default 1024.
@@ -27,8 +54,9 @@ pub struct RecoveryOptions {
     /// Most updates held for all stale books together. Default 262,144.
     pub updates_held_total_max: usize,
     /// Whether a stale book may become fresh without a snapshot, once updates by position have
-    /// named every level down to `depth_max` on both sides. Right only where the feed sends each
-    /// change of every one of these levels, as CME does. Default off.
+    /// named every level down to the depth of the feed on both sides. Right only where the feed sends
+    /// each change of every one of these levels, as CME does; needs a depth that is known, and
+    /// outright books alone. Default off.
     pub natural_refresh: bool,
 }
 
@@ -36,7 +64,12 @@ impl Default for RecoveryOptions {
     fn default() -> Self {
         Self {
             continuity: Continuity::RptSeq,
-            depth_max: 10,
+            depth: None,
+            kinds: BookKinds::Outright,
+            checks: true,
+            is_numbered: true,
+            starts_empty: false,
+            skew_ns: 1_000_000_000,
             instruments_max: 65_536,
             updates_held_max: 1024,
             updates_held_total_max: 262_144,

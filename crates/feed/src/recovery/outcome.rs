@@ -1,11 +1,12 @@
-//! What became of an input, and why a book may not be believed.
+//! What became of an input, and why a book may not be trusted.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::book::BookFault;
+use crate::market::{BookKind, Instrument};
 
-/// Why a book is not to be believed at the moment.
+/// Why a book is not to be trusted at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StaleReason {
@@ -20,13 +21,63 @@ pub enum StaleReason {
         /// The one that came.
         found: u64,
     },
+    /// RptSeq went back: the exchange counts anew, and nothing said so.
+    RptSeqBack {
+        /// The last RptSeq in the book.
+        last: u64,
+        /// The one that came.
+        found: u64,
+    },
     /// An update came without the RptSeq that [`Continuity::RptSeq`](super::Continuity::RptSeq)
     /// counts on.
     NoRptSeq,
     /// An update did not fit the book.
     Fault(BookFault),
-    /// The exchange began its numbering anew.
+    /// A check after a message found what a book cannot be.
+    Inconsistent(BookFault),
+    /// The exchange began a new session.
     Reset,
+    /// The only snapshot so far is ahead of what the lines have brought.
+    Ahead,
+    /// Nothing has come on any line for longer than the feed is ever silent.
+    Silence,
+}
+
+impl StaleReason {
+    /// All labels, in the order of [`index`](Self::index).
+    pub const LABELS: [&'static str; 10] = [
+        "no_snapshot",
+        "gap",
+        "rpt_seq_gap",
+        "rpt_seq_back",
+        "no_rpt_seq",
+        "fault",
+        "inconsistent",
+        "reset",
+        "ahead",
+        "silence",
+    ];
+
+    /// The place of this reason's label in [`LABELS`](Self::LABELS).
+    pub const fn index(&self) -> usize {
+        match self {
+            Self::NoSnapshot => 0,
+            Self::Gap => 1,
+            Self::RptSeqGap { .. } => 2,
+            Self::RptSeqBack { .. } => 3,
+            Self::NoRptSeq => 4,
+            Self::Fault(_) => 5,
+            Self::Inconsistent(_) => 6,
+            Self::Reset => 7,
+            Self::Ahead => 8,
+            Self::Silence => 9,
+        }
+    }
+
+    /// One word for metrics.
+    pub const fn label(&self) -> &'static str {
+        Self::LABELS[self.index()]
+    }
 }
 
 impl fmt::Display for StaleReason {
@@ -37,9 +88,15 @@ impl fmt::Display for StaleReason {
             Self::RptSeqGap { expected, found } => {
                 write!(f, "updates were lost: RptSeq {expected} expected, {found} came")
             }
+            Self::RptSeqBack { last, found } => {
+                write!(f, "RptSeq went back from {last} to {found}")
+            }
             Self::NoRptSeq => f.write_str("an update has no RptSeq"),
             Self::Fault(fault) => write!(f, "an update did not fit: {fault}"),
-            Self::Reset => f.write_str("the exchange began its numbering anew"),
+            Self::Inconsistent(fault) => write!(f, "the book cannot be right: {fault}"),
+            Self::Reset => f.write_str("the exchange began a new session"),
+            Self::Ahead => f.write_str("the snapshot is ahead of what the lines have brought"),
+            Self::Silence => f.write_str("nothing has come on any line for too long"),
         }
     }
 }
@@ -48,7 +105,7 @@ impl Error for StaleReason {}
 
 /// What became of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IncrementalOutcome {
+pub enum UpdateOutcome {
     /// The book was fresh, and is.
     Applied,
     /// This update made a stale book fresh: it followed what was there, or named the last level
@@ -58,8 +115,6 @@ pub enum IncrementalOutcome {
     Held(StaleReason),
     /// The book included it already.
     Old,
-    /// There are as many instruments as there may be.
-    TooManyInstruments,
 }
 
 /// What became of a snapshot.
@@ -75,15 +130,33 @@ pub enum SnapshotOutcome {
     Recovered,
     /// The snapshot was taken, but more is missing.
     Loaded(StaleReason),
-    /// The snapshot is from before what is missing, or updates after it are gone; also where it shows
-    /// that the book was made by a snapshot of another numbering.
+    /// The snapshot is from before what is missing, or updates after it are gone.
     TooOld,
+    /// The snapshot is ahead of what the lines have brought. It is kept for a while, in case they do.
+    Ahead,
+    /// After a reset, nothing shows that the snapshot is of the new session.
+    OldSession,
+    /// More messages of this snapshot are to come.
+    Partial,
+    /// A message of this snapshot was lost.
+    Incomplete,
     /// The snapshot itself is not a book.
     Faulty(BookFault),
     /// The snapshot has no RptSeq where instruments are counted by it.
     NoRptSeq,
-    /// There are as many instruments as there may be.
-    TooManyInstruments,
+}
+
+/// A book that changed with a message, or whose state did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BookChange {
+    /// Whose book.
+    pub instrument: Instrument,
+    /// Which of its books.
+    pub kind: BookKind,
+    /// Whether it is fresh now, or why not.
+    pub state: Result<(), StaleReason>,
+    /// Whether it was fresh, or stale for another reason, when it was told of last.
+    pub is_new_state: bool,
 }
 
 /// What a recovery did.
@@ -97,12 +170,16 @@ pub struct RecoveryCounters {
     pub dropped: u64,
     /// Updates that books included already.
     pub old: u64,
-    /// Updates and snapshots of instruments above the limit.
+    /// Updates of lost packets that were replayed and applied, counted in `applied` too.
+    pub replayed: u64,
+    /// Times an instrument was named beyond the limit.
     pub too_many_instruments: u64,
     /// Gaps told.
     pub gaps: u64,
     /// Books that became stale by a fault or a hole in their own numbers.
     pub broken: u64,
+    /// Books that became stale because a check found them inconsistent.
+    pub inconsistent: u64,
     /// Books that became fresh.
     pub recovered: u64,
     /// Snapshots equal to the fresh book they were compared with.
@@ -111,4 +188,10 @@ pub struct RecoveryCounters {
     pub mismatches: u64,
     /// Snapshots that are not a book.
     pub faulty_snapshots: u64,
+    /// Snapshots refused after a reset because they may be of the session before.
+    pub old_session_snapshots: u64,
+    /// Snapshots ahead of the lines when they came.
+    pub ahead_snapshots: u64,
+    /// Snapshots of which a message was lost.
+    pub incomplete_snapshots: u64,
 }

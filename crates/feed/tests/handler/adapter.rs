@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy, TemplateSet};
 use tickwire_feed::book::{Amount, BookUpdate, Level, LevelAction, PriceAction, Side};
-use tickwire_feed::recovery::{
-    InstrumentId, LevelNaming, MarketData, MarketDataAdapter, MarketDataError,
+use tickwire_feed::market::{
+    Adapt, AdapterOptions, BookKind, BookModel, ClearScope, Fragment, Instrument, InstrumentKey,
+    Instruments, LevelName, MarketDataAdapter, MarketDataError, MarketEvent, MarketSink, Snapshot,
+    SnapshotLevel, Trade, Update,
 };
 
 const TEMPLATES: &str = r#"<templates>
@@ -41,24 +43,91 @@ const TEMPLATES: &str = r#"<templates>
 /// Bytes of mandatory or present integers below 63 are one byte; an optional one is sent one higher.
 const NULL: u8 = 0x80;
 
+/// What a message says.
+struct Said {
+    instruments: Instruments,
+    updates: Vec<Update>,
+    trades: Vec<(Instrument, Option<Amount>, Option<Amount>)>,
+    clears: usize,
+    snapshots: Vec<(u64, Option<u64>, Vec<SnapshotLevel>)>,
+    resets: Vec<u64>,
+    ends: usize,
+}
+
+impl Said {
+    fn new() -> Self {
+        Self {
+            instruments: Instruments::new(10),
+            updates: Vec::new(),
+            trades: Vec::new(),
+            clears: 0,
+            snapshots: Vec::new(),
+            resets: Vec::new(),
+            ends: 0,
+        }
+    }
+
+    /// The instrument with SecurityID 20, which all messages here are about.
+    fn twenty(&self) -> Instrument {
+        self.instruments.find(InstrumentKey::Number(20)).expect("a message named it")
+    }
+}
+
+impl MarketSink for Said {
+    fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
+        self.instruments.intern(key)
+    }
+
+    fn update(&mut self, update: &Update) {
+        self.updates.push(*update);
+    }
+
+    fn clear(&mut self, clear: &tickwire_feed::market::Clear<'_>) {
+        assert_eq!(clear.scope, ClearScope::Channel);
+        self.clears += 1;
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot<'_>) {
+        assert_eq!((snapshot.instrument, snapshot.fragment), (self.twenty(), Fragment::Whole));
+        let levels = snapshot.levels.to_vec();
+        self.snapshots.push((snapshot.last_seq_num, snapshot.rpt_seq, levels));
+    }
+
+    fn event(&mut self, event: &MarketEvent<'_>) {
+        let MarketEvent::Trade(Trade { instrument, price, size, .. }) = event else {
+            panic!("{event:?}");
+        };
+        self.trades.push((*instrument, *price, *size));
+    }
+
+    fn sequence_reset(&mut self, next_seq_num: u64, sending_time: Option<u64>) {
+        assert_eq!(sending_time, None);
+        self.resets.push(next_seq_num);
+    }
+
+    fn end_message(&mut self, continues: bool) {
+        assert!(!continues);
+        self.ends += 1;
+    }
+}
+
 fn program() -> Arc<Program> {
     Arc::new(Program::compile(TemplateSet::parse_bytes(TEMPLATES.as_bytes()).unwrap()).unwrap())
 }
 
-/// Decodes one message and shows what it says.
-fn adapt(
-    naming: LevelNaming,
-    body: &[u8],
-    check: impl FnOnce(Result<MarketData, MarketDataError>),
-) {
+/// Decodes one message of packet 99 and returns what it says.
+fn adapt(model: BookModel, body: &[u8]) -> (Said, Result<(), MarketDataError>) {
     let program = program();
     let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
     let mut decoder = Decoder::with_options(program.clone(), options);
-    let mut adapter = MarketDataAdapter::new(program, naming);
+    let options = AdapterOptions { model: Some(model), ..Default::default() };
+    let mut adapter = MarketDataAdapter::new(program, &options);
     let bytes = [&[0xC0], body].concat();
     let decoded = decoder.decode(&bytes).unwrap();
     assert_eq!(decoded.len, bytes.len());
-    check(adapter.adapt(decoded.message, 99));
+    let mut said = Said::new();
+    let result = adapter.adapt(decoded.message, 99, &mut said);
+    (said, result)
 }
 
 fn level() -> Level {
@@ -90,24 +159,27 @@ const INCREMENTAL: [u8; 19] = [
 ];
 
 #[test]
-fn entries_become_updates_by_level() {
-    adapt(LevelNaming::ByLevel, &INCREMENTAL, |data| {
-        let Ok(MarketData::Incremental([bid, trade])) = data else { panic!("{data:?}") };
-        assert_eq!((bid.instrument, bid.seq_num, bid.rpt_seq), (InstrumentId(20), 5, Some(10)));
-        let action = LevelAction::New(level());
-        assert_eq!(bid.update, BookUpdate::ByLevel { side: Side::Bid, level: 2, action });
-        assert_eq!((trade.instrument, trade.rpt_seq), (InstrumentId(20), Some(11)));
-        assert_eq!(trade.update, BookUpdate::Other);
-    });
+fn entries_become_updates_by_level_and_trades() {
+    let (said, result) = adapt(BookModel::ByLevel, &INCREMENTAL);
+    assert_eq!((result, said.ends), (Ok(()), 1));
+    let [bid, trade] = said.updates[..] else { panic!("{:?}", said.updates) };
+    let expected = (said.twenty(), BookKind::Outright, 99, Some(10));
+    assert_eq!((bid.instrument, bid.kind, bid.seq_num, bid.rpt_seq), expected);
+    let action = LevelAction::New(level());
+    assert_eq!(bid.change, BookUpdate::ByLevel { side: Side::Bid, level: 2, action });
+    assert_eq!((trade.instrument, trade.rpt_seq), (said.twenty(), Some(11)));
+    assert_eq!(trade.change, BookUpdate::Other);
+    let (price, size) = (Amount::integer(7), Amount::integer(4));
+    assert_eq!(said.trades, [(said.twenty(), Some(price), Some(size))]);
 }
 
 #[test]
 fn entries_become_updates_by_price() {
-    adapt(LevelNaming::ByPrice, &INCREMENTAL, |data| {
-        let Ok(MarketData::Incremental([bid, _])) = data else { panic!("{data:?}") };
-        let action = PriceAction::New;
-        assert_eq!(bid.update, BookUpdate::ByPrice { side: Side::Bid, action, level: level() });
-    });
+    let (said, result) = adapt(BookModel::ByPrice, &INCREMENTAL);
+    assert_eq!((result, said.updates.len()), (Ok(()), 2));
+    let action = PriceAction::New;
+    let change = BookUpdate::ByPrice { side: Side::Bid, action, level: level() };
+    assert_eq!(said.updates[0].change, change);
 }
 
 #[test]
@@ -119,46 +191,43 @@ fn what_is_needed_and_absent_is_an_error() {
         if tag == 270 {
             body.remove(9);
         }
-        adapt(LevelNaming::ByLevel, &body, |data| {
-            assert_eq!(data.unwrap_err(), MarketDataError::FieldAbsent { tag });
-        });
+        let (said, result) = adapt(BookModel::ByLevel, &body);
+        assert_eq!(result, Err(MarketDataError::FieldAbsent { tag }));
+        assert!(said.updates.is_empty());
     }
     let mut body = INCREMENTAL.to_vec();
     body[3] = 0x87;
-    adapt(LevelNaming::ByLevel, &body, |data| {
-        assert_eq!(data.unwrap_err(), MarketDataError::FieldValue { tag: 279 });
-    });
+    let (_, result) = adapt(BookModel::ByLevel, &body);
+    assert_eq!(result, Err(MarketDataError::FieldValue { tag: 279 }));
 }
 
 #[test]
 fn snapshots_resets_and_the_rest_are_told_apart() {
     let snapshot = [0x82, 0xA8, 0x8C, 0x94, 0x81, b'1' | 0x80, 0x82, 0x82, 0x87, 0x85];
-    adapt(LevelNaming::ByLevel, &snapshot, |data| {
-        let Ok(MarketData::Snapshot(snapshot)) = data else { panic!("{data:?}") };
-        assert_eq!((snapshot.instrument, snapshot.last_seq_num), (InstrumentId(20), 40));
-        assert_eq!(snapshot.rpt_seq, Some(12));
-        assert_eq!(snapshot.levels[0].side, Side::Offer);
-        assert_eq!((snapshot.levels[0].level, snapshot.levels[0].content), (Some(1), level()));
-    });
-    adapt(
-        LevelNaming::ByLevel,
-        &[0x82, 0xA8, 0x8C, 0x94, 0x81, b'J' | 0x80, NULL, NULL, NULL],
-        |data| {
-            assert!(
-                matches!(data, Ok(MarketData::Snapshot(snapshot)) if snapshot.levels.is_empty())
-            );
-        },
-    );
-    adapt(LevelNaming::ByLevel, &[0x83, 0x81], |data| {
-        assert_eq!(data, Ok(MarketData::SequenceReset { next_seq_num: 1 }));
-    });
-    adapt(LevelNaming::ByLevel, &[0x84, 0x81], |data| assert_eq!(data, Ok(MarketData::Other)));
+    let (said, result) = adapt(BookModel::ByLevel, &snapshot);
+    assert_eq!((result, said.updates.len(), said.resets.len()), (Ok(()), 0, 0));
+    let kind = BookKind::Outright;
+    let (side, name, content) = (Side::Offer, LevelName::Level(1), level());
+    let levels = vec![SnapshotLevel { kind, side, name, content }];
+    assert_eq!(said.snapshots, [(40, Some(12), levels)]);
+
+    let empty = [0x82, 0xA8, 0x8C, 0x94, 0x81, b'J' | 0x80, NULL, NULL, NULL];
+    let (said, result) = adapt(BookModel::ByLevel, &empty);
+    assert_eq!((result, said.clears), (Ok(()), 0));
+    assert_eq!(said.snapshots, [(40, Some(12), vec![])]);
+
+    let (said, result) = adapt(BookModel::ByLevel, &[0x83, 0x81]);
+    assert_eq!((result, &said.resets[..]), (Ok(()), &[1][..]));
+
+    let (said, result) = adapt(BookModel::ByLevel, &[0x84, 0x81]);
+    assert_eq!((result, said.instruments.len(), said.ends), (Ok(()), 0, 0));
 }
 
 #[test]
 fn messages_of_another_program_are_refused() {
     let mut decoder = Decoder::new(program());
-    let mut adapter = MarketDataAdapter::new(program(), LevelNaming::ByLevel);
+    let mut adapter = MarketDataAdapter::new(program(), &AdapterOptions::default());
     let decoded = decoder.decode(&[0xC0, 0x84, 0x81]).unwrap();
-    assert_eq!(adapter.adapt(decoded.message, 1), Err(MarketDataError::OtherProgram));
+    let result = adapter.adapt(decoded.message, 1, &mut Said::new());
+    assert_eq!(result, Err(MarketDataError::OtherProgram));
 }

@@ -1,31 +1,40 @@
 //! Input without sense: nothing panics, and what is held stays bounded.
 
 use proptest::prelude::*;
-use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, ForeignPolicy, Gap, Line, Output};
-use tickwire_feed::book::{Amount, BookUpdate, Level, LevelAction, PriceAction, Side};
-use tickwire_feed::recovery::{
-    Continuity, Incremental, InstrumentId, Recovery, RecoveryOptions, Snapshot, SnapshotLevel,
+use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output, UnexpectedPolicy};
+use tickwire_feed::book::{
+    Amount, BookUpdate, Level, LevelAction, OrderAction, OrderId, PriceAction, Side,
 };
+use tickwire_feed::market::{
+    BookKind, Clear, ClearScope, Definition, Fragment, Instrument, InstrumentKey, LevelName,
+    Snapshot, SnapshotLevel, Status, StatusScope, Update,
+};
+use tickwire_feed::recovery::{BookKinds, Continuity, Recovery, RecoveryOptions, StaleReason};
 
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0_u64..40, any::<u64>(), Just(u64::MAX), Just(u64::MAX / 2)]
 }
 
 fn arbiter_options() -> impl Strategy<Value = ArbiterOptions> {
-    let foreign = prop_oneof![
-        Just(ForeignPolicy::Drop),
-        (0_u32..4).prop_map(|packets_min| ForeignPolicy::Follow { packets_min })
+    let unexpected = prop_oneof![
+        Just(UnexpectedPolicy::Drop),
+        (0_u32..4).prop_map(|packets_min| UnexpectedPolicy::Follow { packets_min })
     ];
     let limits = (0_usize..20, 0_usize..20, 0_u64..30, 0_usize..30);
-    (number(), limits, foreign, proptest::option::of(number())).prop_map(
-        |(hold_ns, (held, bytes, ahead_max, behind_max), foreign, first_seq_num)| ArbiterOptions {
-            hold_ns,
-            packets_held_max: held,
-            packet_bytes_max: bytes,
-            ahead_max,
-            behind_max,
-            foreign,
-            first_seq_num,
+    (number(), limits, unexpected, proptest::option::of(number())).prop_map(
+        |(hold_ns, (held, bytes, ahead_max, behind_max), unexpected, first_seq_num)| {
+            ArbiterOptions {
+                hold_ns,
+                packets_held_max: held,
+                packet_bytes_max: bytes,
+                ahead_max,
+                behind_max,
+                unexpected,
+                first_seq_num,
+                reorder_ns: hold_ns / 2,
+                skew_ns: hold_ns,
+                ..Default::default()
+            }
         },
     )
 }
@@ -52,27 +61,42 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Polls everything; numbers must follow one another between resets. Packets of odd length are
-/// rejected, and where a copy is waited for their number comes once more.
+/// Takes an output; numbers must follow one another between resets. Packets of odd length are to be
+/// rejected. Returns whether this one is.
+fn take(output: Output<'_>, expected: &mut Option<u64>) -> bool {
+    let (first, count) = match output {
+        Output::Deliver { seq_num, packet, .. } if packet.len() % 2 == 1 => {
+            assert_eq!(seq_num, expected.unwrap_or(seq_num));
+            *expected = Some(seq_num + 1);
+            return true;
+        }
+        Output::Deliver { seq_num, .. } => (seq_num, 1),
+        Output::Gap(gap) => {
+            assert!(gap.count > 0);
+            (gap.first, gap.count)
+        }
+        Output::Reset { seq_num } => {
+            *expected = Some(seq_num);
+            return false;
+        }
+    };
+    assert_eq!(first, expected.unwrap_or(first));
+    *expected = Some(first + count);
+    false
+}
+
+/// Rejects the packet taken last; where a copy is waited for its number comes once more.
+fn reject(arbiter: &mut Arbiter, expected: &mut Option<u64>) {
+    if arbiter.reject() {
+        *expected = expected.map(|next| next - 1);
+    }
+}
+
 fn poll_all(arbiter: &mut Arbiter, expected: &mut Option<u64>) {
     while let Some(output) = arbiter.poll_output() {
-        let (first, count) = match output {
-            Output::Deliver { seq_num, bytes, .. } if bytes.len() % 2 == 1 => {
-                assert_eq!(seq_num, expected.unwrap_or(seq_num));
-                (seq_num, u64::from(!arbiter.reject()))
-            }
-            Output::Deliver { seq_num, .. } => (seq_num, 1),
-            Output::Gap(gap) => {
-                assert!(gap.count > 0);
-                (gap.first, gap.count)
-            }
-            Output::Reset { seq_num } => {
-                *expected = Some(seq_num);
-                continue;
-            }
-        };
-        assert_eq!(first, expected.unwrap_or(first));
-        *expected = Some(first + count);
+        if take(output, expected) {
+            reject(arbiter, expected);
+        }
     }
 }
 
@@ -87,7 +111,10 @@ proptest! {
         for step in steps {
             match step {
                 Step::Packet(now_ns, line, seq_num, len) => {
-                    arbiter.handle_packet(now_ns, line, seq_num, &[7; 24][..len]);
+                    let output = arbiter.handle_packet(now_ns, line, seq_num, &[7; 24][..len]);
+                    if output.is_some_and(|output| take(output, &mut expected)) {
+                        reject(&mut arbiter, &mut expected);
+                    }
                 }
                 Step::Timeout(now_ns) => arbiter.handle_timeout(now_ns),
                 Step::Reset(seq_num) => arbiter.reset(seq_num),
@@ -100,7 +127,7 @@ proptest! {
                 }
                 Step::Poll => poll_all(&mut arbiter, &mut expected),
             }
-            prop_assert!(arbiter.packets_held() <= options.packets_held_max.max(1) + 1);
+            prop_assert!(arbiter.packets_held() <= 2 * options.packets_held_max.max(1) + 2);
         }
         poll_all(&mut arbiter, &mut expected);
         arbiter.handle_timeout(u64::MAX);
@@ -108,8 +135,8 @@ proptest! {
         prop_assert_eq!(arbiter.packets_held(), 0);
         for line in Line::ALL {
             let c = arbiter.line_counters(line);
-            let taken = c.won + c.substitute;
-            let fates = taken + c.duplicate + c.late + c.foreign + c.too_long + c.not_polled;
+            let taken = c.first + c.replacement;
+            let fates = taken + c.duplicate + c.late + c.unexpected + c.old_epoch + c.put_aside + c.too_long + c.not_polled;
             prop_assert_eq!(c.received, fates);
         }
     }
@@ -127,7 +154,15 @@ fn side() -> impl Strategy<Value = Side> {
     prop_oneof![Just(Side::Bid), Just(Side::Offer)]
 }
 
-fn update() -> impl Strategy<Value = BookUpdate> {
+fn kind() -> impl Strategy<Value = BookKind> {
+    prop_oneof![4 => Just(BookKind::Outright), 1 => Just(BookKind::Implied)]
+}
+
+fn order_id() -> impl Strategy<Value = OrderId> {
+    (0_u64..6).prop_map(OrderId::number)
+}
+
+fn change() -> impl Strategy<Value = BookUpdate> {
     let action = (0_u8..5, level()).prop_map(|(action, level)| match action {
         0 => LevelAction::New(level),
         1 => LevelAction::Change(level),
@@ -137,78 +172,247 @@ fn update() -> impl Strategy<Value = BookUpdate> {
     });
     let by_price =
         prop_oneof![Just(PriceAction::New), Just(PriceAction::Change), Just(PriceAction::Delete)];
+    let by_order = (0_u8..3, side(), level()).prop_map(|(action, side, level)| {
+        let Level { price, size, .. } = level;
+        match action {
+            0 => OrderAction::New { side, price, size },
+            1 => OrderAction::Change { price: Some(price), size: Some(size) },
+            _ => OrderAction::Remove,
+        }
+    });
     prop_oneof![
         4 => (side(), 0_u32..5, action)
             .prop_map(|(side, level, action)| BookUpdate::ByLevel { side, level, action }),
         2 => (side(), by_price, level())
             .prop_map(|(side, action, level)| BookUpdate::ByPrice { side, action, level }),
+        2 => (order_id(), by_order).prop_map(|(id, action)| BookUpdate::ByOrder { id, action }),
         1 => Just(BookUpdate::Clear),
         1 => Just(BookUpdate::Other),
     ]
 }
 
-/// One thing told to a recovery.
+/// An update, apart from whose it is.
+#[derive(Clone, Debug)]
+struct Entry {
+    kind: BookKind,
+    seq_num: u64,
+    rpt_seq: Option<u64>,
+    depth: Option<u32>,
+    change: BookUpdate,
+}
+
+/// A snapshot that owns its levels, apart from whose it is.
+#[derive(Clone, Debug)]
+struct Taken {
+    line: usize,
+    last_seq_num: u64,
+    rpt_seq: Option<u64>,
+    sending_time: Option<u64>,
+    seq_num: Option<u64>,
+    fragment: Fragment,
+    depth: Option<u32>,
+    levels: Vec<SnapshotLevel>,
+}
+
+/// One thing told to a recovery; instruments are named by a number.
 #[derive(Clone, Debug)]
 enum Told {
-    Incremental(Incremental),
-    Snapshot(InstrumentId, u64, Option<u64>, Vec<SnapshotLevel>),
+    Update(u64, Entry),
+    Snapshot(u64, Taken),
     Gap(Gap),
+    Progress(u64),
+    Clear(Option<&'static [u8]>, u64),
+    Define(u64, [Option<u32>; 2]),
+    Status(Option<u64>, u64),
+    SequenceReset(Option<u64>),
     Reset,
+    Silence(bool),
+    Time(u64),
+    OtherOnSnapshotFeed(usize, Option<u64>),
+    LossOnSnapshotFeed(usize),
+    End(bool),
+}
+
+fn small() -> impl Strategy<Value = u64> {
+    prop_oneof![6 => 0_u64..12, 1 => any::<u64>()]
+}
+
+fn maybe_small() -> impl Strategy<Value = Option<u64>> {
+    proptest::option::weighted(0.9, small())
+}
+
+fn depth() -> impl Strategy<Value = Option<u32>> {
+    proptest::option::weighted(0.2, prop_oneof![6 => 0_u32..5, 1 => any::<u32>()])
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    (kind(), small(), maybe_small(), depth(), change()).prop_map(
+        |(kind, seq_num, rpt_seq, depth, change)| Entry { kind, seq_num, rpt_seq, depth, change },
+    )
+}
+
+fn snapshot_level() -> impl Strategy<Value = SnapshotLevel> {
+    let name = prop_oneof![
+        4 => (0_u32..4).prop_map(LevelName::Level),
+        2 => Just(LevelName::Price),
+        1 => order_id().prop_map(LevelName::Order),
+    ];
+    (kind(), side(), name, level()).prop_map(|(kind, side, name, content)| SnapshotLevel {
+        kind,
+        side,
+        name,
+        content,
+    })
+}
+
+fn taken() -> impl Strategy<Value = Taken> {
+    let fragment = prop_oneof![
+        3 => Just(Fragment::Whole),
+        1 => Just(Fragment::Middle),
+        1 => Just(Fragment::Last)
+    ];
+    let numbers = (small(), maybe_small(), maybe_small(), maybe_small());
+    let levels = proptest::collection::vec(snapshot_level(), 0..4);
+    (0_usize..3, numbers, fragment, depth(), levels).prop_map(
+        |(line, (last_seq_num, rpt_seq, sending_time, seq_num), fragment, depth, levels)| Taken {
+            line,
+            last_seq_num,
+            rpt_seq,
+            sending_time,
+            seq_num,
+            fragment,
+            depth,
+            levels,
+        },
+    )
 }
 
 fn told() -> impl Strategy<Value = Told> {
-    let instrument = || (0_u64..4).prop_map(InstrumentId);
-    let small = || prop_oneof![6 => 0_u64..12, 1 => any::<u64>()];
-    let rpt_seq = || proptest::option::weighted(0.9, small());
-    let levels = (side(), proptest::option::of(0_u32..4), level())
-        .prop_map(|(side, level, content)| SnapshotLevel { side, level, content });
-    let incremental = (instrument(), small(), rpt_seq(), update());
+    let number = || 0_u64..4;
+    let field = || prop_oneof![Just(None), Just(Some(&b"S"[..])), Just(Some(&b"X"[..]))];
     prop_oneof![
-        8 => incremental.prop_map(|(instrument, seq_num, rpt_seq, update)| Told::Incremental(
-            Incremental { instrument, seq_num, rpt_seq, update }
-        )),
-        4 => (instrument(), small(), rpt_seq(), proptest::collection::vec(levels, 0..4)).prop_map(
-            |(instrument, last, rpt_seq, levels)| Told::Snapshot(instrument, last, rpt_seq, levels)
-        ),
-        1 => (small(), small()).prop_map(|(first, count)| Told::Gap(Gap { first, count })),
+        16 => (number(), entry()).prop_map(|(number, entry)| Told::Update(number, entry)),
+        8 => (number(), taken()).prop_map(|(number, taken)| Told::Snapshot(number, taken)),
+        2 => (small(), small()).prop_map(|(first, count)| Told::Gap(Gap { first, count })),
+        4 => small().prop_map(Told::Progress),
+        1 => (field(), small()).prop_map(|(field, seq_num)| Told::Clear(field, seq_num)),
+        1 => (number(), [depth(), depth()]).prop_map(|(number, depth)| Told::Define(number, depth)),
+        1 => (proptest::option::of(number()), 0_u64..30)
+            .prop_map(|(number, code)| Told::Status(number, code)),
+        1 => maybe_small().prop_map(Told::SequenceReset),
         1 => Just(Told::Reset),
+        1 => any::<bool>().prop_map(Told::Silence),
+        2 => prop_oneof![0_u64..2_000_000_000, any::<u64>()].prop_map(Told::Time),
+        1 => (0_usize..3, maybe_small())
+            .prop_map(|(line, seq_num)| Told::OtherOnSnapshotFeed(line, seq_num)),
+        1 => (0_usize..3).prop_map(Told::LossOnSnapshotFeed),
+        8 => any::<bool>().prop_map(Told::End),
     ]
+}
+
+/// The instrument of a number; instrument 3 has a key of two fields.
+fn instrument(recovery: &mut Recovery, number: u64) -> Option<Instrument> {
+    recovery.instrument(match number {
+        3 => InstrumentKey::Text(b"A\x1FS"),
+        number => InstrumentKey::Number(number),
+    })
+}
+
+fn tell(recovery: &mut Recovery, told: &Told) {
+    match told.clone() {
+        Told::Update(number, entry) => {
+            let Some(instrument) = instrument(recovery, number) else { return };
+            let Entry { kind, seq_num, rpt_seq, depth, change } = entry;
+            let update = Update { instrument, kind, seq_num, rpt_seq, depth, change };
+            recovery.handle_update(&update);
+        }
+        Told::Snapshot(number, taken) => {
+            let Some(instrument) = instrument(recovery, number) else { return };
+            let Taken { last_seq_num, rpt_seq, sending_time, seq_num, fragment, depth, .. } = taken;
+            recovery.handle_snapshot(
+                taken.line,
+                &Snapshot {
+                    instrument,
+                    last_seq_num,
+                    rpt_seq,
+                    sending_time,
+                    seq_num,
+                    fragment,
+                    depth,
+                    levels: &taken.levels,
+                },
+            );
+        }
+        Told::Gap(gap) => recovery.handle_gap(gap),
+        Told::Progress(next) => recovery.handle_progress(next),
+        Told::Clear(field, seq_num) => {
+            let scope = match field {
+                Some(text) => ClearScope::Field { index: 1, text },
+                None => ClearScope::Channel,
+            };
+            recovery.handle_clear(&Clear { scope, seq_num });
+        }
+        Told::Define(number, depth) => {
+            let Some(instrument) = instrument(recovery, number) else { return };
+            recovery.define(instrument, &Definition { depth, ..Default::default() });
+        }
+        Told::Status(number, code) => {
+            let scope = match number.and_then(|number| instrument(recovery, number)) {
+                Some(instrument) => StatusScope::Instrument(instrument),
+                None => StatusScope::Channel,
+            };
+            recovery.handle_status(&Status { scope, code });
+        }
+        Told::SequenceReset(sending_time) => recovery.note_sequence_reset(sending_time),
+        Told::Reset => recovery.handle_reset(),
+        Told::Silence(is_silent) => recovery.handle_silence(is_silent),
+        Told::Time(now_ns) => recovery.set_time(now_ns),
+        Told::OtherOnSnapshotFeed(line, seq_num) => {
+            recovery.note_other_on_snapshot_feed(line, seq_num);
+        }
+        Told::LossOnSnapshotFeed(line) => recovery.note_loss_on_snapshot_feed(line),
+        Told::End(continues) => recovery.end_message(continues),
+    }
 }
 
 proptest! {
     #[test]
     fn a_recovery_survives_anything(
-        by_rpt_seq: bool,
-        natural_refresh: bool,
+        (by_rpt_seq, natural_refresh, has_implied, checks) in any::<(bool, bool, bool, bool)>(),
+        depth in proptest::option::of(1_u32..4),
         told in proptest::collection::vec(told(), 0..200),
     ) {
         let options = RecoveryOptions {
             continuity: if by_rpt_seq { Continuity::RptSeq } else { Continuity::SeqNum },
-            depth_max: 3,
+            depth,
+            kinds: if has_implied { BookKinds::OutrightAndImplied } else { BookKinds::Outright },
+            checks,
             instruments_max: 3,
             updates_held_max: 4,
             updates_held_total_max: 7,
             natural_refresh,
+            ..Default::default()
         };
         let mut recovery = Recovery::new(options);
-        for told in &told {
-            match told {
-                Told::Incremental(update) => {
-                    recovery.handle_incremental(update);
-                }
-                Told::Snapshot(instrument, last_seq_num, rpt_seq, levels) => {
-                    recovery.handle_snapshot(&Snapshot {
-                        instrument: *instrument,
-                        last_seq_num: *last_seq_num,
-                        rpt_seq: *rpt_seq,
-                        levels,
-                    });
-                }
-                Told::Gap(gap) => recovery.handle_gap(*gap),
-                Told::Reset => recovery.handle_reset(),
-            }
+        for told in told.iter().chain([&Told::End(false)]) {
+            tell(&mut recovery, told);
             prop_assert!(recovery.updates_held() <= 7);
-            prop_assert!(recovery.instruments().count() <= 3);
+            prop_assert!(recovery.instruments().len() <= 3);
+            if !matches!(told, Told::End(false)) {
+                continue;
+            }
+            while let Some(change) = recovery.next_change() {
+                prop_assert_eq!(change.state, recovery.state(change.instrument));
+            }
+            for instrument in recovery.instruments().iter() {
+                let book = recovery.book(instrument, BookKind::Outright);
+                let stale = |reason| Err::<(), StaleReason>(reason);
+                prop_assert_eq!(book.map(|_| ()).or_else(stale), recovery.state(instrument));
+                if let (Ok(book), Some(depth)) = (book, depth) {
+                    let is_by_level = book.depth() == Some(depth);
+                    prop_assert!(is_by_level, "the depth that was set stays");
+                }
+            }
         }
     }
 }

@@ -5,3 +5,5 @@ mod adapter;
 mod allocation;
 mod corpus;
 mod garbage;
+mod reload;
+mod replay;

@@ -138,6 +138,7 @@ fn faults() -> impl Strategy<Value = Faults> {
             reorder_wait_ns,
             delay_ns,
             jitter_ns,
+            ..Faults::default()
         },
     )
 }
@@ -160,5 +161,84 @@ proptest! {
             prop_assert!(*at_ns <= u64::from(*number) * gap_ns + longest_ns);
         }
         prop_assert_eq!(run(faults, seed, 200, gap_ns).0, out);
+    }
+}
+
+fn window(start_ns: u64, end_ns: u64) -> Option<Window> {
+    Some(Window { start_ns, end_ns })
+}
+
+#[test]
+fn drift_grows_and_falls_and_keeps_the_order() {
+    let faults = Faults { drift_ns: 1_000, drift_period_ns: 4_000, ..Default::default() };
+    let (out, _) = run(faults, 1, 800, 10);
+    assert!(numbers(&out).is_sorted() && out.len() == 800);
+    let held = |number: usize| out[number].0 - number as u64 * 10;
+    assert_eq!([held(0), held(100), held(200), held(400), held(600)], [0, 500, 1_000, 0, 1_000]);
+}
+
+#[test]
+fn late_packets_are_passed_by_those_behind_them_and_move_no_other_fault() {
+    let lossy = Faults { loss: 0.1, ..Default::default() };
+    let late = Faults { late: 0.05, late_ns: 5_000, ..lossy };
+    let (out, counters) = run(late, 9, 2_000, 10);
+    assert!((70..130).contains(&counters.late), "{counters:?}");
+    let held = out.iter().filter(|(at_ns, number)| *at_ns == u64::from(*number) * 10 + 5_000);
+    assert_eq!(held.count() as u64, counters.late);
+    let mut sorted = numbers(&out);
+    assert!(!sorted.is_sorted());
+    sorted.sort_unstable();
+    assert_eq!(sorted, numbers(&run(lossy, 9, 2_000, 10).0));
+}
+
+#[test]
+fn a_silent_line_sends_nothing_and_the_other_faults_stay_where_they_were() {
+    let lossy = Faults { loss: 0.1, ..Default::default() };
+    let silent = Faults { silence: window(1_000, 2_000), ..lossy };
+    let (out, counters) = run(silent, 2, 1_000, 10);
+    assert_eq!(counters.silenced, 100);
+    let is_heard = |number: &u32| !(100..200).contains(number);
+    let expected: Vec<u32> =
+        numbers(&run(lossy, 2, 1_000, 10).0).into_iter().filter(is_heard).collect();
+    assert_eq!(numbers(&out), expected);
+}
+
+#[test]
+fn a_wrong_line_carries_the_other_channel_in_its_window_alone() {
+    let faults = Faults { wrong_line: window(100, 200), ..Default::default() };
+    let own: Vec<[u8; 1]> = (0..30).map(|number| [number]).collect();
+    let other: Vec<[u8; 1]> = (100..130).map(|number| [number]).collect();
+    let sent = |packets: &'static [[u8; 1]]| {
+        (0..).zip(packets).map(|(n, bytes)| Sent { sent_ns: 1_000 + n * 10, bytes }).collect()
+    };
+    let line = ScheduledLine { packets: sent(own.leak()), other: sent(other.leak()), faults };
+    let arrived: Vec<u8> =
+        schedule(&[line], &[], 1).iter().map(|arrival| arrival.bytes[0]).collect();
+    let expected: Vec<u8> = (0..10).chain(110..120).chain(20..30).collect();
+    assert_eq!(arrived, expected);
+}
+
+#[test]
+fn lines_are_merged_by_their_time_and_clocks_step() {
+    let packets: Vec<[u8; 1]> = (0..20).map(|number| [number]).collect();
+    let sent = || (0..).zip(&packets).map(|(n, bytes)| Sent { sent_ns: 100 + n * 10, bytes });
+    let line = |delay_ns| ScheduledLine {
+        packets: sent().collect(),
+        other: Vec::new(),
+        faults: Faults { delay_ns, ..Default::default() },
+    };
+    let steps = [ClockStep { at_ns: 150, by_ns: -1_000 }, ClockStep { at_ns: 200, by_ns: 70 }];
+    let arrivals = schedule(&[line(0), line(35)], &steps, 1);
+    assert_eq!(arrivals.len(), 40);
+    assert!(arrivals.is_sorted_by_key(|arrival| arrival.at_ns));
+    for arrival in &arrivals {
+        let at_ns = 100 + u64::from(arrival.bytes[0]) * 10 + [0, 35][arrival.line];
+        assert_eq!(arrival.at_ns, at_ns);
+        let stamp_ns = match at_ns {
+            ..150 => at_ns,
+            150..200 => 0,
+            _ => 70,
+        };
+        assert_eq!(arrival.stamp_ns, stamp_ns);
     }
 }

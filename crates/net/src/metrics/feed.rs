@@ -1,81 +1,23 @@
-//! What a feed handler and its sockets count.
+//! Publication of the counters of a feed handler, its sockets and its loop.
 
 use tickwire_feed::arbiter::{ArbiterCounters, Line, LineCounters};
-use tickwire_feed::handler::{Adapt, Engine, Handler, HandlerCounters, InputCounters, Source};
-use tickwire_feed::recovery::RecoveryCounters;
+use tickwire_feed::handler::{
+    Engine, Handler, HandlerCounters, InputCounters, PacketHandler, Source,
+};
+use tickwire_feed::market::Adapt;
+use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
 
-use super::{Counter, Distribution, Gauge, Metrics};
-use crate::multicast::ReceiverCounters;
-use crate::reception::View;
+use super::names::{
+    ARBITER, EVENTS, EventCount, INPUT, LINE, MESSAGES, Named, RECORD, RECOVERY, SOCKET,
+};
+use super::{Counter, Distribution, Gauge, Metrics, SecondsGauge};
+use crate::log::EventCounters;
+use crate::multicast::{Receiver, ReceiverCounters};
+use crate::reception::Reception;
+use crate::record::RecordCounters;
 
 /// Least time between two publications.
 const PUBLISH_NS: u64 = 250_000_000;
-
-/// A count of a line before or after arbitration, by its place in what is counted.
-struct Named<C> {
-    name: &'static str,
-    help: &'static str,
-    count: fn(&C) -> u64,
-}
-
-macro_rules! named {
-    ($($name:literal, $help:literal, $count:expr;)*) => {
-        [$(Named { name: $name, help: $help, count: $count }),*]
-    };
-}
-
-const SOCKET: [Named<ReceiverCounters>; 4] = named! {
-    "net_received_packets", "Packets received", |c| c.packets;
-    "net_received_bytes", "Bytes received", |c| c.bytes;
-    "net_dropped_packets", "Packets the kernel dropped: the receive buffer was full",
-        |c| c.dropped_by_kernel;
-    "net_too_long_packets", "Packets dropped because they were longer than the limit", |c| c.too_long;
-};
-
-const INPUT: [Named<InputCounters>; 3] = named! {
-    "feed_malformed_packets", "Packets not framed as they should be", |c| c.malformed;
-    "feed_no_seq_num_packets", "Packets dropped for want of a sequence number", |c| c.no_seq_num;
-    "feed_unnumbered_packets", "Packets of messages that have no number", |c| c.unnumbered;
-};
-
-const LINE: [Named<LineCounters>; 7] = named! {
-    "feed_won_packets", "Packets that were the first with their number, in time", |c| c.won;
-    "feed_duplicate_packets", "Packets whose number had come already", |c| c.duplicate;
-    "feed_substitute_packets", "Packets taken because the first with their number was not decoded",
-        |c| c.substitute;
-    "feed_late_packets", "Packets whose number had been given up", |c| c.late;
-    "feed_foreign_packets", "Packets of another numbering", |c| c.foreign;
-    "feed_out_of_order_packets", "Packets below the highest number of their line",
-        |c| c.out_of_order;
-    "feed_not_held_packets", "Packets longer than the arbiter holds", |c| c.too_long;
-};
-
-const ARBITER: [Named<ArbiterCounters>; 4] = named! {
-    "feed_delivered_packets", "Packets delivered in order", |c| c.delivered;
-    "feed_declared_gaps", "Gaps declared", |c| c.gaps;
-    "feed_missing_seq_nums", "Sequence numbers in gaps", |c| c.gap_seq_nums;
-    "feed_numbering_resets", "Changes of the numbering", |c| c.resets;
-};
-
-const MESSAGES: [Named<HandlerCounters>; 5] = named! {
-    "decode_messages", "Messages decoded", |c| c.messages.decoded;
-    "decode_failed_packets", "Packets in which a message could not be decoded",
-        |c| c.messages.undecodable;
-    "decode_unknown_template_messages", "Messages of templates that are not known",
-        |c| c.messages.unknown_template;
-    "decode_snapshot_messages", "Messages of the snapshot feed decoded", |c| c.snapshots.decoded;
-    "decode_failed_snapshot_packets", "Packets of the snapshot feed given up",
-        |c| c.snapshots.undecodable;
-};
-
-const RECOVERY: [Named<RecoveryCounters>; 6] = named! {
-    "book_applied_updates", "Updates applied to books", |c| c.applied;
-    "book_held_updates", "Updates that waited for a snapshot", |c| c.held;
-    "book_dropped_updates", "Updates dropped because too many waited", |c| c.dropped;
-    "book_recovered_books", "Books that became fresh", |c| c.recovered;
-    "book_verified_snapshots", "Snapshots equal to the book they were compared with", |c| c.verified;
-    "book_mismatched_snapshots", "Snapshots that showed a book to be wrong", |c| c.mismatches;
-};
 
 /// A counter and where its count is found.
 struct Counted<C> {
@@ -111,69 +53,108 @@ struct LineMetrics {
     input: Group<InputCounters>,
     /// Of lines of the incremental feed, which alone are arbitrated.
     line: Option<(Group<LineCounters>, Gauge)>,
+    age: SecondsGauge,
     delay: Distribution,
 }
 
-/// Publishes what a [`Reception`](crate::reception::Reception) and its handler count. Give each view
-/// to [`publish`](Self::publish): it is quick unless a quarter of a second has passed.
+/// Publishes the counters of a channel: of its sockets, its feed handler and its events. Call
+/// [`publish`](Self::publish) when [`is_due`](Self::is_due) says so.
 pub struct FeedMetrics {
     lines: Vec<LineMetrics>,
     arbiter: Group<ArbiterCounters>,
     messages: Group<HandlerCounters>,
     recovery: Group<RecoveryCounters>,
+    events: Vec<(Counter, EventCount)>,
     held: Gauge,
+    fresh: Gauge,
+    stale: [Gauge; StaleReason::LABELS.len()],
     published_ns: u64,
 }
 
+/// What a channel has counted.
+pub struct FeedCounts<'c, E, A> {
+    /// The lines with their sockets.
+    pub inputs: Vec<(Source, &'c Receiver)>,
+    /// The handler.
+    pub handler: &'c Handler<E, A>,
+    /// Market events, by kind.
+    pub events: EventCounters,
+}
+
 impl FeedMetrics {
-    /// Names all counters, for the lines that have a socket.
-    pub fn new(metrics: &Metrics, sources: impl IntoIterator<Item = Source>) -> Self {
+    /// Names all counters, for the lines that have a socket. With several channels in a process each has a
+    /// `channel`, which becomes a label.
+    pub fn new(
+        metrics: &Metrics,
+        channel: Option<&str>,
+        sources: impl IntoIterator<Item = Source>,
+    ) -> Self {
+        let channel: Vec<(&str, &str)> =
+            channel.map(|name| ("channel", name)).into_iter().collect();
+        let with = |name, value| [&channel[..], &[(name, value)]].concat();
+        let event = |(kind, count)| {
+            let help = "Trades, statistics, statuses and definitions in messages";
+            (metrics.counter("feed_market_events", help, &with("kind", kind)), count)
+        };
+        let stale =
+            |reason| metrics.gauge("book_stale_books", "Stale books", &with("reason", reason));
+        let lines = sources.into_iter().map(|source| LineMetrics::new(metrics, &channel, source));
+        let held = "Packets waiting for those before them";
         Self {
-            lines: sources.into_iter().map(|source| LineMetrics::new(metrics, source)).collect(),
-            arbiter: Group::new(metrics, &ARBITER, &[]),
-            messages: Group::new(metrics, &MESSAGES, &[]),
-            recovery: Group::new(metrics, &RECOVERY, &[]),
-            held: metrics.gauge("feed_held_packets", "Packets waiting for those before them", &[]),
+            lines: lines.collect(),
+            arbiter: Group::new(metrics, &ARBITER, &channel),
+            messages: Group::new(metrics, &MESSAGES, &channel),
+            recovery: Group::new(metrics, &RECOVERY, &channel),
+            events: EVENTS.into_iter().map(event).collect(),
+            held: metrics.gauge("feed_held_packets", held, &channel),
+            fresh: metrics.gauge("book_fresh_books", "Fresh books", &channel),
+            stale: StaleReason::LABELS.map(stale),
             published_ns: 0,
         }
     }
 
-    /// Publishes the counters, unless that was done a moment ago; `also` publishes what else there
-    /// is at the same pace.
-    pub fn publish<E: Engine, A: Adapt<E::Message>>(
-        &mut self,
-        view: &View<'_, E, A>,
-        also: impl FnOnce(&Handler<E, A>),
-    ) {
-        if view.now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS {
-            self.publish_now(view);
-            also(view.handler);
-        }
+    /// Whether a quarter of a second has passed since the last publication.
+    pub const fn is_due(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS
     }
 
-    /// Publishes the counters, as at the end.
-    pub fn publish_now<E: Engine, A: Adapt<E::Message>>(&mut self, view: &View<'_, E, A>) {
-        self.published_ns = view.now_ns;
-        let handler = view.handler;
-        for line in &self.lines {
-            line.publish(view);
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock.
+    pub fn publish<E: Engine, A: Adapt<E::Message>>(
+        &mut self,
+        now_ns: u64,
+        counts: &FeedCounts<'_, E, A>,
+    ) {
+        self.published_ns = now_ns;
+        let FeedCounts { inputs, handler, events } = counts;
+        for (source, receiver) in inputs {
+            if let Some(line) = self.lines.iter().find(|line| line.source == *source) {
+                line.publish(now_ns, receiver, handler);
+            }
         }
         self.arbiter.publish(&handler.arbiter().counters());
         self.messages.publish(handler.counters());
         self.recovery.publish(&handler.recovery().counters());
         self.held.set(handler.arbiter().packets_held() as u64);
+        for (counter, count) in &self.events {
+            counter.set(count(events));
+        }
+        let (fresh, stale) = handler.recovery().states();
+        self.fresh.set(fresh as u64);
+        for (gauge, count) in self.stale.iter().zip(stale) {
+            gauge.set(count as u64);
+        }
     }
 }
 
 impl LineMetrics {
-    fn new(metrics: &Metrics, source: Source) -> Self {
+    fn new(metrics: &Metrics, channel: &[(&str, &str)], source: Source) -> Self {
         let (feed, line) = match source {
             Source::Incremental(line) => ("incremental", line),
             Source::Snapshot(line) => ("snapshot", line),
         };
         let name = if line == Line::A { "a" } else { "b" };
-        let labels = [("feed", feed), ("line", name)];
-        let help = "Sequence numbers delivered or given up that the line has not brought";
+        let labels = [channel, &[("feed", feed), ("line", name)]].concat();
+        let help = "Sequence numbers delivered or declared lost that the line has not brought";
         let is_arbitrated = matches!(source, Source::Incremental(_));
         let arbitrated = || {
             (
@@ -186,29 +167,67 @@ impl LineMetrics {
             socket: Group::new(metrics, &SOCKET, &labels),
             input: Group::new(metrics, &INPUT, &labels),
             line: is_arbitrated.then(arbitrated),
+            age: metrics.seconds(
+                "feed_line_age",
+                "Time since the last packet of the line, or since its socket was opened",
+                &labels,
+            ),
             delay: metrics.distribution(
                 "net_receive_delay",
-                "Time from the kernel's stamp of a packet to its being taken",
+                "Time from the kernel's stamp of a packet to its being taken, of a sample of packets",
                 &labels,
             ),
         }
     }
 
-    fn publish<E: Engine, A: Adapt<E::Message>>(&self, view: &View<'_, E, A>) {
-        let mut inputs = view.reception.inputs();
-        if let Some((_, receiver)) = inputs.find(|(source, _)| *source == self.source) {
-            self.socket.publish(&receiver.counters());
-            self.delay.publish(receiver.delays());
-        }
-        let counters = view.handler.counters();
+    fn publish<E: Engine, A: Adapt<E::Message>>(
+        &self,
+        now_ns: u64,
+        receiver: &Receiver,
+        handler: &Handler<E, A>,
+    ) {
+        self.socket.publish(&receiver.counters());
+        self.age.set_ns(now_ns.saturating_sub(receiver.last_packet_ns()));
+        self.delay.publish(receiver.delays());
+        let counters = handler.counters();
         match self.source {
             Source::Incremental(line) => self.input.publish(&counters.lines[line.index()]),
             Source::Snapshot(line) => self.input.publish(&counters.snapshot_lines[line.index()]),
         }
         if let (Some((group, lost)), Source::Incremental(line)) = (&self.line, self.source) {
-            let counters = view.handler.arbiter().line_counters(line);
+            let counters = handler.arbiter().line_counters(line);
             group.publish(&counters);
             lost.set(counters.lost);
+        }
+    }
+}
+
+/// Publishes the counters of a loop: of its clock and its recorder.
+pub struct LoopMetrics {
+    clock_steps: Counter,
+    recording: Group<RecordCounters>,
+    waited: SecondsGauge,
+}
+
+impl LoopMetrics {
+    /// Names the counters.
+    pub fn new(metrics: &Metrics) -> Self {
+        let steps = "Steps of the time of day that were noticed";
+        let waited = "Time that the receiver has waited for the disk so far";
+        Self {
+            clock_steps: metrics.counter("net_clock_steps", steps, &[]),
+            recording: Group::new(metrics, &RECORD, &[]),
+            waited: metrics.seconds("record_waited", waited, &[]),
+        }
+    }
+
+    /// Publishes the counters.
+    pub fn publish<H: PacketHandler<S>, S>(&self, reception: &Reception<H, S>) {
+        self.clock_steps.set(reception.clock_steps());
+        if let Some(recorder) = reception.recorder() {
+            let counters = recorder.counters();
+            self.recording.publish(&counters);
+            self.waited.set_ns(counters.waited_ns);
         }
     }
 }

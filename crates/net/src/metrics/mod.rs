@@ -9,11 +9,12 @@ mod address;
 mod distribution;
 mod exporter;
 mod feed;
+mod names;
 
 pub use address::{MetricsAddress, UnknownAddress};
 pub use distribution::Distribution;
 pub use exporter::Exporter;
-pub use feed::FeedMetrics;
+pub use feed::{FeedCounts, FeedMetrics, LoopMetrics};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,6 +33,7 @@ use crate::process;
 type Labels = Vec<(String, String)>;
 type Counters = Family<Labels, counter::Counter<u64, AtomicU64>>;
 type Gauges = Family<Labels, gauge::Gauge<i64, AtomicI64>>;
+type Seconds = Family<Labels, gauge::Gauge<f64, AtomicU64>>;
 type Distributions = Family<Labels, Distribution>;
 
 /// A count that only grows.
@@ -61,6 +63,17 @@ impl Gauge {
     }
 }
 
+/// A time that goes up and down.
+#[derive(Clone, Debug)]
+pub struct SecondsGauge(gauge::Gauge<f64, AtomicU64>);
+
+impl SecondsGauge {
+    /// Publishes a time in nanoseconds.
+    pub fn set_ns(&self, ns: u64) {
+        self.0.set(ns as f64 / 1e9);
+    }
+}
+
 /// What is measured, by name. Clones are the same set.
 #[derive(Clone, Default)]
 pub struct Metrics {
@@ -71,6 +84,7 @@ struct Inner {
     registry: Registry,
     counters: BTreeMap<String, Counters>,
     gauges: BTreeMap<String, Gauges>,
+    seconds: BTreeMap<String, Seconds>,
     distributions: BTreeMap<String, Distributions>,
     memory: gauge::Gauge<i64, AtomicI64>,
 }
@@ -85,6 +99,7 @@ impl Default for Inner {
             registry,
             counters: BTreeMap::new(),
             gauges: BTreeMap::new(),
+            seconds: BTreeMap::new(),
             distributions: BTreeMap::new(),
             memory,
         }
@@ -130,6 +145,17 @@ impl Metrics {
             family
         });
         Gauge(family.get_or_create(&owned(labels)).clone())
+    }
+
+    /// The time `tickwire_<name>_seconds` with these labels.
+    pub fn seconds(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> SecondsGauge {
+        let Inner { registry, seconds, .. } = &mut *self.lock();
+        let family = seconds.entry(name.to_owned()).or_insert_with(|| {
+            let family = Seconds::default();
+            registry.register_with_unit(name, help, Unit::Seconds, family.clone());
+            family
+        });
+        SecondsGauge(family.get_or_create(&owned(labels)).clone())
     }
 
     /// The distribution `tickwire_<name>_seconds` with these labels.
@@ -201,8 +227,10 @@ mod tests {
     fn memory_and_gauges_are_there() {
         let metrics = Metrics::new();
         metrics.gauge("feed_held_packets", "Packets held", &[]).set(5);
+        metrics.seconds("feed_line_age", "Age", &[("line", "a")]).set_ns(1_500_000_000);
         let text = metrics.encode();
         assert!(text.contains("tickwire_feed_held_packets{} 5\n"), "{text}");
+        assert!(text.contains("tickwire_feed_line_age_seconds{line=\"a\"} 1.5\n"), "{text}");
         let memory =
             text.lines().find(|line| line.starts_with("tickwire_process_resident_memory_bytes "));
         let bytes: u64 = memory.unwrap().split(' ').nth(1).unwrap().parse().unwrap();

@@ -1,24 +1,28 @@
 //! Many datagrams by one call: `recvmmsg`, the only `unsafe` of this crate.
 #![allow(unsafe_code)]
 
+use std::fmt;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use crate::clock::SECOND_NS;
 
 /// Datagrams taken by one call at most.
 pub(super) const BATCH_MAX: usize = 32;
 
-/// Room for the control messages of one datagram, in words: a time stamp (16 bytes) and a drop
-/// count (4), each behind a header of 16 bytes, with room to spare.
-const CONTROL_WORDS: usize = 16;
-const CONTROL_BYTES: usize = CONTROL_WORDS * size_of::<u64>();
+/// Bytes behind the last slot that decoders may read ahead into. `tickwire_fast::Packet` uses as many
+/// at most.
+const ROOM_BEHIND: usize = 1024;
+
+/// Room for the control messages of one datagram: a time stamp (16 bytes) and a drop count (4), each
+/// behind a header of 16 bytes, with room to spare.
+const CONTROL_BYTES: usize = 128;
 /// Length, level and type in front of each control message, as 64-bit Linux has them.
 const CONTROL_HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 
-/// What the kernel says of one datagram.
+/// Metadata of one datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Meta {
     /// Bytes in the buffer.
@@ -27,83 +31,177 @@ pub(super) struct Meta {
     pub(super) is_cut: bool,
     /// When the kernel received it, nanoseconds since 1970.
     pub(super) received_unix_ns: Option<u64>,
-    /// Datagrams the socket has dropped so far, modulo 2^32; said only once some are.
+    /// Datagrams the socket has dropped so far, modulo 2^32; told only once some are.
     pub(super) dropped: Option<u32>,
 }
 
-/// Buffers for one batch.
-#[derive(Debug)]
-pub(super) struct Batch {
-    bytes: Box<[u8]>,
-    packet_bytes_max: usize,
-    controls: Box<[[u64; CONTROL_WORDS]; BATCH_MAX]>,
-    metas: [Meta; BATCH_MAX],
-    received: usize,
+/// Control messages, aligned as the kernel's headers in it are.
+#[repr(C, align(8))]
+struct Control([u8; CONTROL_BYTES]);
+
+/// The arguments of `recvmmsg`. They point at each other and at the slots, so they stay where they are.
+struct Arguments {
+    headers: [libc::mmsghdr; BATCH_MAX],
+    vectors: [libc::iovec; BATCH_MAX],
+    controls: [Control; BATCH_MAX],
 }
 
-impl Batch {
-    pub(super) fn new(packet_bytes_max: usize) -> Self {
-        let packet_bytes_max = packet_bytes_max.max(1);
-        Self {
-            bytes: vec![0; packet_bytes_max.saturating_mul(BATCH_MAX)].into_boxed_slice(),
-            packet_bytes_max,
-            controls: Box::new([[0; CONTROL_WORDS]; BATCH_MAX]),
-            metas: [Meta::default(); BATCH_MAX],
-            received: 0,
+/// The memory of one batch, built once: `recvmmsg` arguments, and a slot for each datagram.
+///
+/// The kernel writes through the pointers inside `arguments`, so both allocations are held as raw
+/// pointers: a `Box` asserts unique access whenever it moves.
+struct Ring {
+    /// From `Box::into_raw`: `BATCH_MAX` slots of `slot_bytes` and `ROOM_BEHIND` bytes.
+    slots: NonNull<[u8]>,
+    /// From `Box::into_raw`.
+    arguments: NonNull<Arguments>,
+}
+
+// SAFETY: a `Ring` owns both allocations like two boxes of plain bytes; nothing else points to them
+// between calls. Shared access only reads.
+unsafe impl Send for Ring {}
+// SAFETY: as above: `&Ring` gives reads only.
+unsafe impl Sync for Ring {}
+
+impl Ring {
+    fn new(slot_bytes: usize) -> Self {
+        let bytes = slot_bytes.saturating_mul(BATCH_MAX).saturating_add(ROOM_BEHIND);
+        let slots = Box::into_raw(vec![0_u8; bytes].into_boxed_slice());
+        // SAFETY: these are C structs of integers and pointers and arrays of bytes, for which all
+        // zeros is a value.
+        let arguments = Box::into_raw(Box::new(unsafe { mem::zeroed::<Arguments>() }));
+        for index in 0..BATCH_MAX {
+            // SAFETY: `arguments` was allocated above and nothing else refers to it; `index` is within
+            // its arrays, so the places are within the allocation. `index * slot_bytes` is less than the
+            // length of `slots`, which was allocated with `BATCH_MAX` times that: had the product
+            // saturated, the allocation would have failed.
+            unsafe {
+                let vector = &raw mut (*arguments).vectors[index];
+                (*vector).iov_base = slots.cast::<u8>().add(index * slot_bytes).cast();
+                (*vector).iov_len = slot_bytes;
+                let header = &raw mut (*arguments).headers[index].msg_hdr;
+                (*header).msg_iov = vector;
+                (*header).msg_iovlen = 1;
+                (*header).msg_control = (&raw mut (*arguments).controls[index]).cast();
+                (*header).msg_controllen = CONTROL_BYTES as _;
+            }
+        }
+        // SAFETY: `Box::into_raw` never returns null.
+        unsafe {
+            Self {
+                slots: NonNull::new_unchecked(slots),
+                arguments: NonNull::new_unchecked(arguments),
+            }
         }
     }
 
-    /// Takes what has arrived without waiting and returns how many datagrams that is.
-    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
-        self.received = 0;
-        // SAFETY: these are C structs of integers and pointers, for which all zeros is a value.
-        let mut vectors: [libc::iovec; BATCH_MAX] = unsafe { mem::zeroed() };
-        // SAFETY: as above.
-        let mut headers: [libc::mmsghdr; BATCH_MAX] = unsafe { mem::zeroed() };
-        let buffers = self.bytes.chunks_exact_mut(self.packet_bytes_max);
-        let parts = headers.iter_mut().zip(&mut vectors).zip(buffers).zip(self.controls.iter_mut());
-        for (((header, vector), buffer), control) in parts {
-            vector.iov_base = buffer.as_mut_ptr().cast();
-            vector.iov_len = buffer.len();
-            header.msg_hdr.msg_iov = vector;
-            header.msg_hdr.msg_iovlen = 1;
-            header.msg_hdr.msg_control = control.as_mut_ptr().cast();
-            header.msg_hdr.msg_controllen = CONTROL_BYTES as _;
+    /// Makes the headers ready for the next call: the kernel has written the lengths of the control
+    /// messages into the first `used` of them. It changes nothing else that it reads.
+    fn reset(&mut self, used: usize) {
+        for index in 0..used.min(BATCH_MAX) {
+            // SAFETY: the allocation lives as long as `self`, which is borrowed mutably; `index` is
+            // within the array.
+            unsafe {
+                let header = &raw mut (*self.arguments.as_ptr()).headers[index].msg_hdr;
+                (*header).msg_controllen = CONTROL_BYTES as _;
+            }
         }
-        // SAFETY: `headers` holds BATCH_MAX headers. Each has its own vector, buffer and control
-        // room with their true lengths; they are borrowed mutably or owned here, so they outlive
-        // the call and nothing else touches them during it. No address is asked for, no timeout
-        // given: null is allowed for both. The descriptor is open for as long as it is borrowed.
+    }
+
+    fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        // SAFETY: `headers` holds BATCH_MAX headers. Each has its own vector, slot and control room with
+        // their true lengths, set up in `new`; all live as long as `self`, which is borrowed mutably, so
+        // nothing else touches them during the call. No address is asked for, no timeout given: null
+        // is allowed for both. The descriptor is open for as long as it is borrowed.
         let received = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
-                headers.as_mut_ptr(),
+                (&raw mut (*self.arguments.as_ptr()).headers).cast(),
                 BATCH_MAX as libc::c_uint,
                 libc::MSG_DONTWAIT as _,
                 ptr::null_mut(),
             )
         };
         let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-        self.received = received.min(BATCH_MAX);
-        let answers = headers.iter().zip(self.controls.iter()).zip(&mut self.metas);
-        for ((header, control), meta) in answers.take(self.received) {
-            let control_len = header.msg_hdr.msg_controllen.min(CONTROL_BYTES);
+        Ok(received.min(BATCH_MAX))
+    }
+
+    fn header(&self, index: usize) -> Option<(&libc::mmsghdr, &Control)> {
+        // SAFETY: the allocation lives as long as `self` and is written only while `self` is borrowed
+        // mutably; it was initialised by `new`, and the kernel writes integers and bytes only.
+        let arguments = unsafe { self.arguments.as_ref() };
+        arguments.headers.get(index).zip(arguments.controls.get(index))
+    }
+
+    fn slots(&self) -> &[u8] {
+        // SAFETY: as in `header`.
+        unsafe { self.slots.as_ref() }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: both came from `Box::into_raw` and are given back once.
+        unsafe {
+            drop(Box::from_raw(self.slots.as_ptr()));
+            drop(Box::from_raw(self.arguments.as_ptr()));
+        }
+    }
+}
+
+/// Buffers for one batch.
+pub(super) struct Batch {
+    ring: Ring,
+    slot_bytes: usize,
+    metas: [Meta; BATCH_MAX],
+    received: usize,
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { slot_bytes, received, .. } = self;
+        f.debug_struct("Batch").field("slot_bytes", slot_bytes).field("received", received).finish()
+    }
+}
+
+impl Batch {
+    pub(super) fn new(packet_bytes_max: usize) -> Self {
+        let slot_bytes = packet_bytes_max.max(1);
+        Self {
+            ring: Ring::new(slot_bytes),
+            slot_bytes,
+            metas: [Meta::default(); BATCH_MAX],
+            received: 0,
+        }
+    }
+
+    /// Takes the datagrams that have arrived without waiting and returns how many.
+    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        self.ring.reset(mem::take(&mut self.received));
+        self.received = self.ring.receive(socket)?;
+        for (index, meta) in self.metas.iter_mut().enumerate().take(self.received) {
+            let Some((header, Control(controls))) = self.ring.header(index) else { break };
             *meta = Meta {
-                len: (header.msg_len as usize).min(self.packet_bytes_max),
+                len: (header.msg_len as usize).min(self.slot_bytes),
                 is_cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
                 ..Meta::default()
             };
-            let words = control.map(u64::to_ne_bytes);
-            meta.read_controls(words.as_flattened().get(..control_len).unwrap_or_default());
+            let len = header.msg_hdr.msg_controllen.min(CONTROL_BYTES);
+            meta.read_controls(controls.get(..len).unwrap_or_default());
         }
         Ok(self.received)
     }
 
-    /// A datagram of the last batch, with what is known of it.
+    /// Metadata of a datagram of the last batch.
+    pub(super) fn meta(&self, index: usize) -> Option<&Meta> {
+        self.metas.get(..self.received)?.get(index)
+    }
+
+    /// A datagram of the last batch, and the buffer from its first byte on, which goes on behind it.
     pub(super) fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])> {
-        let meta = self.metas.get(..self.received)?.get(index)?;
-        let start = index.checked_mul(self.packet_bytes_max)?;
-        Some((meta, self.bytes.get(start..)?.get(..meta.len)?))
+        let start = index.checked_mul(self.slot_bytes)?;
+        let end = start.checked_add(self.slot_bytes)?.checked_add(ROOM_BEHIND)?;
+        Some((self.meta(index)?, self.ring.slots().get(start..end)?))
     }
 }
 

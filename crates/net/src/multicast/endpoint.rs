@@ -17,12 +17,14 @@ pub struct Endpoint {
     pub port: u16,
     /// Address of the interface of this host.
     pub interface: Ipv4Addr,
+    /// The only sender that a receiver listens to (source-specific multicast); `None` for any.
+    pub source: Option<Ipv4Addr>,
 }
 
 impl Endpoint {
     /// A group and port on the loopback interface.
     pub const fn loopback(group: Ipv4Addr, port: u16) -> Self {
-        Self { group, port, interface: Ipv4Addr::LOCALHOST }
+        Self { group, port, interface: Ipv4Addr::LOCALHOST, source: None }
     }
 
     /// The address packets are sent to.
@@ -40,13 +42,23 @@ impl Default for Endpoint {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {}", self.address(), self.interface)
+        write!(f, "{} on {}", self.address(), self.interface)?;
+        match self.source {
+            Some(source) => write!(f, " from {source}"),
+            None => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_names_the_source_that_is_listened_to() {
+        let endpoint = Endpoint { source: Some(Ipv4Addr::new(10, 0, 0, 7)), ..Endpoint::default() };
+        assert_eq!(endpoint.to_string(), "224.1.2.133:13014 on 127.0.0.1 from 10.0.0.7");
+    }
 
     #[test]
     fn the_default_stays_on_this_host() {

@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Endpoint;
 use super::batch::{BATCH_MAX, Batch};
-use crate::clock::{KernelTimes, monotonic_ns};
+use crate::clock::{KernelTimes, StampWindow, SystemClocks, monotonic_ns, unix_ns};
 use crate::histogram;
 use crate::{Action, Error};
 
@@ -22,6 +22,9 @@ pub const PACKET_BYTES_MAX_DEFAULT: usize = 9216;
 /// packets at rates it could hold otherwise.
 pub const RECEIVE_BUFFER_BYTES_DEFAULT: usize = 4 << 20;
 
+/// One packet in this many is measured unless set otherwise.
+pub const MEASURE_EVERY_DEFAULT: u32 = 64;
+
 /// How packets are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverOptions {
@@ -29,6 +32,8 @@ pub struct ReceiverOptions {
     pub receive_buffer_bytes: usize,
     /// Longest packet in bytes; a longer one is counted and dropped.
     pub packet_bytes_max: usize,
+    /// [`Receiver::delays`] records one packet in this many; 1 records all, 0 none.
+    pub measure_every: u32,
 }
 
 impl Default for ReceiverOptions {
@@ -36,6 +41,7 @@ impl Default for ReceiverOptions {
         Self {
             receive_buffer_bytes: RECEIVE_BUFFER_BYTES_DEFAULT,
             packet_bytes_max: PACKET_BYTES_MAX_DEFAULT,
+            measure_every: MEASURE_EVERY_DEFAULT,
         }
     }
 }
@@ -43,11 +49,32 @@ impl Default for ReceiverOptions {
 /// One packet received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// The packet.
-    pub bytes: &'a [u8],
+    buffer: &'a [u8],
+    len: usize,
     /// When the kernel received it, on the clock of [`monotonic_ns`]; when it was taken, if the
     /// kernel did not say.
     pub received_ns: u64,
+    /// The same in nanoseconds since 1970, as the kernel stamped it.
+    pub received_unix_ns: u64,
+}
+
+impl<'a> Datagram<'a> {
+    /// A packet in the first `len` bytes of `buffer`. Handlers of other inputs than sockets build it
+    /// from a file.
+    pub fn new(buffer: &'a [u8], len: usize, received_ns: u64, received_unix_ns: u64) -> Self {
+        Self { buffer, len: len.min(buffer.len()), received_ns, received_unix_ns }
+    }
+
+    /// The packet.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.buffer.get(..self.len).unwrap_or_default()
+    }
+
+    /// The packet with the readable bytes behind it, for decoders that read ahead: the arguments of
+    /// `tickwire_fast::Packet::new`. What stands behind the packet is undefined.
+    pub const fn with_room(&self) -> (&'a [u8], usize) {
+        (self.buffer, self.len)
+    }
 }
 
 /// What a receiver counts.
@@ -64,6 +91,9 @@ pub struct ReceiverCounters {
     /// Packets the kernel dropped because the receive buffer was full, as far as it has said: it
     /// does so with the next packet it delivers.
     pub dropped_by_kernel: u64,
+    /// Packets whose stamp could not be converted: the time of day was stepped more than once between
+    /// two batches. Their time is that at which they were taken.
+    pub implausible_stamps: u64,
 }
 
 /// Receives packets of one endpoint.
@@ -79,9 +109,15 @@ pub struct Receiver {
     /// Packets in the batch, and the one handed out next.
     count: usize,
     next: usize,
-    front_ns: Option<u64>,
+    /// When each packet of the batch came, on the monotonic clock.
+    times_ns: [u64; BATCH_MAX],
+    /// When the socket was asked last, and when it was last found empty.
+    asked_ns: u64,
+    empty_ns: u64,
     /// When the batch was taken.
-    now_ns: u64,
+    taken_ns: u64,
+    last_packet_ns: u64,
+    measure_every: u32,
     delays: Histogram<u64>,
 }
 
@@ -98,11 +134,7 @@ impl Receiver {
             .map_err(at(Action::Open))?;
         let given = configure(&socket, options).map_err(at(Action::Configure))?;
         socket.bind(&address.into()).map_err(at(Action::Bind))?;
-        if endpoint.group.is_multicast() {
-            socket
-                .join_multicast_v4(&endpoint.group, &endpoint.interface)
-                .map_err(at(Action::Join))?;
-        }
+        join(&socket, endpoint).map_err(at(Action::Join))?;
         Ok(Self {
             socket,
             endpoint,
@@ -112,8 +144,12 @@ impl Receiver {
             dropped: 0,
             count: 0,
             next: 0,
-            front_ns: None,
-            now_ns: 0,
+            times_ns: [0; BATCH_MAX],
+            asked_ns: 0,
+            empty_ns: monotonic_ns(),
+            taken_ns: 0,
+            last_packet_ns: monotonic_ns(),
+            measure_every: options.measure_every,
             delays: histogram::latency(),
         })
     }
@@ -135,7 +171,7 @@ impl Receiver {
     }
 
     /// How long packets lay in the kernel: from its stamp to the call that took their batch, in
-    /// nanoseconds.
+    /// nanoseconds, of one packet in [`ReceiverOptions::measure_every`].
     pub const fn delays(&self) -> &Histogram<u64> {
         &self.delays
     }
@@ -145,9 +181,9 @@ impl Receiver {
     ///
     /// # Errors
     /// [`Action::Receive`] with what the system says.
-    pub fn fill(&mut self, times: &KernelTimes) -> Result<usize, Error> {
+    pub fn fill(&mut self, times: &mut KernelTimes) -> Result<usize, Error> {
         self.next = 0;
-        self.front_ns = None;
+        self.asked_ns = monotonic_ns();
         self.count = match self.batch.receive(self.socket.as_fd()) {
             Ok(count) => count,
             Err(error) if is_nothing_there(&error) => 0,
@@ -157,11 +193,24 @@ impl Receiver {
             }
         };
         if self.count > 0 {
-            self.counters.batches += 1;
-            self.now_ns = monotonic_ns();
-            self.settle(times);
+            self.taken_ns = times.check(&SystemClocks);
+            self.time_batch(times);
+            self.pass_cut();
+        }
+        if !self.was_full() {
+            self.empty_ns = self.asked_ns;
         }
         Ok(self.count)
+    }
+
+    /// When [`fill`](Self::fill) was last called, on the monotonic clock; 0 before the first call.
+    pub const fn asked_ns(&self) -> u64 {
+        self.asked_ns
+    }
+
+    /// When the last packet was received, on the monotonic clock; when the socket was opened before the first.
+    pub const fn last_packet_ns(&self) -> u64 {
+        self.last_packet_ns
     }
 
     /// Whether the last batch was as large as it can be, so that more has probably arrived.
@@ -170,38 +219,49 @@ impl Receiver {
     }
 
     /// When the kernel received the next packet of the batch; `None` after its last.
-    pub const fn front_ns(&self) -> Option<u64> {
-        self.front_ns
+    pub fn front_ns(&self) -> Option<u64> {
+        self.times_ns.get(..self.count)?.get(self.next).copied()
     }
 
     /// Takes the next packet of the batch.
-    pub fn take(&mut self, times: &KernelTimes) -> Option<Datagram<'_>> {
-        let received_ns = self.front_ns?;
+    pub fn take(&mut self) -> Option<Datagram<'_>> {
+        let received_ns = self.front_ns()?;
         let index = self.next;
         self.next += 1;
-        self.settle(times);
-        let (_, bytes) = self.batch.datagram(index)?;
+        self.pass_cut();
+        let (meta, buffer) = self.batch.datagram(index)?;
+        self.last_packet_ns = received_ns;
         self.counters.packets += 1;
-        self.counters.bytes += bytes.len() as u64;
-        histogram::record(&mut self.delays, self.now_ns.saturating_sub(received_ns));
-        Some(Datagram { bytes, received_ns })
+        self.counters.bytes += meta.len as u64;
+        // A remainder by 0 there is none: such a receiver measures nothing.
+        if self.counters.packets.checked_rem(self.measure_every.into()) == Some(0) {
+            histogram::record(&mut self.delays, self.taken_ns.saturating_sub(received_ns));
+        }
+        let received_unix_ns = meta.received_unix_ns.unwrap_or_else(unix_ns);
+        Some(Datagram { buffer, len: meta.len, received_ns, received_unix_ns })
     }
 
-    /// Passes over packets that were cut, and notes what the kernel says of the next one.
-    fn settle(&mut self, times: &KernelTimes) {
-        self.front_ns = None;
-        while let Some((meta, _)) = self.batch.datagram(self.next) {
+    /// Converts the stamps of the batch and notes what the kernel has dropped.
+    fn time_batch(&mut self, times: &KernelTimes) {
+        self.counters.batches += 1;
+        let window = StampWindow { empty_ns: self.empty_ns, taken_ns: self.taken_ns };
+        for (index, time_ns) in self.times_ns.iter_mut().enumerate().take(self.count) {
+            let Some(meta) = self.batch.meta(index) else { return };
             if let Some(dropped) = meta.dropped {
                 let since = dropped.wrapping_sub(self.dropped);
                 self.counters.dropped_by_kernel += u64::from(since);
                 self.dropped = dropped;
             }
-            if !meta.is_cut {
-                let stamp_ns = meta.received_unix_ns.map(|ns| times.monotonic_ns(ns));
-                // Never in the future, as it would be if the time of day was set in between.
-                self.front_ns = Some(stamp_ns.unwrap_or(self.now_ns).min(self.now_ns));
-                return;
-            }
+            let stamp = meta.received_unix_ns;
+            let stamp_ns = stamp.and_then(|stamp| times.monotonic_ns(stamp, window));
+            self.counters.implausible_stamps += u64::from(stamp.is_some() && stamp_ns.is_none());
+            *time_ns = stamp_ns.unwrap_or(self.taken_ns);
+        }
+    }
+
+    /// Passes over packets that were cut.
+    fn pass_cut(&mut self) {
+        while self.batch.meta(self.next).is_some_and(|meta| meta.is_cut) {
             self.counters.too_long += 1;
             self.next += 1;
         }
@@ -226,27 +286,33 @@ fn configure(socket: &Socket, options: ReceiverOptions) -> io::Result<usize> {
     Ok(socket.recv_buffer_size()? / 2)
 }
 
+/// Joins the group: for packets of one source where the endpoint names it (SSM), else of any.
+fn join(socket: &Socket, endpoint: Endpoint) -> io::Result<()> {
+    let Endpoint { group, interface, source, .. } = endpoint;
+    match source {
+        Some(source) if group.is_multicast() => socket.join_ssm_v4(&source, &group, &interface),
+        Some(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "a source needs a group")),
+        None if group.is_multicast() => socket.join_multicast_v4(&group, &interface),
+        None => Ok(()),
+    }
+}
+
 fn is_nothing_there(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Most receivers that [`wait_readable`] waits for at once.
-pub const RECEIVERS_MAX: usize = 8;
-
 /// Waits until one of the receivers has a packet, for `timeout` at most. Returns whether one has;
-/// `false` early if a signal came. Receivers beyond [`RECEIVERS_MAX`] are not waited for.
+/// `false` early if a signal came. Loops keep a [`Poller`](super::Poller) instead.
 ///
 /// # Errors
 /// [`Action::Wait`] with what the system says.
 pub fn wait_readable(receivers: &[Receiver], timeout: Duration) -> Result<bool, Error> {
-    let Some((last, _)) = receivers.split_last() else { return Ok(false) };
-    let descriptor = |index| {
-        let receiver = receivers.get(index).unwrap_or(last);
-        PollFd::new(receiver.as_fd(), PollFlags::POLLIN)
-    };
-    let mut descriptors: [PollFd<'_>; RECEIVERS_MAX] = std::array::from_fn(descriptor);
-    let count = receivers.len().min(RECEIVERS_MAX);
-    match ppoll(&mut descriptors[..count], Some(timeout.into()), None) {
+    let descriptor = |receiver| PollFd::new(Receiver::as_fd(receiver), PollFlags::POLLIN);
+    let mut descriptors: Vec<PollFd<'_>> = receivers.iter().map(descriptor).collect();
+    if descriptors.is_empty() {
+        return Ok(false);
+    }
+    match ppoll(&mut descriptors, Some(timeout.into()), None) {
         Ok(ready) => Ok(ready > 0),
         Err(nix::Error::EINTR) => Ok(false),
         Err(error) => Err(Error::of(Action::Wait, error.into())),

@@ -20,9 +20,8 @@ pub fn endpoint() -> Endpoint {
 
 /// Takes what has arrived, up to one batch, and returns how many came.
 pub fn receive(receiver: &mut Receiver, mut take: impl FnMut(Datagram<'_>)) -> usize {
-    let times = KernelTimes::new();
-    let count = receiver.fill(&times).unwrap();
-    while let Some(datagram) = receiver.take(&times) {
+    let count = receiver.fill(&mut KernelTimes::new()).unwrap();
+    while let Some(datagram) = receiver.take() {
         take(datagram);
     }
     count

@@ -2,47 +2,53 @@
 
 use super::fast::corpus::Corpus;
 use super::fast::engine::Pass;
-use crate::failure::Failure;
 use std::hint::black_box;
-use tickwire_fast::{Decoder, Engine};
-use tickwire_feed::recovery::{
-    LevelNaming, MarketData, MarketDataAdapter, Recovery, RecoveryOptions,
-};
+use tickwire_fast::{Decoder, Engine, Message};
+use tickwire_feed::market::{Adapt, AdapterOptions, MarketDataAdapter};
+use tickwire_feed::recovery::{BookKinds, Recovery, RecoveryOptions};
 
 /// Name in tables and in JSON.
-pub const NAME: &str = "dynamic and order books";
-/// Levels a side that the feeds show.
-const DEPTH_MAX: u32 = 10;
+pub const NAME: &str = "books";
 
-/// Decodes and keeps the book of every security.
-///
-/// # Errors
-/// No message of the corpus says anything about a book.
-pub fn pass(corpus: &Corpus) -> Result<Pass<'_>, Failure> {
+/// Decodes dynamically and keeps the books of every instrument, outright and implied, checked after
+/// each message; `None` where no message changes a book.
+pub fn pass(corpus: &Corpus) -> Option<Pass<'_>> {
     let mut decoder = corpus.decoder(&corpus.program, Engine::Automatic);
-    let mut adapter = MarketDataAdapter::new(corpus.program.clone(), LevelNaming::ByLevel);
-    if keep_books(corpus, &mut decoder, &mut adapter) == 0 {
-        return Err(Failure::Data(format!("{}: no message changes a book", corpus.name)));
+    let mut books = Books::new(corpus);
+    if books.keep(corpus, &mut decoder) == 0 {
+        return None;
     }
-    Ok(Box::new(move || {
-        black_box(keep_books(corpus, &mut decoder, &mut adapter));
+    Some(Box::new(move || {
+        black_box(books.keep(corpus, &mut decoder));
     }))
 }
 
-/// Keeps books from nothing and returns how many updates came to them.
-fn keep_books(corpus: &Corpus, decoder: &mut Decoder, adapter: &mut MarketDataAdapter) -> usize {
-    let options = RecoveryOptions { depth_max: DEPTH_MAX, ..RecoveryOptions::default() };
-    let mut recovery = Recovery::new(options);
-    let (mut seq_num, mut count) = (0, 0);
-    let decoded = corpus.each_message(decoder, |message| {
-        seq_num += 1;
-        if let Ok(MarketData::Incremental(updates)) = adapter.adapt(message, seq_num) {
-            count += updates.len();
-            for update in updates {
-                black_box(recovery.handle_incremental(update));
+/// Books of a corpus, begun anew each time.
+struct Books {
+    adapter: MarketDataAdapter,
+}
+
+impl Books {
+    fn new(corpus: &Corpus) -> Self {
+        let options = AdapterOptions::default();
+        Self { adapter: MarketDataAdapter::new(corpus.program.clone(), &options) }
+    }
+
+    /// Keeps books from nothing and returns how many updates came to them.
+    fn keep(&mut self, corpus: &Corpus, decoder: &mut Decoder) -> u64 {
+        let kinds = BookKinds::OutrightAndImplied;
+        let mut recovery = Recovery::new(RecoveryOptions { kinds, ..Default::default() });
+        let mut seq_num = 0;
+        let decoded = corpus.each_message(decoder, |message: &Message| {
+            seq_num += 1;
+            recovery.handle_progress(seq_num + 1);
+            black_box(self.adapter.adapt(message, seq_num, &mut recovery).is_ok());
+            while let Some(change) = recovery.next_change() {
+                black_box(&change);
             }
-        }
-    });
-    black_box((decoded.is_ok(), &recovery));
-    count
+        });
+        black_box(decoded.is_ok());
+        let counters = recovery.counters();
+        counters.applied + counters.held
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::files;
+use crate::units::{Span, span_in};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,18 +11,16 @@ use std::time::Duration;
 /// How long to measure and where to write what was found.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Seconds to measure, all cases together
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    /// Time to measure, all cases together
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = measured)]
     pub time: Duration,
     /// Also write the times as a JSON list; - is standard output, instead of the tables
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let seconds = seconds.filter(|seconds| seconds.as_secs() <= 86_400);
-    seconds.ok_or_else(|| "expected seconds, 0 to 86400, such as 5 or 0.5".to_owned())
+fn measured(text: &str) -> Result<Duration, String> {
+    span_in("0"..="24h")(text).map(Span::duration)
 }
 
 impl ReportArgs {

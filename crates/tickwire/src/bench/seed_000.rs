@@ -4,12 +4,11 @@
 //! Their capture is not to be had. Ours is made up with its mean of 4.83 entries a packet and its
 //! 116 entries at most.
 
-use super::books;
 use super::fast::corpus::Corpus;
 use super::fast::engine::Engine;
 use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
-use crate::decode::output::entries_of;
+use crate::decode::entries_of;
 use crate::failure::{Failure, Outcome};
 use crate::table::{Align, Table};
 use clap::Args;
@@ -47,7 +46,6 @@ pub fn run(args: &Seed000Args) -> Result<Outcome, Failure> {
             add(engine.name(), pass);
         }
     }
-    add(books::NAME, books::pass(&corpus)?);
     let times = timing::minima(&mut cases, args.report.time);
 
     let entries_a_packet = corpus.entries as f64 / corpus.messages as f64;

@@ -5,7 +5,6 @@
 //! measured: one message, and tens of thousands of different ones. The latter also with the order
 //! books they make: one message over and over makes none.
 
-use super::books;
 use super::fast::corpus::Corpus;
 use super::fast::engine::Engine;
 use super::report::{ReportArgs, rounded};
@@ -67,10 +66,6 @@ pub fn run(args: &Seed001Args) -> Result<Outcome, Failure> {
                 labels.push((channel, what, engine.name(), corpus));
                 cases.push(Case::of_many(corpus.messages, pass));
             }
-        }
-        if corpus.messages > 1 {
-            labels.push((channel, what, books::NAME, corpus));
-            cases.push(Case::of_many(corpus.messages, books::pass(corpus)?));
         }
     }
     let times = timing::minima(&mut cases, args.report.time);

@@ -1,27 +1,41 @@
 //! `tickwire decode`: messages of a capture as JSON lines, CSV, FIX text or a table.
 
-pub mod output;
+mod output;
 mod place;
 mod report;
 mod run;
 mod selection;
 mod spread;
 mod streams;
+mod summary;
+
+pub use summary::entries_of;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::{DecoderArgs, FramingArgs, InputArgs, reset_policy, with_reset_template};
+use crate::options::{
+    DecoderArgs, FramingArgs, InputArgs, Replay, Sample, reset_policy, with_reset_template,
+};
+use crate::output::{OutputArgs, compression_of};
 use crate::progress::Progress;
 use clap::ValueEnum;
-use output::{Csv, Fix, JsonLines, Output, Summary};
+use output::Output;
 use report::Report;
 use run::Run;
 use selection::Selection;
+use spread::Spread;
 use std::io::Write;
-use std::path::PathBuf;
-use std::sync::Arc;
-use tickwire_fast::{CompileOptions, Program};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
+use summary::Summary;
+use tickwire_fast::{CompileOptions, Findings, Program};
 use tickwire_feed::capture::Kind;
+use tickwire_feed::framing::Framing;
+use tickwire_feed::framing::detect::doubt;
+use tickwire_text::{Column, Csv, Fix, JsonLines, MessageWriter, Plain, Separator};
+
+/// First packets whose values are judged.
+const DOUBTED_PACKETS: usize = 200;
 
 /// How messages are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -32,21 +46,43 @@ enum OutputFormat {
     Csv,
     /// FIX tag=value text, one line a message.
     Fix,
+    /// A heading and one line for each entry, to read.
+    Text,
     /// A table of counts by template, and the speed.
     Summary,
+}
+
+impl OutputFormat {
+    /// The format that a file name such as `x.csv.zst` stands for.
+    fn from_suffix(path: &Path) -> Option<Self> {
+        let uncompressed = path.file_stem().map(Path::new);
+        let is_compressed = compression_of(path).is_some();
+        let name = if is_compressed { uncompressed? } else { path };
+        match name.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "jsonl" | "json" | "ndjson" => Some(Self::Jsonl),
+            "csv" => Some(Self::Csv),
+            "fix" => Some(Self::Fix),
+            "txt" => Some(Self::Text),
+            _ => None,
+        }
+    }
 }
 
 /// Decode the messages of a capture file.
 ///
 /// JSON lines are {"pkt": packet index, "pre": preamble in hex, "off": offset in the packet, "len":
-/// bytes, "t": template id, "n": template name, "msg": {field: value}}. Decimals are {"m": mantissa,
-/// "e": exponent}, byte vectors {"hex": ".."}, sequences lists, groups objects, enumerations the
-/// name of their element.
+/// bytes, "time": capture time in nanoseconds since 1970, "source": "IP:PORT", "destination":
+/// "IP:PORT", "t": template id, "n": template name, "msg": {field: value}}; time and addresses only
+/// where the file has them. Decimals are {"m": mantissa, "e": exponent}, byte vectors {"hex": ".."},
+/// sequences lists, groups objects, enumerations the name of their element.
 ///
-/// CSV columns are pkt, off, t, n and then the paths of all fields of the selected templates
-/// (--template), each once. A message gives one row for each innermost sequence entry, with the
-/// fields around it repeated, or one row if it has no entries. An empty cell is an absent field, ""
-/// an empty string; 13331e1 is mantissa 13331 and exponent 1.
+/// CSV columns are pkt, off, t, n, time, source, destination, entry and then the paths of all fields
+/// of the selected templates (--template), each once. A message gives one row for each innermost
+/// sequence entry, with the fields around it repeated, or one row if it has no entries; "entry"
+/// counts entries from 0. An empty cell is an absent field, "" an empty string; 13331e1 is mantissa
+/// 13331 and exponent 1.
+///
+/// FIX text begins with time=, source= and destination= where the file has them.
 ///
 /// A packet that cannot be decoded is reported and given up from there, or to the end of the block
 /// where headers tell lengths; decoding goes on after the next reset. Datagrams to each address and
@@ -63,12 +99,12 @@ pub struct DecodeArgs {
     framing: FramingArgs,
     #[command(flatten)]
     decoder: DecoderArgs,
-    /// How to write messages.
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
-    format: OutputFormat,
-    /// Where to write; standard output unless given.
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// How to write messages; the suffix of --output (.jsonl, .csv, .fix, .txt) tells unless given,
+    /// else jsonl.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<OutputFormat>,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Stop after this many messages written.
     #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
     limit: Option<u64>,
@@ -94,38 +130,59 @@ pub struct DecodeArgs {
 
 /// Runs the command.
 pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
-    let framing = args.framing.framing()?;
-    let set = with_reset_template(files::read_templates(&args.templates)?, &framing);
+    let set = files::read_templates(&args.templates)?;
+    let path = args.input.required_path()?;
+    let name = files::name_of(path);
+    let (framing, replay) = match args.framing.is_auto() {
+        true => {
+            let (sample, replay) = args.input.sample()?;
+            (args.framing.find(sample.packets(), &set, &name)?, replay)
+        }
+        false => (args.framing.framing()?, Replay::default()),
+    };
+    let set = with_reset_template(set, &framing);
     let options = CompileOptions { fields: args.fields.clone(), ..CompileOptions::default() };
     let program = Arc::new(files::compile(set, &options)?);
     let selection = Selection::new(&program, &args.template)?;
 
-    let path = args.input.required_path()?;
     let progress = Progress::of(path);
-    let reader = args.input.open(&progress)?;
-    let name = files::name_of(path);
+    let mut inputs = vec![args.templates.as_path()];
+    inputs.extend(args.input.path());
+    let out = args.output.create(&inputs)?;
+    let reader = args.input.open_live(&progress, out.clone(), replay)?;
     let threads = args.threads_used();
     if threads > 1 && reader.kind() == Kind::Datagrams {
-        return spread::decode_all(args, threads, framing, &program, &selection, reader, &progress);
+        let spread = Spread { args, threads, framing, program: &program, selection: &selection };
+        return spread.decode_all(reader, out, &progress);
     }
-    let out = files::create(args.output.as_deref())?;
     let mut run = Run {
-        output: args.output(out, &program, &selection)?,
+        output: args.writer(out, &program, &selection)?,
         options: args.decoder.options(reset_policy(&framing)),
         framing,
         selection,
         left: args.limit.unwrap_or(u64::MAX),
         report: Report::new(&name, &progress),
-        timed: args.format == OutputFormat::Summary,
+        sample: Sample::new(DOUBTED_PACKETS),
+        findings: Findings::default(),
+        timed: args.format() == OutputFormat::Summary,
         program,
     };
-    run.decode_all(reader, args.quiet)?;
+    run.decode_all(reader)?;
+    report_doubt(&mut run.report, &run.program, &run.framing, &run.sample);
+    run.finish(args.quiet);
     Ok(Outcome::flawed_if(run.report.is_flawed()))
+}
+
+/// Says where values or errors are those of another framing or reset policy.
+fn report_doubt(report: &mut Report<'_>, program: &Program, framing: &Framing, sample: &Sample) {
+    if let Some(doubt) = doubt(sample.packets(), program.set(), framing) {
+        report.remark(&format!("warning: {doubt}"));
+    }
 }
 
 impl DecodeArgs {
     fn threads_used(&self) -> usize {
-        let one_only = self.limit.is_some() || self.format == OutputFormat::Summary;
+        let one_only = self.limit.is_some() || self.format() == OutputFormat::Summary;
         match self.threads {
             _ if one_only => 1,
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -133,18 +190,45 @@ impl DecodeArgs {
         }
     }
 
-    /// The format asked for, written to `out`.
-    fn output(
+    /// The format asked for, else that of the output's suffix.
+    fn format(&self) -> OutputFormat {
+        let by_suffix = || OutputFormat::from_suffix(self.output.path()?);
+        self.format.or_else(by_suffix).unwrap_or(OutputFormat::Jsonl)
+    }
+
+    /// A writer of that format to `out`.
+    fn writer(
         &self,
         out: impl Write + 'static,
         program: &Arc<Program>,
         selection: &Selection,
-    ) -> Result<Box<dyn Output>, Failure> {
-        Ok(match self.format {
+    ) -> Result<Output, Failure> {
+        let writer: Box<dyn MessageWriter> = match self.format() {
             OutputFormat::Jsonl => Box::new(JsonLines::new(out)),
-            OutputFormat::Csv => Box::new(Csv::new(out, program, &selection.templates(program))?),
-            OutputFormat::Fix => Box::new(Fix::new(out, program, self.soh)),
-            OutputFormat::Summary => Box::new(Summary::new(out, program.clone())),
-        })
+            OutputFormat::Csv => {
+                let templates = selection.templates(program);
+                Box::new(Csv::new(out, program, &templates, Column::CAPTURE)?)
+            }
+            OutputFormat::Fix => {
+                let separator = if self.soh { Separator::Soh } else { Separator::Bar };
+                Box::new(Fix::new(out, program, separator).on_untagged(warn_untagged))
+            }
+            OutputFormat::Text => Box::new(Plain::new(out)),
+            OutputFormat::Summary => {
+                return Ok(Output::Summary(Summary::new(Box::new(out), program.clone())));
+            }
+        };
+        Ok(Output::Messages(writer))
     }
+}
+
+/// Warns once, however many threads write FIX text.
+fn warn_untagged(field: &str) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        anstream::eprintln!(
+            "tickwire: field \"{field}\" has no id in the template file and is left out; so are \
+             others without one"
+        );
+    });
 }

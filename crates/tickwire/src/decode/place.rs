@@ -1,22 +1,50 @@
 //! Where packets and messages are, as errors name them.
 
 use std::fmt;
+use std::net::SocketAddr;
 use tickwire_fast::{Error, Program};
 use tickwire_feed::capture::Packet;
+use tickwire_text::Header;
 
-/// A packet as errors name it.
+/// A packet as errors and messages name it.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketPlace {
     /// Index of the packet.
     pub index: u64,
     /// Offset of its first byte in the file.
     pub file_offset: u64,
+    /// Capture time, nanoseconds since 1970-01-01 UTC.
+    pub time_ns: Option<u64>,
+    /// Sender.
+    pub source: Option<SocketAddr>,
+    /// Receiver.
+    pub destination: Option<SocketAddr>,
 }
 
 impl PacketPlace {
     /// The place of a packet.
     pub fn of(packet: &Packet<'_>) -> Self {
-        Self { index: packet.index, file_offset: packet.file_offset }
+        Self {
+            index: packet.index,
+            file_offset: packet.file_offset,
+            time_ns: packet.timestamp_ns,
+            source: packet.source,
+            destination: packet.destination,
+        }
+    }
+
+    /// The header of a message of `len` bytes at `offset` of this packet or its stream.
+    pub fn header<'h>(&self, preamble: &'h [u8], offset: u64, len: usize) -> Header<'h> {
+        Header {
+            packet: Some(self.index),
+            preamble: Some(preamble),
+            offset: Some(offset),
+            len: Some(len),
+            time_ns: self.time_ns,
+            source: self.source,
+            destination: self.destination,
+            line: None,
+        }
     }
 }
 
@@ -77,7 +105,13 @@ mod tests {
         let set = TemplateSet::parse("<templates/>").expect("templates");
         let program = Program::compile(set).expect("a program");
         let error = Error::new(ErrorKind::UnknownTemplate, 2);
-        let packet = PacketPlace { index: 7, file_offset: 9 };
+        let packet = PacketPlace {
+            index: 7,
+            file_offset: 9,
+            time_ns: None,
+            source: None,
+            destination: None,
+        };
         let place = MessagePlace { packet, origin: Origin::Stream, offset: 5 << 32 };
         let text = place.describe(&error, &program);
         let start = "packet 7 (file offset 9), stream offset 21474836482, in the message at \

@@ -4,7 +4,7 @@ use super::place::MessagePlace;
 use crate::progress::Progress;
 use std::fmt::Display;
 use tickwire_fast::{Error, ErrorKind, Findings, Program};
-use tickwire_feed::capture::Packet;
+use tickwire_feed::capture::{Packet, Statistics};
 
 /// Errors printed one by one; the rest is only counted.
 const ERRORS_SHOWN_MAX: u64 = 20;
@@ -173,6 +173,19 @@ impl<'r> Report<'r> {
     pub fn packet_failed(&mut self, place: impl Display, why: impl Display) {
         self.counts.given_up.packets += 1;
         self.error(&format!("{place}: {why}"));
+    }
+
+    /// Counts of the reader: data that were in the capture and cannot be decoded are errors.
+    pub fn capture(&mut self, statistics: &Statistics) {
+        let lost = [
+            (statistics.fragmented_given_up, "fragmented IP datagrams are incomplete"),
+            (statistics.unknown_inside, "frames of MPLS, PPPoE, GRE or VXLAN carry no IP packet"),
+            (statistics.link_type_unknown, "frames are of an interface of unknown link type"),
+            (statistics.malformed, "frames contradict themselves"),
+        ];
+        for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
+            self.error(&format!("{count} {what}: their data are missing"));
+        }
     }
 
     /// An error of the file itself.

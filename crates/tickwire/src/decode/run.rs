@@ -1,6 +1,6 @@
 //! Reading a capture to its end.
 
-use super::output::{Output, Place};
+use super::output::Output;
 use super::place::{MessagePlace, Origin, PacketPlace};
 use super::report::{Lost, Report};
 use super::selection::Selection;
@@ -8,12 +8,14 @@ use super::streams::Streams;
 use crate::channels::{Channels, lose_dictionaries};
 use crate::failure::Failure;
 use crate::findings;
+use crate::options::Sample;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tickwire_fast::{Decoded, Decoder, DecoderOptions, Program};
+use tickwire_fast::{Decoded, Decoder, DecoderOptions, Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Kind, Packet, StreamPosition};
 use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
+use tickwire_text::Header;
 
 /// Longest raw file that is taken as one packet.
 const PACKET_BYTES_MAX: usize = 16 << 20;
@@ -24,21 +26,21 @@ pub struct Run<'r> {
     pub options: DecoderOptions,
     pub framing: Framing,
     pub selection: Selection,
-    pub output: Box<dyn Output>,
+    pub output: Output,
     /// Messages still to be written.
     pub left: u64,
     pub report: Report<'r>,
+    /// First packets, to judge by whether the framing is right.
+    pub sample: Sample,
+    /// What decoders let pass.
+    pub findings: Findings,
     /// Whether to measure and print the speed.
     pub timed: bool,
 }
 
 impl Run<'_> {
-    /// Decodes until the capture or the limit ends, and prints the counts.
-    pub fn decode_all(
-        &mut self,
-        mut reader: CaptureReader<impl Read>,
-        quiet: bool,
-    ) -> Result<(), Failure> {
+    /// Decodes until the capture or the limit ends.
+    pub fn decode_all(&mut self, mut reader: CaptureReader<impl Read>) -> Result<(), Failure> {
         let mut channels = Channels::new(self.program.clone(), self.options, self.framing);
         let mut streams = Streams::default();
         // A preamble is found from the start of a packet on: a raw file with one is one packet.
@@ -70,17 +72,22 @@ impl Run<'_> {
         if self.left > 0 {
             streams.finish(self)?;
         }
+        self.report.capture(reader.statistics());
         self.output.finish(self.timed.then_some(time))?;
-        let findings = findings::sum(channels.findings(), streams.findings());
-        self.report.finish(&findings, quiet);
+        self.findings = findings::sum(channels.findings(), streams.findings());
         Ok(())
     }
 
+    /// Prints the counts.
+    pub fn finish(&mut self, quiet: bool) {
+        self.report.finish(&self.findings, quiet);
+    }
+
     /// Writes a message unless the filter leaves it out.
-    pub fn take(&mut self, place: &Place<'_>, decoded: &Decoded<'_>) -> Result<(), Failure> {
+    pub fn take(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Failure> {
         self.report.counts.messages += 1;
         if self.selection.contains(decoded.message) {
-            self.output.message(place, decoded.message)?;
+            self.output.write_message(header, decoded.message)?;
             self.left -= 1;
         }
         Ok(())
@@ -104,6 +111,7 @@ impl Run<'_> {
         packet: &Packet<'_>,
     ) -> Result<(), Failure> {
         self.report.counts.packet(packet);
+        self.sample.add(packet);
         let place = PacketPlace::of(packet);
         let remark = |text: &str| self.report.remark(&format!("{place}: {text}"));
         let channel = channels.channel(packet.destination, remark);
@@ -189,13 +197,8 @@ impl Run<'_> {
             let offset = (segment.offset + at) as u64;
             match decoder.decode(rest) {
                 Ok(decoded) => {
-                    let place = Place {
-                        packet: packet.index,
-                        preamble: segment.preamble,
-                        offset,
-                        len: decoded.len,
-                    };
-                    self.take(&place, &decoded)?;
+                    let header = packet.header(segment.preamble, offset, decoded.len);
+                    self.take(&header, &decoded)?;
                     at += decoded.len;
                     if block.is_one_message {
                         break;

@@ -4,12 +4,12 @@ use super::report::{Held, Report};
 use super::run::Run;
 use super::selection::Selection;
 use super::streams::Streams;
-use super::{DecodeArgs, Output};
+use super::{DOUBTED_PACKETS, DecodeArgs, report_doubt};
 use crate::channels::Channels;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::findings;
-use crate::options::reset_policy;
+use crate::options::{Sample, reset_policy};
 use crate::progress::Progress;
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,58 +21,72 @@ use tickwire_feed::capture::{CaptureReader, Packet};
 use tickwire_feed::framing::{Framing, ResetPolicy};
 use tickwire_feed::parallel::{Lane, Parallel};
 
-/// Decodes a capture to its end on `threads` threads, and prints the counts.
-pub fn decode_all(
-    args: &DecodeArgs,
-    threads: usize,
-    framing: Framing,
-    program: &Arc<Program>,
-    selection: &Selection,
-    mut reader: CaptureReader<impl Read>,
-    progress: &Progress,
-) -> Result<Outcome, Failure> {
-    let name = files::name_of(args.input.required_path()?);
-    let mut report = Report::new(&name, progress);
-    let mut out = files::create(args.output.as_deref())?;
-    let begin = || Worker::new(args, framing, program, selection);
-    out.write_all(&begin()?.heading)?;
+/// A capture to be decoded on several threads.
+pub struct Spread<'s> {
+    pub args: &'s DecodeArgs,
+    pub threads: usize,
+    pub framing: Framing,
+    pub program: &'s Arc<Program>,
+    pub selection: &'s Selection,
+}
 
-    let mut broken = None;
-    let packets = std::iter::from_fn(|| match reader.next_packet() {
-        Ok(packet) => packet.map(OwnedPacket::new),
-        Err(error) => {
-            broken = Some(error.to_string());
-            None
+impl Spread<'_> {
+    /// Decodes the capture to its end, and prints the counts.
+    pub fn decode_all(
+        &self,
+        mut reader: CaptureReader<impl Read>,
+        mut out: impl Write,
+        progress: &Progress,
+    ) -> Result<Outcome, Failure> {
+        let Self { args, threads, framing, program, selection } = *self;
+        let name = files::name_of(args.input.required_path()?);
+        let mut report = Report::new(&name, progress);
+        let begin = || Worker::new(args, framing, program, selection);
+        out.write_all(&begin()?.heading)?;
+
+        let mut broken = None;
+        let mut sample = Sample::new(DOUBTED_PACKETS);
+        let packets = std::iter::from_fn(|| match reader.next_packet() {
+            Ok(packet) => packet.map(|packet| {
+                sample.add(&packet);
+                OwnedPacket::new(packet)
+            }),
+            Err(error) => {
+                broken = Some(error.to_string());
+                None
+            }
+        });
+        let ends = Parallel::new(threads).run(
+            packets,
+            |packet| (lane(&framing, &packet.packet), packet.bytes.len()),
+            begin,
+            |worker, packet| match worker {
+                Ok(worker) => worker.decode(&packet),
+                Err(failure) => Err(failure.clone()),
+            },
+            |worker| worker.and_then(Worker::finish),
+            |piece| {
+                let piece = piece?;
+                report.take_over(piece.report);
+                Ok::<(), Failure>(out.write_all(&piece.text)?)
+            },
+        )?;
+        if let Some(error) = broken {
+            report.error(&error);
         }
-    });
-    let ends = Parallel::new(threads).run(
-        packets,
-        |packet| (lane(&framing, &packet.packet), packet.bytes.len()),
-        begin,
-        |worker, packet| match worker {
-            Ok(worker) => worker.decode(&packet),
-            Err(failure) => Err(failure.clone()),
-        },
-        |worker| worker.and_then(Worker::finish),
-        |piece| {
-            let piece = piece?;
+        let mut found = Findings::default();
+        for end in ends {
+            let (piece, of_thread) = end?;
+            out.write_all(&piece.text)?;
             report.take_over(piece.report);
-            Ok::<(), Failure>(out.write_all(&piece.text)?)
-        },
-    )?;
-    if let Some(error) = broken {
-        report.error(&error);
+            found = findings::sum(found, of_thread);
+        }
+        out.flush()?;
+        report.capture(reader.statistics());
+        report_doubt(&mut report, program, &framing, &sample);
+        report.finish(&found, args.quiet);
+        Ok(Outcome::flawed_if(report.is_flawed()))
     }
-    let mut found = Findings::default();
-    for end in ends {
-        let (piece, of_thread) = end?;
-        out.write_all(&piece.text)?;
-        report.take_over(piece.report);
-        found = findings::sum(found, of_thread);
-    }
-    out.flush()?;
-    report.finish(&found, args.quiet);
-    Ok(Outcome::flawed_if(report.is_flawed()))
 }
 
 /// Which thread may have a packet. A channel whose packets go on where the last one ended, in
@@ -128,7 +142,7 @@ impl Worker {
         selection: &Selection,
     ) -> Result<Self, Failure> {
         let text = Text::default();
-        let output: Box<dyn Output> = args.output(text.clone(), program, selection)?;
+        let output = args.writer(text.clone(), program, selection)?;
         let heading = text.take();
         let options = args.decoder.options(reset_policy(&framing));
         let run = Run {
@@ -139,6 +153,9 @@ impl Worker {
             output,
             left: u64::MAX,
             report: Report::held(),
+            // The reader's thread takes the sample.
+            sample: Sample::new(0),
+            findings: Findings::default(),
             timed: false,
         };
         let channels = Channels::new(program.clone(), options, framing);

@@ -1,6 +1,5 @@
 //! Byte streams: raw files and TCP, cut anywhere.
 
-use super::output::Place;
 use super::place::{MessagePlace, Origin, PacketPlace};
 use super::report::Lost;
 use super::run::Run;
@@ -191,6 +190,10 @@ impl Stream {
                 return Ok(None);
             }
         };
+        if block.is_one_message && block.start == self.held.len() {
+            // Not a byte of the message is there yet: its header is read again when there is.
+            return Ok(None);
+        }
         let mut at = block.start;
         while at < block.end && run.left > 0 {
             let step = match block.has_length {
@@ -200,9 +203,8 @@ impl Stream {
             match step {
                 Ok(Step::Message(decoded)) => {
                     let offset = self.offset + at as u64;
-                    let place =
-                        Place { packet: self.packet, preamble: &[], offset, len: decoded.len };
-                    run.take(&place, &decoded)?;
+                    let packet = PacketPlace { index: self.packet, ..self.last };
+                    run.take(&packet.header(&[], offset, decoded.len), &decoded)?;
                     at += decoded.len;
                 }
                 Ok(Step::NeedMore) => return Ok((!block.is_one_message).then_some(at)),
@@ -243,3 +245,6 @@ impl Stream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Encoding, decoding, checking and timing of one feed.
 
-use crate::decode::output::{Fix, Output, Place, entries_of};
+use crate::decode::entries_of;
 use crate::failure::Failure;
 use std::hint::black_box;
 use std::io::{self, Write};
@@ -10,6 +10,7 @@ use tickwire_exchange::{Binding, Error, Generator, Options, Packet};
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Message, MessageBuilder, Program, ResetPolicy,
 };
+use tickwire_text::{Fix, Header, MessageWriter, Separator};
 
 /// Passes are timed until this much time is spent, but at least three.
 const TIMED_TOTAL: Duration = Duration::from_millis(600);
@@ -116,17 +117,17 @@ impl Feed {
 
     fn verify(&self) -> Result<Measured, String> {
         let mut counter = Counter::default();
-        let mut fix = Fix::new(&mut counter, self.program(), true);
+        let mut fix = Fix::new(&mut counter, self.program(), Separator::Soh);
         let mut entries = 0;
         let drafts = self.packets.iter().flat_map(|packet| &packet.messages);
         let mut drafts = drafts.enumerate();
-        self.for_each(&mut self.decoder(), |place, message| {
+        self.for_each(&mut self.decoder(), |message| {
             let (index, draft) = drafts.next().ok_or("more messages than were sent")?;
             if let Some(field) = self.binding.difference(message, draft) {
                 return Err(format!("message {index}: {field} is not as it was sent"));
             }
             entries += entries_of(message.root());
-            fix.message(place, message).map_err(|error| error.to_string())
+            fix.write_message(&Header::default(), message).map_err(|error| error.to_string())
         })?;
         if let Some((index, _)) = drafts.next() {
             return Err(format!("message {index} did not come back"));
@@ -147,7 +148,7 @@ impl Feed {
     fn for_each(
         &self,
         decoder: &mut Decoder,
-        mut take: impl FnMut(&Place<'_>, &Message) -> Result<(), String>,
+        mut take: impl FnMut(&Message) -> Result<(), String>,
     ) -> Result<(), String> {
         for (index, packet) in self.packets.iter().enumerate() {
             decoder.begin_packet();
@@ -157,9 +158,8 @@ impl Feed {
                     let error = error.shifted(at);
                     format!("packet {index}: {}", error.describe(self.program()))
                 })?;
-                let (packet, offset, len) = (index as u64, at as u64, decoded.len);
-                take(&Place { packet, preamble: &[], offset, len }, decoded.message)?;
-                at += len;
+                take(decoded.message)?;
+                at += decoded.len;
             }
         }
         Ok(())

@@ -7,6 +7,8 @@ mod measure;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::table::{Align, Table};
+#[cfg(feature = "dds")]
+use crate::units::{Span, span_in};
 use measure::{Feed, Measured};
 use std::io::Write;
 use std::path::PathBuf;
@@ -48,9 +50,8 @@ pub struct DemoArgs {
     loss: f64,
     /// Instead of all else, run the simple feed at --rate for so long; tell losses and memory.
     #[cfg(feature = "dds")]
-    #[arg(long, value_name = "SECONDS", help_heading = "Live")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    soak: Option<u64>,
+    #[arg(long, value_name = "TIME", help_heading = "Live", value_parser = span_in("1s"..="24h"))]
+    soak: Option<Span>,
     /// Write the live table and counters to this file as JSON.
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "FILE", help_heading = "Live")]
@@ -73,8 +74,8 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     }
     let stop = tickwire_net::Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
-    if let Some(seconds) = args.soak {
-        return live::soak(args, seconds, &stop);
+    if let Some(time) = args.soak {
+        return live::soak(args, time.duration().as_secs(), &stop);
     }
     codecs(args)?;
     if args.live_messages == 0 || stop.is_set() {

@@ -3,6 +3,7 @@
 use super::topics::{SecurityList, TopicMode};
 use super::{Kind, dds_failure};
 use crate::failure::Failure;
+use crate::units::{Span, span_in};
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
@@ -53,9 +54,10 @@ pub struct DdsArgs {
     /// machine by its ports.
     #[arg(long, value_name = "ADDRESS")]
     peer: Vec<IpAddr>,
-    /// Seconds without a sign of life after which a peer is given up.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    lease: f64,
+    /// Time without a sign of life after which a peer counts as gone.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    #[arg(value_parser = span_in("100ms"..="1h"))]
+    lease: Span,
 }
 
 /// Samples held for a slow subscriber.
@@ -99,14 +101,11 @@ impl DdsArgs {
     /// Joins the domain.
     pub fn join(&self) -> Result<CycloneParticipant, Failure> {
         let NetworkArg(network) = self.network;
-        if !(self.lease.is_finite() && (0.1..=3600.0).contains(&self.lease)) {
-            return Err(Failure::Usage("--lease: from 0.1 to 3600 seconds".to_owned()));
-        }
         let config = DomainConfig {
             network,
             multicast: network != Network::Loopback && self.peer.is_empty(),
             peers: self.peer.clone(),
-            lease: Duration::from_secs_f64(self.lease),
+            lease: self.lease.duration(),
             ..DomainConfig::default()
         };
         let domain = Domain::open(self.domain, &config).map_err(|error| dds_failure(&error))?;

@@ -1,11 +1,11 @@
 //! A message from its JSON form.
 
 use crate::hex;
-use crate::json::Json;
 use tickwire_fast::template::{Enumeration, FieldType};
 use tickwire_fast::{
     Decimal, Error, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
 };
+use tickwire_text::json::Json;
 
 /// Name of the fields that are references to a template named in the stream.
 const DYNAMIC: &str = "#dyn";

@@ -4,7 +4,6 @@ mod message;
 mod packets;
 
 use crate::failure::{Failure, Outcome};
-use crate::json::Json;
 use crate::options::{FramingArgs, reset_policy, with_reset_template};
 use crate::{files, hex};
 use packets::{PacketFormat, PacketWriter};
@@ -16,6 +15,7 @@ use tickwire_fast::{
 };
 use tickwire_feed::Endian;
 use tickwire_feed::framing::{Envelope, Framing, NumberField};
+use tickwire_text::json::Json;
 
 /// Encode JSON lines as FAST messages.
 ///

@@ -8,7 +8,6 @@ use crate::failure::{Failure, Outcome};
 use crate::options::{
     DecoderArgs, FramingArgs, InputArgs, is_by_packet, reset_policy, with_reset_template,
 };
-use crate::outline::Outline;
 use crate::progress::Progress;
 use crate::{files, hex};
 use print::{ERROR, write_rows, write_title};
@@ -19,6 +18,7 @@ use std::sync::Arc;
 use tickwire_fast::{CompileOptions, Decoder, Error, Program};
 use tickwire_feed::capture::{Kind, Packet};
 use tickwire_feed::framing::{Framing, Segment, next_block};
+use tickwire_text::outline::Outline;
 
 /// Longest packet explained.
 const PACKET_BYTES_MAX: usize = 16 << 20;
@@ -55,8 +55,17 @@ pub struct ExplainArgs {
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
-    let framing = args.framing.framing()?;
-    let set = with_reset_template(files::read_templates(&args.templates)?, &framing);
+    let set = files::read_templates(&args.templates)?;
+    let framing = match (args.framing.is_auto(), args.input.path()) {
+        (true, Some(path)) if files::is_standard(path) => {
+            return Err(Failure::Usage("--framing auto: name a file, it is read twice".to_owned()));
+        }
+        (true, Some(path)) => {
+            args.framing.find(args.input.sample()?.0.packets(), &set, &files::name_of(path))?
+        }
+        _ => args.framing.framing()?,
+    };
+    let set = with_reset_template(set, &framing);
     let options = CompileOptions { constants: true, ..CompileOptions::default() };
     let program = Arc::new(files::compile(set, &options)?);
     let options = args.decoder.options(reset_policy(&framing));

@@ -1,12 +1,12 @@
 //! The steps of a decoding as rows of text.
 
-use crate::outline::{Origin, Outline};
 use crate::words;
 use std::ops::Range;
 use tickwire_fast::template::{FieldType, Operator, Operators, Value};
 use tickwire_fast::{
     FieldRef, MapBit, PreviousValue, Program, TraceEvent, TracedField, TracedPart,
 };
+use tickwire_text::outline::{Origin, Outline};
 
 /// One line of an explanation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use super::input::{Found, MessagesArgs};
 use super::versions::DictionaryArgs;
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::json::{push_hex, push_string, push_unsigned};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use tickwire_fix::{Dictionary, Message, Printed, Reader, Tag};
+use tickwire_text::json::{push_hex, push_string, push_unsigned};
 
 /// Print messages with the names of their fields and values
 #[derive(Debug, Args)]

@@ -22,7 +22,7 @@ pub struct GenerateArgs {
     session: Option<PathBuf>,
     /// Only these messages, by name or MsgType
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
-    messages: Vec<String>,
+    only: Vec<String>,
     /// File to write; standard output unless given
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -41,8 +41,8 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
         Generator::new(&application).session(session.as_ref().unwrap_or(&application)).note(
             &format!("Made of {} by tickwire fix generate; do not edit.", name.to_string_lossy()),
         );
-    if !args.messages.is_empty() {
-        generator = generator.messages(args.messages.iter().cloned());
+    if !args.only.is_empty() {
+        generator = generator.messages(args.only.iter().cloned());
     }
     let source = generator.generate().map_err(|error| match error {
         Error::UnknownMessage(_) => Failure::Usage(error.to_string()),

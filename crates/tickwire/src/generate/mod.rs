@@ -1,12 +1,17 @@
 //! `tickwire generate`: packets of the simulated exchange.
 
+mod day;
 mod snapshots;
 mod truth;
 
+pub use day::true_book_lines;
+
 use crate::failure::{Failure, Outcome};
 use crate::files;
+use crate::output;
 use crate::progress::Progress;
 use clap::{Args, Subcommand, ValueEnum};
+use day::DayArgs;
 use snapshots::SnapshotWriter;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +28,16 @@ use truth::TruthWriter;
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     #[command(subcommand)]
-    feed: FeedArgs,
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// A trading day on lines A and B, with snapshots and definitions on lines of their own, as one
+    /// capture with times, faults included
+    Day(Box<DayArgs>),
+    #[command(flatten)]
+    Feed(FeedArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -101,6 +115,9 @@ struct CommonArgs {
     /// Where to write the packets; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
     /// Templates to encode by, with the names of the feed's own; default: the feed's own
     #[arg(short, long, value_name = "FILE")]
     templates: Option<PathBuf>,
@@ -176,19 +193,27 @@ impl CommonArgs {
 
 /// Runs the command.
 pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
-    let (mut options, common) = args.feed.options();
+    match &args.what {
+        What::Day(args) => day::run(args),
+        What::Feed(feed) => run_feed(feed),
+    }
+}
+
+fn run_feed(feed: &FeedArgs) -> Result<Outcome, Failure> {
+    let (mut options, common) = feed.options();
     common.apply(&mut options);
     let mut generator = match &common.templates {
         None => Generator::new(&options),
         Some(path) => Generator::with_templates(&options, files::read_templates(path)?),
     }
     .map_err(|error| Failure::Usage(described(&error, common)))?;
+    check_outputs(feed, common)?;
     if let Some(path) = &common.write_templates {
         let mut out = files::create(Some(path))?;
         out.write_all(options.feed.templates().as_bytes())?;
         out.flush()?;
     }
-    let snapshots = match &args.feed {
+    let snapshots = match feed {
         FeedArgs::Cme(CmeArgs { snapshots: Some(path), snapshot_every, .. }) => {
             let starts_full = matches!(options.feed, Feed::Cme { mid_session: true, .. });
             Some(SnapshotWriter::create(path, *snapshot_every, starts_full, &mut generator)?)
@@ -197,6 +222,20 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
     };
     write(&mut generator, common, snapshots)?;
     Ok(Outcome::Clean)
+}
+
+/// Refuses two outputs of one name, and to replace a file unless that is asked for.
+fn check_outputs(feed: &FeedArgs, common: &CommonArgs) -> Result<(), Failure> {
+    let snapshots = match feed {
+        FeedArgs::Cme(args) => args.snapshots.as_deref(),
+        _ => None,
+    };
+    let others = [snapshots, common.truth.as_deref(), common.write_templates.as_deref()];
+    let outputs: Vec<&Path> =
+        [Some(common.output.as_path())].into_iter().chain(others).flatten().collect();
+    output::check_distinct(&outputs)?;
+    // The templates were read before: they may be replaced by the feed's own.
+    outputs.iter().try_for_each(|path| output::check(path, common.force, &[]))
 }
 
 fn write(

@@ -1,7 +1,8 @@
 //! The command line of `tickwire multicast`.
 
 use crate::failure::Failure;
-use crate::options::{EndpointArgs, Endpoints, MetricsArgs};
+use crate::options::{ChannelArgs, EndpointArgs, Endpoints, MetricsArgs};
+use crate::units::Span;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -14,11 +15,13 @@ use tickwire_net::replay::Pace;
 /// Line B, if asked for, carries the same packets as line A or those of its own file. Each line may
 /// lose, duplicate, reorder and delay packets; the same seed makes the same faults. Options that take
 /// A[,B] say it for line A and for line B, one value for both.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
     /// Capture file: lengths in front of packets, pcap or pcapng, also .gz or .zst.
     #[arg(short, long, value_name = "FILE")]
     pub file: PathBuf,
+    #[command(flatten)]
+    channel: ChannelArgs,
     #[command(flatten)]
     endpoints: EndpointArgs,
     /// Routers that packets may pass.
@@ -42,10 +45,11 @@ pub struct MulticastArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub snapshot_every: u32,
 
-    /// Microseconds between packets; 1000 unless another pace is given.
-    #[arg(short, long, value_name = "MICROS", help_heading = "Pace")]
+    /// Time between packets; 1ms unless another pace is given (-s 1000 is 1000us, as older tools
+    /// have it).
+    #[arg(short, long, value_name = "TIME", help_heading = "Pace")]
     #[arg(conflicts_with_all = ["original", "rate", "maximum"])]
-    sleep: Option<u64>,
+    sleep: Option<Span>,
     /// Keep the times of the capture, SPEED times as fast (1 unless given).
     #[arg(long, value_name = "SPEED", num_args = 0..=1, default_missing_value = "1")]
     #[arg(help_heading = "Pace", conflicts_with_all = ["rate", "maximum"])]
@@ -57,9 +61,9 @@ pub struct MulticastArgs {
     /// As fast as the kernel takes them.
     #[arg(long, help_heading = "Pace")]
     maximum: bool,
-    /// Spin instead of sleeping for so many microseconds before each packet: exact, and a CPU busy.
-    #[arg(long, value_name = "MICROS", help_heading = "Pace", default_value_t = 0)]
-    spin: u64,
+    /// Spin instead of sleeping for so long before each packet: exact, and a CPU busy.
+    #[arg(long, value_name = "TIME", help_heading = "Pace", default_value = "0")]
+    spin_for: Span,
     /// Run on this CPU alone, counted from 0.
     #[arg(long, value_name = "NUMBER", help_heading = "Pace")]
     pub cpu: Option<usize>,
@@ -76,15 +80,15 @@ pub struct MulticastArgs {
     /// Packets that may overtake one.
     #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "8")]
     reorder_max: PerLine<u32>,
-    /// Microseconds that an overtaken packet waits for others at most.
-    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "1000")]
-    reorder_wait: PerLine<u64>,
-    /// Microseconds that every packet is held back.
-    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
-    delay: PerLine<u64>,
-    /// Microseconds at most that packets are held back besides, at random.
-    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
-    jitter: PerLine<u64>,
+    /// Longest time that an overtaken packet waits for others.
+    #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "1ms")]
+    reorder_wait: PerLine<Span>,
+    /// Delay of every packet.
+    #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
+    delay: PerLine<Span>,
+    /// Longest additional delay of a packet, drawn at random.
+    #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
+    jitter: PerLine<Span>,
     /// Seed of the faults.
     #[arg(long, value_name = "NUMBER", help_heading = "Faults", default_value_t = 1)]
     pub seed: u64,
@@ -153,9 +157,22 @@ where
 }
 
 impl MulticastArgs {
-    /// Where line A goes, and B and the snapshots if they are wanted.
+    /// The same with the lines of the channel that a feed file describes.
+    pub fn over_channel(&self) -> Result<Self, Failure> {
+        let mut args = self.clone();
+        if let Some(channel) = self.channel.settings()? {
+            args.endpoints.set_channel(&channel)?;
+        }
+        Ok(args)
+    }
+
+    /// Where line A goes, and B and the snapshots if they are wanted. A channel's snapshot lines are
+    /// used only where there are snapshots to send.
     pub fn endpoints(&self) -> Result<Endpoints, Failure> {
-        self.endpoints.endpoints(self.file_b.is_some(), self.snapshots.is_some())
+        let has_snapshots = self.snapshots.is_some();
+        let found = self.endpoints.endpoints(self.file_b.is_some(), has_snapshots)?;
+        let snapshots = found.snapshots.filter(|_| has_snapshots);
+        Ok(Endpoints { snapshots, snapshots_b: None, ..found })
     }
 
     /// Options that serve metrics.
@@ -169,19 +186,19 @@ impl MulticastArgs {
             (Some(Speed(speed)), _, _) => Pace::Original { speed },
             (_, Some(packets_per_second), _) => Pace::Rate { packets_per_second },
             (_, _, true) => Pace::Maximum,
-            _ => Pace::Gap { gap_ns: self.sleep.unwrap_or(1000).saturating_mul(1000) },
+            _ => Pace::Gap { gap_ns: self.sleep.map_or(1_000_000, Span::nanoseconds) },
         }
     }
 
     /// How long to spin before a packet.
-    pub fn spin(&self) -> Duration {
-        Duration::from_micros(self.spin)
+    pub const fn spin(&self) -> Duration {
+        self.spin_for.duration()
     }
 
     /// The faults of line A (0) or B (1).
     pub fn faults(&self, line: usize) -> Faults {
         let line = line.min(1);
-        let ns = |micros: PerLine<u64>| micros.0[line].saturating_mul(1000);
+        let ns = |times: PerLine<Span>| times.0[line].nanoseconds();
         Faults {
             loss: self.loss.0[line].0,
             duplicate: self.duplicate.0[line].0,
@@ -190,6 +207,7 @@ impl MulticastArgs {
             reorder_wait_ns: ns(self.reorder_wait),
             delay_ns: ns(self.delay),
             jitter_ns: ns(self.jitter),
+            ..Faults::default()
         }
     }
 }
@@ -215,7 +233,8 @@ mod tests {
     fn without_options_line_a_alone_stays_on_loopback() {
         let args = parse("").unwrap();
         let endpoints = args.endpoints().unwrap();
-        assert_eq!(endpoints, Endpoints { a: Endpoint::default(), b: None, snapshots: None });
+        let a = Endpoint::default();
+        assert_eq!(endpoints, Endpoints { a, b: None, snapshots: None, snapshots_b: None });
         assert_eq!(args.pace(), Pace::Gap { gap_ns: 1_000_000 });
         assert_eq!(args.faults(0), Faults::default());
     }
@@ -235,7 +254,7 @@ mod tests {
 
     #[test]
     fn values_are_for_both_lines_or_for_each() {
-        let args = parse("--loss 1 --duplicate 2%,0 --delay 0,5 --reorder 50 --reorder-max 3,4");
+        let args = parse("--loss 1 --duplicate 2%,0 --delay 0,5us --reorder 50 --reorder-max 3,4");
         let args = args.unwrap();
         let (a, b) = (args.faults(0), args.faults(1));
         assert_eq!((a.loss, b.loss, a.duplicate, b.duplicate), (0.01, 0.01, 0.02, 0.0));
@@ -248,11 +267,11 @@ mod tests {
     #[test]
     fn one_pace_at_a_time() {
         let pace = |text| parse(text).map(|args| args.pace()).ok();
-        assert_eq!(pace("-s 5"), Some(Pace::Gap { gap_ns: 5_000 }));
+        assert_eq!(pace("-s 5us"), Some(Pace::Gap { gap_ns: 5_000 }));
         assert_eq!(pace("--original"), Some(Pace::Original { speed: 1.0 }));
         assert_eq!(pace("--original 2.5"), Some(Pace::Original { speed: 2.5 }));
         assert_eq!(pace("--rate 7"), Some(Pace::Rate { packets_per_second: 7 }));
         assert_eq!(pace("--maximum"), Some(Pace::Maximum));
-        assert_eq!(pace("-s 5 --rate 7"), None);
+        assert_eq!(pace("-s 5us --rate 7"), None);
     }
 }

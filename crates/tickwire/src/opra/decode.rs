@@ -17,7 +17,7 @@ use tickwire_opra::{Decode, PACKET_BYTES_MAX};
 /// One message a line. A packet that cannot be decoded is reported, its messages before the failing
 /// one are printed, and the next packet starts afresh. A raw file is one packet.
 ///
-/// With --line-b or --lines, copies of packets are dropped: messages come out in the order of their
+/// With --file-b or --lines, copies of packets are dropped: messages come out in the order of their
 /// numbers and once, line by line, and numbers that came on neither side are reported.
 #[derive(Debug, clap::Args)]
 pub struct DecodeArgs {

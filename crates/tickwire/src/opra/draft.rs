@@ -1,10 +1,10 @@
 //! Messages read from JSON, in the form that decoding prints.
 
-use crate::json::Json;
 use tickwire_opra::{
     Category, Chars, Draft, EncodeError, Entry, Field, GROUP_ENTRIES_MAX, Group, Kind, Version,
     group_of,
 };
+use tickwire_text::json::Json;
 
 /// Name of the list of group entries.
 const GROUPS: &str = "groups";

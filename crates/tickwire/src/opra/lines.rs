@@ -6,6 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
 use crate::progress::Progress;
+use crate::units::Span;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
@@ -21,7 +22,7 @@ pub struct LineArgs {
     /// Capture of the B side; the first file is the A side. Packets of both are taken in the order of
     /// their times
     #[arg(long, value_name = "FILE")]
-    line_b: Option<PathBuf>,
+    file_b: Option<PathBuf>,
     /// Number of lines in the captures (pcap and pcapng), told apart by the port they are sent to
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=LINES_MAX))]
     lines: Option<u16>,
@@ -31,15 +32,15 @@ pub struct LineArgs {
     /// Port of the B side of the first line; the others follow
     #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_b, requires = "lines")]
     first_port_b: u16,
-    /// How long to wait for a missing number, in milliseconds of the captures
-    #[arg(long, value_name = "MS", default_value_t = 2)]
-    hold_ms: u32,
+    /// Longest wait for a missing packet once one behind it has come, by the times of the captures
+    #[arg(long, value_name = "TIME", default_value = "2ms")]
+    hold: Span,
 }
 
 impl LineArgs {
     /// Whether the captures are to be taken as lines.
     pub fn are_given(&self) -> bool {
-        self.line_b.is_some() || self.lines.is_some()
+        self.file_b.is_some() || self.lines.is_some()
     }
 
     fn ports(&self) -> Option<Ports> {
@@ -53,11 +54,11 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let path = args.input.required_path()?;
     let progress = Progress::of(path);
     let mut captures = vec![Capture::open(&args.input, Line::A, &progress)?];
-    if let Some(path) = &args.sides.line_b {
+    if let Some(path) = &args.sides.file_b {
         let none = Progress::none();
         captures.push(Capture::open(&args.input.with_path(path), Line::B, &none)?);
     }
-    let hold_ns = u64::from(args.sides.hold_ms) * 1_000_000;
+    let hold_ns = args.sides.hold.nanoseconds();
     let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
     let lines = usize::from(args.sides.lines.unwrap_or(1));
     let mut feed = Feed {
@@ -227,16 +228,16 @@ impl Feed<'_> {
             self.handlers.iter().map(|handler| of(handler, line)).sum::<u64>()
         };
         let received = |handler: &LineHandler, line| handler.arbiter().line_counters(line).received;
-        let won = |handler: &LineHandler, line| handler.arbiter().line_counters(line).won;
+        let first = |handler: &LineHandler, line| handler.arbiter().line_counters(line).first;
         if !quiet || self.gaps > 0 {
             self.report.print(&format!(
                 "{} lines; A brought {} packets, {} of them first; B {}, {}; {} gaps of {} messages; {} \
                  packets to other ports",
                 used.count(),
                 count(received, Line::A),
-                count(won, Line::A),
+                count(first, Line::A),
                 count(received, Line::B),
-                count(won, Line::B),
+                count(first, Line::B),
                 self.gaps,
                 self.lost,
                 self.other_ports

@@ -1,4 +1,4 @@
-//! `tickwire opra`: decodes, encodes, makes and measures packets of OPRA FAST.
+//! `tickwire opra`: receives, decodes, encodes, makes and measures packets of OPRA FAST.
 
 mod bench;
 mod decode;
@@ -8,6 +8,7 @@ mod encode;
 mod generate;
 mod lines;
 mod print;
+mod receive;
 mod vectors;
 
 use crate::failure::{Failure, Outcome};
@@ -19,7 +20,7 @@ use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
 use tickwire_opra::Version;
 
-/// Decode, encode, generate and measure OPRA FAST 2.0 and 1.03
+/// Receive, decode, encode, generate and measure OPRA FAST 2.0 and 1.03
 #[derive(Debug, Args)]
 pub struct OpraArgs {
     #[command(subcommand)]
@@ -32,6 +33,7 @@ enum Action {
     Decode(decode::DecodeArgs),
     Encode(encode::EncodeArgs),
     Generate(generate::GenerateArgs),
+    Receive(receive::ReceiveArgs),
     Vectors(vectors::VectorsArgs),
 }
 
@@ -42,6 +44,7 @@ pub fn run(args: &OpraArgs) -> Result<Outcome, Failure> {
         Action::Decode(args) => decode::run(args),
         Action::Encode(args) => encode::run(args),
         Action::Generate(args) => generate::run(args),
+        Action::Receive(args) => receive::run(args),
         Action::Vectors(args) => vectors::run(args),
     }
 }

@@ -2,12 +2,12 @@
 
 use super::decoder::{Decoder, DecoderName};
 use crate::failure::{Failure, Outcome};
-use crate::json::push_string;
 use crate::{files, hex};
 use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use tickwire_opra::{Decode, json};
+use tickwire_text::json::push_string;
 
 /// Decode conformance cases and print what came out
 ///

@@ -1,5 +1,6 @@
 //! How messages are decoded.
 
+use crate::units::Size;
 use clap::ValueEnum;
 use tickwire_fast::{Conformance, DecoderOptions, Limits, ResetPolicy};
 use tickwire_feed::framing;
@@ -15,6 +16,17 @@ pub enum Reset {
     Message,
     /// Before messages whose template has the reset attribute.
     Template,
+}
+
+impl From<framing::ResetPolicy> for Reset {
+    fn from(policy: framing::ResetPolicy) -> Self {
+        match policy {
+            framing::ResetPolicy::Never => Self::Never,
+            framing::ResetPolicy::Packet => Self::Packet,
+            framing::ResetPolicy::Message => Self::Message,
+            framing::ResetPolicy::Template => Self::Template,
+        }
+    }
 }
 
 impl From<Reset> for framing::ResetPolicy {
@@ -53,18 +65,18 @@ pub struct DecoderArgs {
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().entries_total_max)]
     #[arg(help_heading = "Limits")]
     entries_total_max: u32,
-    /// Longest string or byte vector to accept, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().string_max)]
+    /// Longest string or byte vector to accept.
+    #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().string_max.into()))]
     #[arg(help_heading = "Limits")]
-    string_max: u32,
+    string_max: Size,
     /// Deepest nesting of dynamic template references to accept.
     #[arg(long, value_name = "DEPTH", default_value_t = Limits::default().nesting_max)]
     #[arg(help_heading = "Limits")]
     nesting_max: u32,
-    /// Most memory for one decoded message, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message_bytes_max)]
+    /// Most memory for one decoded message.
+    #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().message_bytes_max as u64))]
     #[arg(help_heading = "Limits")]
-    message_bytes_max: usize,
+    message_bytes_max: Size,
 }
 
 impl DecoderArgs {
@@ -80,9 +92,9 @@ impl DecoderArgs {
             limits: Limits {
                 entries_max: self.entries_max,
                 entries_total_max: self.entries_total_max,
-                string_max: self.string_max,
+                string_max: u32::try_from(self.string_max.0).unwrap_or(u32::MAX),
                 nesting_max: self.nesting_max,
-                message_bytes_max: self.message_bytes_max,
+                message_bytes_max: self.message_bytes_max.bytes(),
                 ..Limits::default()
             },
             ..DecoderOptions::default()

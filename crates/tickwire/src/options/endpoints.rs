@@ -2,21 +2,24 @@
 
 use crate::failure::Failure;
 use std::fmt::Display;
-use std::net::Ipv4Addr;
-use tickwire_net::multicast::{DEFAULT_GROUP, DEFAULT_PORT, Endpoint, interface_address};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::handler::Source;
+use tickwire_net::channel_settings::ChannelSettings;
+use tickwire_net::multicast::{Endpoint, interface_address};
 
 /// Where lines A and B and the snapshots of a channel are.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EndpointArgs {
-    /// Group of line A, or the address of one host for unicast.
-    #[arg(short = 'a', long, value_name = "GROUP", default_value_t = DEFAULT_GROUP)]
-    group: Ipv4Addr,
-    /// Port of line A.
-    #[arg(short, long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
-    port: u16,
-    /// Name or address of the interface to use.
-    #[arg(long, value_name = "INTERFACE", default_value = "127.0.0.1")]
-    interface: String,
+    /// Group of line A, or the address of one host for unicast; 224.1.2.133 unless given.
+    #[arg(short = 'a', long, value_name = "GROUP")]
+    group: Option<Ipv4Addr>,
+    /// Port of line A; 13014 unless given.
+    #[arg(short, long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Name or address of the interface to use; 127.0.0.1 unless given.
+    #[arg(long, value_name = "INTERFACE")]
+    interface: Option<String>,
     /// Use line B too.
     #[arg(long, help_heading = "Line B and snapshots")]
     line_b: bool,
@@ -32,6 +35,9 @@ pub struct EndpointArgs {
     /// Port of the snapshot feed; the second behind A's unless given.
     #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
     snapshot_port: Option<u16>,
+    /// What a feed file says; the options above override it.
+    #[arg(skip)]
+    channel: Option<Endpoints>,
 }
 
 /// Where the feeds are.
@@ -41,8 +47,10 @@ pub struct Endpoints {
     pub a: Endpoint,
     /// Line B.
     pub b: Option<Endpoint>,
-    /// The snapshot feed.
+    /// Line A of the snapshot feed.
     pub snapshots: Option<Endpoint>,
+    /// Line B of the snapshot feed.
+    pub snapshots_b: Option<Endpoint>,
 }
 
 /// A feed beside line A.
@@ -56,7 +64,11 @@ struct Beside {
 }
 
 impl Beside {
-    fn endpoint(&self, a: &EndpointArgs, interface: Ipv4Addr) -> Result<Endpoint, Failure> {
+    const fn is_named(&self) -> bool {
+        self.group.is_some() || self.port.is_some()
+    }
+
+    fn endpoint(&self, a: Endpoint) -> Result<Endpoint, Failure> {
         let [group_option, port_option] = self.options;
         let none = |what: &str, of_a: &dyn Display, option: &str| {
             let more = self.more;
@@ -71,34 +83,84 @@ impl Beside {
         Ok(Endpoint {
             group: group.ok_or_else(|| none("group", &a.group, group_option))?,
             port: port.ok_or_else(|| none("port", &a.port, port_option))?,
-            interface,
+            interface: a.interface,
+            source: None,
         })
     }
 }
 
 impl EndpointArgs {
+    /// Whether the group or the port of line A is named, or a channel that has them.
+    pub const fn names_a(&self) -> bool {
+        self.group.is_some() || self.port.is_some() || self.channel.is_some()
+    }
+
+    /// The same with line A, and line B if there is one, at these addresses.
+    pub fn with_lines(&self, a: SocketAddrV4, b: Option<SocketAddrV4>) -> Self {
+        let mut args = Self { group: Some(*a.ip()), port: Some(a.port()), ..self.clone() };
+        if let Some(b) = b {
+            args.group_b = Some(*b.ip());
+            args.port_b = Some(b.port());
+        }
+        args
+    }
+
+    /// Takes the lines of a channel of a feed file where these options name none.
+    pub fn set_channel(&mut self, channel: &ChannelSettings) -> Result<(), Failure> {
+        let endpoint = |wanted: Source| {
+            let mut inputs = channel.inputs.iter();
+            inputs.find(|(source, _)| *source == wanted).map(|(_, endpoint)| *endpoint)
+        };
+        let no_group = || {
+            Failure::Usage(format!("channel {}: line A is a capture, not a group", channel.name))
+        };
+        self.channel = Some(Endpoints {
+            a: endpoint(Source::Incremental(Line::A)).ok_or_else(no_group)?,
+            b: endpoint(Source::Incremental(Line::B)),
+            snapshots: endpoint(Source::Snapshot(Line::A)),
+            snapshots_b: endpoint(Source::Snapshot(Line::B)),
+        });
+        Ok(())
+    }
+
     /// Line A, and B and the snapshots if these options or others ask for them.
     pub fn endpoints(&self, wants_b: bool, wants_snapshots: bool) -> Result<Endpoints, Failure> {
-        let interface = interface_address(&self.interface)
-            .map_err(|error| Failure::Usage(format!("--interface: {error}")))?;
-        let has_b = wants_b || self.line_b || self.group_b.is_some() || self.port_b.is_some();
-        let has_snapshots =
-            wants_snapshots || self.snapshot_group.is_some() || self.snapshot_port.is_some();
+        let interface = self.interface.as_deref().map(interface_address).transpose();
+        let interface =
+            interface.map_err(|error| Failure::Usage(format!("--interface: {error}")))?;
+        let channel = self.channel;
+        let over = |found: Endpoint, group: Option<Ipv4Addr>, port: Option<u16>| Endpoint {
+            group: group.unwrap_or(found.group),
+            port: port.unwrap_or(found.port),
+            interface: interface.unwrap_or(found.interface),
+            // The source of a feed file sends to the group of that file.
+            source: found.source.filter(|_| group.is_none()),
+        };
+        let a =
+            over(channel.map_or_else(Endpoint::default, |lines| lines.a), self.group, self.port);
+        let beside = |found: Option<Endpoint>, beside: Beside, is_wanted: bool| match found {
+            Some(found) => Ok(Some(over(found, beside.group, beside.port))),
+            None => is_wanted.then(|| beside.endpoint(a)).transpose(),
+        };
         let b = Beside {
             options: ["--group-b", "--port-b"],
             group: self.group_b,
             port: self.port_b,
             more: 1,
         };
-        let b = has_b.then(|| b.endpoint(self, interface)).transpose()?;
+        let has_b = wants_b || self.line_b || b.is_named();
+        let b = beside(channel.and_then(|lines| lines.b), b, has_b)?;
         let snapshots = Beside {
             options: ["--snapshot-group", "--snapshot-port"],
             group: self.snapshot_group,
             port: self.snapshot_port,
             more: 2,
         };
-        let snapshots = has_snapshots.then(|| snapshots.endpoint(self, interface)).transpose()?;
-        let a = Endpoint { group: self.group, port: self.port, interface };
+        let has_snapshots = wants_snapshots || snapshots.is_named();
+        let snapshots =
+            beside(channel.and_then(|lines| lines.snapshots), snapshots, has_snapshots)?;
+        let snapshots_b = channel.and_then(|lines| lines.snapshots_b);
+        let snapshots_b = snapshots_b.map(|found| over(found, None, None));
         if b == Some(a) || snapshots == Some(a) || (b.is_some() && b == snapshots) {
             return Err(Failure::Usage(
                 "two feeds have the same group and port: choose others with --group-b, --port-b, \
@@ -106,7 +168,7 @@ impl EndpointArgs {
                     .to_owned(),
             ));
         }
-        Ok(Endpoints { a, b, snapshots })
+        Ok(Endpoints { a, b, snapshots, snapshots_b })
     }
 }
 
@@ -136,6 +198,39 @@ mod tests {
         let address = |endpoint: Option<Endpoint>| endpoint.unwrap().address().to_string();
         assert_eq!(address(found.b), "239.1.1.2:9001");
         assert_eq!(address(found.snapshots), "239.1.1.3:7");
+    }
+
+    #[test]
+    fn options_override_the_lines_of_a_channel() {
+        let text = r#"
+            templates = "t.xml"
+            [channels.x.lines]
+            a = { group = "233.252.0.1", port = 9001 }
+            b = { group = "233.252.0.2", port = 9002, interface = "127.0.0.2" }
+            [channels.x.snapshots]
+            a = { group = "233.252.0.3", port = 9003 }
+            b = { group = "233.252.0.4", port = 9004 }
+        "#;
+        let config = tickwire_feed_config::FeedConfig::parse(text).unwrap();
+        let channel = tickwire_net::channel_settings::channel_settings(&config, "x").unwrap();
+        let shown = |arguments: &str| {
+            let arguments = ["command"].into_iter().chain(arguments.split_whitespace());
+            let mut command = Command::try_parse_from(arguments).unwrap();
+            command.args.set_channel(&channel).unwrap();
+            let found = command.args.endpoints(false, false).unwrap();
+            let all = [Some(found.a), found.b, found.snapshots, found.snapshots_b];
+            all.map(|endpoint| endpoint.unwrap().to_string()).join(", ")
+        };
+        assert_eq!(
+            shown(""),
+            "233.252.0.1:9001 on 127.0.0.1, 233.252.0.2:9002 on 127.0.0.2, \
+             233.252.0.3:9003 on 127.0.0.1, 233.252.0.4:9004 on 127.0.0.1"
+        );
+        assert_eq!(
+            shown("-p 7 --group-b 233.252.0.9 --interface 127.0.0.3 --snapshot-port 8"),
+            "233.252.0.1:7 on 127.0.0.3, 233.252.0.9:9002 on 127.0.0.3, \
+             233.252.0.3:8 on 127.0.0.3, 233.252.0.4:9004 on 127.0.0.3"
+        );
     }
 
     #[test]

@@ -2,17 +2,40 @@
 
 use super::Reset;
 use crate::failure::Failure;
+use std::str::FromStr;
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
-use tickwire_feed::framing::{Envelope, Framing, QuickFast};
+use tickwire_feed::framing::detect::detect;
+use tickwire_feed::framing::{Envelope, Framing, ParseFramingError, QuickFast};
+use tickwire_net::channel_settings::ChannelSettings;
+
+/// A framing, or the wish that it be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FramingChoice {
+    Auto,
+    Named(Framing),
+}
+
+impl FromStr for FramingChoice {
+    type Err = ParseFramingError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFramingError> {
+        if text.eq_ignore_ascii_case("auto") {
+            Ok(Self::Auto)
+        } else {
+            text.parse().map(Self::Named)
+        }
+    }
+}
 
 /// What stands around the messages of a packet.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FramingArgs {
     /// What is around the messages of a packet: the name of a preset, or a description such as
     /// preamble=5,seq=0:4:be,reset=packet. Presets: cme, moex-asts, moex-spectra, moex-forts,
-    /// b3-umdf, eurex-t7, cqg, szse-step, none.
-    #[arg(long, value_name = "PRESET|TEXT", default_value = "none")]
-    framing: Framing,
+    /// b3-umdf, eurex-t7, cqg, szse-step, none; none unless given. With auto, framing and reset are
+    /// found from the packets of a capture, and told; where they do not tell, nothing is decoded.
+    #[arg(long, value_name = "PRESET|TEXT|auto")]
+    framing: Option<FramingChoice>,
     /// When dictionaries are emptied; the framing says so unless given.
     #[arg(long, value_name = "WHEN")]
     reset: Option<Reset>,
@@ -38,8 +61,55 @@ pub struct FramingArgs {
 }
 
 impl FramingArgs {
+    /// Takes framing and reset of a channel of a feed file where these options name none. A framing
+    /// option leaves the file's reset out: it belongs to the file's framing.
+    pub fn set_channel(&mut self, channel: &ChannelSettings) {
+        if self.framing.is_none() {
+            self.framing = channel.framing.map(FramingChoice::Named);
+            self.reset = self.reset.or(channel.reset.map(Reset::from));
+        }
+    }
+
+    /// Whether the framing is to be found from the packets.
+    pub fn is_auto(&self) -> bool {
+        self.framing == Some(FramingChoice::Auto)
+    }
+
+    /// Finds the framing from packets of the feed, and says what was found. `name` is the capture's.
+    pub fn find(
+        &self,
+        packets: &[Vec<u8>],
+        set: &TemplateSet,
+        name: &str,
+    ) -> Result<Framing, Failure> {
+        if self.hfix.is_some() || self.hprefix + self.hsuffix + self.pfix > 0 {
+            return Err(Failure::Usage(
+                "--framing auto cannot be used with --pfix, --hfix, --hprefix or --hsuffix"
+                    .to_owned(),
+            ));
+        }
+        let found = detect(packets, set)
+            .map_err(|undetected| Failure::Data(format!("{name}: {undetected}")))?;
+        anstream::eprintln!("{name}: found {found}");
+        Ok(match self.reset {
+            Some(reset) => found.framing.reset(reset.into()),
+            None => found.framing,
+        })
+    }
+
     /// The framing that all options together describe.
     pub fn framing(&self) -> Result<Framing, Failure> {
+        let named = match self.framing {
+            None => Framing::default(),
+            Some(FramingChoice::Named(framing)) => framing,
+            Some(FramingChoice::Auto) => {
+                return Err(Failure::Usage(
+                    "--framing auto needs packets to look at: find the framing of a capture with \
+                     decode, explain or receive --capture, and name it here"
+                        .to_owned(),
+                ));
+            }
+        };
         let headers = QuickFast {
             hfix: self.hfix,
             hprefix: self.hprefix,
@@ -48,7 +118,7 @@ impl FramingArgs {
             pfix: self.pfix,
             ..QuickFast::default()
         };
-        let framing = headers.apply_to(self.framing).map_err(|error| {
+        let framing = headers.apply_to(named).map_err(|error| {
             Failure::Usage(format!("the header options cannot be used: {error}"))
         })?;
         Ok(match self.reset {

@@ -1,24 +1,36 @@
 //! Which file is read, and how it is laid out.
 
+use super::Sample;
 use crate::failure::Failure;
 use crate::files;
+use crate::output::SharedOutput;
 use crate::progress::Progress;
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Suffixes};
+use tickwire_feed::framing::detect::PACKETS_MAX;
+
+/// Bytes of standard input that are read to find its framing.
+const SAMPLE_BYTES_MAX: u64 = 8 << 20;
+/// Packets that are read to find those of one channel.
+const PACKETS_READ_MAX: usize = 50_000;
+
+/// What was read of standard input to find its framing.
+#[derive(Debug, Default)]
+pub struct Replay(Vec<u8>);
 
 /// A capture file.
 #[derive(Clone, Debug, clap::Args)]
 pub struct InputArgs {
-    /// Capture file, also .gz or .zst; - is standard input.
+    /// Capture file, also .gz or .zst; - is standard input, decoded as it comes.
     #[arg(value_name = "FILE")]
     input: Option<PathBuf>,
     /// The same, for those used to -f.
     #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
     /// Layout of the file: u32be, u32le (lengths in front of packets), raw, pcap or pcapng;
-    /// guessed from its first bytes unless given.
+    /// guessed from its first bytes, then its suffix (.pcap, .pcapng, .bin, .fast) unless given.
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<Format>,
     /// Take only UDP and TCP sent to this port (pcap and pcapng).
@@ -49,6 +61,49 @@ impl InputArgs {
 
     /// Opens the file; `progress` is told how far it was read.
     pub fn open(&self, progress: &Progress) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+        self.open_from(files::open(self.required_path()?)?, progress)
+    }
+
+    /// Opens the file and flushes `output` each time that reading it would block. What was sampled of
+    /// it comes first.
+    pub fn open_live(
+        &self,
+        progress: &Progress,
+        output: SharedOutput,
+        replay: Replay,
+    ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+        let input = files::open_live(self.required_path()?, output)?;
+        self.open_from(Box::new(Cursor::new(replay.0).chain(input)), progress)
+    }
+
+    /// The first packets of the file, to find its framing by. Standard input is read up to 8 MiB, or
+    /// to its end.
+    pub fn sample(&self) -> Result<(Sample, Replay), Failure> {
+        let path = self.required_path()?;
+        let mut input = files::open(path)?;
+        let mut replay = Replay::default();
+        if files::is_standard(path) {
+            let read = input.take(SAMPLE_BYTES_MAX).read_to_end(&mut replay.0);
+            read.map_err(|error| Failure::file("read", files::name_of(path), &error))?;
+            input = Box::new(Cursor::new(replay.0.clone()));
+        }
+        let mut reader = self.open_from(input, &Progress::none())?;
+        let mut sample = Sample::new(PACKETS_MAX);
+        let mut read = 0;
+        // What is wrong with the file is told when it is decoded.
+        while read < PACKETS_READ_MAX && !sample.is_full() {
+            let Ok(Some(packet)) = reader.next_packet() else { break };
+            sample.add(&packet);
+            read += 1;
+        }
+        Ok((sample, replay))
+    }
+
+    fn open_from(
+        &self,
+        input: Box<dyn Read>,
+        progress: &Progress,
+    ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
         let path = self.required_path()?;
         let mut options = CaptureOptions::new();
         if let Some(format) = self.input_format {
@@ -63,6 +118,14 @@ impl InputArgs {
         if !files::is_standard(path) {
             options = options.file_name(path.to_string_lossy());
         }
-        files::open_capture(path, progress.watch(files::open(path)?), options)
+        let reader = files::open_capture(path, progress.watch(input), options)?;
+        let name = files::name_of(path);
+        let (format, compression) = (reader.format(), reader.compression());
+        if self.input_format.is_none()
+            && let Some(disagreement) = Suffixes::of(&name).disagreement(format, compression)
+        {
+            progress.print(&format!("{name}: {disagreement}"));
+        }
+        Ok(reader)
     }
 }

@@ -1,13 +1,25 @@
 //! Options that several commands share.
 
+mod channel;
 mod decoder;
 mod endpoints;
+mod faults;
 mod framing;
 mod input;
 mod metrics;
+mod record;
+mod sample;
+mod sequence;
+mod sources;
 
+pub use channel::ChannelArgs;
 pub use decoder::{DecoderArgs, Reset};
 pub use endpoints::{EndpointArgs, Endpoints};
+pub use faults::{FaultArgs, Interval, Percent};
 pub use framing::{FramingArgs, is_by_packet, reset_policy, with_reset_template};
-pub use input::InputArgs;
+pub use input::{InputArgs, Replay};
 pub use metrics::MetricsArgs;
+pub use record::{RecordArgs, recorded_json, recorded_text};
+pub use sample::Sample;
+pub use sequence::sequencing;
+pub use sources::SourceArgs;

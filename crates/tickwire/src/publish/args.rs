@@ -4,14 +4,18 @@ use super::sources::Capture;
 use crate::distribution::{DdsArgs, ParentArgs};
 use crate::failure::Failure;
 use crate::files;
-use crate::options::{DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs};
-use std::path::PathBuf;
+use crate::options::{
+    ChannelArgs, DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs, sequencing,
+};
+use crate::units::{Size, Span, span_in};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickwire_fast::TemplateSet;
 use tickwire_feed::arbiter::ArbiterOptions;
 use tickwire_feed::capture::{CaptureOptions, Format};
 use tickwire_feed::framing::Framing;
-use tickwire_feed::handler::{Numbering, SeqNumField, SeqNumPeek};
+use tickwire_feed::handler::{SeqNumField, Sequencing};
+use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
 
 /// Decode a FAST feed and publish its messages over DDS.
@@ -20,11 +24,13 @@ use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
 /// Templates named Quote, New, Change and Remove become samples of topics of these names, MarketData
 /// and QuoteRequest one sample for each security of a message; Done ends the feed. Subscribers echo
 /// the samples, and the table tells how long decoding, publishing and the way took.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct PublishArgs {
     /// Template file of the feed (FAST 1.1 or 1.2 XML).
-    #[arg(short, long, value_name = "FILE")]
-    pub templates: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "feed")]
+    templates: Option<PathBuf>,
+    #[command(flatten)]
+    channel: ChannelArgs,
     /// Read packets from this capture file, also .gz or .zst, instead of a group; - is standard
     /// input.
     #[arg(short, long, value_name = "FILE")]
@@ -39,13 +45,13 @@ pub struct PublishArgs {
     /// SequenceNumber unless given.
     #[arg(long, value_name = "FIELD", help_heading = "Lines")]
     seq_num: Option<SeqNumField>,
-    /// Microseconds to wait for a packet that neither line has brought.
-    #[arg(long, value_name = "MICROS", default_value_t = 2_000, help_heading = "Lines")]
-    hold: u64,
-    /// Socket receive buffer to ask for, in bytes, for each line.
-    #[arg(long, value_name = "BYTES", default_value_t = RECEIVE_BUFFER_BYTES_DEFAULT)]
+    /// Longest wait for a missing packet once one behind it has come; 2ms unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Lines")]
+    hold: Option<Span>,
+    /// Receive buffer of each socket.
+    #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     #[arg(help_heading = "Lines")]
-    pub receive_buffer: usize,
+    pub receive_buffer: Size,
     /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy.
     #[arg(long, help_heading = "Lines")]
     pub spin: bool,
@@ -63,9 +69,9 @@ pub struct PublishArgs {
     /// Subscribers to wait for before the first packet; 1 for a file, 0 for a group unless given.
     #[arg(long, value_name = "COUNT")]
     subscribers: Option<u32>,
-    /// Seconds to wait for subscribers: for them to come, to make room, and to have everything.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    patience: f64,
+    /// Longest wait for subscribers: for them to come, to make room, and to have everything.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
+    patience: Span,
     #[command(flatten)]
     pub dds: DdsArgs,
     /// Run on this CPU alone, counted from 0.
@@ -78,63 +84,59 @@ pub struct PublishArgs {
     pub json: Option<PathBuf>,
     #[command(flatten)]
     pub parent: ParentArgs,
+    /// What a feed file says of the channel.
+    #[arg(skip)]
+    settings: Option<ChannelSettings>,
 }
 
 impl PublishArgs {
+    /// The same with everything that a feed file says of the channel.
+    pub fn over_channel(&self) -> Result<Self, Failure> {
+        let mut args = self.clone();
+        if let Some(channel) = self.channel.settings()? {
+            if self.file.is_none() {
+                args.endpoints.set_channel(&channel)?;
+            }
+            args.framing.set_channel(&channel);
+            args.templates.get_or_insert_with(|| channel.templates.clone());
+            args.settings = Some(channel);
+        }
+        Ok(args)
+    }
+
+    /// The template file.
+    pub fn templates(&self) -> Result<&Path, Failure> {
+        let unnamed = || Failure::Usage("name a template file with --templates".to_owned());
+        self.templates.as_deref().ok_or_else(unnamed)
+    }
+
     /// Where lines A and B come from; B only if it is wanted.
     pub fn endpoints(&self) -> Result<Endpoints, Failure> {
         self.endpoints.endpoints(false, false)
     }
 
-    /// Where the numbers of packets are, and the field of messages that has them.
-    pub fn numbering(
-        &self,
-        framing: &Framing,
-        set: &TemplateSet,
-    ) -> Result<(Numbering, SeqNumField), Failure> {
-        let unused = SeqNumField::default;
+    /// Where the sequence numbers of the feed are. A file is one line, taken in its order.
+    pub fn sequencing(&self, framing: &Framing, set: &TemplateSet) -> Result<Sequencing, Failure> {
         if self.file.is_some() {
-            // One line, in the order of the file.
-            return Ok((Numbering::None, unused()));
+            return Ok(Sequencing::none());
         }
-        let by = |field: &SeqNumField| {
-            let peek = SeqNumPeek::new(set, field);
-            peek.can_find().then(|| (Numbering::Message(peek), field.clone()))
-        };
-        if let Some(field) = &self.seq_num {
-            let unknown = || {
-                Failure::Usage(format!(
-                    "--seq-num: no template has {field} where it can be found without decoding"
-                ))
-            };
-            return by(field).ok_or_else(unknown);
-        }
-        if framing.seq_num_field().is_some() {
-            return Ok((Numbering::Preamble, unused()));
-        }
-        let simple = || by(&SeqNumField::Name("SequenceNumber".to_owned()));
-        match by(&SeqNumField::default()).or_else(simple) {
-            Some(found) => Ok(found),
-            None if self.endpoints()?.b.is_some() => Err(Failure::Usage(
-                "lines A and B cannot be made one without sequence numbers: name a framing whose \
-                 preamble has one, or the field with --seq-num"
-                    .to_owned(),
-            )),
-            None => Ok((Numbering::None, unused())),
-        }
+        let two_lines = self.endpoints()?.b.is_some();
+        let channel = self.settings.as_ref();
+        sequencing(framing, set, self.seq_num.as_ref(), channel, two_lines)
     }
 
     /// How lines A and B become one.
-    pub fn arbiter(&self, numbering: &Numbering) -> ArbiterOptions {
-        let options = match numbering {
-            Numbering::Message(_) => ArbiterOptions::for_messages(),
-            _ => ArbiterOptions::default(),
-        };
-        ArbiterOptions { hold_ns: self.hold.saturating_mul(1000), ..options }
+    pub fn arbiter(&self, sequencing: &Sequencing) -> ArbiterOptions {
+        let mut options = sequencing.arbiter_options();
+        if let Some(channel) = &self.settings {
+            channel.apply_to_arbiter(&mut options);
+        }
+        let hold_ns = self.hold.map(Span::nanoseconds);
+        ArbiterOptions { hold_ns: hold_ns.unwrap_or(options.hold_ns), ..options }
     }
 
     /// Opens the file.
-    pub fn open(&self, path: &std::path::Path) -> Result<Capture, Failure> {
+    pub fn open(&self, path: &Path) -> Result<Capture, Failure> {
         let mut options = CaptureOptions::new();
         if let Some(format) = self.input_format {
             options = options.format(format);
@@ -151,10 +153,7 @@ impl PublishArgs {
     }
 
     /// How long to wait for subscribers.
-    pub fn patience(&self) -> Result<Duration, Failure> {
-        Duration::try_from_secs_f64(self.patience)
-            .ok()
-            .filter(|patience| patience.as_secs() <= 3600)
-            .ok_or_else(|| Failure::Usage("--patience: from 0 to 3600 seconds".to_owned()))
+    pub const fn patience(&self) -> Duration {
+        self.patience.duration()
     }
 }

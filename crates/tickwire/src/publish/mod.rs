@@ -24,7 +24,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_dds::fill::Filler;
 use tickwire_fast::{CompileOptions, Decoder, Program};
-use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions, NoBooks};
+use tickwire_feed::framing::Preset;
+use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
+use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::RecoveryOptions;
 use tickwire_net::log::Logged;
 use tickwire_net::{Stop, affinity};
@@ -58,10 +60,11 @@ enum End {
 
 /// Runs the command.
 pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
+    let args = &args.over_channel()?;
     let stop = distribution::stop_on_signals(&args.parent)?;
     let framing = args.framing.framing()?;
-    let set = with_reset_template(files::read_templates(&args.templates)?, &framing);
-    let (numbering, seq_num_field) = args.numbering(&framing, &set)?;
+    let set = with_reset_template(files::read_templates(args.templates()?)?, &framing);
+    let sequencing = args.sequencing(&framing, &set)?;
     let program = Arc::new(files::compile(set, &CompileOptions::default())?);
     let filler = bind(args, &program)?;
     if let Some(cpu) = args.cpu {
@@ -73,13 +76,14 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let options = args.decoder.options(reset_policy(&framing));
     let engine = || {
         let decoder = Decoder::with_options(program.clone(), options);
-        Stamped::new(Dynamic::new(decoder, &seq_num_field), times.clone())
+        Stamped::new(Dynamic::new(decoder, &sequencing.field), times.clone())
     };
     let options = HandlerOptions {
         framing,
-        arbiter: args.arbiter(&numbering),
-        numbering,
+        arbiter: args.arbiter(&sequencing),
+        sequence: sequencing.source.clone(),
         recovery: RecoveryOptions::default(),
+        heartbeat_ns: Some(Preset::heartbeat_of(&framing)),
     };
     let mut handler = Handler::new(options, engine, NoBooks)
         .map_err(|error| Failure::Usage(format!("the feed cannot be handled: {error}")))?;
@@ -116,8 +120,8 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
 }
 
 fn bind(args: &PublishArgs, program: &Program) -> Result<Filler, Failure> {
+    let name = files::name_of(args.templates()?);
     Filler::bind(program).map_err(|misfits| {
-        let name = files::name_of(&args.templates);
         Failure::Data(format!("the templates of {name} do not fit the samples:\n{misfits}"))
     })
 }
@@ -128,7 +132,7 @@ fn join(
     kinds: &[Kind],
     stop: &Stop,
 ) -> Result<(Option<Outlet>, Option<Echoes>), Failure> {
-    let patience = args.patience()?;
+    let patience = args.patience();
     let participant = args.dds.join()?;
     let keep_all = args.dds.keeps_all(args.file.is_some());
     let fail = |error: tickwire_dds::Error| dds_failure(&error);
@@ -166,7 +170,7 @@ fn finish(
     let fail = |error: tickwire_dds::Error| dds_failure(&error);
     let Some(outlet) = publishing.outlet_mut() else { return Ok((None, true)) };
     distribution::say(args.json.as_deref(), "Writing Done token.");
-    let is_acknowledged = outlet.finish(args.patience()?).map_err(fail)?;
+    let is_acknowledged = outlet.finish(args.patience()).map_err(fail)?;
     let written = outlet.counters().written.sum();
     let heard = echoes.map(|echoes| echoes.finish(written, stop)).transpose().map_err(fail)?;
     Ok((heard, is_acknowledged))

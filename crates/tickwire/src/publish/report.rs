@@ -110,13 +110,15 @@ impl Report<'_> {
                     "bytes": input.bytes,
                     "malformed": input.malformed,
                     "no_seq_num": input.no_seq_num,
-                    "won": counters.won,
+                    "first": counters.first,
                     "duplicate": counters.duplicate,
-                    "substitute": counters.substitute,
+                    "replacement": counters.replacement,
                     "late": counters.late,
                     "lost": counters.lost,
-                    "foreign": counters.foreign,
-                    "old_numbering": input.old_numbering,
+                    "unexpected": counters.unexpected,
+                    "old_epoch": counters.old_epoch,
+                    "put_aside": counters.put_aside,
+                    "differing": counters.differing,
                 })
             })
             .collect();

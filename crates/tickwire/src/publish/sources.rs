@@ -9,12 +9,12 @@ use crate::files;
 use std::io::Read;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::capture::CaptureReader;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::metrics::FeedMetrics;
+use tickwire_net::metrics::{FeedCounts, FeedMetrics};
 use tickwire_net::multicast::{Receiver, ReceiverOptions};
-use tickwire_net::reception::{Reception, View, Wait};
+use tickwire_net::reception::{Channel, Reception, Wait};
 
 /// Least time between two publications of metrics while a file is read.
 const PUBLISH_NS: u64 = 250_000_000;
@@ -74,8 +74,10 @@ fn lines(
     metrics: &PublishMetrics,
     stop: &Stop,
 ) -> Result<Ended, Failure> {
-    let options =
-        ReceiverOptions { receive_buffer_bytes: args.receive_buffer, ..ReceiverOptions::default() };
+    let options = ReceiverOptions {
+        receive_buffer_bytes: args.receive_buffer.bytes(),
+        ..ReceiverOptions::default()
+    };
     let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
     let mut inputs = Vec::new();
     let endpoints = args.endpoints()?;
@@ -86,25 +88,54 @@ fn lines(
         distribution::say(args.json.as_deref(), &format!("Listening to {endpoint}."));
     }
     let wait = if args.spin { Wait::Spin } else { Wait::Block };
-    let mut reception = Reception::new(inputs, wait);
+    let mut reception = Reception::new(wait).map_err(fail)?;
     let over = sink.inner().over().clone();
     let observed = over.clone();
-    let sources = reception.inputs().map(|(source, _)| source);
-    let mut feed = FeedMetrics::new(metrics.all(), sources);
-    let run = reception.run(handler, sink, &over, |sink, view: View<'_, _, _>| {
+    let sources = inputs.iter().map(|(source, _)| *source);
+    let mut feed = FeedMetrics::new(metrics.all(), None, sources);
+    reception.add_channel(Borrowed { handler, sink }, (), inputs).map_err(fail)?;
+    let run = reception.run(&over, |reception: &mut Reception<Borrowed<'_>, ()>, moment| {
         if stop.is_set() {
             observed.set();
         }
-        feed.publish(&view, |_| metrics.publish(sink.inner()));
+        let [channel] = reception.channels() else { return };
+        if feed.is_due(moment.now_ns) {
+            let Borrowed { handler, sink } = &channel.handler;
+            let inputs = channel.inputs().collect();
+            feed.publish(moment.now_ns, &FeedCounts { inputs, handler, events: sink.events() });
+            metrics.publish(channel.handler.sink.inner());
+        }
     });
     run.map_err(fail)?;
-    let counters = || reception.inputs().map(|(_, receiver)| receiver.counters());
+    let inputs = || reception.channels().iter().flat_map(Channel::inputs);
+    let counters: Vec<_> = inputs().map(|(_, receiver)| receiver.counters()).collect();
+    drop(reception);
     let arbitrated = Line::ALL.map(|line| handler.arbiter().line_counters(line).too_long);
     Ok(Ended {
         end: end_of(sink),
-        dropped_by_kernel: counters().map(|counters| counters.dropped_by_kernel).sum(),
-        too_long: counters().map(|counters| counters.too_long).chain(arbitrated).sum(),
+        dropped_by_kernel: counters.iter().map(|counters| counters.dropped_by_kernel).sum(),
+        too_long: counters.iter().map(|counters| counters.too_long).chain(arbitrated).sum(),
     })
+}
+
+/// The handler and its sink, which outlive the sockets.
+struct Borrowed<'a> {
+    handler: &'a mut FeedHandler,
+    sink: &'a mut FeedSink,
+}
+
+impl PacketHandler<()> for Borrowed<'_> {
+    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], (): &mut ()) {
+        self.handler.handle_packet(received_ns, source, packet, self.sink);
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64, (): &mut ()) {
+        self.handler.handle_timeout(now_ns, self.sink);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.handler.poll_timeout()
+    }
 }
 
 fn end_of(sink: &FeedSink) -> End {

@@ -1,34 +1,64 @@
 //! The command line of `tickwire receive`.
 
+use super::captures::CaptureArgs;
+use super::show::ShowArgs;
 use crate::failure::Failure;
-use crate::options::{DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs};
+use crate::options::{
+    ChannelArgs, DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs, RecordArgs,
+    SourceArgs, sequencing,
+};
+use crate::units::{Size, Span};
 use clap::ValueEnum;
-use std::path::PathBuf;
+use std::net::SocketAddrV4;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickwire_fast::TemplateSet;
-use tickwire_feed::arbiter::{ArbiterOptions, ForeignPolicy};
-use tickwire_feed::framing::Framing;
-use tickwire_feed::handler::{HandlerOptions, Numbering, SeqNumField, SeqNumPeek};
-use tickwire_feed::recovery::{Continuity, LevelNaming, RecoveryOptions};
+use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
+use tickwire_feed::framing::{Framing, Preset};
+use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
+use tickwire_feed::market::{BookAdapter, BookChoice};
+use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
+use tickwire_feed_config::{BooksBy, KeyField};
+use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::{
-    PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT, ReceiverOptions,
+    MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT, ReceiverOptions,
 };
 use tickwire_net::reception::Wait;
 
-/// Names of sequence number fields that feeds without MsgSeqNum (34) have.
-const SEQ_NUM_NAMES: [&str; 3] = ["SequenceNumber", "MsgSeqNum", "PacketSeqNum"];
+const EXAMPLES: &str = "\
+Examples:
+  tickwire receive -t t.xml --framing cme -a 239.1.1.1 -p 5000 --line-b --snapshots --show bbo
+  tickwire receive -t t.xml --framing cme --capture day.pcap.zst --show books --at-end
+  tickwire receive -t t.xml --framing moex-forts --capture-line a=a.bin --capture-line b=b.bin \\
+      --show messages --instrument 49634118 --format csv
+  tickwire receive --feed feed.toml --channel futures --show events";
 
 /// Receive a feed: arbitrate lines A and B, decode, recover, keep books, and show what came.
 ///
-/// The counters come as a table at the end: of the Done message, of --messages, of --idle, or by
-/// Ctrl-C. What is wrong with the feed is logged at most once a second.
-#[derive(Debug, clap::Args)]
+/// The input is multicast sockets, or captures (--capture), whose times are the clock then. Live
+/// reception ends with the Done message, --messages, --idle, or Ctrl-C; the counters come as a
+/// table at the end. Faults of the feed are logged. Exit status 1: packets were not decoded, or
+/// snapshots differed. Forms of the output: docs/receive.md.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct ReceiveArgs {
     /// Template definitions (FAST 1.1 or 1.2 XML).
-    #[arg(short, long, value_name = "FILE")]
-    pub templates: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "feed")]
+    templates: Option<PathBuf>,
+    /// Watch the template file: a changed one is checked beside the running templates and takes effect
+    /// at the next reset of the feed. SIGHUP looks at once.
+    #[arg(long, conflicts_with = "captures")]
+    pub watch_templates: bool,
+    #[command(flatten)]
+    channel: ChannelArgs,
+    #[command(flatten)]
+    pub captures: CaptureArgs,
     #[command(flatten)]
     endpoints: EndpointArgs,
+    #[command(flatten)]
+    sources: SourceArgs,
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// Receive snapshots too.
     #[arg(long, help_heading = "Line B and snapshots")]
     snapshots: bool,
@@ -44,9 +74,13 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "ENGINE", default_value = "dynamic")]
     pub engine: EngineChoice,
 
-    /// Microseconds to wait for a missing packet once one behind it has come.
-    #[arg(long, value_name = "MICROS", default_value_t = 2000, help_heading = "Arbitration")]
-    hold: u64,
+    /// Longest wait for a missing packet once one behind it has come; 2ms unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Arbitration")]
+    hold: Option<Span>,
+    /// How far one line may be behind the other when sequence numbers restart, and a snapshot ahead
+    /// of the lines; 1s unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Arbitration")]
+    skew: Option<Span>,
     /// Sequence numbers held while one is waited for.
     #[arg(long, value_name = "COUNT", help_heading = "Arbitration")]
     #[arg(value_parser = clap::value_parser!(u32).range(..=1 << 20))]
@@ -55,19 +89,29 @@ pub struct ReceiveArgs {
     /// then.
     #[arg(long, value_name = "NUMBER", help_heading = "Arbitration")]
     first: Option<u64>,
-    /// Believe another numbering only if a message of the feed (SequenceReset) begins it.
+    /// Accept sequence numbers that restart only after a message of the feed (SequenceReset).
     #[arg(long, help_heading = "Arbitration")]
     keep_numbering: bool,
 
-    /// How books name their levels.
-    #[arg(long, value_name = "HOW", default_value = "level", help_heading = "Books")]
-    books: Books,
-    /// Levels a side, as many as the feed's own books have. A level that the feed pushes out of its
-    /// book without a word stays in a deeper one here, and snapshots will show it to be wrong.
-    #[arg(long, value_name = "LEVELS", default_value_t = 10, help_heading = "Books")]
+    /// How books name their levels; auto unless given.
+    #[arg(long, value_name = "HOW", help_heading = "Books")]
+    books: Option<Books>,
+    /// Levels a side that the feed publishes. Learnt unless given: from MarketDepth (264) and
+    /// definitions; where these say nothing, only levels that are known to be published are shown.
+    #[arg(long, value_name = "LEVELS", help_heading = "Books")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    depth: u32,
-    /// The feed does not count the updates of each instrument (RptSeq).
+    depth: Option<u32>,
+    /// FIX tags of the fields that name an instrument, such as 55,336. Found by itself unless
+    /// given: SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol.
+    #[arg(long, value_name = "TAGS", value_delimiter = ',', help_heading = "Books")]
+    pub instrument_key: Vec<u32>,
+    /// Keep implied books (QuoteCondition K) beside outright ones.
+    #[arg(long, help_heading = "Books")]
+    implied: bool,
+    /// Do not check books after each message.
+    #[arg(long, help_heading = "Books")]
+    no_checks: bool,
+    /// The feed does not count the updates of each instrument (RptSeq), though its templates could.
     #[arg(long, help_heading = "Books")]
     no_rpt_seq: bool,
     /// Books become fresh again by updates alone once these have named every level.
@@ -75,35 +119,47 @@ pub struct ReceiveArgs {
     natural_refresh: bool,
 
     /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy.
-    #[arg(long, help_heading = "Sockets")]
+    #[arg(long, conflicts_with = "captures", help_heading = "Sockets")]
     spin: bool,
     /// Run on this CPU alone, counted from 0.
     #[arg(long, value_name = "NUMBER", help_heading = "Sockets")]
     pub cpu: Option<usize>,
     /// Receive buffer of each socket.
-    #[arg(long, value_name = "BYTES", default_value_t = RECEIVE_BUFFER_BYTES_DEFAULT)]
-    #[arg(help_heading = "Sockets")]
-    receive_buffer: usize,
+    #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
+    #[arg(conflicts_with = "captures", help_heading = "Sockets")]
+    receive_buffer: Size,
     /// Longest packet.
     #[arg(long, value_name = "BYTES", default_value_t = PACKET_BYTES_MAX_DEFAULT as u16)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..), help_heading = "Sockets")]
     packet_max: u16,
+    /// Measure decoding and delay of one message and packet in so many: 1 measures all, 0 none.
+    #[arg(long, value_name = "COUNT", default_value_t = MEASURE_EVERY_DEFAULT)]
+    #[arg(help_heading = "Sockets")]
+    pub measure_every: u32,
 
     /// End after so many messages.
     #[arg(long, value_name = "COUNT", help_heading = "End")]
     pub messages: Option<u64>,
     /// End when nothing has come for so long, once something has.
-    #[arg(long, value_name = "MILLIS", help_heading = "End")]
-    idle: Option<u64>,
-    /// Go on behind a message of the template Done.
+    #[arg(long, value_name = "TIME", conflicts_with = "captures", help_heading = "End")]
+    idle: Option<Span>,
+    /// Go on behind a message of the template Done, as with captures, which are read to their ends.
     #[arg(long, help_heading = "End")]
     pub past_done: bool,
 
+    #[command(flatten)]
+    pub show: ShowArgs,
     #[command(flatten)]
     pub metrics: MetricsArgs,
     /// Write the counters to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Leave the table out.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// What a feed file says of the channel.
+    #[arg(skip)]
+    settings: Option<ChannelSettings>,
 }
 
 /// What decodes.
@@ -121,107 +177,157 @@ pub enum EngineChoice {
     Generated,
 }
 
-/// How books name their levels.
+/// How books are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Books {
-    /// By their number (MDPriceLevel).
+    /// As the templates suggest.
+    Auto,
+    /// By the number of a level (MDPriceLevel).
     Level,
     /// No books.
     None,
-    /// By their price.
+    /// From single orders.
+    Order,
+    /// By price.
     Price,
 }
 
+impl From<BooksBy> for Books {
+    fn from(by: BooksBy) -> Self {
+        match by {
+            BooksBy::Level => Self::Level,
+            BooksBy::None => Self::None,
+            BooksBy::Order => Self::Order,
+            BooksBy::Price => Self::Price,
+        }
+    }
+}
+
 impl ReceiveArgs {
+    /// The same with everything that a feed file says of the channel.
+    pub fn over_channel(&self) -> Result<Self, Failure> {
+        let mut args = self.clone();
+        let Some(channel) = self.channel.settings()? else { return Ok(args) };
+        if !channel.inputs.is_empty() {
+            args.endpoints.set_channel(&channel)?;
+        }
+        if !args.captures.is_any() {
+            args.captures.set_lines(&channel.captures);
+        }
+        args.framing.set_channel(&channel);
+        args.templates.get_or_insert_with(|| channel.templates.clone());
+        args.books = args.books.or(channel.books.by.map(Books::from));
+        if args.instrument_key.is_empty() {
+            args.instrument_key = key_tags(&channel)?;
+        }
+        args.settings = Some(channel);
+        Ok(args)
+    }
+
+    /// The template file.
+    pub fn templates(&self) -> Result<&Path, Failure> {
+        let unnamed = || Failure::Usage("name a template file with --templates".to_owned());
+        self.templates.as_deref().ok_or_else(unnamed)
+    }
+
     /// Where the feeds are.
     pub fn endpoints(&self) -> Result<Endpoints, Failure> {
-        self.endpoints.endpoints(false, self.snapshots)
+        self.endpoints_of(&self.endpoints)
+    }
+
+    /// The same with lines A and B at these addresses.
+    pub fn endpoints_with(
+        &self,
+        a: SocketAddrV4,
+        b: Option<SocketAddrV4>,
+    ) -> Result<Endpoints, Failure> {
+        self.endpoints_of(&self.endpoints.with_lines(a, b))
+    }
+
+    fn endpoints_of(&self, endpoints: &EndpointArgs) -> Result<Endpoints, Failure> {
+        Ok(self.sources.apply(endpoints.endpoints(false, self.snapshots)?))
+    }
+
+    /// Whether the group or the port of line A is named.
+    pub fn names_a(&self) -> bool {
+        self.endpoints.names_a() || self.captures.names(Source::Incremental(Line::A))
+    }
+
+    /// Whether there is a line B.
+    fn has_line_b(&self) -> Result<bool, Failure> {
+        let is_captured = self.captures.names(Source::Incremental(Line::B));
+        Ok(is_captured || self.captures.finds_lines() || self.endpoints()?.b.is_some())
     }
 
     /// How the feed is handled.
-    pub fn options(&self, framing: Framing, set: &TemplateSet) -> Result<HandlerOptions, Failure> {
-        let (numbering, is_inside) = self.numbering(&framing, set)?;
-        let defaults =
-            if is_inside { ArbiterOptions::for_messages() } else { ArbiterOptions::default() };
+    pub fn options(
+        &self,
+        framing: Framing,
+        sequencing: &Sequencing,
+        books: &BookAdapter,
+    ) -> Result<HandlerOptions, Failure> {
+        let mut defaults = sequencing.arbiter_options();
+        if let Some(channel) = &self.settings {
+            channel.apply_to_arbiter(&mut defaults);
+        }
         let mut arbiter = ArbiterOptions {
-            hold_ns: self.hold.saturating_mul(1000),
+            lines: [true, self.has_line_b()?],
+            hold_ns: self.hold.map_or(defaults.hold_ns, Span::nanoseconds),
             packets_held_max: self.held_max.map_or(defaults.packets_held_max, |held| held as usize),
             packet_bytes_max: self.packet_max.into(),
             first_seq_num: self.first,
+            skew_ns: self.skew.map_or(defaults.skew_ns, Span::nanoseconds),
             ..defaults
         };
         if self.keep_numbering {
-            arbiter.foreign = ForeignPolicy::Drop;
+            arbiter.unexpected = UnexpectedPolicy::Drop;
         }
-        let continuity = if self.no_rpt_seq { Continuity::SeqNum } else { Continuity::RptSeq };
-        let recovery = RecoveryOptions {
-            continuity,
-            depth_max: self.depth,
-            natural_refresh: self.natural_refresh,
+        let mut recovery = RecoveryOptions {
+            continuity: books.continuity(),
+            starts_empty: books.is_of_orders(),
             ..Default::default()
         };
-        Ok(HandlerOptions { framing, numbering, arbiter, recovery })
-    }
-
-    /// Where numbers are, and whether that is inside messages.
-    fn numbering(
-        &self,
-        framing: &Framing,
-        set: &TemplateSet,
-    ) -> Result<(Numbering, bool), Failure> {
-        if self.seq_num.is_none() && framing.seq_num_field().is_some() {
-            return Ok((Numbering::Preamble, false));
+        if let Some(channel) = &self.settings {
+            channel.apply_to_recovery(&mut recovery);
         }
-        let found = self.seq_num_fields().into_iter().map(|field| SeqNumPeek::new(set, &field));
-        match found.into_iter().find(SeqNumPeek::can_find) {
-            Some(peek) => Ok((Numbering::Message(peek), true)),
-            None if self.seq_num.is_some() => Err(Failure::Usage(format!(
-                "--seq-num {}: no template has this field where it can be found without decoding",
-                self.seq_num_field()
-            ))),
-            None if self.endpoints()?.b.is_some() => Err(Failure::Usage(
-                "lines A and B cannot be made one without sequence numbers: name a framing whose \
-                 preamble has one, or the field with --seq-num"
-                    .to_owned(),
-            )),
-            None => Ok((Numbering::None, false)),
+        if self.no_rpt_seq {
+            recovery.continuity = Continuity::SeqNum;
         }
+        if self.implied {
+            recovery.kinds = BookKinds::OutrightAndImplied;
+        }
+        recovery.skew_ns = arbiter.skew_ns;
+        recovery.depth = self.depth.or(recovery.depth);
+        recovery.checks = !self.no_checks;
+        recovery.natural_refresh |= self.natural_refresh;
+        let heartbeat_ns = Some(Preset::heartbeat_of(&framing));
+        let sequence = sequencing.source.clone();
+        Ok(HandlerOptions { framing, sequence, arbiter, recovery, heartbeat_ns })
     }
 
-    fn seq_num_fields(&self) -> Vec<SeqNumField> {
-        let own = || {
-            let names = SEQ_NUM_NAMES.map(|name| SeqNumField::Name(name.to_owned()));
-            [SeqNumField::default()].into_iter().chain(names).collect()
-        };
-        self.seq_num.clone().map_or_else(own, |field| vec![field])
+    /// Where the sequence numbers of the feed are.
+    pub fn sequencing(&self, framing: &Framing, set: &TemplateSet) -> Result<Sequencing, Failure> {
+        let two_lines = self.has_line_b()?;
+        sequencing(framing, set, self.seq_num.as_ref(), self.settings.as_ref(), two_lines)
     }
 
-    /// The field with the sequence number of a message: the first of the candidates.
-    fn seq_num_field(&self) -> SeqNumField {
-        self.seq_num.clone().unwrap_or_default()
-    }
-
-    /// The field that messages of this set have their number in.
-    pub fn seq_num_field_in(&self, set: &TemplateSet) -> SeqNumField {
-        let mut fields = self.seq_num_fields().into_iter();
-        let can_find = |field: &SeqNumField| SeqNumPeek::new(set, field).can_find();
-        fields.find(can_find).unwrap_or_else(|| self.seq_num_field())
-    }
-
-    /// How levels are named; `None` for no books.
-    pub const fn naming(&self) -> Option<LevelNaming> {
-        match self.books {
-            Books::Level => Some(LevelNaming::ByLevel),
-            Books::None => None,
-            Books::Price => Some(LevelNaming::ByPrice),
+    /// How books are made.
+    pub fn book_choice(&self) -> BookChoice {
+        match self.books.unwrap_or(Books::Auto) {
+            Books::Auto => BookChoice::Auto,
+            Books::Level => BookChoice::Level,
+            Books::None => BookChoice::None,
+            Books::Order => BookChoice::Order,
+            Books::Price => BookChoice::Price,
         }
     }
 
     /// How sockets are opened.
-    pub const fn receiver_options(&self) -> ReceiverOptions {
+    pub fn receiver_options(&self) -> ReceiverOptions {
         ReceiverOptions {
-            receive_buffer_bytes: self.receive_buffer,
+            receive_buffer_bytes: self.receive_buffer.bytes(),
             packet_bytes_max: self.packet_max as usize,
+            measure_every: self.measure_every,
         }
     }
 
@@ -232,6 +338,18 @@ impl ReceiveArgs {
 
     /// How long nothing may come.
     pub fn idle(&self) -> Option<Duration> {
-        self.idle.map(Duration::from_millis)
+        self.idle.map(Span::duration)
     }
+}
+
+/// The tags of the instrument key of a channel.
+fn key_tags(channel: &ChannelSettings) -> Result<Vec<u32>, Failure> {
+    let tag = |field: &KeyField| match field {
+        KeyField::Tag(tag) => Ok(*tag),
+        KeyField::Name(name) => Err(Failure::Usage(format!(
+            "channel {}: books.key \"{name}\": receive finds instruments by FIX tags",
+            channel.name
+        ))),
+    };
+    channel.books.key.iter().flatten().map(tag).collect()
 }

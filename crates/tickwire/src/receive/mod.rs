@@ -1,8 +1,14 @@
-//! `tickwire receive`: the feed handler over sockets.
+//! `tickwire receive`: the feed handler over sockets or captures.
 
 mod args;
-mod books;
+mod captures;
+mod faults;
+mod live;
+mod offline;
+mod reload;
 mod report;
+mod show;
+mod showing;
 mod sink;
 
 pub use args::ReceiveArgs;
@@ -11,42 +17,37 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{reset_policy, with_reset_template};
 use args::EngineChoice;
-use books::MaybeBooks;
 use report::Report;
-use sink::Counting;
-use sink::Named;
+use show::{Printer, ShowOptions};
+use showing::Showing;
+use sink::{Counting, Named};
 use std::sync::Arc;
 use tickwire_fast::rt::{self, Templates};
 use tickwire_fast::{CompileOptions, Decoder, DecoderOptions, Engine as DynamicEngine, Program};
 use tickwire_fast_generated::{WithModule, with_module};
-use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::{
-    Adapt, Dynamic, Engine, Generated, Handler, HandlerOptions, SeqNumField, Source,
-};
-use tickwire_feed::recovery::MarketDataAdapter;
-use tickwire_net::log::Logged;
-use tickwire_net::metrics::{FeedMetrics, Metrics};
-use tickwire_net::multicast::{Endpoint, Receiver};
-use tickwire_net::process::resident_bytes;
-use tickwire_net::reception::{Reception, View};
-use tickwire_net::timed::Timed;
+use tickwire_feed::handler::{Dynamic, Engine, Generated, Handler, HandlerOptions, SeqNumField};
+use tickwire_feed::market::{Adapt, BookAdapter};
 use tickwire_net::{Stop, affinity};
 
-type Feed<E> = Handler<Timed<E>, MaybeBooks>;
+type Feed<E> = Handler<E, BookAdapter>;
 
 /// Runs the command.
 pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
+    let args = &args.over_channel()?;
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
     if let Some(cpu) = args.cpu {
         affinity::pin_current_thread(cpu)
             .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;
     }
-    let framing = args.framing.framing()?;
-    let set = files::read_templates(&args.templates)?;
+    let set = files::read_templates(args.templates()?)?;
+    let framing = match args.framing.is_auto() && args.captures.is_any() {
+        true => args.framing.find(args.captures.sample()?.packets(), &set, "captures")?,
+        false => args.framing.framing()?,
+    };
     let signature = set.signature();
     let set = with_reset_template(set, &framing);
-    let (options, seq_num) = (args.options(framing, &set)?, args.seq_num_field_in(&set));
+    let sequencing = args.sequencing(&framing, &set)?;
     let program = Arc::new(files::compile(set, &CompileOptions::default())?);
     let dynamic = match args.engine {
         EngineChoice::Scalar => DynamicEngine::Scalar,
@@ -56,19 +57,29 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     };
     let decoding =
         DecoderOptions { engine: dynamic, ..args.decoder.options(reset_policy(&framing)) };
-    let feed = Described { args, stop, program, options, decoding, seq_num };
+    let books = BookAdapter::new(&program, args.book_choice(), &args.instrument_key);
+    let options = args.options(framing, &sequencing, &books)?;
+    let show = args.show.options()?;
+    if show.is_some() && args.json.as_deref().is_some_and(files::is_standard) {
+        return Err(Failure::Usage(
+            "--show and --json - both write to standard output: name a file for --json".to_owned(),
+        ));
+    }
+    let feed =
+        Described { args, show, stop, program, options, decoding, seq_num: sequencing.field };
     if args.engine != EngineChoice::Generated {
-        let decoder = || Decoder::with_options(feed.program.clone(), feed.decoding);
-        let engine = || Dynamic::new(decoder(), &feed.seq_num);
+        let engine = |program: &Arc<Program>, seq_num: &SeqNumField| {
+            Dynamic::new(Decoder::with_options(program.clone(), feed.decoding), seq_num)
+        };
         return feed.receive(engine);
     }
+    let name = files::name_of(args.templates()?);
     let received = with_module(&signature, feed);
     received.unwrap_or_else(|| {
         Err(Failure::Usage(format!(
-            "--engine generated: no code is built in for {}, template set {signature}; receive it \
+            "--engine generated: no code is built in for {name}, template set {signature}; receive it \
              with --engine dynamic, or generate code with `tickwire templates generate` for a program \
-             of your own",
-            args.templates.display()
+             of your own"
         )))
     })
 }
@@ -76,6 +87,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
 /// A feed, and how it is to be decoded.
 struct Described<'a> {
     args: &'a ReceiveArgs,
+    show: Option<ShowOptions>,
     stop: Stop,
     program: Arc<Program>,
     options: HandlerOptions,
@@ -87,73 +99,50 @@ impl WithModule for Described<'_> {
     type Output = Result<Outcome, Failure>;
 
     fn with<T: Templates>(self) -> Self::Output {
-        // A reset template that the framing needs is not the module's: it is decoded dynamically.
-        let decoder = || {
-            let decoder = rt::Decoder::<T>::adopting(self.program.clone(), self.decoding);
-            decoder.expect("the program has all fields")
-        };
-        self.receive(|| Generated::new(decoder(), &self.seq_num))
+        // Templates that are not the module's are decoded dynamically: a reset template that the
+        // framing needs, and those of a file that changed.
+        self.receive(|program, seq_num| {
+            let decoder = rt::Decoder::<T>::adopting(program.clone(), self.decoding);
+            Generated::new(decoder.expect("the program has all fields"), seq_num)
+        })
     }
 }
 
 impl Described<'_> {
-    /// Receives the feed until it ends.
+    /// Receives the feed until it ends, from captures or from sockets. `engine` makes one for a
+    /// program, whose messages have their number in a field.
     fn receive<E: Engine<Message: Named>>(
         &self,
-        mut engine: impl FnMut() -> E,
+        engine: impl Fn(&Arc<Program>, &SeqNumField) -> E,
     ) -> Result<Outcome, Failure>
     where
-        MarketDataAdapter: Adapt<E::Message>,
+        BookAdapter: Adapt<E::Message>,
     {
-        let Self { args, stop, .. } = self;
-        let books = MaybeBooks::new(&self.program, args.naming());
-        let mut handler: Feed<E> =
-            Handler::new(self.options.clone(), || Timed::new(engine()), books)
-                .map_err(|error| Failure::Usage(error.to_string()))?;
-        let mut reception = reception(args)?;
-        let metrics = Metrics::new();
-        let mut published =
-            FeedMetrics::new(&metrics, reception.inputs().map(|(source, _)| source));
-        let times = metrics.distribution("decode_time", "Time to decode a message", &[]);
-        let exporter = args.metrics.serve(&metrics)?;
-        let mut sink = Logged::new(Counting::new(args, stop.clone()));
-        let resident_at_start = resident_bytes();
-        let received =
-            reception.run(&mut handler, &mut sink, stop, |sink, view: View<'_, _, _>| {
-                sink.inner_mut().observe(view.now_ns, view.is_idle, view.reception);
-                if exporter.is_some() {
-                    published.publish(&view, |handler| times.publish(handler.engine().times()));
-                }
-            });
-        drop(exporter);
-        let report = Report::new(&reception, &handler, sink.inner(), resident_at_start);
-        report.write(args.json.as_deref())?;
-        received.map_err(|error| Failure::Usage(error.to_string()))?;
-        Ok(Outcome::Clean)
-    }
-}
-
-fn reception(args: &ReceiveArgs) -> Result<Reception, Failure> {
-    let endpoints = args.endpoints()?;
-    let feeds = [
-        Some((Source::Incremental(Line::A), endpoints.a)),
-        endpoints.b.map(|endpoint| (Source::Incremental(Line::B), endpoint)),
-        endpoints.snapshots.map(|endpoint| (Source::Snapshot(Line::A), endpoint)),
-    ];
-    let open = |(source, endpoint): (Source, Endpoint)| {
-        let options = args.receiver_options();
-        let receiver =
-            Receiver::open(endpoint, options).map_err(|error| Failure::Usage(error.to_string()))?;
-        let (given, wanted) = (receiver.receive_buffer_bytes(), options.receive_buffer_bytes);
-        if given < wanted {
-            tracing::warn!(
-                "{source}: the kernel gives a receive buffer of {given} bytes, not {wanted}: raise \
-                 net.core.rmem_max"
-            );
+        match self.args.captures.is_any() {
+            true => self.receive_captures(|| engine(&self.program, &self.seq_num)),
+            false => self.receive_live(engine),
         }
-        tracing::info!("{source}: {endpoint}");
-        Ok((source, receiver))
-    };
-    let inputs = feeds.into_iter().flatten().map(open).collect::<Result<Vec<_>, Failure>>()?;
-    Ok(Reception::new(inputs, args.wait()))
+    }
+
+    fn books(&self, program: &Arc<Program>) -> BookAdapter {
+        BookAdapter::new(program, self.args.book_choice(), &self.args.instrument_key)
+    }
+
+    /// The sink of a reception. `epoch_ns` makes times of the handler nanoseconds since 1970.
+    fn sink(&self, epoch_ns: u64) -> Result<Showing, Failure> {
+        let printer = self
+            .show
+            .clone()
+            .map(|show| Printer::new(show, &self.program, self.decoding.limits, epoch_ns));
+        let counting = Counting::new(self.args, self.stop.clone());
+        Ok(Showing::new(counting, printer.transpose()?, self.stop.clone()))
+    }
+
+    /// Writes the report where it belongs.
+    fn write<E: Engine>(&self, report: &Report<'_, E>) -> Result<(), Failure>
+    where
+        BookAdapter: Adapt<E::Message>,
+    {
+        report.write(self.args.json.as_deref(), self.args.quiet, self.show.is_some())
+    }
 }

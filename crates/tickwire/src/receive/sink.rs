@@ -1,11 +1,10 @@
 //! Counting messages, and knowing when it is over.
 
 use super::ReceiveArgs;
-use tickwire_fast::Message;
 use tickwire_fast::rt::Templates;
+use tickwire_fast::{Error, Message, MessageBuilder};
 use tickwire_feed::handler::{Delivery, GeneratedMessage, Sink};
 use tickwire_net::Stop;
-use tickwire_net::reception::Reception;
 
 /// Template that ends a generated feed.
 const DONE: &str = "Done";
@@ -19,6 +18,8 @@ pub enum End {
     Idle,
     /// As many messages as were wanted.
     Messages,
+    /// The captures were read to their ends.
+    Captures,
 }
 
 /// Counts messages and sets the stop when the end has come.
@@ -56,9 +57,8 @@ impl Counting {
         self.end
     }
 
-    /// Looks whether the end has come.
-    pub fn observe(&mut self, now_ns: u64, is_idle: bool, reception: &Reception) {
-        let packets = reception.inputs().map(|(_, receiver)| receiver.counters().packets).sum();
+    /// Ends the reception if it is time to: `packets` is how many have come so far.
+    pub fn observe(&mut self, now_ns: u64, is_idle: bool, packets: u64) {
         if packets != self.packets {
             self.packets = packets;
             self.last_ns = Some(now_ns);
@@ -81,17 +81,28 @@ impl Counting {
 pub trait Named {
     /// The name of its template.
     fn name(&self) -> &str;
+
+    /// The message with names and types, copied into `copy` if it has none itself.
+    fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error>;
 }
 
 impl Named for Message {
     fn name(&self) -> &str {
         self.template_name()
     }
+
+    fn to_dynamic<'m>(&'m self, _: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
+        Ok(self)
+    }
 }
 
 impl<T: Templates> Named for GeneratedMessage<T> {
     fn name(&self) -> &str {
         self.template_name()
+    }
+
+    fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
+        GeneratedMessage::to_dynamic(self, copy)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tickwire_feed::capture::PcapWriter;
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, PcapWriter};
 
 /// What a run of the command gave.
 pub struct Run {
@@ -95,6 +95,29 @@ pub fn pcap(datagrams: &[(&str, &[u8])]) -> Vec<u8> {
         writer.write_datagram(index as u64, source, destination, payload).expect("a datagram");
     }
     writer.into_inner()
+}
+
+/// A pcap file of datagrams, each with its capture time, address and port.
+pub fn timed_pcap<'p>(datagrams: impl IntoIterator<Item = (u64, &'p str, &'p [u8])>) -> Vec<u8> {
+    let source = "10.0.0.1:9000".parse().expect("an address");
+    let mut writer = PcapWriter::new(Vec::new()).expect("a header");
+    for (time_ns, destination, payload) in datagrams {
+        let destination = destination.parse().expect("an address");
+        writer.write_datagram(time_ns, source, destination, payload).expect("a datagram");
+    }
+    writer.into_inner()
+}
+
+/// The packets of a file with big-endian lengths in front of them.
+pub fn packets_of(path: &Path) -> Vec<Vec<u8>> {
+    let options = CaptureOptions::new().format(Format::U32Be);
+    let file = std::fs::File::open(path).expect("a file");
+    let mut reader = CaptureReader::open(file, options).expect("a capture");
+    let mut packets = Vec::new();
+    while let Some(packet) = reader.next_packet().expect("a packet") {
+        packets.push(packet.bytes.to_vec());
+    }
+    packets
 }
 
 /// Compares with a file in `tests/golden`, or writes it if UPDATE_GOLDEN is set.

@@ -45,7 +45,7 @@ impl Stage {
             ]),
             _ => command
                 .args(["fix", "client", &format!("127.0.0.1:{}", self.port), "--reliable"])
-                .args(["--reconnect", "10"])
+                .args(["--reconnect", "10ms"])
                 .args(&self.client_args)
                 .args(["--store", &store("client"), "--fsync", "none"])
                 .args(["--journal", &store("client/reports")]),

@@ -8,7 +8,7 @@ use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Engine, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 
-use crate::decode::output::entries_of;
+use crate::decode::entries_of;
 
 /// Messages of the feed whose lengths are unpredictable: too many for a branch predictor to learn.
 const RANDOM_MESSAGES: u64 = 300_000;

@@ -2,7 +2,7 @@
 
 use super::corpus::Corpus;
 use super::engine::Pass;
-use crate::decode::output::entries_of;
+use crate::decode::entries_of;
 use crate::failure::Failure;
 use std::hint::black_box;
 use tickwire_fast::rt::{self, Templates};

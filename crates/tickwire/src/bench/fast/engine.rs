@@ -1,5 +1,6 @@
 //! The ways to decode that are compared.
 
+use super::super::books;
 use super::corpus::Corpus;
 use crate::failure::Failure;
 use crate::files;
@@ -32,6 +33,8 @@ pub enum Engine {
     Visitor,
     /// The dynamic engine, three fields stored.
     Projection,
+    /// The dynamic engine, and the books of every instrument with checks and kinds.
+    Books,
 }
 
 /// Fields of a projection, the first row of which the templates have all.
@@ -40,13 +43,14 @@ const PROJECTIONS: [[&str; 3]; 2] =
 
 impl Engine {
     /// All, in the order of tables.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Generated,
         Self::DynamicCompiled,
         Self::DynamicWide,
         Self::DynamicScalar,
         Self::Visitor,
         Self::Projection,
+        Self::Books,
     ];
 
     /// Name in tables and in JSON.
@@ -58,6 +62,7 @@ impl Engine {
             Self::DynamicScalar => "dynamic-scalar",
             Self::Visitor => "visitor",
             Self::Projection => "projection",
+            Self::Books => books::NAME,
         }
     }
 
@@ -87,6 +92,7 @@ impl Engine {
             Self::Projection => projected(corpus)?
                 .map(|program| stored(corpus, corpus.decoder(&program, DynamicEngine::Automatic))),
             Self::Visitor => Some(visited(corpus)),
+            Self::Books => books::pass(corpus),
         })
     }
 }

@@ -3,6 +3,7 @@
 use super::super::dictionaries;
 use crate::failure::Failure;
 use crate::options::MetricsArgs;
+use crate::units::whole_seconds;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tickwire_fix_session::settings::Settings;
@@ -34,8 +35,8 @@ pub struct SessionArgs {
     pub cpu: Option<usize>,
     #[command(flatten)]
     pub metrics: MetricsArgs,
-    /// HeartBtInt in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    /// Heartbeat interval (HeartBtInt), in whole seconds
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = whole_seconds)]
     pub heartbeat: u32,
 }
 

@@ -5,6 +5,7 @@ use super::report::ReportRoom;
 use super::server::{Server, ServerPlan};
 use super::sessions::SessionArgs;
 use crate::failure::{Failure, Outcome};
+use crate::units::{Span, span_in};
 use clap::Args;
 use std::collections::HashMap;
 use std::io::Write;
@@ -32,9 +33,9 @@ pub struct SoakArgs {
     /// Orders a second of each session
     #[arg(long, value_name = "N", default_value_t = 200)]
     rate: u32,
-    /// For how long
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    seconds: u64,
+    /// Time to run
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="720h"))]
+    time: Span,
     #[command(flatten)]
     session: SessionArgs,
 }
@@ -149,7 +150,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let clients = Clients {
         progress: HashMap::new(),
         interval_ns: 1_000_000_000 / u64::from(args.rate.max(1)),
-        until_ns: monotonic_ns() + args.seconds * 1_000_000_000,
+        until_ns: monotonic_ns() + args.time.nanoseconds(),
         reports: 0,
         round_trips: histogram::latency(),
         failures: 0,
@@ -180,7 +181,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let memory = std::thread::scope(|scope| -> Result<Vec<u64>, Failure> {
         let serving = scope.spawn(|| server.run(&server_stop));
         let mut samples = Vec::new();
-        let step_ns = args.seconds.max(10) * 100_000_000;
+        let step_ns = args.time.nanoseconds().max(10_000_000_000) / 10;
         let mut next_ns = monotonic_ns() + step_ns;
         while !stop.is_set() && !serving.is_finished() {
             engine.turn(Duration::from_millis(10)).map_err(failed)?;

@@ -10,10 +10,10 @@ mod trace;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
+use crate::units::{Span, span_in};
 use machine::Machine;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use trace::Trace;
 
 /// Most threads measured.
@@ -38,9 +38,9 @@ pub struct BenchArgs {
     /// Measure with 1 thread, 2 threads and so on up to this many
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=i64::from(THREADS_MAX)))]
     threads: u16,
-    /// How long to go on, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
-    seconds: u16,
+    /// Time to measure, all cases together
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span_in("0"..="24h"))]
+    time: Span,
     /// Write the figures there as a JSON list; - is standard output, instead of the tables
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -72,7 +72,7 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     rates::check(&trace)?;
     let threads: Vec<usize> = (1..=usize::from(args.threads)).collect();
     let mut contestants = rates::contestants(&threads);
-    let time = Duration::from_secs(args.seconds.into());
+    let time = args.time.duration();
     rates::measure(&mut contestants, &trace, time)?;
     let machine = Machine::look();
     let rows = report::rows(&contestants);

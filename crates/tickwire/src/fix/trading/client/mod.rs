@@ -7,12 +7,12 @@ use super::order::number_of;
 use super::sessions::SessionArgs;
 use super::times::{Codec, print_round_trips};
 use crate::failure::{Failure, Outcome};
+use crate::units::Span;
 use application::{Client, ClientMetrics, Plan};
 use clap::Args;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 use tickwire_fix::Tag;
 use tickwire_fix_session::{BeginString, Role, SessionId, Store};
 use tickwire_net::fix::{Backoff, Engine, FixMetrics, InitiatorOptions, SessionKey};
@@ -60,9 +60,9 @@ pub struct ClientArgs {
     /// A file to note every execution report in, so that none is handled twice
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// Milliseconds before the first attempt to connect again
-    #[arg(long, value_name = "MS", default_value_t = 1_000)]
-    reconnect: u64,
+    /// Time before the first attempt to connect again
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    reconnect: Span,
     /// Orders are the same for the same seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -130,7 +130,7 @@ fn add_session(engine: &mut Engine<Client>, args: &ClientArgs) -> Result<Session
     let config = args.session.config(Role::Initiator, id.clone())?;
     let store = args.session.open_store(&id)?;
     let mut options = InitiatorOptions::new(args.address);
-    let first = Duration::from_millis(args.reconnect);
+    let first = args.reconnect.duration();
     options.backoff = Backoff { first, longest: first.saturating_mul(30) };
     if args.reliable {
         options.backoff = Backoff::fixed(first);

@@ -1,0 +1,386 @@
+//! What happens on a day, as messages.
+
+use super::diff::{self, Step};
+use super::messages::{self, Clock, Entry};
+use super::security::{Name, OrderChange, OrderTold, Security, Told, TradingStatus};
+use super::truth::{DayTruth, Moment, TrueEvent};
+use super::{BookForm, BookKind, DayOptions, InstrumentKey};
+use crate::draft::Draft;
+use crate::fix;
+use fastrand::Rng;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use tickwire_feed::book::{Amount, Level, Side};
+
+/// SecurityID of the first instrument, and the step to the next.
+const FIRST_ID: u32 = 20_000;
+const ID_STEP: u32 = 7;
+const FIRST_ORDER_ID: u64 = 1_000_000;
+/// Sessions of a symbol.
+const SESSIONS: [&str; 2] = ["TQBR", "SMAL"];
+/// In a thousand messages, so many change a status.
+const STATUS_PERMILLE: u32 = 15;
+/// In a hundred events, so many are a settlement price or open interest.
+const STATISTIC_PERCENT: u8 = 3;
+/// Events without anything to tell before a statistic is told instead.
+const SILENT_EVENTS_MAX: u32 = 20;
+
+/// The instruments of a channel.
+#[derive(Debug)]
+pub(super) struct Market {
+    pub(super) securities: Vec<Security>,
+    names: Vec<Arc<Name>>,
+    kinds: &'static [BookKind],
+    random: Rng,
+    order_id: u64,
+    /// Status changes that the next messages tell.
+    planned: VecDeque<(usize, TradingStatus)>,
+}
+
+/// The books of an instrument before an event.
+type Books = Vec<[Vec<Level>; 2]>;
+
+impl Market {
+    pub(super) fn new(options: &DayOptions, mut random: Rng) -> Self {
+        let counts = options.has_order_counts || options.books == BookForm::Orders;
+        let security = |index| {
+            let depth = options.depth_of(index as usize);
+            Security::new(name(index, options.key), depth, counts, &mut random)
+        };
+        let securities: Vec<Security> = (0..options.instruments).map(security).collect();
+        let names = securities.iter().map(|security| Arc::new(security.name.clone())).collect();
+        let kinds: &[BookKind] = match options.has_implied {
+            true => &[BookKind::Outright, BookKind::Implied],
+            false => &[BookKind::Outright],
+        };
+        let (order_id, planned) = (FIRST_ORDER_ID, VecDeque::new());
+        let mut market = Self { securities, names, kinds, random, order_id, planned };
+        if options.mid_session {
+            market.begin_before(options);
+        }
+        market
+    }
+
+    /// Lets a session go on before the feed begins.
+    fn begin_before(&mut self, options: &DayOptions) {
+        for security in &mut self.securities {
+            for _ in 0..self.random.u32(20..150) {
+                security.act(&mut self.random, &mut self.order_id, options.has_implied);
+            }
+            security.take_orders();
+            if options.has_rpt_seq {
+                security.rpt_seq = self.random.u64(1_000..3_000_000);
+            }
+        }
+    }
+
+    /// Tells the truth all books.
+    pub(super) fn publish_all(&self, at: Moment, truth: &mut DayTruth) {
+        for index in 0..self.securities.len() {
+            self.publish(at, index, truth);
+            truth.set_status(index, None);
+        }
+    }
+
+    fn publish(&self, at: Moment, index: usize, truth: &mut DayTruth) {
+        for &kind in self.kinds {
+            truth.set_book(at, index, kind, self.securities[index].true_book(kind));
+        }
+    }
+
+    pub(super) fn begin_session(&mut self, restarts_rpt_seq: bool) {
+        self.planned.clear();
+        for security in &mut self.securities {
+            security.begin_session(restarts_rpt_seq);
+        }
+    }
+
+    /// Makes the next message of updates, and brings the truth to it.
+    pub(super) fn message(
+        &mut self,
+        options: &DayOptions,
+        clock: Clock,
+        at: Moment,
+        truth: &mut DayTruth,
+    ) -> Draft {
+        let planned = self.planned.pop_front();
+        let planned = planned.or_else(|| self.plan_status(options));
+        if let Some((index, status)) = planned {
+            if self.securities[index].is_auction() && status == TradingStatus::ReadyToTrade {
+                let entries = self.uncross(options, index, at, truth);
+                if !entries.is_empty() {
+                    self.planned.push_front((index, status));
+                    self.publish(at, index, truth);
+                    return messages::updates(&entries, options.key, clock);
+                }
+            }
+            return self.change_status(index, status, clock, at, truth);
+        }
+        if self.random.f64() < options.empty_book {
+            let entries = self.empty(options, at, truth);
+            return messages::updates(&entries, options.key, clock);
+        }
+        let entries = self.events(options, at, truth);
+        messages::updates(&entries, options.key, clock)
+    }
+
+    /// Chooses a status change now and then.
+    fn plan_status(&mut self, options: &DayOptions) -> Option<(usize, TradingStatus)> {
+        use TradingStatus::{Halt, NotAvailable, PreOpen, ReadyToTrade};
+        if !options.has_status || self.random.u32(0..1_000) >= STATUS_PERMILLE {
+            return None;
+        }
+        let index = self.random.usize(0..self.securities.len());
+        let next = match self.securities[index].status {
+            None => [PreOpen, ReadyToTrade][self.random.usize(0..2)],
+            Some(Halt | PreOpen) => ReadyToTrade,
+            Some(NotAvailable) => PreOpen,
+            Some(ReadyToTrade) => [PreOpen, PreOpen, Halt, NotAvailable][self.random.usize(0..4)],
+        };
+        Some((index, next))
+    }
+
+    fn change_status(
+        &mut self,
+        index: usize,
+        status: TradingStatus,
+        clock: Clock,
+        at: Moment,
+        truth: &mut DayTruth,
+    ) -> Draft {
+        let security = &mut self.securities[index];
+        security.status = Some(status);
+        let code = status.code();
+        truth.set_status(index, Some(code));
+        let instrument = Arc::from(&*security.name.text);
+        truth.push_event(at, TrueEvent::Status { instrument, status: code });
+        messages::status(&security.name, code, clock)
+    }
+
+    /// Ends an auction: whatever crosses trades.
+    fn uncross(
+        &mut self,
+        options: &DayOptions,
+        index: usize,
+        at: Moment,
+        truth: &mut DayTruth,
+    ) -> Vec<Entry> {
+        let before = self.books(index);
+        let told = self.securities[index].uncross();
+        let mut entries = Vec::new();
+        if options.has_trades {
+            self.tell(index, &told, &mut entries, at, truth);
+        }
+        self.tell_book(options, index, &before, &mut entries);
+        self.count(options, &mut entries);
+        entries
+    }
+
+    /// Empties the books of an instrument, a session or the channel with one entry.
+    fn empty(&mut self, options: &DayOptions, at: Moment, truth: &mut DayTruth) -> Vec<Entry> {
+        let mut entry = Entry::new(diff::NEW, "J");
+        let index = self.random.usize(0..self.securities.len());
+        let is_by_session = options.key == InstrumentKey::SymbolAndSession;
+        let of_session = self.securities[index].name.session;
+        let emptied: Vec<usize> = match self.random.u8(0..100) {
+            0..70 => {
+                entry.name = Some(self.names[index].clone());
+                entry.rpt_seq = self.count_update(options, index);
+                vec![index]
+            }
+            70..85 if is_by_session => {
+                entry.session = Some(of_session);
+                let all = 0..self.securities.len();
+                all.filter(|index| self.securities[*index].name.session == of_session).collect()
+            }
+            _ => (0..self.securities.len()).collect(),
+        };
+        for index in emptied {
+            self.securities[index].clear();
+            self.publish(at, index, truth);
+        }
+        vec![entry]
+    }
+
+    /// Lets things happen and tells them; at least one entry.
+    fn events(&mut self, options: &DayOptions, at: Moment, truth: &mut DayTruth) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let mut touched = BTreeSet::new();
+        let mut left = self.random.usize(1..=options.events_per_message_max.max(1));
+        let mut silent = 0;
+        while left > 0 && silent < SILENT_EVENTS_MAX {
+            let index = self.any_security();
+            if !self.securities[index].is_active() {
+                silent += 1;
+                continue;
+            }
+            let before = self.books(index);
+            let count = entries.len();
+            let is_statistic = options.has_trades && self.random.u8(0..100) < STATISTIC_PERCENT;
+            let told = match is_statistic {
+                true => vec![self.securities[index].statistic(&mut self.random)],
+                false => {
+                    let (random, order_id) = (&mut self.random, &mut self.order_id);
+                    self.securities[index].act(random, order_id, options.has_implied)
+                }
+            };
+            if options.has_trades {
+                self.tell(index, &told, &mut entries, at, truth);
+            }
+            self.tell_book(options, index, &before, &mut entries);
+            let is_silent = entries.len() == count;
+            silent += u32::from(is_silent);
+            left -= usize::from(!is_silent);
+            touched.insert(index);
+        }
+        if entries.is_empty() {
+            let told = self.securities[0].statistic(&mut self.random);
+            self.tell(0, &[told], &mut entries, at, truth);
+            touched.insert(0);
+        }
+        self.count(options, &mut entries);
+        for index in touched {
+            self.publish(at, index, truth);
+        }
+        entries
+    }
+
+    /// Index of an instrument that something happens to: those with low indices are busier.
+    fn any_security(&mut self) -> usize {
+        let count = self.securities.len();
+        self.random.usize(0..count).min(self.random.usize(0..count))
+    }
+
+    fn books(&self, index: usize) -> Books {
+        let security = &self.securities[index];
+        let levels = |kind: &BookKind| Side::ALL.map(|side| security.levels(side, *kind));
+        self.kinds.iter().map(levels).collect()
+    }
+
+    /// Adds entries for trades and statistics.
+    fn tell(
+        &self,
+        index: usize,
+        told: &[Told],
+        entries: &mut Vec<Entry>,
+        at: Moment,
+        truth: &mut DayTruth,
+    ) {
+        let security = &self.securities[index];
+        let instrument: Arc<str> = Arc::from(&*security.name.text);
+        for told in told {
+            let price = told.price.map(|mantissa| Amount { mantissa, exponent: security.exponent });
+            let size = told.size.map(|size| Amount::integer(size as i64));
+            let (instrument, entry_type) = (instrument.clone(), told.entry_type);
+            let event = match (entry_type, price, size) {
+                ("2", Some(price), Some(size)) => TrueEvent::Trade { instrument, price, size },
+                _ => TrueEvent::Statistic { instrument, entry_type, price, size },
+            };
+            truth.push_event(at, event);
+            entries.push(Entry {
+                name: Some(self.names[index].clone()),
+                price,
+                size,
+                condition: told.condition,
+                ..Entry::new(diff::NEW, entry_type)
+            });
+        }
+    }
+
+    /// Adds entries for what changed in the books of an instrument.
+    fn tell_book(
+        &mut self,
+        options: &DayOptions,
+        index: usize,
+        before: &Books,
+        entries: &mut Vec<Entry>,
+    ) {
+        let orders = self.securities[index].take_orders();
+        if options.books == BookForm::Orders {
+            entries.extend(orders.iter().map(|order| self.order_entry(index, order)));
+            return;
+        }
+        let after = self.books(index);
+        let overlays = self.random.u8(0..10) == 0;
+        for ((&kind, before), after) in self.kinds.iter().zip(before).zip(&after) {
+            let depth = self.securities[index].depth_of(kind);
+            for (side, (before, after)) in Side::ALL.into_iter().zip(before.iter().zip(after)) {
+                let told = &before[..before.len().min(depth)];
+                let (steps, by_level) = match options.books {
+                    BookForm::Levels { .. } => {
+                        (diff::by_level(side, told, after, depth, overlays), true)
+                    }
+                    _ => (diff::by_price(side, told, &after[..after.len().min(depth)]), false),
+                };
+                let steps = steps.iter();
+                entries.extend(steps.map(|step| self.level_entry(index, kind, step, by_level)));
+            }
+        }
+    }
+
+    fn order_entry(&self, index: usize, order: &OrderTold) -> Entry {
+        let exponent = self.securities[index].exponent;
+        let action = match order.change {
+            OrderChange::New => diff::NEW,
+            OrderChange::Change => diff::CHANGE,
+            OrderChange::Delete => diff::DELETE,
+        };
+        let stays = order.change != OrderChange::Delete;
+        Entry {
+            name: Some(self.names[index].clone()),
+            order_id: Some(order.id),
+            price: stays.then_some(Amount { mantissa: order.price, exponent }),
+            size: stays.then_some(Amount::integer(order.size as i64)),
+            ..Entry::new(action, fix::entry_type(order.side))
+        }
+    }
+
+    fn level_entry(&self, index: usize, kind: BookKind, step: &Step, by_level: bool) -> Entry {
+        let stays = matches!(step.action, diff::NEW | diff::CHANGE | diff::OVERLAY);
+        Entry {
+            name: Some(self.names[index].clone()),
+            kind,
+            level: by_level.then_some(step.level),
+            price: Some(step.content.price),
+            size: stays.then_some(step.content.size),
+            orders: step.content.orders.filter(|_| stays),
+            ..Entry::new(step.action, fix::entry_type(step.side))
+        }
+    }
+
+    /// Gives entries the RptSeq of their instruments.
+    fn count(&mut self, options: &DayOptions, entries: &mut [Entry]) {
+        for entry in entries {
+            let Some(name) = &entry.name else { continue };
+            let index = self.names.iter().position(|other| Arc::ptr_eq(other, name));
+            entry.rpt_seq = index.and_then(|index| self.count_update(options, index));
+        }
+    }
+
+    fn count_update(&mut self, options: &DayOptions, index: usize) -> Option<u64> {
+        if !options.has_rpt_seq {
+            return None;
+        }
+        let security = &mut self.securities[index];
+        security.rpt_seq += 1;
+        Some(security.rpt_seq)
+    }
+}
+
+fn name(index: u32, key: InstrumentKey) -> Name {
+    let number = FIRST_ID + index * ID_STEP;
+    match key {
+        InstrumentKey::SecurityId => Name {
+            text: number.to_string(),
+            number,
+            symbol: format!("FUT{index:04}").into(),
+            session: SESSIONS[0],
+        },
+        InstrumentKey::SymbolAndSession => {
+            let symbol = format!("SHR{:03}", index / 2);
+            let session = SESSIONS[index as usize % 2];
+            let text = format!("{symbol}:{session}");
+            Name { text, number, symbol: symbol.into(), session }
+        }
+    }
+}

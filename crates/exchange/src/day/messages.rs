@@ -1,0 +1,268 @@
+//! Messages of a day as drafts of [`ALL`](super::templates::ALL).
+
+use super::security::{Name, Security};
+use super::{BookKind, InstrumentKey};
+use crate::draft::{Draft, Value};
+use crate::fix;
+use std::sync::Arc;
+use tickwire_feed::book::{Amount, Level, Side};
+use tickwire_fix::UtcTimestamp;
+
+/// QuoteCondition (276) of implied levels.
+const IMPLIED: &str = "K";
+/// MaturityDate (541) of every definition.
+const MATURITY: u64 = 20_261_218;
+
+/// One entry of an update message.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) action: u64,
+    pub(super) entry_type: &'static str,
+    /// `None` for an entry about a whole session or channel.
+    pub(super) name: Option<Arc<Name>>,
+    /// Session of an entry about a whole session.
+    pub(super) session: Option<&'static str>,
+    pub(super) rpt_seq: Option<u64>,
+    pub(super) level: Option<u32>,
+    pub(super) order_id: Option<u64>,
+    pub(super) kind: BookKind,
+    pub(super) price: Option<Amount>,
+    pub(super) size: Option<Amount>,
+    pub(super) orders: Option<u32>,
+    pub(super) condition: Option<&'static str>,
+}
+
+impl Entry {
+    /// An entry that says nothing more than its type.
+    pub(super) const fn new(action: u64, entry_type: &'static str) -> Self {
+        Self {
+            action,
+            entry_type,
+            name: None,
+            session: None,
+            rpt_seq: None,
+            level: None,
+            order_id: None,
+            kind: BookKind::Outright,
+            price: None,
+            size: None,
+            orders: None,
+            condition: None,
+        }
+    }
+}
+
+/// When a message is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// SendingTime (52), YYYYMMDDHHMMSSmmm.
+    sending_time: u64,
+    /// MDEntryTime (273), HHMMSSmmm.
+    entry_time: u64,
+}
+
+impl Clock {
+    /// The moment `ns` nanoseconds after 1970.
+    pub(super) fn new(ns: u64) -> Self {
+        let stamp = UtcTimestamp::from_unix_nanos(ns);
+        let (date, time) = (stamp.date, stamp.time);
+        let day = (u64::from(date.year()) * 100 + u64::from(date.month())) * 100;
+        let hour = u64::from(time.hour()) * 100 + u64::from(time.minute());
+        let ms = time.picos() / 1_000_000_000;
+        let entry_time = (hour * 100 + u64::from(time.second())) * 1_000 + ms;
+        let sending_time = (day + u64::from(date.day())) * 1_000_000_000 + entry_time;
+        Self { sending_time, entry_time }
+    }
+
+    /// MsgType, MsgSeqNum (set when the packet is known) and SendingTime.
+    fn header(self, msg_type: &'static str) -> Vec<Value> {
+        vec![Value::Text(msg_type), Value::UInt(0), Value::UInt(self.sending_time)]
+    }
+}
+
+fn decimal(amount: Option<Amount>) -> Value {
+    amount.map_or(Value::Absent, |amount| Value::Decimal(amount.mantissa, amount.exponent))
+}
+
+fn integer(amount: Option<Amount>) -> Value {
+    amount.map_or(Value::Absent, |amount| Value::Int(amount.mantissa))
+}
+
+fn text(text: Option<&'static str>) -> Value {
+    text.map_or(Value::Absent, Value::Text)
+}
+
+/// SecurityID, Symbol and TradingSessionID.
+fn key(name: &Name) -> [Value; 3] {
+    let symbol = Value::Name(name.symbol.clone());
+    [Value::UInt(name.number.into()), symbol, Value::Text(name.session)]
+}
+
+fn order_id(id: Option<u64>, key: InstrumentKey) -> Value {
+    match (id, key) {
+        (None, _) => Value::Absent,
+        (Some(id), InstrumentKey::SecurityId) => Value::UInt(id),
+        (Some(id), InstrumentKey::SymbolAndSession) => Value::Name(format!("O{id}").into()),
+    }
+}
+
+/// MDIncrementalRefresh.
+pub(super) fn updates(entries: &[Entry], by: InstrumentKey, clock: Clock) -> Draft {
+    let entry = |entry: &Entry| {
+        let [id, symbol, session] = match (&entry.name, entry.session) {
+            (Some(name), _) => key(name),
+            (None, session) => [Value::Absent, Value::Absent, text(session)],
+        };
+        vec![
+            Value::UInt(entry.action),
+            Value::Text(entry.entry_type),
+            order_id(entry.order_id, by),
+            id,
+            symbol,
+            session,
+            fix::optional(entry.rpt_seq),
+            fix::optional(entry.level.map(u64::from)),
+            decimal(entry.price),
+            integer(entry.size),
+            fix::optional(entry.orders.map(u64::from)),
+            Value::Text(IMPLIED).when(entry.kind == BookKind::Implied),
+            text(entry.condition),
+            Value::UInt(clock.entry_time),
+        ]
+    };
+    let mut fields = clock.header("X");
+    fields.push(Value::Sequence(entries.iter().map(entry).collect()));
+    Draft { template: "MDIncrementalRefresh", fields }
+}
+
+/// Where a snapshot stands in the feed of updates, and in which piece of it a message is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SnapshotHead {
+    pub(super) last_seq_num: u64,
+    pub(super) is_last_fragment: bool,
+    pub(super) depth: Option<u32>,
+}
+
+/// MDSnapshotFullRefresh with these entries.
+pub(super) fn snapshot(
+    security: &Security,
+    head: SnapshotHead,
+    entries: Vec<Vec<Value>>,
+    clock: Clock,
+) -> Draft {
+    let mut fields = clock.header("W");
+    fields.extend([
+        Value::UInt(head.last_seq_num),
+        Value::UInt(head.is_last_fragment.into()),
+        Value::UInt(security.rpt_seq),
+    ]);
+    fields.extend(key(&security.name));
+    fields.push(fix::optional(head.depth.map(u64::from)));
+    fields.push(Value::Sequence(entries));
+    Draft { template: "MDSnapshotFullRefresh", fields }
+}
+
+/// Entry of a snapshot of price levels; `level` counts from 1.
+pub(super) fn snapshot_level(
+    side: Side,
+    level: u64,
+    content: &Level,
+    kind: BookKind,
+) -> Vec<Value> {
+    vec![
+        Value::Text(fix::entry_type(side)),
+        Value::Absent,
+        Value::UInt(level),
+        decimal(Some(content.price)),
+        integer(Some(content.size)),
+        fix::optional(content.orders.map(u64::from)),
+        Value::Text(IMPLIED).when(kind == BookKind::Implied),
+    ]
+}
+
+/// Entry of a snapshot of orders.
+pub(super) fn snapshot_order(
+    side: Side,
+    id: u64,
+    price: Amount,
+    size: u64,
+    by: InstrumentKey,
+) -> Vec<Value> {
+    vec![
+        Value::Text(fix::entry_type(side)),
+        order_id(Some(id), by),
+        Value::Absent,
+        decimal(Some(price)),
+        Value::Int(size as i64),
+        Value::Absent,
+        Value::Absent,
+    ]
+}
+
+/// Entry of a snapshot that changes no level: the last trade, or J for an empty book.
+pub(super) fn snapshot_other(
+    entry_type: &'static str,
+    price: Option<Amount>,
+    size: Option<Amount>,
+) -> Vec<Value> {
+    vec![
+        Value::Text(entry_type),
+        Value::Absent,
+        Value::Absent,
+        decimal(price),
+        integer(size),
+        Value::Absent,
+        Value::Absent,
+    ]
+}
+
+/// SecurityStatus.
+pub(super) fn status(name: &Name, status: u32, clock: Clock) -> Draft {
+    let mut fields = clock.header("f");
+    fields.extend(key(name));
+    fields.push(Value::UInt(status.into()));
+    Draft { template: "SecurityStatus", fields }
+}
+
+/// TradingSessionStatus.
+pub(super) fn session_status(status: u64, clock: Clock) -> Draft {
+    let mut fields = clock.header("h");
+    fields.push(Value::UInt(status));
+    Draft { template: "TradingSessionStatus", fields }
+}
+
+/// SecurityDefinition. `implied_depth` is there where the feed has implied levels.
+pub(super) fn definition(
+    security: &Security,
+    count: usize,
+    implied_depth: Option<u32>,
+    clock: Clock,
+) -> Draft {
+    let feed_type = |name, depth: Option<u32>| {
+        let book_type = if depth.is_some() { 2 } else { 3 };
+        vec![Value::Text(name), fix::optional(depth.map(u64::from)), Value::UInt(book_type)]
+    };
+    let mut feed_types = vec![feed_type("GBX", security.depth)];
+    feed_types.extend(implied_depth.map(|depth| feed_type("GBI", Some(depth))));
+    let mut fields = clock.header("d");
+    fields.push(Value::UInt(count as u64));
+    fields.extend(key(&security.name));
+    fields.extend([
+        Value::Decimal(security.tick, security.exponent),
+        Value::UInt(MATURITY),
+        Value::Sequence(feed_types),
+    ]);
+    Draft { template: "SecurityDefinition", fields }
+}
+
+/// SequenceReset.
+pub(super) fn sequence_reset(new_seq_no: u64, clock: Clock) -> Draft {
+    let mut fields = clock.header("4");
+    fields.push(Value::UInt(new_seq_no));
+    Draft { template: "SequenceReset", fields }
+}
+
+/// Heartbeat.
+pub(super) fn heartbeat(clock: Clock) -> Draft {
+    Draft { template: "Heartbeat", fields: clock.header("0") }
+}

@@ -1,0 +1,430 @@
+//! A trading day on one channel: updates, snapshots, definitions, status, day changes and heartbeats.
+//!
+//! [`DayOptions`] say what the channel is like, [`Day`] plays it: an iterator of [`DayPacket`]s in the order of
+//! their times. The feed of updates, that of snapshots and that of definitions have their own numbers. [`Day::truth`]
+//! has the books exactly as the exchange publishes them, to the depth that it tells.
+//!
+//! Nothing is lost, late or out of order here: faults are the injector's.
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_exchange::day::{BookKind, Channel, Day, DayOptions};
+//!
+//! let mut day = Day::new(&DayOptions { packets: 100, ..DayOptions::futures() })?;
+//! let mut updates = 0;
+//! while let Some(packet) = day.next_packet()? {
+//!     updates += u32::from(packet.channel == Channel::Updates);
+//! }
+//! assert_eq!(updates, 100);
+//! let book = day.truth().book("20000", BookKind::Outright).expect("the first instrument");
+//! assert!(!book.bids.is_empty());
+//! # Ok::<(), tickwire_exchange::Error>(())
+//! ```
+
+mod diff;
+mod market;
+mod messages;
+mod options;
+mod packer;
+mod security;
+mod snapshots;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod truth;
+
+pub use options::{BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers};
+pub use security::TradingStatus;
+pub use truth::{DayTruth, Moment, TrueEvent};
+
+use crate::binding::Binding;
+use crate::draft::Draft;
+use crate::error::Error;
+use fastrand::Rng;
+use market::Market;
+use messages::Clock;
+use packer::ChannelPacker;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use tickwire_fast::{Program, TemplateSet};
+
+/// TradSesStatus (340).
+const SESSION_OPEN: u64 = 2;
+const SESSION_CLOSED: u64 = 3;
+
+/// Which levels a book has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BookKind {
+    /// Orders for the instrument itself.
+    Outright,
+    /// Levels implied by orders for other instruments (QuoteCondition K).
+    Implied,
+}
+
+/// A channel of packets with numbers of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Channel {
+    /// Updates, status and day changes; lines A and B carry the same.
+    Updates,
+    /// Snapshots.
+    Snapshots,
+    /// Security definitions.
+    Instruments,
+}
+
+/// A packet as it goes on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DayPacket {
+    /// Its channel.
+    pub channel: Channel,
+    /// Day changes before it.
+    pub epoch: u32,
+    /// Number of the packet, or of its first message where messages are numbered; `None` for a heartbeat
+    /// without a number.
+    pub seq_num: Option<u64>,
+    /// When it is sent, nanoseconds since 1970. Packets of all channels come in the order of this.
+    pub sent_ns: u64,
+    /// Preamble and FAST bytes.
+    pub bytes: Vec<u8>,
+    /// Bytes of the preamble.
+    pub preamble_bytes: usize,
+    /// The messages before they were encoded.
+    pub messages: Vec<Draft>,
+}
+
+/// What is sent next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    DayChange(DayChange),
+    Definition(usize),
+    Heartbeats,
+    /// TradSesStatus.
+    Session(u64),
+    Snapshot(usize),
+    SnapshotReset,
+    Updates,
+}
+
+/// Plays a trading day. See the [module](self). An iterator of packets; after an error it ends.
+pub struct Day {
+    options: DayOptions,
+    templates: String,
+    binding: Binding,
+    market: Market,
+    truth: DayTruth,
+    updates: ChannelPacker,
+    snapshots: ChannelPacker,
+    instruments: ChannelPacker,
+    tasks: VecDeque<Task>,
+    ready: VecDeque<DayPacket>,
+    random: Rng,
+    epoch: u32,
+    now_ns: u64,
+    /// When the last packet of updates was sent.
+    updated_ns: u64,
+    /// Packets of updates made, heartbeats not counted.
+    packets: u64,
+    /// Index of the instrument whose snapshot is next.
+    snapshot_next: usize,
+    /// Index of the instrument whose definition is next.
+    definition_next: usize,
+    is_over: bool,
+}
+
+impl fmt::Debug for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Day").field("packets", &self.packets).finish_non_exhaustive()
+    }
+}
+
+impl Day {
+    /// A day before its first packet.
+    ///
+    /// # Errors
+    /// [`Error`] if the options contradict each other.
+    pub fn new(options: &DayOptions) -> Result<Self, Error> {
+        options.check()?;
+        let templates = templates::of(options);
+        let binding = Binding::new(&compiled(templates::ALL)?, compiled(&templates)?)?;
+        let mut random = Rng::with_seed(options.seed);
+        let market = Market::new(options, random.fork());
+        let names = market.securities.iter().map(|security| Arc::from(&*security.name.text));
+        let mut truth = DayTruth::new(names, options.keeps_history);
+        market.publish_all(Moment::default(), &mut truth);
+        let framing = options.wire_framing();
+        let numbers_messages = options.sequence == SequenceNumbers::Messages;
+        let packer = |first| ChannelPacker::new(&binding, framing, numbers_messages, first);
+        let has_definitions = options.definition_every > 0;
+        let definitions = (0..market.securities.len()).filter(|_| has_definitions);
+        Ok(Self {
+            updates: packer(options.first_seq_num),
+            snapshots: packer(1),
+            instruments: packer(1),
+            tasks: definitions.map(Task::Definition).collect(),
+            ready: VecDeque::new(),
+            random,
+            epoch: 0,
+            now_ns: options.start_ns,
+            updated_ns: options.start_ns,
+            packets: 0,
+            snapshot_next: 0,
+            definition_next: 0,
+            is_over: false,
+            options: options.clone(),
+            templates,
+            binding,
+            market,
+            truth,
+        })
+    }
+
+    /// The template file of the feed.
+    pub fn templates(&self) -> &str {
+        &self.templates
+    }
+
+    /// The compiled [`templates`](Self::templates).
+    pub fn program(&self) -> &Arc<Program> {
+        self.binding.program()
+    }
+
+    /// Compares decoded messages with those that were sent.
+    pub fn binding(&self) -> &Binding {
+        &self.binding
+    }
+
+    /// What is true after the last packet of updates handed out.
+    pub fn truth(&self) -> &DayTruth {
+        &self.truth
+    }
+
+    /// What the day is like.
+    pub fn options(&self) -> &DayOptions {
+        &self.options
+    }
+
+    /// Makes the next packet; `None` after the last.
+    ///
+    /// # Errors
+    /// [`Error::Encode`] if a value does not fit the templates: a defect of this crate.
+    pub fn next_packet(&mut self) -> Result<Option<DayPacket>, Error> {
+        loop {
+            if let Some(packet) = self.ready.pop_front() {
+                return Ok(Some(packet));
+            }
+            match self.tasks.pop_front() {
+                Some(task) => self.perform(task)?,
+                None if self.is_over => return Ok(None),
+                None => self.plan(),
+            }
+        }
+    }
+
+    /// Plans until the next packet of updates and what belongs behind it, or the end of the day.
+    fn plan(&mut self) {
+        let count = self.market.securities.len();
+        if self.packets >= self.options.packets {
+            // Two last rounds let every handler recover: behind lost packets the first snapshot may be
+            // a part of one.
+            if self.options.snapshot_every > 0 {
+                self.tasks.extend((0..2 * count).map(|index| Task::Snapshot(index % count)));
+            }
+            self.is_over = true;
+            return;
+        }
+        self.tasks.push_back(Task::Heartbeats);
+        match self.day_change_due() {
+            Some(change) => self.tasks.extend([
+                Task::Session(SESSION_CLOSED),
+                Task::DayChange(change),
+                Task::Session(SESSION_OPEN),
+            ]),
+            None => self.tasks.push_back(Task::Updates),
+        }
+        let is_due = |every: u64| every > 0 && (self.packets + 1).is_multiple_of(every);
+        let (has_snapshot, has_definition) =
+            (is_due(self.options.snapshot_every), is_due(self.options.definition_every));
+        if has_snapshot {
+            self.tasks.push_back(Task::Snapshot(self.snapshot_next));
+            self.snapshot_next = (self.snapshot_next + 1) % count;
+            if self.snapshot_next == 0 && self.options.resets_snapshots {
+                self.tasks.push_back(Task::SnapshotReset);
+            }
+        }
+        if has_definition {
+            self.tasks.push_back(Task::Definition(self.definition_next));
+            self.definition_next = (self.definition_next + 1) % count;
+        }
+    }
+
+    /// The day change that the next packet of updates is, if it is one.
+    fn day_change_due(&self) -> Option<DayChange> {
+        let changes = &self.options.day_changes;
+        let (count, index) = (changes.len() as u64, u64::from(self.epoch));
+        let at = self.options.packets / (count + 1) * (index + 1);
+        changes.get(index as usize).copied().filter(|_| self.packets >= at)
+    }
+
+    fn perform(&mut self, task: Task) -> Result<(), Error> {
+        match task {
+            Task::DayChange(change) => self.change_day(change),
+            Task::Definition(index) => self.define(index),
+            Task::Heartbeats => self.pause(),
+            Task::Session(status) => self.tell_session(status),
+            Task::Snapshot(index) => self.snapshot(index),
+            Task::SnapshotReset => {
+                let draft = messages::sequence_reset(1, self.clock());
+                self.send(Channel::Snapshots, vec![draft])?;
+                self.snapshots.next = 1;
+                Ok(())
+            }
+            Task::Updates => self.update(),
+        }
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::new(self.now_ns)
+    }
+
+    fn send(&mut self, channel: Channel, mut drafts: Vec<Draft>) -> Result<(), Error> {
+        let packer = match channel {
+            Channel::Updates => &mut self.updates,
+            Channel::Snapshots => &mut self.snapshots,
+            Channel::Instruments => &mut self.instruments,
+        };
+        let (seq_num, bytes) = packer.pack(&self.binding, &mut drafts)?;
+        self.push(channel, Some(seq_num), bytes, drafts);
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        channel: Channel,
+        seq_num: Option<u64>,
+        bytes: Vec<u8>,
+        messages: Vec<Draft>,
+    ) {
+        self.ready.push_back(DayPacket {
+            channel,
+            epoch: self.epoch,
+            seq_num,
+            sent_ns: self.now_ns,
+            bytes,
+            preamble_bytes: self.options.wire_framing().preamble_bytes(),
+            messages,
+        });
+        // No two packets at once.
+        self.now_ns += self.random.u64(1..1_000);
+        if channel == Channel::Updates {
+            self.updated_ns = self.now_ns;
+        }
+    }
+
+    /// Lets time pass until the next packet of updates, with heartbeats if that takes long.
+    fn pause(&mut self) -> Result<(), Error> {
+        let mean = self.options.gap_ns;
+        let gap_ns = match self.random.u32(0..1_000) {
+            // Bursts and, now and then, nothing for long.
+            0..300 => mean / 20,
+            300..999 => self.random.u64(0..=mean.saturating_mul(5) / 2),
+            _ => mean.saturating_mul(self.random.u64(0..100)),
+        };
+        let until_ns = self.now_ns + gap_ns;
+        let interval_ns = self.options.heartbeat_interval_ns;
+        while self.options.heartbeats != Heartbeats::None
+            && self.updated_ns + interval_ns < until_ns
+        {
+            self.now_ns = self.now_ns.max(self.updated_ns + interval_ns);
+            let draft = messages::heartbeat(self.clock());
+            if self.options.heartbeats == Heartbeats::Numbered {
+                self.send_updates(vec![draft])?;
+            } else {
+                let bytes = self.updates.pack_unnumbered(&self.binding, &draft)?;
+                self.push(Channel::Updates, None, bytes, vec![draft]);
+            }
+        }
+        self.now_ns = self.now_ns.max(until_ns);
+        Ok(())
+    }
+
+    /// Sends a packet of updates that changes no book.
+    fn send_updates(&mut self, drafts: Vec<Draft>) -> Result<(), Error> {
+        for index in 0..drafts.len() as u32 {
+            let seq_num = self.updates.next;
+            self.truth.end_message(Moment { epoch: self.epoch, seq_num, index });
+        }
+        self.send(Channel::Updates, drafts)
+    }
+
+    fn update(&mut self) -> Result<(), Error> {
+        self.packets += 1;
+        let clock = self.clock();
+        let messages = self.random.usize(1..=self.options.messages_per_packet_max.max(1));
+        let mut drafts = Vec::with_capacity(messages);
+        for index in 0..messages as u32 {
+            let at = Moment { epoch: self.epoch, seq_num: self.updates.next, index };
+            drafts.push(self.market.message(&self.options, clock, at, &mut self.truth));
+            self.truth.end_message(at);
+        }
+        self.send(Channel::Updates, drafts)
+    }
+
+    fn change_day(&mut self, change: DayChange) -> Result<(), Error> {
+        self.packets += 1;
+        let drafts = vec![messages::sequence_reset(change.new_seq_no, self.clock())];
+        self.send_updates(drafts)?;
+        self.epoch += 1;
+        self.updates.next = change.new_seq_no;
+        self.market.begin_session(change.restarts_rpt_seq);
+        let at = Moment { epoch: self.epoch, ..Moment::default() };
+        self.market.publish_all(at, &mut self.truth);
+        self.truth.begin_session(at);
+        Ok(())
+    }
+
+    fn tell_session(&mut self, status: u64) -> Result<(), Error> {
+        if !self.options.has_status {
+            return Ok(());
+        }
+        let drafts = vec![messages::session_status(status, self.clock())];
+        self.send_updates(drafts)
+    }
+
+    fn define(&mut self, index: usize) -> Result<(), Error> {
+        let count = self.market.securities.len();
+        let implied = self.options.has_implied.then_some(security::IMPLIED_DEPTH);
+        let security = &self.market.securities[index];
+        let draft = messages::definition(security, count, implied, self.clock());
+        self.send(Channel::Instruments, vec![draft])
+    }
+
+    fn snapshot(&mut self, index: usize) -> Result<(), Error> {
+        let last_seq_num = self.updates.next.saturating_sub(1);
+        let security = &self.market.securities[index];
+        let clock = self.clock();
+        for draft in snapshots::fragments(security, &self.options, last_seq_num, clock) {
+            self.send(Channel::Snapshots, vec![draft])?;
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Day {
+    type Item = Result<DayPacket, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let packet = self.next_packet();
+        if packet.is_err() {
+            self.tasks.clear();
+            self.is_over = true;
+        }
+        packet.transpose()
+    }
+}
+
+fn compiled(xml: &str) -> Result<Arc<Program>, Error> {
+    let set = TemplateSet::parse(xml).expect("the template file of days is right");
+    Ok(Arc::new(Program::compile(set)?))
+}

@@ -1,0 +1,237 @@
+//! What a day is like.
+
+use crate::error::Error;
+use crate::packer::checked_reset;
+use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
+
+/// Most instruments of a day.
+const INSTRUMENTS_MAX: u32 = 10_000;
+/// Longest heartbeat interval and gap between packets, in nanoseconds: a day.
+const GAP_NS_MAX: u64 = 86_400_000_000_000;
+
+/// How the feed tells books.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BookForm {
+    /// Price levels by position (MDPriceLevel, 1023). Levels pushed out of the depth go without a word;
+    /// levels that come into sight are new at the last position.
+    Levels {
+        /// Levels a side: instrument `i` has `depths[i % depths.len()]`.
+        depths: Vec<u32>,
+    },
+    /// Price levels by price: all of them, or the best so many, those pushed out deleted.
+    Prices {
+        /// Levels a side; `None` for all.
+        depth: Option<u32>,
+    },
+    /// Every order by its MDEntryID (278). A delete carries the id and no price.
+    Orders,
+}
+
+/// How messages name instruments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstrumentKey {
+    /// SecurityID (48), a number.
+    SecurityId,
+    /// Symbol (55) and TradingSessionID (336), as MOEX ASTS: a symbol trades in up to two sessions.
+    SymbolAndSession,
+}
+
+/// What sequence numbers count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SequenceNumbers {
+    /// Packets. The preamble has the number, and MsgSeqNum (34) of every message in the packet too.
+    Packets,
+    /// Messages. MsgSeqNum (34) is the only place; packets have no preamble.
+    Messages,
+}
+
+/// What an idle channel sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heartbeats {
+    /// Nothing.
+    None,
+    /// Heartbeats (35=0) that use sequence numbers.
+    Numbered,
+    /// Heartbeats without a number; only with [`SequenceNumbers::Messages`].
+    Unnumbered,
+}
+
+/// How a day change is told: SequenceReset (35=4) as the last packet of the old session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DayChange {
+    /// NewSeqNo (36): number of the first packet or message of the new session.
+    pub new_seq_no: u64,
+    /// Whether every instrument's RptSeq starts at 1 again.
+    pub restarts_rpt_seq: bool,
+}
+
+/// What a day is like. Start from one of the constructors and change what should be otherwise.
+#[derive(Clone, Debug)]
+pub struct DayOptions {
+    /// The same seed gives the same day.
+    pub seed: u64,
+    /// Instruments of the channel, 1 to 10,000. Default 20.
+    pub instruments: u32,
+    /// Packets of updates in the day, resets and status included, heartbeats not. Default 10,000.
+    pub packets: u64,
+    /// Most messages in a packet of updates. Default 1.
+    pub messages_per_packet_max: usize,
+    /// Most market events in one message, each some entries. Default 4.
+    pub events_per_message_max: usize,
+    /// How books are told.
+    pub books: BookForm,
+    /// How instruments are named.
+    pub key: InstrumentKey,
+    /// Whether every entry has its instrument's RptSeq (83); without it only sequence numbers say that something
+    /// is missing.
+    pub has_rpt_seq: bool,
+    /// What sequence numbers count.
+    pub sequence: SequenceNumbers,
+    /// Preamble of packets, if numbers count packets. Default [`Preset::Cme`].
+    pub framing: Framing,
+    /// Whether implied levels (276=K) come beside outright ones.
+    pub has_implied: bool,
+    /// Whether levels have order counts (346).
+    pub has_order_counts: bool,
+    /// Most entries of a snapshot message: larger books come in fragments with LastFragment (893). `None`
+    /// sends whole books, without field 893.
+    pub fragment_entries_max: Option<usize>,
+    /// One snapshot after so many packets of updates, each instrument in turn; 0 for none. Default 5.
+    pub snapshot_every: u64,
+    /// Whether a SequenceReset ends every snapshot cycle, so that the numbers of snapshots start at 1.
+    pub resets_snapshots: bool,
+    /// Whether snapshots say MarketDepth (264).
+    pub has_snapshot_depth: bool,
+    /// One definition after so many packets of updates, each instrument in turn; 0 for none. The day
+    /// begins with all of them. Default 50.
+    pub definition_every: u64,
+    /// Whether trades and statistics are told.
+    pub has_trades: bool,
+    /// Whether instruments change their status: auctions with crossed books, halts.
+    pub has_status: bool,
+    /// Chance from 0 to 1, for each message, that the exchange empties books (269=J) of an instrument, a
+    /// session or the channel instead of updating.
+    pub empty_book: f64,
+    /// Day changes, evenly over the day. Default none.
+    pub day_changes: Vec<DayChange>,
+    /// Whether books are full and RptSeq is far from 1 at the first packet.
+    pub mid_session: bool,
+    /// Number of the first packet or message. Default 1.
+    pub first_seq_num: u64,
+    /// Time of the first packet, nanoseconds since 1970. Default 2026-11-20 10:00:00 UTC.
+    pub start_ns: u64,
+    /// Mean time between packets of updates, in nanoseconds. Default 1 ms.
+    pub gap_ns: u64,
+    /// Heartbeats in pauses.
+    pub heartbeats: Heartbeats,
+    /// Longest silence before a heartbeat, in nanoseconds. Default 1 s.
+    pub heartbeat_interval_ns: u64,
+    /// Whether the truth keeps every book that ever was, for [`DayTruth::book_at`](super::DayTruth::book_at). Default off: memory
+    /// would grow with the day.
+    pub keeps_history: bool,
+}
+
+impl DayOptions {
+    /// Futures: ten levels by position, SecurityID, RptSeq, packets numbered in a preamble.
+    pub fn futures() -> Self {
+        Self {
+            seed: 1,
+            instruments: 20,
+            packets: 10_000,
+            messages_per_packet_max: 1,
+            events_per_message_max: 4,
+            books: BookForm::Levels { depths: vec![10] },
+            key: InstrumentKey::SecurityId,
+            has_rpt_seq: true,
+            sequence: SequenceNumbers::Packets,
+            framing: Preset::Cme.framing(),
+            has_implied: false,
+            has_order_counts: true,
+            fragment_entries_max: None,
+            snapshot_every: 5,
+            resets_snapshots: false,
+            has_snapshot_depth: false,
+            definition_every: 50,
+            has_trades: true,
+            has_status: false,
+            empty_book: 0.0,
+            day_changes: Vec::new(),
+            mid_session: false,
+            first_seq_num: 1,
+            start_ns: 1_795_168_800_000_000_000,
+            gap_ns: 1_000_000,
+            heartbeats: Heartbeats::None,
+            heartbeat_interval_ns: 1_000_000_000,
+            keeps_history: false,
+        }
+    }
+
+    /// Shares, as MOEX ASTS tells them: every order, Symbol and TradingSessionID, fragmented snapshots.
+    pub fn shares() -> Self {
+        Self {
+            books: BookForm::Orders,
+            key: InstrumentKey::SymbolAndSession,
+            framing: Preset::MoexAsts.framing(),
+            has_order_counts: false,
+            fragment_entries_max: Some(20),
+            has_status: true,
+            heartbeats: Heartbeats::Numbered,
+            ..Self::futures()
+        }
+    }
+
+    /// What is around the messages of a packet, and when dictionaries are reset.
+    pub fn wire_framing(&self) -> Framing {
+        match self.sequence {
+            SequenceNumbers::Packets => self.framing,
+            SequenceNumbers::Messages => Framing::new().reset(ResetPolicy::Packet),
+        }
+    }
+
+    /// Levels a side that the feed tells of an instrument, by its index; `None` where it tells all.
+    pub fn depth_of(&self, index: usize) -> Option<u32> {
+        match &self.books {
+            BookForm::Levels { depths } => depths.get(index % depths.len().max(1)).copied(),
+            BookForm::Prices { depth } => *depth,
+            BookForm::Orders => None,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if !(1..=INSTRUMENTS_MAX).contains(&self.instruments) {
+            let securities = self.instruments;
+            return Err(Error::Securities { securities, securities_max: INSTRUMENTS_MAX });
+        }
+        let last = self.day_changes.iter().map(|change| change.new_seq_no);
+        let first = last.chain([self.first_seq_num]).max().unwrap_or(0);
+        let messages = self.packets.saturating_mul(self.messages_per_packet_max as u64);
+        let last = first.saturating_add(messages.saturating_mul(2));
+        if last > u32::MAX.into() {
+            return Err(Error::SeqNumTooLarge { last });
+        }
+        if self.sequence == SequenceNumbers::Packets {
+            checked_reset(&self.framing)?;
+        }
+        let needs_numbers = self.heartbeats == Heartbeats::Unnumbered;
+        if needs_numbers && self.sequence != SequenceNumbers::Messages {
+            return Err(Error::DayOption("heartbeats without numbers need numbers of messages"));
+        }
+        if self.has_implied && self.books == BookForm::Orders {
+            return Err(Error::DayOption("orders are never implied: choose levels or prices"));
+        }
+        let depths = (0..self.instruments.min(16) as usize).map(|index| self.depth_of(index));
+        let is_depth_wrong = depths.flatten().any(|depth| !(1..=100).contains(&depth));
+        let has_no_depth = matches!(&self.books, BookForm::Levels { depths } if depths.is_empty());
+        if is_depth_wrong || has_no_depth {
+            return Err(Error::DayOption("books have 1 to 100 levels a side"));
+        }
+        if self.fragment_entries_max == Some(0) {
+            return Err(Error::DayOption("a fragment of a snapshot has at least one entry"));
+        }
+        let is_gap_wrong = |ns: u64| ns == 0 || ns > GAP_NS_MAX;
+        if is_gap_wrong(self.gap_ns) || is_gap_wrong(self.heartbeat_interval_ns) {
+            return Err(Error::DayOption("times between packets are above 0 and at most a day"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Template files of days: the fields that a feed has.
+
+use super::{BookForm, DayOptions, Heartbeats, InstrumentKey};
+
+/// All fields that any day has. Lines marked `always` stay in every feed.
+pub(super) const ALL: &str = include_str!("../../templates/day.xml");
+
+/// The template file of a day: [`ALL`] without the fields that its messages do not have.
+pub(super) fn of(options: &DayOptions) -> String {
+    let unused = unused_tags(options);
+    let is_used = |line: &&str| {
+        if line.contains("<!-- always -->") {
+            return true;
+        }
+        let is_heartbeat_number = line.contains("<!-- heartbeat -->");
+        let has_unused_tag = unused.iter().any(|tag| line.contains(&format!("id=\"{tag}\"")));
+        let is_unused_number = is_heartbeat_number && options.heartbeats == Heartbeats::Unnumbered;
+        !(has_unused_tag || is_unused_number)
+    };
+    let mut xml = String::with_capacity(ALL.len());
+    for line in ALL.lines().filter(is_used) {
+        let line = line.replace(" <!-- always -->", "").replace(" <!-- heartbeat -->", "");
+        xml.push_str(&typed(&line, options.key));
+        xml.push('\n');
+    }
+    xml
+}
+
+/// MDEntryID is a number beside SecurityID and text beside Symbol.
+fn typed(line: &str, key: InstrumentKey) -> String {
+    match key {
+        InstrumentKey::SymbolAndSession if line.contains("id=\"278\"") => {
+            line.replace("uInt64", "string").replace("<delta/>", "<copy/>")
+        }
+        _ => line.to_owned(),
+    }
+}
+
+fn unused_tags(options: &DayOptions) -> Vec<u32> {
+    let mut unused = match options.key {
+        InstrumentKey::SecurityId => vec![55, 336],
+        InstrumentKey::SymbolAndSession => vec![48],
+    };
+    let mut leave_out = |tag, is_unused: bool| unused.extend(is_unused.then_some(tag));
+    leave_out(83, !options.has_rpt_seq);
+    leave_out(893, options.fragment_entries_max.is_none());
+    leave_out(264, !options.has_snapshot_depth);
+    leave_out(276, !options.has_implied);
+    leave_out(278, options.books != BookForm::Orders);
+    leave_out(1023, !matches!(options.books, BookForm::Levels { .. }));
+    leave_out(346, !options.has_order_counts || options.books == BookForm::Orders);
+    unused
+}

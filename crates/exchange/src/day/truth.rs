@@ -1,0 +1,177 @@
+//! The true state of a day after each message.
+
+use super::BookKind;
+use crate::truth::TrueBook;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tickwire_feed::book::Amount;
+
+/// A moment of the feed of updates: after message `index` of packet `seq_num` in session `epoch`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment {
+    /// Sessions before this one: day changes so far.
+    pub epoch: u32,
+    /// Number of the packet, of its first message where messages are numbered.
+    pub seq_num: u64,
+    /// Index of the message in its packet, from 0.
+    pub index: u32,
+}
+
+/// Something that happened besides books.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrueEvent {
+    /// A trade: MDEntryType 2.
+    Trade {
+        /// Name of the instrument.
+        instrument: Arc<str>,
+        /// MDEntryPx.
+        price: Amount,
+        /// MDEntrySize.
+        size: Amount,
+    },
+    /// Another price or number: MDEntryType 4, 6, 7, 8, B or C.
+    Statistic {
+        /// Name of the instrument.
+        instrument: Arc<str>,
+        /// MDEntryType (269).
+        entry_type: &'static str,
+        /// MDEntryPx.
+        price: Option<Amount>,
+        /// MDEntrySize.
+        size: Option<Amount>,
+    },
+    /// A SecurityStatus.
+    Status {
+        /// Name of the instrument.
+        instrument: Arc<str>,
+        /// SecurityTradingStatus (326).
+        status: u32,
+    },
+}
+
+/// What is true of one instrument.
+#[derive(Debug)]
+struct Known {
+    name: Arc<str>,
+    books: BTreeMap<BookKind, TrueBook>,
+    /// Versions of each book with the moment they became true, ascending.
+    history: BTreeMap<BookKind, Vec<(Moment, TrueBook)>>,
+    status: Option<u32>,
+    last_trade: Option<(Amount, Amount)>,
+}
+
+/// The books, last trades and statuses of all instruments after the packet handed out last, and all books before if
+/// wanted.
+#[derive(Debug)]
+pub struct DayTruth {
+    instruments: Vec<Known>,
+    indexes: BTreeMap<Arc<str>, usize>,
+    keeps_history: bool,
+    moment: Moment,
+    messages: u64,
+    events: Vec<(Moment, TrueEvent)>,
+}
+
+impl DayTruth {
+    pub(super) fn new(names: impl Iterator<Item = Arc<str>>, keeps_history: bool) -> Self {
+        let known = |name| Known {
+            name,
+            books: BTreeMap::new(),
+            history: BTreeMap::new(),
+            status: None,
+            last_trade: None,
+        };
+        let instruments: Vec<Known> = names.map(known).collect();
+        let named = instruments.iter().enumerate();
+        let indexes = named.map(|(index, known)| (known.name.clone(), index)).collect();
+        let moment = Moment::default();
+        Self { instruments, indexes, keeps_history, moment, messages: 0, events: Vec::new() }
+    }
+
+    pub(super) fn set_book(&mut self, at: Moment, index: usize, kind: BookKind, book: TrueBook) {
+        let known = &mut self.instruments[index];
+        if self.keeps_history {
+            known.history.entry(kind).or_default().push((at, book.clone()));
+        }
+        known.books.insert(kind, book);
+    }
+
+    pub(super) fn set_status(&mut self, index: usize, status: Option<u32>) {
+        self.instruments[index].status = status;
+    }
+
+    pub(super) fn push_event(&mut self, at: Moment, event: TrueEvent) {
+        if let TrueEvent::Trade { instrument, price, size } = &event
+            && let Some(index) = self.indexes.get(instrument)
+        {
+            self.instruments[*index].last_trade = Some((*price, *size));
+        }
+        if self.keeps_history {
+            self.events.push((at, event));
+        }
+    }
+
+    pub(super) fn end_message(&mut self, at: Moment) {
+        self.moment = at;
+        self.messages += 1;
+    }
+
+    pub(super) fn begin_session(&mut self, at: Moment) {
+        self.moment = at;
+    }
+
+    fn known(&self, name: &str) -> Option<&Known> {
+        self.indexes.get(name).map(|index| &self.instruments[*index])
+    }
+
+    /// Names of all instruments, ascending.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.indexes.keys()
+    }
+
+    /// The last message in this truth.
+    pub fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    /// Messages of updates so far, those of other kinds on the same channel included.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// The book of an instrument as it is now; `None` for an unknown name or a kind that the feed does not have.
+    pub fn book(&self, name: &str, kind: BookKind) -> Option<&TrueBook> {
+        self.known(name)?.books.get(&kind)
+    }
+
+    /// The last status told of an instrument in this session.
+    pub fn status(&self, name: &str) -> Option<u32> {
+        self.known(name)?.status
+    }
+
+    /// Price and size of the last trade of an instrument.
+    pub fn last_trade(&self, name: &str) -> Option<(Amount, Amount)> {
+        self.known(name)?.last_trade
+    }
+
+    /// The book after message `at`: needs
+    /// [`keeps_history`](super::DayOptions::keeps_history).
+    pub fn book_at(&self, at: Moment, name: &str, kind: BookKind) -> Option<&TrueBook> {
+        let history = self.history(name, kind);
+        let later = history.partition_point(|(moment, _)| *moment <= at);
+        history.get(later.checked_sub(1)?).map(|(_, book)| book)
+    }
+
+    /// All versions of a book, each with the message that made it, ascending; empty without
+    /// [`keeps_history`](super::DayOptions::keeps_history).
+    pub fn history(&self, name: &str, kind: BookKind) -> &[(Moment, TrueBook)] {
+        let history = self.known(name).and_then(|known| known.history.get(&kind));
+        history.map_or(&[], Vec::as_slice)
+    }
+
+    /// All events with the messages that told them; empty without
+    /// [`keeps_history`](super::DayOptions::keeps_history).
+    pub fn events(&self) -> &[(Moment, TrueEvent)] {
+        &self.events
+    }
+}

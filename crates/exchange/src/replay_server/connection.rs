@@ -1,0 +1,174 @@
+//! One TCP connection of a replay client.
+
+use super::reply::{Reply, frame};
+use super::{FIX_BYTES_MAX, LogoutReason, ReplayServer};
+use tickwire_fix::{Framer, Limits, Message, Reader, Step, Tag};
+
+const SENDER_COMP_ID: Tag = Tag::SENDER_COMP_ID;
+const HEART_BT_INT: Tag = Tag(108);
+const USERNAME: Tag = Tag(553);
+const PASSWORD: Tag = Tag(554);
+const APPL_BEG_SEQ_NUM: Tag = Tag(1182);
+const APPL_END_SEQ_NUM: Tag = Tag(1183);
+
+/// What the server expects next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Logon,
+    Request,
+    Logout,
+    Closed,
+}
+
+/// What one message of the client asks for.
+enum Asked {
+    Nothing,
+    Logon,
+    Replay { first: u64, last: u64 },
+    Logout,
+    Refused(LogoutReason),
+}
+
+/// The server's side of one TCP connection. See the [module](super).
+#[derive(Debug)]
+pub struct ReplayConnection {
+    state: State,
+    framer: Framer,
+    reader: Reader,
+    received: Vec<u8>,
+    to_send: Vec<u8>,
+    reply: Reply,
+}
+
+impl ReplayConnection {
+    pub(super) fn new() -> Self {
+        let limits = Limits { message_len_max: FIX_BYTES_MAX, ..Limits::default() };
+        Self {
+            state: State::Logon,
+            framer: Framer::new(limits),
+            reader: Reader::new().limits(limits),
+            received: Vec::new(),
+            to_send: Vec::new(),
+            reply: Reply::default(),
+        }
+    }
+
+    /// Takes bytes of the client at `now_ns`, nanoseconds since 1970.
+    pub fn handle_bytes(&mut self, now_ns: u64, server: &mut ReplayServer, bytes: &[u8]) {
+        self.reply.now_ns = now_ns;
+        self.received.extend_from_slice(bytes);
+        while self.state != State::Closed {
+            let received = std::mem::take(&mut self.received);
+            let (consumed, goes_on) = self.step(server, &received);
+            self.received = received;
+            self.received.drain(..consumed);
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Bytes for the client, each once; empty when there are none.
+    pub fn take_bytes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.to_send)
+    }
+
+    /// True when the server closes the connection, after the bytes of [`take_bytes`](Self::take_bytes).
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Handles what stands at the start of `received`. Returns the bytes consumed, and whether more may follow.
+    fn step(&mut self, server: &mut ReplayServer, received: &[u8]) -> (usize, bool) {
+        match self.framer.step(received) {
+            Step::NeedMore(_) => (0, false),
+            Step::Garbage(len) => {
+                // An empty input is garbage of no bytes: nothing to refuse.
+                if len > 0 {
+                    self.refuse(server, LogoutReason::Malformed);
+                }
+                (len, len > 0)
+            }
+            Step::Message(bytes) => {
+                self.message(server, bytes);
+                (bytes.len(), true)
+            }
+        }
+    }
+
+    fn message(&mut self, server: &mut ReplayServer, bytes: &[u8]) {
+        let asked = match self.reader.decode(bytes) {
+            Ok(message) => {
+                self.reply.address(&message, &server.options.comp_id);
+                asked(self.state, &message, server)
+            }
+            Err(_) => Asked::Refused(LogoutReason::Malformed),
+        };
+        match asked {
+            Asked::Nothing => {}
+            Asked::Logon => {
+                server.counters.logons += 1;
+                self.reply.logon(&mut self.to_send);
+                self.state = State::Request;
+            }
+            Asked::Replay { first, last } => match server.request(first, last) {
+                Ok(found) => self.replay(server, &found),
+                Err(reason) => self.refuse(server, reason),
+            },
+            Asked::Logout => self.state = State::Closed,
+            Asked::Refused(reason) => self.refuse(server, reason),
+        }
+    }
+
+    /// Sends the frames and the Logout, or breaks the connection at some byte of the frames.
+    fn replay(&mut self, server: &mut ReplayServer, found: &[Vec<u8>]) {
+        let mut frames = Vec::new();
+        found.iter().for_each(|fast| frame(&mut frames, fast));
+        if server.random.f64() < server.options.disconnect {
+            frames.truncate(server.random.usize(0..frames.len()));
+            self.to_send.extend_from_slice(&frames);
+            server.counters.disconnects += 1;
+            self.state = State::Closed;
+            return;
+        }
+        self.to_send.extend_from_slice(&frames);
+        server.counters.frames += found.len() as u64;
+        self.reply.logout(&mut self.to_send, LogoutReason::Complete);
+        self.state = State::Logout;
+    }
+
+    fn refuse(&mut self, server: &mut ReplayServer, reason: LogoutReason) {
+        server.counters.refused += 1;
+        self.reply.logout(&mut self.to_send, reason);
+        self.state = State::Closed;
+    }
+}
+
+fn asked(state: State, message: &Message<'_>, server: &ReplayServer) -> Asked {
+    match (state, message.msg_type()) {
+        (State::Logon, b"A") => logon(message, server),
+        (State::Request, b"V") => replay(message),
+        (State::Request | State::Logout, b"5") => Asked::Logout,
+        (State::Request | State::Logout, b"0") => Asked::Nothing,
+        _ => Asked::Refused(LogoutReason::Malformed),
+    }
+}
+
+fn logon(message: &Message<'_>, server: &ReplayServer) -> Asked {
+    let text = |tag| message.field(tag).map(|field| field.value);
+    let is_known_version = matches!(message.begin_string(), b"FIX.4.4" | b"FIXT.1.1");
+    if !is_known_version || text(SENDER_COMP_ID).is_none() || text(HEART_BT_INT).is_none() {
+        return Asked::Refused(LogoutReason::Malformed);
+    }
+    let is_user = text(USERNAME) == Some(server.options.username.as_bytes())
+        && text(PASSWORD) == Some(server.options.password.as_bytes());
+    if is_user { Asked::Logon } else { Asked::Refused(LogoutReason::Credentials) }
+}
+
+fn replay(message: &Message<'_>) -> Asked {
+    let number = |tag| message.field(tag).and_then(|field| field.uint().ok());
+    match (number(APPL_BEG_SEQ_NUM), number(APPL_END_SEQ_NUM)) {
+        (Some(first), Some(last)) => Asked::Replay { first, last },
+        _ => Asked::Refused(LogoutReason::Malformed),
+    }
+}

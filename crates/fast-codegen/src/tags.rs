@@ -1,0 +1,93 @@
+//! Methods that show a struct's fields by their ids.
+
+use crate::module::Module;
+use crate::shape::{Member, Shape};
+use crate::types::constant_value;
+use crate::walk::scalar_value;
+use std::collections::BTreeSet;
+use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
+
+impl<'p> Module<'p> {
+    /// `visit_tags` of every root, and of the entries of their sequences.
+    pub(crate) fn visits_by_tag(&self) -> String {
+        let roots = || self.shapes.iter().filter(|shape| shape.root.is_some() && shape.is_stored);
+        let entries: BTreeSet<usize> = roots()
+            .flat_map(|shape| &shape.members)
+            .filter(|member| {
+                member.is_stored && matches!(member.plan.kind, FieldKind::Sequence { .. })
+            })
+            .filter_map(|member| member.child)
+            .collect();
+        let entries = entries.iter().map(|index| &self.shapes[*index]);
+        roots().chain(entries).map(|shape| self.visit_tags(shape)).collect()
+    }
+
+    /// `visit_tags` of a root or of the entry of a sequence: its scalars, and of a root the sequences
+    /// with the scalars of their entries.
+    fn visit_tags(&self, shape: &Shape<'p>) -> String {
+        let shows: String =
+            shape.members.iter().map(|member| self.show_tag(shape, member)).collect();
+        let (parameter, begin) = match (shape.root.is_some(), shape.has_text) {
+            (true, true) => ("", "let arena = &self.arena[..];\n"),
+            (true, false) => ("", "let arena: &'m [u8] = &[];\n"),
+            (false, _) => ("arena: &'m [u8], ", ""),
+        };
+        format!(
+            "impl {} {{
+                #[allow(unused_variables, clippy::collapsible_if)]
+                #[inline]
+                fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, {parameter}visitor: &mut V) {{
+                    {begin}{shows}
+                }}
+            }}\n",
+            shape.name
+        )
+    }
+
+    fn show_tag(&self, shape: &Shape<'p>, member: &Member<'p>) -> String {
+        let (index, tag) = (member.index, member.plan.id.unwrap_or(0));
+        let value = |value: &str| format!("visitor.value::<{index}, {tag}>({value});");
+        let show = match &member.plan.kind {
+            FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+                match self.constant_show(member) {
+                    Some(constant) => value(&constant),
+                    None => return String::new(),
+                }
+            }
+            _ if !member.is_stored => return String::new(),
+            FieldKind::Scalar { .. } | FieldKind::Parts { .. } => value(&scalar_value(member)),
+            FieldKind::Sequence { .. } if shape.root.is_some() && member.child.is_some() => {
+                format!(
+                    "if visitor.begin_sequence({index}, self.{ident}.len()) {{ \
+                 for entry in self.{ident}.iter() {{ visitor.begin_entry(); \
+                 entry.visit_tags(arena, visitor); visitor.end_entry(); }} }}",
+                    ident = member.ident
+                )
+            }
+            FieldKind::Sequence { .. } | FieldKind::Group(_) | FieldKind::Dynamic => {
+                return String::new();
+            }
+        };
+        match member.presence {
+            Some(bit) => {
+                format!("if self.present[{}] & (1 << {}) != 0 {{ {show} }}\n", bit / 64, bit % 64)
+            }
+            None => format!("{show}\n"),
+        }
+    }
+
+    /// The value of a constant that is to be shown; `None` for an optional one that is not stored.
+    fn constant_show(&self, member: &Member<'p>) -> Option<String> {
+        let FieldKind::Scalar { field_type, operation } = &member.plan.kind else { return None };
+        if member.plan.is_optional && member.presence.is_none() {
+            return None;
+        }
+        let (kind, value) = constant_value(field_type, operation)?;
+        Some(match kind.as_str() {
+            "&'static [u8]" => format!("Value::Bytes({value})"),
+            "Decimal" => format!("Value::Decimal({value})"),
+            kind if kind.starts_with('i') => format!("Value::Int({value})"),
+            _ => format!("Value::UInt({value})"),
+        })
+    }
+}

@@ -1,0 +1,277 @@
+//! The model of a feed file.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tickwire_feed::framing::{Framing, ParseFramingError, ResetPolicy};
+
+/// The channels of a feed, with settings that are defaults of all channels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FeedConfig {
+    /// One line about the feed.
+    pub description: Option<String>,
+    /// Settings of every channel that does not have its own.
+    pub defaults: Settings,
+    /// The channels in the order of the file; names are unique.
+    pub channels: Vec<Channel>,
+    /// Directory that template paths are relative to; set by [`FeedConfig::load`], not written.
+    pub dir: PathBuf,
+}
+
+/// A channel: one sequence of numbered packets on one or two lines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Channel {
+    /// The name that `--channel` takes.
+    pub name: String,
+    /// One line about the channel.
+    pub description: Option<String>,
+    /// The incremental feed.
+    pub lines: Lines,
+    /// The snapshot feed.
+    pub snapshots: Lines,
+    /// The feed of instrument definitions.
+    pub definitions: Lines,
+    /// The TCP service that sends lost messages again.
+    pub replay: Option<Replay>,
+    /// Instruments known beforehand.
+    pub instruments: Vec<Instrument>,
+    /// Settings of this channel alone.
+    pub settings: Settings,
+}
+
+/// Lines A and B of one feed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lines {
+    /// Line A.
+    pub a: Option<Address>,
+    /// Line B.
+    pub b: Option<Address>,
+}
+
+/// Where the packets of a line come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Address {
+    /// A UDP group.
+    Group {
+        /// Multicast group, or the address of one host for unicast.
+        group: Ipv4Addr,
+        /// UDP port.
+        port: u16,
+        /// Address of the sender, for source-specific multicast.
+        source: Option<Ipv4Addr>,
+        /// Name or address of the local interface.
+        interface: Option<String>,
+    },
+    /// A capture file, relative to the feed file.
+    Capture(PathBuf),
+}
+
+/// A TCP service that sends lost messages again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replay {
+    /// Servers as `HOST:PORT`, tried in this order.
+    pub addresses: Vec<String>,
+    /// Name and password.
+    pub login: Login,
+    /// Most requests a session; the exchange refuses more.
+    pub requests_max: Option<u32>,
+    /// Most messages a request.
+    pub messages_max: Option<u32>,
+    /// How long to wait for an answer.
+    pub timeout: Option<Duration>,
+}
+
+/// Name and password of a replay service. `Debug` hides the password.
+#[derive(Clone, Default, PartialEq)]
+pub struct Login {
+    /// Username (553).
+    pub user: Option<String>,
+    /// Password (554).
+    pub password: Option<String>,
+    /// Environment variable that holds the password.
+    pub password_env: Option<String>,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login")
+            .field("user", &self.user)
+            .field("password", &self.password.as_ref().map(|_| "..."))
+            .field("password_env", &self.password_env)
+            .finish()
+    }
+}
+
+/// An instrument known beforehand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Instrument {
+    /// SecurityID (48), or another key in the form that book lines print.
+    pub id: String,
+    /// Symbol (55).
+    pub symbol: Option<String>,
+    /// Smallest price step, a plain decimal.
+    pub tick: Option<String>,
+}
+
+/// How a channel is decoded, arbitrated and kept in books. Absent values take the program's defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Template file, relative to the feed file.
+    pub templates: Option<PathBuf>,
+    /// What is around the messages of a packet.
+    pub framing: Option<FramingText>,
+    /// When dictionaries are reset, if not as the framing says.
+    pub reset: Option<ResetPolicy>,
+    /// Where sequence numbers are; found in framing and templates if absent.
+    pub seq_num: Option<SeqNumSource>,
+    /// Name or address of the local interface of lines that do not name theirs.
+    pub interface: Option<String>,
+    /// Lines A and B.
+    pub arbitration: Arbitration,
+    /// Gaps and snapshots.
+    pub recovery: Recovery,
+    /// Books.
+    pub books: Books,
+}
+
+/// How lines A and B are arbitrated.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arbitration {
+    /// How long to wait for a missing packet.
+    pub hold: Option<Duration>,
+    /// How far one line may be behind the other.
+    pub skew: Option<Duration>,
+    /// Longest silence of a line that is alive.
+    pub heartbeat: Option<Duration>,
+    /// Sequence numbers held while one is missing.
+    pub held: Option<u32>,
+}
+
+/// How books become fresh again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recovery {
+    /// What tells that nothing is missing.
+    pub continuity: Option<Continuity>,
+    /// Whether updates alone may make a book fresh.
+    pub natural_refresh: Option<bool>,
+    /// Silence after which books are stale.
+    pub silence: Option<Duration>,
+}
+
+/// What books there are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Books {
+    /// How books name their levels.
+    pub by: Option<BooksBy>,
+    /// Levels a side.
+    pub depth: Option<u32>,
+    /// Kinds of books that are kept.
+    pub kinds: Option<Vec<BookKind>>,
+    /// Fields that name an instrument together.
+    pub key: Option<Vec<KeyField>>,
+}
+
+/// The text of a framing and what it means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FramingText {
+    text: String,
+    framing: Framing,
+}
+
+impl FramingText {
+    /// The text: a preset, or a description such as `preamble=5,seq=0:4:be,reset=packet`.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The framing.
+    pub const fn framing(&self) -> &Framing {
+        &self.framing
+    }
+}
+
+impl FromStr for FramingText {
+    type Err = ParseFramingError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFramingError> {
+        Ok(Self { text: text.to_owned(), framing: text.parse()? })
+    }
+}
+
+/// Where sequence numbers are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeqNumSource {
+    /// In a field of messages, by tag or name.
+    Field(String),
+    /// Nowhere.
+    None,
+    /// In the preamble that the framing describes.
+    Preamble,
+}
+
+/// A field by tag or name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyField {
+    /// By name.
+    Name(String),
+    /// By FIX tag.
+    Tag(u32),
+}
+
+/// Defines an enumeration whose values have fixed words in the file.
+macro_rules! words {
+    ($(#[$attr:meta])* $name:ident { $($(#[$doc:meta])* $value:ident = $word:literal,)* }) => {
+        $(#[$attr])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$doc])* $value,)* }
+
+        impl $name {
+            /// All values, in the order to list them.
+            pub const ALL: &'static [Self] = &[$(Self::$value),*];
+
+            /// The word of the file.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$value => $word,)* }
+            }
+        }
+    };
+}
+
+words! {
+    /// What tells that nothing is missing.
+    Continuity {
+        /// Numbers of packets or messages.
+        MsgSeqNum = "msgseqnum",
+        /// The count of each instrument's updates (RptSeq).
+        RptSeq = "rptseq",
+    }
+}
+
+words! {
+    /// How books name their levels.
+    BooksBy {
+        /// By number (MDPriceLevel).
+        Level = "level",
+        /// No books.
+        None = "none",
+        /// By order (MDEntryID).
+        Order = "order",
+        /// By price.
+        Price = "price",
+    }
+}
+
+words! {
+    /// A kind of book (QuoteCondition 276).
+    BookKind {
+        /// Outright and implied together.
+        Consolidated = "consolidated",
+        /// Implied.
+        Implied = "implied",
+        /// Outright.
+        Outright = "outright",
+    }
+}

@@ -1,0 +1,36 @@
+//! CME's `config.xml`: channels of products with one-letter feed types.
+
+use super::connection::{Role, connections};
+use super::xml::{Xml, children};
+use super::{Draft, one_line, slug};
+use crate::config::Channel;
+
+pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
+    for element in children(xml.root(), "channel") {
+        let Some(id) = element.attribute("id").map(str::trim).filter(|id| !id.is_empty()) else {
+            xml.error(element, "the channel has no id".to_owned());
+            continue;
+        };
+        let description = element.attribute("label").map(one_line).filter(|text| !text.is_empty());
+        let mut channel = Channel { description, ..Channel::default() };
+        for connection in connections(element, xml) {
+            let role = match connection.code.as_str() {
+                "H" => Role::Replay,
+                "I" => Role::Incremental,
+                "N" => Role::Definitions,
+                "S" => Role::Snapshot,
+                _ => {
+                    connection.leave_out("its feed type has no place in a feed file", xml, draft);
+                    continue;
+                }
+            };
+            connection.add_to(role, &mut channel, xml, draft);
+        }
+        draft.add(&[slug(id)], channel);
+    }
+    draft.notes.push(
+        "CME left FAST for a fixed binary format (SBE): these addresses decode with FAST templates \
+         only where a FAST feed is played on them"
+            .to_owned(),
+    );
+}

@@ -1,0 +1,200 @@
+//! Feed files from the configuration XML of exchanges.
+//!
+//! [`import`] tells the format by the root element and its children:
+//!
+//! | root | children | format | channels |
+//! |---|---|---|---|
+//! | `configuration` | `MarketDataGroup` | [`Format::MoexSpectra`] | one for each group |
+//! | `configuration` | `channel` with one-letter feed types | [`Format::Cme`] | one for each channel |
+//! | `configuration` | `channel` with feed types such as `OLR` | [`Format::MoexAsts`] | one for each pair of incremental and snapshot feeds |
+//! | `config` | `feeds` | [`Format::Libtrading`] | one, of captures or groups |
+//!
+//! None of these files names templates: the caller says where they are.
+
+mod cme;
+mod connection;
+mod libtrading;
+mod moex_asts;
+mod moex_spectra;
+mod xml;
+
+use std::fmt;
+use std::path::Path;
+
+use crate::check;
+use crate::config::{Channel, FeedConfig, FramingText, Settings};
+use crate::error::{ConfigError, Errors};
+use xml::Xml;
+
+/// Longest XML file in bytes.
+pub const XML_BYTES_MAX: usize = 16 << 20;
+
+/// Whose configuration a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// CME's `config.xml`.
+    Cme,
+    /// The configuration of libtrading's FAST reader.
+    Libtrading,
+    /// Moscow Exchange, ASTS: equities and currencies.
+    MoexAsts,
+    /// Moscow Exchange, SPECTRA (FORTS): derivatives.
+    MoexSpectra,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cme => "CME configuration",
+            Self::Libtrading => "configuration of libtrading's FAST reader",
+            Self::MoexAsts => "MOEX ASTS configuration",
+            Self::MoexSpectra => "MOEX SPECTRA (FORTS) configuration",
+        })
+    }
+}
+
+/// A feed, and what the file left open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The feed.
+    pub config: FeedConfig,
+    /// Whose configuration it was.
+    pub format: Format,
+    /// What was left out and what is still to be filled in, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Channels and remarks that a format's reader makes.
+#[derive(Debug, Default)]
+struct Draft {
+    channels: Vec<Channel>,
+    notes: Vec<String>,
+}
+
+/// Makes a feed from an exchange's configuration XML. `templates` is the path that the feed file will
+/// name.
+///
+/// # Errors
+/// Everything that is wrong in the file, with its place: no XML, an unknown format, addresses and
+/// ports that are none, contradictions.
+pub fn import(text: &str, templates: &Path) -> Result<Imported, Errors> {
+    if text.len() > XML_BYTES_MAX {
+        let message = format!("the file is longer than {XML_BYTES_MAX} bytes");
+        return Err(ConfigError { line: 0, column: 0, message }.into());
+    }
+    let document = roxmltree::Document::parse(text).map_err(|error| {
+        let (line, column) = (error.pos().row, error.pos().col);
+        let message = error.to_string();
+        let message = message.strip_suffix(&format!(" at {line}:{column}")).unwrap_or(&message);
+        Errors::from(ConfigError { line, column, message: format!("not XML: {message}") })
+    })?;
+    let mut xml = Xml::new(&document);
+    let format = format_of(&mut xml)?;
+    let mut draft = Draft::default();
+    match format {
+        Format::Cme => cme::read(&mut xml, &mut draft),
+        Format::Libtrading => libtrading::read(&mut xml, &mut draft),
+        Format::MoexAsts => moex_asts::read(&mut xml, &mut draft),
+        Format::MoexSpectra => moex_spectra::read(&mut xml, &mut draft),
+    }
+    if draft.channels.is_empty() && xml.errors().is_empty() {
+        xml.error(document.root_element(), "the file describes no channel".to_owned());
+    }
+    let config = FeedConfig {
+        description: Some(description(&document, format)),
+        defaults: Settings { templates: Some(templates.to_owned()), ..defaults(format) },
+        channels: draft.channels,
+        ..FeedConfig::default()
+    };
+    if xml.errors().is_empty() {
+        for (path, message) in check::problems(&config, |_| true, |_| false) {
+            xml.error(document.root_element(), format!("{path}: {message}"));
+        }
+    }
+    match xml.into_errors() {
+        errors if errors.is_empty() => Ok(Imported { config, format, notes: draft.notes }),
+        errors => Err(Errors::new(errors)),
+    }
+}
+
+fn format_of(xml: &mut Xml<'_, '_>) -> Result<Format, Errors> {
+    let root = xml.root();
+    let has = |name: &str| root.children().any(|child| child.has_tag_name(name));
+    let is_code = |name: &str| name.len() == 1 || name.eq_ignore_ascii_case("SMBO");
+    let feed_types = || root.descendants().filter_map(|node| node.attribute("feed-type"));
+    match root.tag_name().name() {
+        "configuration" if has("MarketDataGroup") => Ok(Format::MoexSpectra),
+        "configuration" if has("channel") && feed_types().any(|name| !is_code(name)) => {
+            Ok(Format::MoexAsts)
+        }
+        "configuration" if has("channel") => Ok(Format::Cme),
+        "config" if has("feeds") => Ok(Format::Libtrading),
+        name => {
+            let hint = match name {
+                "templates" | "template" => ": this is a template file",
+                _ => "",
+            };
+            let message = format!(
+                "<{name}> is no configuration that can be imported{hint}. Known are CME's config.xml, \
+                 MOEX's configuration.xml (SPECTRA, ASTS) and libtrading's config.xml"
+            );
+            Err(xml.at(root, message).into())
+        }
+    }
+}
+
+fn description(document: &roxmltree::Document<'_>, format: Format) -> String {
+    let root = document.root_element();
+    let label = root.attribute("environment").or_else(|| root.attribute("type"));
+    let label = label.map(one_line).filter(|label| !label.is_empty());
+    label.map_or_else(|| format.to_string(), |label| format!("{format}, {label}"))
+}
+
+/// Settings of all channels of a format.
+fn defaults(format: Format) -> Settings {
+    use crate::config::{Books, Continuity, KeyField, Recovery};
+    let (framing, key) = match format {
+        Format::Cme => ("cme", vec![KeyField::Tag(48)]),
+        Format::Libtrading => return Settings::default(),
+        Format::MoexAsts => ("moex-asts", vec![KeyField::Tag(55), KeyField::Tag(336)]),
+        Format::MoexSpectra => ("moex-spectra", vec![KeyField::Tag(48)]),
+    };
+    let continuity = Some(Continuity::RptSeq);
+    Settings {
+        framing: framing.parse::<FramingText>().ok(),
+        recovery: Recovery { continuity, ..Recovery::default() },
+        books: Books { key: Some(key), ..Books::default() },
+        ..Settings::default()
+    }
+}
+
+/// A text on one line, spaces single.
+fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A channel name from a label: lower case, `-` for everything that names cannot have.
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars().take(64) {
+        match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() || c == '_' => slug.push(c),
+            _ if slug.ends_with('-') || slug.is_empty() => {}
+            _ => slug.push('-'),
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "channel".to_owned() } else { slug.to_owned() }
+}
+
+impl Draft {
+    /// Adds a channel under the first of `names` that is free, or the last with a number behind it.
+    fn add(&mut self, names: &[String], channel: Channel) {
+        let is_free = |name: &String| !self.channels.iter().any(|channel| channel.name == **name);
+        let last = names.last().map_or("channel", String::as_str);
+        let numbered = (2_u32..).map(|number| format!("{last}-{number}"));
+        let name = names.iter().cloned().chain(numbered).find(is_free).unwrap_or_default();
+        self.channels.push(Channel { name, ..channel });
+    }
+}

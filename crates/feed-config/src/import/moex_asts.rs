@@ -1,0 +1,84 @@
+//! MOEX ASTS: channels of connections, named by codes such as OLR and OLS.
+
+use super::connection::{Role, connections};
+use super::xml::{Xml, children};
+use super::{Draft, one_line, slug};
+use crate::config::{Books, BooksBy, Channel, Lines, Replay, Settings};
+
+pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
+    for element in children(xml.root(), "channel") {
+        let Some(id) = element.attribute("id").map(str::trim).filter(|id| !id.is_empty()) else {
+            xml.error(element, "the channel has no id".to_owned());
+            continue;
+        };
+        let label = element.attribute("label").map(one_line).filter(|text| !text.is_empty());
+        let mut shared = Channel::default();
+        let mut streams: Vec<(String, Channel)> = Vec::new();
+        for connection in connections(element, xml) {
+            let code = connection.code.to_ascii_uppercase();
+            let (stream, role) = match role(&code, &connection.kind, connection.is_tcp) {
+                Some(found) => found,
+                None => {
+                    connection.leave_out("its feed type is unknown", xml, draft);
+                    continue;
+                }
+            };
+            let channel = match stream {
+                None => &mut shared,
+                Some(stream) => channel_of(&mut streams, stream, label.as_deref()),
+            };
+            connection.add_to(role, channel, xml, draft);
+        }
+        for (stream, channel) in streams {
+            let with_shared = with_shared(channel, &shared.definitions, shared.replay.as_ref());
+            draft.add(&[slug(&format!("{id}-{stream}"))], with_shared);
+        }
+    }
+}
+
+/// The stream of a connection, `None` for what all streams share, and its role there.
+fn role<'c>(code: &'c str, kind: &str, is_tcp: bool) -> Option<(Option<&'c str>, Role)> {
+    let kind = kind.to_ascii_lowercase();
+    match code {
+        _ if is_tcp || kind.contains("historical") => Some((None, Role::Replay)),
+        "IDF" => Some((None, Role::Definitions)),
+        // Status of instruments: a stream without snapshots.
+        "ISF" => Some((Some("ISF"), Role::Incremental)),
+        _ if code.len() == 3 && code.is_ascii() => match (&code[..2], &code[2..]) {
+            (stream, "R") => Some((Some(stream), Role::Incremental)),
+            (stream, "S") => Some((Some(stream), Role::Snapshot)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn channel_of<'s>(
+    streams: &'s mut Vec<(String, Channel)>,
+    stream: &str,
+    label: Option<&str>,
+) -> &'s mut Channel {
+    let index = streams.iter().position(|(name, _)| name == stream).unwrap_or_else(|| {
+        let (what, by) = match stream {
+            "OL" => ("orders", Some(BooksBy::Order)),
+            "OB" => ("order book", Some(BooksBy::Price)),
+            "MS" => ("market statistics", None),
+            "TL" => ("trades", None),
+            "ISF" => ("instrument status", None),
+            _ => ("", None),
+        };
+        let parts = [label.unwrap_or_default(), what];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let description = Some(parts.join(", ")).filter(|text| !text.is_empty());
+        let books = Books { by, ..Books::default() };
+        let settings = Settings { books, ..Settings::default() };
+        let channel = Channel { description, settings, ..Channel::default() };
+        streams.push((stream.to_owned(), channel));
+        streams.len() - 1
+    });
+    &mut streams[index].1
+}
+
+fn with_shared(channel: Channel, definitions: &Lines, replay: Option<&Replay>) -> Channel {
+    Channel { definitions: definitions.clone(), replay: replay.cloned(), ..channel }
+}

@@ -1,0 +1,176 @@
+//! Lines that disagree: a copy that differs, a line that nobody has heard of, a line that is put aside.
+
+use super::line::LineState;
+use super::{Arbiter, Arrival, Line, LineEvent, Standing};
+
+/// What a copy says about its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is equal to the other line's.
+    Equal,
+    /// It differs, and the other line delivered first in this epoch.
+    Differs,
+    /// It differs, and could not be decoded.
+    Undecodable,
+}
+
+/// Most events kept until they are polled.
+const EVENTS_MAX: usize = 16;
+
+impl Arbiter {
+    /// A change in what the arbiter thinks of a line since the last call; the latest 16 are kept.
+    pub fn poll_event(&mut self) -> Option<LineEvent> {
+        self.events.pop_front()
+    }
+
+    /// Whether what only this line brings is held back because its copies differ.
+    pub fn is_put_aside(&self, line: Line) -> bool {
+        self.standing(line) == Standing::Doubtful
+    }
+
+    pub(super) fn standing(&self, line: Line) -> Standing {
+        self.states[line.index()].standing(self.options.differing_max)
+    }
+
+    /// Whether a line that is not trusted is all there is: the other is silent or not trusted either.
+    pub(super) fn is_stand_in(&self, line: Line) -> bool {
+        let other = line.other();
+        let is_other_alive = self.standing(other) == Standing::Trusted && self.is_alive(other);
+        !is_other_alive || self.states[line.index()].is_stand_in
+    }
+
+    /// A copy of this line is equal to the other's packet.
+    pub(super) fn note_agreement(&mut self, line: Line) {
+        if self.states.iter().all(LineState::is_plain) {
+            return;
+        }
+        let is_proof = self.standing(line.other()) == Standing::Trusted;
+        self.states[line.index()].is_trusted |= is_proof;
+        for line in Line::ALL {
+            self.note_copy(line, Verdict::Equal);
+        }
+    }
+
+    /// A copy differs from the packet accepted with its number. The line that delivered first in this
+    /// epoch is kept; if the other's packet was accepted and is still held, this one replaces it.
+    pub(super) fn note_difference(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let other = line.other();
+        if self.leader != Some(line) {
+            self.note_differing(line, seq_num, Verdict::Differs);
+            return self.keep_alternative(arrival);
+        }
+        self.note_differing(other, seq_num, Verdict::Differs);
+        if self.window.at(seq_num).is_some_and(|held| held.line == other) {
+            self.drop_held(seq_num);
+            let held = self.store(arrival);
+            let counters = &mut self.lines[line.index()];
+            counters.duplicate -= 1;
+            counters.first += 1;
+            self.hold(seq_num, held);
+        }
+    }
+
+    pub(super) fn note_differing(&mut self, line: Line, seq_num: u64, verdict: Verdict) {
+        self.push_event(LineEvent::Differing { line, seq_num });
+        self.lines[line.index()].differing += 1;
+        self.note_copy(line, verdict);
+    }
+
+    /// Takes note of a copy, and puts its line aside or takes it back.
+    fn note_copy(&mut self, line: Line, verdict: Verdict) {
+        let differing_max = self.options.differing_max.max(1);
+        let state = &mut self.states[line.index()];
+        let before = state.differing();
+        let after = state.note_copy(verdict != Verdict::Equal);
+        if before < differing_max && after >= differing_max {
+            let is_by_order = verdict == Verdict::Differs;
+            self.push_event(LineEvent::PutAside { line, is_by_order });
+        } else if before >= differing_max && after < differing_max {
+            self.push_event(LineEvent::Resumed { line });
+        }
+    }
+
+    fn push_event(&mut self, event: LineEvent) {
+        if self.events.len() >= EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    /// Takes a packet out of the window that is not to be delivered.
+    pub(super) fn drop_held(&mut self, seq_num: u64) {
+        let Some(held) = self.window.take(seq_num) else { return };
+        let counters = &mut self.lines[held.line.index()];
+        counters.first -= 1;
+        counters.put_aside += 1;
+    }
+
+    /// Holds a packet of a line that is not trusted: to be compared with the other line's.
+    pub(super) fn hold_unconfirmed(&mut self, arrival: &Arrival<'_>, is_in_window: bool) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        if !is_in_window {
+            self.lines[line.index()].put_aside += 1;
+            return;
+        }
+        self.lines[line.index()].first += 1;
+        self.history.mark_seen(seq_num, line);
+        let held = self.store(arrival);
+        self.window.insert(seq_num, held);
+        self.counters.held_peak = self.counters.held_peak.max(self.window.held());
+    }
+
+    /// A number comes that is held, unconfirmed. Returns whether the packet is to be accepted in place of
+    /// the held one.
+    pub(super) fn settle_unconfirmed(&mut self, arrival: &Arrival<'_>) -> bool {
+        let Arrival { line, seq_num, hash, .. } = *arrival;
+        let Some(held) = self.window.at(seq_num).copied() else { return true };
+        if held.line == line {
+            self.lines[line.index()].duplicate += 1;
+            return false;
+        }
+        if held.hash == hash {
+            let is_proof = self.standing(line) == Standing::Trusted;
+            self.states[held.line.index()].is_trusted |= is_proof;
+            Line::ALL.into_iter().for_each(|line| self.note_copy(line, Verdict::Equal));
+        } else {
+            self.note_differing(held.line, seq_num, Verdict::Differs);
+        }
+        self.drop_held(seq_num);
+        let counters = &mut self.lines[held.line.index()];
+        counters.put_aside -= 1;
+        counters.duplicate += 1;
+        true
+    }
+
+    /// Takes all packets out of the window that are not confirmed.
+    pub(super) fn drop_unconfirmed(&mut self, next: u64) {
+        let mut from = next;
+        while let Some(seq_num) = self.window.first_at_or_behind(from, next) {
+            if !self.history.fate(seq_num).was_accepted() {
+                self.drop_held(seq_num);
+            }
+            from = seq_num + 1;
+        }
+    }
+
+    /// Whether the packet held with the next number may be delivered; one of a line that is put aside is
+    /// dropped when its turn comes.
+    pub(super) fn is_deliverable(&mut self, next: u64) -> bool {
+        let Some(held) = self.window.at(next) else { return false };
+        let line = held.line;
+        if self.history.fate(next).was_accepted() {
+            return true;
+        }
+        match self.standing(line) {
+            Standing::Trusted => true,
+            Standing::Unproven => next < self.released || self.is_stand_in(line),
+            Standing::Doubtful => {
+                if next < self.released {
+                    self.drop_held(next);
+                }
+                false
+            }
+        }
+    }
+}

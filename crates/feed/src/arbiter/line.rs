@@ -1,0 +1,156 @@
+//! The two lines, and what is known of each.
+
+use std::fmt;
+
+use super::unexpected::Run;
+
+/// One of the two multicast lines of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Line {
+    /// The first line.
+    A,
+    /// The second line.
+    B,
+}
+
+impl Line {
+    /// Both lines.
+    pub const ALL: [Self; 2] = [Self::A, Self::B];
+
+    /// The other line.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    /// 0 for A, 1 for B.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::A => 0,
+            Self::B => 1,
+        }
+    }
+}
+
+/// A change in what the arbiter thinks of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineEvent {
+    /// The lines brought different packets with one number, and this line is held to be wrong.
+    Differing {
+        /// The line.
+        line: Line,
+        /// The number.
+        seq_num: u64,
+    },
+    /// Too many copies of this line differ: what it brings alone is no longer delivered.
+    PutAside {
+        /// The line.
+        line: Line,
+        /// True if the other line was preferred only because it delivered first in this epoch: which of
+        /// the two is wrong is not known.
+        is_by_order: bool,
+    },
+    /// The copies of a line that was put aside agree again.
+    Resumed {
+        /// The line.
+        line: Line,
+    },
+}
+
+impl fmt::Display for LineEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differing { line, seq_num } => {
+                write!(f, "line {line:?}: packet {seq_num} differs from the other line's")
+            }
+            Self::PutAside { line, is_by_order } => {
+                let reason = if *is_by_order {
+                    "the other line delivered first, which of them is wrong is not known"
+                } else {
+                    "its packets cannot be decoded"
+                };
+                write!(f, "line {line:?} is put aside, its copies differ: {reason}")
+            }
+            Self::Resumed { line } => write!(f, "line {line:?} agrees again"),
+        }
+    }
+}
+
+/// Whether what only this line brings is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It agrees with the other line, or was the first.
+    Trusted,
+    /// None of its packets has been compared yet.
+    Unproven,
+    /// Its copies differ: put aside.
+    Doubtful,
+}
+
+/// Copies that decide whether a line is put aside.
+const COPIES: u32 = 16;
+
+/// Where a line is and how it agrees with the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LineState {
+    /// The epoch whose packets it brings: of [`Arbiter::epoch`](super::Arbiter) or one before.
+    pub(super) epoch: u64,
+    /// The highest number it has brought in that epoch.
+    pub(super) highest: Option<u64>,
+    /// It was the first, or one of its packets was equal to a trusted line's.
+    pub(super) is_trusted: bool,
+    /// Not trusted, but the other line brought nothing while a packet of this one waited, nor since.
+    pub(super) is_stand_in: bool,
+    /// The last copies, a bit each, the latest lowest: 1 for one that differed.
+    differing: u32,
+    /// When a packet of it came last.
+    pub(super) last_received_ns: Option<u64>,
+    /// Unexpected numbers that may begin an epoch.
+    pub(super) run: Option<Run>,
+    /// It has left the current epoch, and the next one has not begun: its packets are pending.
+    pub(super) has_left: bool,
+    /// When it was known to have left.
+    pub(super) left_ns: u64,
+}
+
+impl LineState {
+    /// Takes note of a copy; returns the number of differing ones among the last 16.
+    pub(super) fn note_copy(&mut self, is_differing: bool) -> u32 {
+        self.differing = (self.differing << 1 | u32::from(is_differing)) & ((1 << COPIES) - 1);
+        self.differing.count_ones()
+    }
+
+    pub(super) fn differing(&self) -> u32 {
+        self.differing.count_ones()
+    }
+
+    pub(super) fn standing(&self, differing_max: u32) -> Standing {
+        let differing = self.differing();
+        if differing >= differing_max.max(1) {
+            Standing::Doubtful
+        } else if self.is_trusted {
+            Standing::Trusted
+        } else if differing > 0 {
+            Standing::Doubtful
+        } else {
+            Standing::Unproven
+        }
+    }
+
+    pub(super) fn note_highest(&mut self, seq_num: u64) {
+        self.highest = Some(self.highest.map_or(seq_num, |highest| highest.max(seq_num)));
+    }
+
+    /// Whether a line is trusted, agrees and brings nothing unexpected; only in the current epoch, where none is
+    /// past.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_trusted && self.differing == 0 && !self.has_left && self.run.is_none()
+    }
+
+    /// Moves to an epoch of which it has brought nothing.
+    pub(super) fn enter(&mut self, epoch: u64) {
+        *self = Self { epoch, highest: None, run: None, has_left: false, ..*self };
+    }
+}

@@ -1,0 +1,64 @@
+//! What comes out of an arbiter.
+
+use tickwire_fast::rt::Packet;
+
+use super::Line;
+
+/// Consecutive sequence numbers that no line brought in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The first missing number.
+    pub first: u64,
+    /// How many are missing, at least 1.
+    pub count: u64,
+}
+
+impl Gap {
+    /// The last missing number.
+    pub const fn last(&self) -> u64 {
+        self.first.saturating_add(self.count.saturating_sub(1))
+    }
+}
+
+/// What comes out of an arbiter, in order. Two outputs are equal if their bytes are, whatever can be read
+/// behind them.
+#[derive(Clone, Copy, Debug)]
+pub enum Output<'a> {
+    /// The packet of the next number.
+    Deliver {
+        /// Its sequence number.
+        seq_num: u64,
+        /// The line that brought it first.
+        line: Line,
+        /// When it came, as told to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
+        received_ns: u64,
+        /// The packet, with as much readable behind it as there was when it came in, if it was not held.
+        packet: Packet<'a>,
+    },
+    /// The next numbers are lost.
+    Gap(Gap),
+    /// A new epoch of sequence numbers begins; nothing is known about what lies before.
+    Reset {
+        /// The number that comes next.
+        seq_num: u64,
+    },
+}
+
+impl PartialEq for Output<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Deliver { seq_num, line, received_ns, packet },
+                Self::Deliver { seq_num: n, line: l, received_ns: ns, packet: p },
+            ) => {
+                let is_same_source = (seq_num, line, received_ns) == (n, l, ns);
+                is_same_source && packet.bytes() == p.bytes()
+            }
+            (Self::Gap(gap), Self::Gap(other)) => gap == other,
+            (Self::Reset { seq_num }, Self::Reset { seq_num: n }) => seq_num == n,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Output<'_> {}

@@ -1,0 +1,199 @@
+//! A packet that arrives: is it next, held, a copy, late, or unexpected?
+
+use super::history::Fate;
+use super::unexpected::Run;
+use super::window::Held;
+use super::{Arbiter, Arrival, Output, Parked, SEQ_NUM_MAX, Source, Standing};
+
+impl Arbiter {
+    pub(super) fn note_order(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let counters = &mut self.lines[line.index()];
+        counters.received += 1;
+        let Some(highest) = self.states[line.index()].highest else { return };
+        let behind = highest.saturating_sub(seq_num);
+        if behind > 0 && behind <= self.options.behind_max as u64 {
+            counters.out_of_order += 1;
+            counters.out_of_order_by_max = counters.out_of_order_by_max.max(behind);
+        }
+    }
+
+    /// Sorts a packet: by epoch first, then by number.
+    pub(super) fn sort_packet<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
+        let Arrival { line, seq_num, packet, .. } = *arrival;
+        let is_replayed = self.replaying.is_some();
+        let is_waiting = self.parked.is_some() || self.transition.is_some();
+        let counters = &mut self.lines[line.index()];
+        if packet.len() > self.options.packet_bytes_max {
+            counters.too_long += 1;
+        } else if seq_num > SEQ_NUM_MAX {
+            counters.unexpected += 1;
+        } else if is_waiting || (!is_replayed && !self.replay.is_empty()) {
+            counters.not_polled += 1;
+        } else if self.states[line.index()].has_left && !self.is_before_leaving(arrival) {
+            let reach = self.options.reorder_max;
+            let run = self.states[line.index()].run.as_mut();
+            if let Some(run) = run.filter(|run| run.is_continued_by(seq_num, reach)) {
+                run.take(seq_num);
+            }
+            self.pend(arrival);
+            self.begin_when_due();
+        } else if self.past.is_empty() || !self.is_past(arrival) {
+            return self.sort_current(arrival);
+        }
+        None
+    }
+
+    /// A packet of the current epoch, as far as is known.
+    fn sort_current<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let next = *self.next.get_or_insert_with(|| {
+            self.first = seq_num;
+            seq_num
+        });
+        if !self.states.iter().any(|state| state.is_trusted) {
+            self.states[line.index()].is_trusted = true;
+        }
+        let fate = self.history.fate(seq_num);
+        if seq_num < next || fate.was_accepted() {
+            self.sort_known(arrival, next, fate);
+        } else if seq_num.saturating_sub(self.top.max(next)) >= self.ahead_max()
+            || self.is_restart(arrival, next)
+        {
+            self.handle_unexpected(arrival);
+        } else {
+            return self.accept(arrival, next);
+        }
+        None
+    }
+
+    /// Whether a number ahead leaps out of the window, goes back too far on its line to be out of order, and is not near the one waited
+    /// for, or belongs to a run of unexpected numbers.
+    fn is_restart(&self, arrival: &Arrival<'_>, next: u64) -> bool {
+        let state = &self.states[arrival.line.index()];
+        let reorder_max = self.options.reorder_max;
+        let back = state.highest.map_or(0, |highest| highest.saturating_sub(arrival.seq_num));
+        let is_of_run = |run: &Run| run.is_continued_by(arrival.seq_num, reorder_max);
+        let ahead = arrival.seq_num.saturating_sub(next);
+        let is_near = ahead <= reorder_max;
+        let leap = state.highest.map_or(0, |highest| arrival.seq_num.saturating_sub(highest));
+        if ahead >= self.window.span() && leap > reorder_max {
+            return true;
+        }
+        (back > reorder_max && !is_near) || (back > 0 && state.run.as_ref().is_some_and(is_of_run))
+    }
+
+    fn ahead_max(&self) -> u64 {
+        self.options.ahead_max.max(self.window.span())
+    }
+
+    /// A number that has been accepted, declared lost, or lies before the first one.
+    fn sort_known(&mut self, arrival: &Arrival<'_>, next: u64, fate: Fate) {
+        let Arrival { line, seq_num, hash, .. } = *arrival;
+        let state = self.states[line.index()];
+        let back = state.highest.map_or(0, |highest| highest.saturating_sub(seq_num));
+        let goes_back = state.highest.is_some_and(|highest| seq_num <= highest);
+        let reach = self.window.span();
+        let is_copy = fate.is_copy(hash);
+        let is_of_run = state.run.is_some_and(|run| run.is_continued_by(seq_num, reach));
+        let is_near = next.saturating_sub(seq_num) <= self.options.behind_max as u64;
+        let is_own = fate.was_seen_on(line) && !fate.was_seen_on(line.other());
+        let is_unexpected = if is_copy {
+            false
+        } else if fate.was_accepted() && is_near {
+            goes_back
+                && (fate.was_seen_on(line) || back > self.options.reorder_max)
+                && !fate.is_inside()
+        } else {
+            back > self.options.reorder_max || (!is_near && (goes_back || state.highest.is_none()))
+        };
+        if is_unexpected || (is_of_run && !is_copy && goes_back) {
+            return self.handle_unexpected(arrival);
+        }
+        self.note_seen(arrival);
+        let counters = &mut self.lines[line.index()];
+        if !fate.was_accepted() {
+            counters.late += 1;
+            return;
+        }
+        counters.duplicate += 1;
+        if !goes_back {
+            self.forget_run(line);
+        }
+        if is_copy && fate.was_seen_on(line.other()) {
+            self.note_agreement(line);
+        } else if !is_copy && !is_own {
+            self.note_difference(arrival);
+        }
+    }
+
+    /// Remembers that a line brought a number.
+    fn note_seen(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let behind_max = self.options.behind_max as u64;
+        let is_remembered =
+            self.next.is_some_and(|next| next.saturating_sub(seq_num) <= behind_max);
+        self.states[line.index()].note_highest(seq_num);
+        if !is_remembered || seq_num < self.first || self.history.fate(seq_num).was_seen_on(line) {
+            return;
+        }
+        if self.next.is_some_and(|next| seq_num < next) {
+            let lost = &mut self.lines[line.index()].lost;
+            *lost = lost.saturating_sub(1);
+        }
+        self.history.mark_seen(seq_num, line);
+    }
+
+    /// A number that has not been accepted yet.
+    fn accept<'p>(&mut self, arrival: &Arrival<'p>, next: u64) -> Option<Output<'p>> {
+        let Arrival { line, seq_num, hash, packet, received_ns } = *arrival;
+        let is_in_window = seq_num - next < self.window.span();
+        self.states[line.index()].note_highest(seq_num);
+        self.forget_run(line);
+        if self.is_rejected(line, seq_num, hash) {
+            self.lines[line.index()].duplicate += 1;
+            self.history.mark_seen(seq_num, line);
+            return None;
+        }
+        if is_in_window && self.window.at(seq_num).is_some() && !self.settle_unconfirmed(arrival) {
+            return None;
+        }
+        let is_confirmed = match self.standing(line) {
+            Standing::Trusted => true,
+            Standing::Unproven => self.is_stand_in(line),
+            Standing::Doubtful => false,
+        };
+        if !is_confirmed {
+            self.hold_unconfirmed(arrival, is_in_window);
+            return None;
+        }
+        self.top = self.top.max(seq_num + 1);
+        self.note_replacement(arrival);
+        if seq_num == next && self.replaying.is_none() {
+            self.history.mark_accepted(seq_num, line, hash);
+            self.note_delivery(Source { seq_num, line, received_ns, hash });
+            return Some(Output::Deliver { seq_num, line, received_ns, packet });
+        }
+        let held = self.store(arrival);
+        if is_in_window {
+            self.hold(seq_num, held);
+        } else {
+            self.released = self.released.max(seq_num - (self.window.span() - 1));
+            self.parked = Some(Parked { seq_num, held });
+        }
+        None
+    }
+
+    /// Copies a packet into a buffer, unless it is in one.
+    pub(super) fn store(&mut self, arrival: &Arrival<'_>) -> Held {
+        let Arrival { line, received_ns, hash, packet, .. } = *arrival;
+        let stored = self.replaying.take();
+        stored.unwrap_or_else(|| self.window.store(line, received_ns, hash, packet.bytes()))
+    }
+
+    pub(super) fn hold(&mut self, seq_num: u64, held: Held) {
+        self.history.mark_accepted(seq_num, held.line, held.hash);
+        self.window.insert(seq_num, held);
+        self.counters.held_peak = self.counters.held_peak.max(self.window.held());
+    }
+}

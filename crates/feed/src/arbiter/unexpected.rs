@@ -1,0 +1,214 @@
+//! Unexpected numbers: when they are the beginning of a new epoch, or a gap.
+
+use super::epochs::Transition;
+use super::window::Held;
+use super::{Arbiter, Arrival, Line, Standing, UnexpectedPolicy};
+
+/// Unexpected numbers of one line that rise from one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) first: u64,
+    pub(super) highest: u64,
+    packets: u32,
+}
+
+impl Run {
+    const fn new(seq_num: u64) -> Self {
+        Self { first: seq_num, highest: seq_num, packets: 1 }
+    }
+
+    /// Whether a number lies inside the run, or less than `reach` above it.
+    pub(super) fn is_continued_by(&self, seq_num: u64, reach: u64) -> bool {
+        seq_num >= self.first && seq_num.saturating_sub(self.highest) <= reach
+    }
+
+    pub(super) fn take(&mut self, seq_num: u64) {
+        if seq_num > self.highest {
+            self.highest = seq_num;
+            self.packets = self.packets.saturating_add(1);
+        }
+    }
+}
+
+/// A packet that is sorted once an epoch has begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) seq_num: u64,
+    pub(super) held: Held,
+    /// How often it was sorted again.
+    pub(super) replays: u8,
+}
+
+/// A packet that fits no epoch after so many is dropped.
+const REPLAYS_MAX: u8 = 4;
+
+impl Arbiter {
+    /// Counts a packet that does not fit the current epoch, and keeps it in case it begins the next.
+    pub(super) fn handle_unexpected(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let UnexpectedPolicy::Follow { packets_min } = self.options.unexpected else {
+            self.lines[line.index()].unexpected += 1;
+            return;
+        };
+        let reach = self.window.span();
+        let state = &mut self.states[line.index()];
+        let run = match &mut state.run {
+            Some(run) if run.is_continued_by(seq_num, reach) => {
+                run.take(seq_num);
+                *run
+            }
+            _ => {
+                state.run = Some(Run::new(seq_num));
+                Run::new(seq_num)
+            }
+        };
+        self.pend(arrival);
+        if run.packets >= packets_min.max(1) {
+            self.follow(line);
+        }
+    }
+
+    /// Keeps a packet until the next epoch begins; it counts as unexpected unless that happens.
+    pub(super) fn pend(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        self.lines[line.index()].unexpected += 1;
+        let is_same = |known: &Pending| {
+            (known.seq_num, known.held.line, known.held.hash) == (seq_num, line, arrival.hash)
+        };
+        if self.pending.iter().rev().take(4).any(is_same) {
+            return;
+        }
+        let replays = self.replaying.map_or(0, |_| self.replays + 1);
+        if replays > REPLAYS_MAX {
+            return;
+        }
+        if self.pending.len() as u64 >= self.window.span() {
+            let Some(oldest) = self.pending.pop_front() else { return };
+            self.window.discard(oldest.held);
+        }
+        let held = self.store(arrival);
+        self.pending.push_back(Pending { seq_num, held, replays });
+    }
+
+    /// The line goes on in the current epoch: its run of unexpected numbers meant nothing. The packets stay
+    /// for the hold time: they may have overtaken the SequenceReset that explains them.
+    pub(super) fn forget_run(&mut self, line: Line) {
+        let state = &mut self.states[line.index()];
+        state.run = state.run.filter(|_| state.has_left);
+    }
+
+    /// Whether a packet of a line that has left the epoch is one of that epoch all the same, out of order: a
+    /// copy, or its number is near the one waited for or the last of the line, and not near those it brings now.
+    pub(super) fn is_before_leaving(&self, arrival: &Arrival<'_>) -> bool {
+        let Arrival { line, seq_num, hash, .. } = *arrival;
+        if self.history.fate(seq_num).is_copy(hash) {
+            return true;
+        }
+        let state = &self.states[line.index()];
+        let (Some(next), Some(run)) = (self.next, state.run) else { return false };
+        let reorder_max = self.options.reorder_max;
+        let is_of_run = seq_num.saturating_add(reorder_max) >= run.first
+            && seq_num <= run.highest.saturating_add(reorder_max);
+        let is_near = |other: u64| seq_num.abs_diff(other) <= reorder_max;
+        !is_of_run && seq_num >= next && (is_near(next) || state.highest.is_some_and(is_near))
+    }
+
+    /// Has pending packets sorted again, those of `line` or all, and forgets those that are too old to be
+    /// of the epoch that begins.
+    pub(super) fn replay_pending(&mut self, line: Option<Line>) {
+        let Self { pending, replay, states, window, now_ns, options, .. } = self;
+        pending.retain(|known| {
+            let Pending { seq_num, held, .. } = *known;
+            if line.is_some_and(|line| held.line != line) {
+                return true;
+            }
+            let state = &states[held.line.index()];
+            let is_of_run = state.run.is_some_and(|run| seq_num >= run.first);
+            let is_young = *now_ns <= held.received_ns.saturating_add(options.hold_ns);
+            if state.has_left || is_of_run || is_young {
+                replay.push_back(*known);
+            } else {
+                window.discard(held);
+            }
+            false
+        });
+    }
+
+    /// A run is long enough: its line has left the current epoch, if it is a line to be heard.
+    fn follow(&mut self, line: Line) {
+        let standing = self.standing(line);
+        let is_heard = standing == Standing::Trusted
+            || (standing == Standing::Unproven && self.is_stand_in(line));
+        if is_heard {
+            let state = &mut self.states[line.index()];
+            state.has_left = true;
+            state.left_ns = self.now_ns;
+            self.begin_when_due();
+        }
+    }
+
+    /// Begins the epoch, or goes on behind the gap, that a line has shown without a SequenceReset, when the line has shown it for as long
+    /// as a missing number is waited for: packets of the current epoch may still come.
+    pub(super) fn begin_when_due(&mut self) {
+        let is_full = self.pending.len() as u64 >= self.window.span();
+        let is_due = self.leaving_due_ns().is_some_and(|due_ns| self.now_ns >= due_ns || is_full);
+        if !is_due {
+            return;
+        }
+        let left = self.states.iter().filter(|state| state.has_left);
+        let Some(first) = left.filter_map(|state| state.run).map(|run| run.first).min() else {
+            return;
+        };
+        if first < self.top.max(self.next.unwrap_or(0)) {
+            let entering = self.states.map(|state| state.has_left);
+            self.transition = Some(Transition { to: first, reset: None, entering });
+        } else {
+            self.jump_to(first);
+        }
+    }
+
+    /// Numbers far ahead are taken for a gap: nothing below `first` is waited for any more.
+    fn jump_to(&mut self, first: u64) {
+        self.release_all();
+        self.released = self.released.max(first);
+        for line in Line::ALL {
+            if !self.states[line.index()].has_left {
+                continue;
+            }
+            self.replay_pending(Some(line));
+            self.states[line.index()].has_left = false;
+            self.forget_run(line);
+        }
+    }
+
+    /// When the epoch that a line has shown begins; `None` if no line has.
+    pub(super) fn leaving_due_ns(&self) -> Option<u64> {
+        let has_left = |line: &Line| self.states[line.index()].has_left;
+        if self.transition.is_some() || !Line::ALL.iter().any(has_left) {
+            return None;
+        }
+        let is_awaited = |line: Line| !has_left(&line) && self.is_alive(line);
+        let left_ns =
+            || self.states.iter().filter(|state| state.has_left).map(|state| state.left_ns);
+        let due_ns = left_ns().min()?.saturating_add(self.wait_ns());
+        let short_ns = left_ns().max()?.saturating_add(self.short_wait_ns());
+        let is_any_awaited = Line::ALL.into_iter().any(is_awaited);
+        Some(if is_any_awaited { due_ns } else { due_ns.min(short_ns) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_goes_on_by_rising_numbers_and_counts_each_once() {
+        let mut run = Run::new(1);
+        for seq_num in [1, 2, 1, 4] {
+            assert!(run.is_continued_by(seq_num, 16));
+            run.take(seq_num);
+        }
+        assert_eq!((run.first, run.highest, run.packets), (1, 4, 3));
+        assert!(!run.is_continued_by(0, 16) && !run.is_continued_by(21, 16));
+    }
+}

@@ -1,0 +1,132 @@
+//! How long a missing number is waited for, and which lines are silent.
+
+use super::{Arbiter, Line, Standing};
+
+impl Arbiter {
+    /// Declares lost the numbers that have been waited for long enough at `now_ns`.
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        self.note_time(now_ns);
+        self.begin_when_due();
+        self.release_due();
+    }
+
+    /// Ends the waits that are over by the time told last; returns whether there was one.
+    pub(super) fn release_due(&mut self) -> bool {
+        let Some(next) = self.next.filter(|_| self.window.held() > 0 || self.rejected.is_some())
+        else {
+            return false;
+        };
+        // The oldest packet has not even waited for the shorter time: nothing is due.
+        let rejected_ns = self.rejected.map(|rejected| rejected.received_ns);
+        let since_ns = self.window.oldest_ns().into_iter().chain(rejected_ns).min();
+        let due_ns = since_ns.map(|since_ns| since_ns.saturating_add(self.short_wait_ns()));
+        if due_ns.is_some_and(|due_ns| self.now_ns < due_ns) {
+            return false;
+        }
+        let (now_ns, wait_ns, released) = (self.now_ns, self.wait_ns(), self.released);
+        let is_due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
+        while let Some((ns, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
+            self.window.pop_oldest();
+            if self.history.fate(seq_num).was_accepted() {
+                self.released = self.released.max(seq_num);
+            } else {
+                self.end_probation(seq_num, ns);
+            }
+        }
+        if let Some(rejected) = self.rejected.filter(|r| is_due(r.received_ns)) {
+            self.released = self.released.max(rejected.seq_num.saturating_add(1));
+        }
+        self.released > released
+    }
+
+    /// A packet that is not confirmed has waited since `since_ns`. If the other line has brought nothing in
+    /// the meantime, this one stands in for it; otherwise the packet waits on.
+    fn end_probation(&mut self, seq_num: u64, since_ns: u64) {
+        let Some(held) = self.window.at(seq_num).copied() else { return };
+        let line = held.line;
+        let other_ns = self.states[line.other().index()].last_received_ns;
+        match self.standing(line) {
+            Standing::Doubtful => self.drop_held(seq_num),
+            Standing::Unproven if other_ns.is_some_and(|other_ns| other_ns > since_ns) => {
+                self.window.queue(seq_num, self.now_ns);
+            }
+            _ => {
+                self.states[line.index()].is_stand_in = true;
+                self.history.mark_accepted(seq_num, line, held.hash);
+                self.top = self.top.max(seq_num + 1);
+                self.released = self.released.max(seq_num);
+            }
+        }
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        let rejected = self.rejected.map(|rejected| rejected.received_ns);
+        let since_ns = self.window.oldest_ns().into_iter().chain(rejected).min();
+        let held = since_ns.map(|since_ns| {
+            let due_ns = since_ns.saturating_add(self.wait_ns());
+            // A line that falls silent in the meantime shortens the wait.
+            let short_ns = since_ns.saturating_add(self.short_wait_ns());
+            due_ns.min(short_ns.max(self.next_silence_ns()))
+        });
+        held.into_iter().chain(self.leaving_due_ns()).min()
+    }
+
+    /// When a packet came last on a line, whatever became of it; `None` before the first.
+    pub fn last_received_ns(&self, line: Line) -> Option<u64> {
+        self.states[line.index()].last_received_ns
+    }
+
+    pub(super) fn short_wait_ns(&self) -> u64 {
+        self.options.reorder_ns.min(self.options.hold_ns)
+    }
+
+    /// How long a missing number is waited for: for the other line if there is one, else for packets of
+    /// one line that are out of order.
+    pub(super) fn wait_ns(&self) -> u64 {
+        let is_alone = Line::ALL.iter().any(|line| !self.can_bring(*line));
+        if is_alone { self.short_wait_ns() } else { self.options.hold_ns }
+    }
+
+    fn can_bring(&self, line: Line) -> bool {
+        self.is_alive(line) && self.standing(line) != Standing::Doubtful
+    }
+
+    /// Whether a line is configured and not silent.
+    pub(super) fn is_alive(&self, line: Line) -> bool {
+        self.options.lines[line.index()]
+            && self.silent_at_ns(line).is_none_or(|silent_ns| self.now_ns < silent_ns)
+    }
+
+    fn silent_at_ns(&self, line: Line) -> Option<u64> {
+        let last_ns = self.states[line.index()].last_received_ns.or(self.started_ns)?;
+        Some(last_ns.saturating_add(self.options.silent_after_ns))
+    }
+
+    fn next_silence_ns(&self) -> u64 {
+        let at_ns = |line: Line| self.silent_at_ns(line).filter(|at_ns| *at_ns > self.now_ns);
+        Line::ALL.into_iter().filter_map(at_ns).min().unwrap_or(u64::MAX)
+    }
+
+    /// Takes the time. If the clock was set back by more than the hold time, waits begin anew: no
+    /// number is declared lost too early, and none waits for the old time to come round again.
+    pub(super) fn note_time(&mut self, now_ns: u64) {
+        self.started_ns.get_or_insert(now_ns);
+        if now_ns >= self.now_ns {
+            self.now_ns = now_ns;
+            return;
+        }
+        if self.now_ns - now_ns <= self.options.hold_ns {
+            return;
+        }
+        self.now_ns = now_ns;
+        self.window.limit_times(now_ns);
+        let limit = |ns: &mut u64| *ns = (*ns).min(now_ns);
+        self.started_ns.iter_mut().for_each(limit);
+        self.states.iter_mut().filter_map(|state| state.last_received_ns.as_mut()).for_each(limit);
+        self.states.iter_mut().for_each(|state| limit(&mut state.left_ns));
+        self.rejected.iter_mut().for_each(|rejected| limit(&mut rejected.received_ns));
+        self.pending.iter_mut().for_each(|pending| limit(&mut pending.held.received_ns));
+        self.past.iter_mut().for_each(|past| limit(&mut past.ended_ns));
+    }
+}

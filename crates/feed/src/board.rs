@@ -1,0 +1,256 @@
+//! The top of every book, readable by other threads while it changes.
+//!
+//! The thread that keeps the books owns a [`Board`] and publishes a book after each message that changed
+//! it. Any number of [`BoardReader`]s take copies without a lock: each instrument has a seqlock of its own,
+//! and a reader that meets a write tries again. Readers never stop or slow the writer. What a reader
+//! gets is one state of one book, as it was after some message; books of two instruments may be of two
+//! moments.
+//!
+//! Everything is atomic words, so that there is no `unsafe` here: a seqlock of relaxed loads and stores
+//! between fences (Boehm, "Can seqlocks get along with programming language memory models?", 2012).
+//!
+//! # Examples
+//!
+//! ```
+//! use tickwire_feed::board::Board;
+//! use tickwire_feed::book::{Amount, Book, BookUpdate, Level, LevelAction, Side};
+//!
+//! let mut board = Board::new();
+//! let reader = board.reader();
+//! let level = Level { price: Amount::integer(100), size: Amount::integer(7), orders: None };
+//! let mut book = Book::new();
+//! let action = LevelAction::New(level);
+//! book.apply(&BookUpdate::ByLevel { side: Side::Bid, level: 1, action })?;
+//! board.publish(3, &mut book, true, 1_000);
+//!
+//! let top = reader.read(3).expect("published");
+//! assert_eq!(top.levels(Side::Bid), [level]);
+//! assert!(top.is_fresh() && reader.read(4).is_none());
+//! # Ok::<(), tickwire_feed::book::BookFault>(())
+//! ```
+
+mod atomics;
+mod seqlock;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::book::{Amount, Book, INLINE, Level, Side};
+use crate::market::{BookKind, Instrument};
+use seqlock::{Seqlock, Words};
+
+/// Most levels a side that are published.
+pub const TOP_LEVELS: usize = INLINE;
+
+/// Words of a level: mantissa of the price and of the size, both exponents, orders.
+const LEVEL_WORDS: usize = 4;
+/// Words of a side: the permutation of slots, the number of levels, the slots.
+const SIDE_WORDS: usize = 2 + TOP_LEVELS * LEVEL_WORDS;
+/// Words of a book: time, state, both sides.
+const BOOK_WORDS: usize = 2 + 2 * SIDE_WORDS;
+
+/// Entries of the first chunk; each further one is twice as large as the one before.
+const FIRST_CHUNK: usize = 64;
+/// Chunks for 64 + 128 + ... entries, more than any channel has.
+const CHUNKS: usize = 20;
+
+/// One book.
+type Entry = Seqlock<BOOK_WORDS>;
+
+/// Entries in chunks that never move, so that readers need no lock while the writer adds more.
+struct Entries {
+    chunks: [OnceLock<Box<[Entry]>>; CHUNKS],
+}
+
+impl Entries {
+    fn new() -> Self {
+        Self { chunks: std::array::from_fn(|_| OnceLock::new()) }
+    }
+
+    /// The chunk of an index, and the place in it.
+    fn place(index: usize) -> (usize, usize) {
+        let chunk = (index / FIRST_CHUNK + 1).ilog2() as usize;
+        (chunk, index - FIRST_CHUNK * ((1 << chunk) - 1))
+    }
+
+    fn get(&self, index: usize) -> Option<&Entry> {
+        let (chunk, at) = Self::place(index);
+        self.chunks.get(chunk)?.get()?.get(at)
+    }
+
+    fn get_or_add(&self, index: usize) -> Option<&Entry> {
+        let (chunk, at) = Self::place(index);
+        let entries = self.chunks.get(chunk)?;
+        entries.get_or_init(|| (0..FIRST_CHUNK << chunk).map(|_| Entry::new()).collect()).get(at)
+    }
+}
+
+/// Publishes books. See the [module](self).
+pub struct Board {
+    entries: Arc<Entries>,
+}
+
+impl std::fmt::Debug for Board {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Board").finish_non_exhaustive()
+    }
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Board {
+    /// Creates a board without books.
+    pub fn new() -> Self {
+        Self { entries: Arc::new(Entries::new()) }
+    }
+
+    /// A reader of this board; it may be cloned and sent to other threads.
+    pub fn reader(&self) -> BoardReader {
+        BoardReader { entries: self.entries.clone() }
+    }
+
+    /// Publishes the book at `index`, such as [`Instrument::index`](crate::market::Instrument::index):
+    /// the levels changed since this book was last published, whether it is fresh, and the time of the
+    /// change in nanoseconds. An index beyond what a board can hold, about 67 million, is left out.
+    ///
+    /// A book is to be published to one board only, always at the same index.
+    #[inline]
+    pub fn publish(&mut self, index: usize, book: &mut Book, is_fresh: bool, time_ns: u64) {
+        let Some(entry) = self.entries.get_or_add(index) else { return };
+        entry.write(|words| {
+            words.set(0, time_ns);
+            words.set(1, u64::from(is_fresh));
+            for (number, side) in Side::ALL.into_iter().enumerate() {
+                let first = 2 + number * SIDE_WORDS;
+                let top = book.publish_side(side);
+                words.set(first, top.order);
+                words.set(first + 1, top.len);
+                let mut dirty = top.dirty;
+                while dirty != 0 {
+                    let slot = dirty.trailing_zeros() as usize % TOP_LEVELS;
+                    dirty &= dirty - 1;
+                    let at = first + 2 + slot * LEVEL_WORDS;
+                    for (offset, word) in pack(&top.slots[slot]).into_iter().enumerate() {
+                        words.set(at + offset, word);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// The index at which a [`Recovery`](crate::recovery::Recovery) publishes a book.
+pub(crate) const fn index_of(instrument: Instrument, kind: BookKind) -> usize {
+    instrument.index() * 2 + kind as usize
+}
+
+fn pack(level: &Level) -> [u64; LEVEL_WORDS] {
+    let half = |exponent: i32| u64::from(exponent.cast_unsigned());
+    [
+        level.price.mantissa.cast_unsigned(),
+        level.size.mantissa.cast_unsigned(),
+        half(level.price.exponent) | half(level.size.exponent) << 32,
+        level.orders.map_or(0, |orders| u64::from(orders) + 1),
+    ]
+}
+
+fn unpack([price, size, exponents, orders]: [u64; LEVEL_WORDS]) -> Level {
+    let amount = |mantissa: u64, exponent: u32| Amount {
+        mantissa: mantissa.cast_signed(),
+        exponent: exponent.cast_signed(),
+    };
+    Level {
+        price: amount(price, exponents as u32),
+        size: amount(size, (exponents >> 32) as u32),
+        orders: orders.checked_sub(1).map(|orders| orders as u32),
+    }
+}
+
+/// A copy of the top of a book.
+#[derive(Clone, Copy, Debug)]
+pub struct Top {
+    levels: [[Level; TOP_LEVELS]; 2],
+    counts: [usize; 2],
+    is_fresh: bool,
+    time_ns: u64,
+}
+
+impl Top {
+    /// The best levels of a side, at most [`TOP_LEVELS`], best first.
+    pub fn levels(&self, side: Side) -> &[Level] {
+        let at = match side {
+            Side::Bid => 0,
+            Side::Offer => 1,
+        };
+        self.levels[at].get(..self.counts[at]).unwrap_or_default()
+    }
+
+    /// The best level of a side.
+    pub fn best(&self, side: Side) -> Option<&Level> {
+        self.levels(side).first()
+    }
+
+    /// Whether the book was fresh.
+    pub const fn is_fresh(&self) -> bool {
+        self.is_fresh
+    }
+
+    /// When the book was published, as the writer said.
+    pub const fn time_ns(&self) -> u64 {
+        self.time_ns
+    }
+}
+
+/// Reads books that another thread publishes. See the [module](self).
+#[derive(Clone)]
+pub struct BoardReader {
+    entries: Arc<Entries>,
+}
+
+impl std::fmt::Debug for BoardReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BoardReader").finish_non_exhaustive()
+    }
+}
+
+impl BoardReader {
+    /// A copy of the top of the book at `index`; `None` before it was published. Tries again while the
+    /// writer is at this very book.
+    pub fn read(&self, index: usize) -> Option<Top> {
+        self.entries.get(index)?.read(copy)
+    }
+
+    /// A copy of the top of an instrument's book, as its
+    /// [`Recovery`](crate::recovery::Recovery::reader) published it last.
+    pub fn book(&self, instrument: Instrument, kind: BookKind) -> Option<Top> {
+        self.read(index_of(instrument, kind))
+    }
+}
+
+/// Copies an entry; the copy may be torn and is then thrown away, so nothing in it is trusted.
+fn copy(words: Words<'_, BOOK_WORDS>) -> Top {
+    let mut top = Top {
+        levels: [[Level::NONE; TOP_LEVELS]; 2],
+        counts: [0; 2],
+        is_fresh: words.get(1) != 0,
+        time_ns: words.get(0),
+    };
+    for (number, levels) in top.levels.iter_mut().enumerate() {
+        let first = 2 + number * SIDE_WORDS;
+        let order = words.get(first);
+        let count = (words.get(first + 1) as usize).min(TOP_LEVELS);
+        for (position, level) in levels.iter_mut().enumerate().take(count) {
+            let slot = (order >> (position * 4)) as usize % TOP_LEVELS;
+            let at = first + 2 + slot * LEVEL_WORDS;
+            *level = unpack(std::array::from_fn(|offset| words.get(at + offset)));
+        }
+        top.counts[number] = count;
+    }
+    top
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Words that one thread writes and others copy, all of them or none.
+
+use super::atomics::{AtomicU64, Ordering, fence, spin_loop};
+
+/// `N` words under a version: odd while they are being written, 0 before they were for the first time.
+pub(crate) struct Seqlock<const N: usize> {
+    version: AtomicU64,
+    words: [AtomicU64; N],
+}
+
+/// The words while they are written or copied.
+#[derive(Clone, Copy)]
+pub(crate) struct Words<'a, const N: usize>(&'a [AtomicU64; N]);
+
+impl<const N: usize> Words<'_, N> {
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> u64 {
+        self.0[at].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, at: usize, word: u64) {
+        self.0[at].store(word, Ordering::Relaxed);
+    }
+}
+
+impl<const N: usize> Seqlock<N> {
+    pub(crate) fn new() -> Self {
+        Self { version: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+
+    /// Writes. Only one thread may: with two the words of both would mix.
+    #[inline]
+    pub(crate) fn write(&self, write: impl FnOnce(Words<'_, N>)) {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version.wrapping_add(1), Ordering::Relaxed);
+        // A reader that sees any of the words below also sees the odd version.
+        fence(Ordering::Release);
+        write(Words(&self.words));
+        // A reader that sees this version also sees all of the words.
+        self.version.store(version.wrapping_add(2), Ordering::Release);
+    }
+
+    /// What `copy` makes of the words as one write left them; `None` before the first. `copy` may see
+    /// words of several writes; what it then returns is dropped, and it is called again.
+    pub(crate) fn read<T>(&self, copy: impl Fn(Words<'_, N>) -> T) -> Option<T> {
+        loop {
+            let version = self.version.load(Ordering::Acquire);
+            if version == 0 {
+                return None;
+            }
+            if version.is_multiple_of(2) {
+                let copied = copy(Words(&self.words));
+                fence(Ordering::Acquire);
+                if self.version.load(Ordering::Relaxed) == version {
+                    return Some(copied);
+                }
+            }
+            spin_loop();
+        }
+    }
+}

@@ -1,0 +1,108 @@
+use super::*;
+use crate::book::{BookUpdate, LevelAction};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn level(price: i64, size: i64) -> Level {
+    let (price, size) = (Amount { mantissa: price, exponent: -2 }, Amount::integer(size));
+    Level { price, size, orders: u32::try_from(size.mantissa).ok() }
+}
+
+fn apply(book: &mut Book, side: Side, level: u32, action: LevelAction) {
+    book.apply(&BookUpdate::ByLevel { side, level, action }).unwrap();
+}
+
+#[test]
+fn indexes_have_places_of_their_own_in_growing_chunks() {
+    let mut places: Vec<_> = (0..10_000).map(Entries::place).collect();
+    assert_eq!(places[63], (0, 63));
+    assert_eq!(places[64], (1, 0));
+    assert_eq!(places[191], (1, 127));
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places.len(), 10_000);
+    let mut board = Board::new();
+    board.publish(usize::MAX, &mut Book::new(), true, 0);
+    assert!(board.reader().read(usize::MAX).is_none());
+}
+
+/// Random updates published one by one: the board shows what the book shows.
+#[test]
+fn what_is_read_is_what_was_published() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut board = Board::new();
+    let reader = board.reader();
+    let mut book = Book::with_depth(Some(20));
+    for step in 0..20_000_u64 {
+        for _ in 0..random.usize(1..4) {
+            let side = Side::ALL[random.usize(0..2)];
+            let len = book.len(side) as u32;
+            let content = level(random.i64(1..1_000), random.i64(1..50));
+            match random.u8(0..5) {
+                0 if len > 0 => apply(&mut book, side, random.u32(1..=len), LevelAction::Delete),
+                1 if len > 0 => {
+                    let action = LevelAction::Change(content);
+                    apply(&mut book, side, random.u32(1..=len), action);
+                }
+                2 if random.u8(0..50) == 0 => book.clear(),
+                _ => {
+                    let at = random.u32(1..=(len + 1).min(20));
+                    apply(&mut book, side, at, LevelAction::New(content));
+                }
+            }
+        }
+        let is_fresh = random.bool();
+        board.publish(5, &mut book, is_fresh, step);
+        let top = reader.read(5).unwrap();
+        assert_eq!((top.is_fresh(), top.time_ns()), (is_fresh, step));
+        for side in Side::ALL {
+            assert!(top.levels(side).iter().eq(book.levels(side).take(TOP_LEVELS)), "step {step}");
+        }
+    }
+}
+
+/// Every level of a published book carries the number of the publication: a torn read would mix two.
+#[test]
+fn no_reader_sees_two_states_mixed() {
+    const TURNS: i64 = 200_000;
+    let mut board = Board::new();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                let (reader, done) = (board.reader(), &done);
+                scope.spawn(move || {
+                    let mut reads = 0_u64;
+                    let mut last = 0;
+                    while !done.load(Ordering::Relaxed) {
+                        let Some(top) = reader.read(0) else { continue };
+                        let turn = top.time_ns() as i64;
+                        assert!(turn >= last, "time does not go back");
+                        last = turn;
+                        for side in Side::ALL {
+                            assert_eq!(top.levels(side).len(), 3);
+                            assert!(top.levels(side).iter().all(|l| l.size.mantissa == turn));
+                        }
+                        reads += 1;
+                    }
+                    reads
+                })
+            })
+            .collect();
+        let mut book = Book::with_depth(Some(3));
+        for turn in 1..=TURNS {
+            for side in Side::ALL {
+                // The last level goes, the others move, all get the new size.
+                apply(&mut book, side, 1, LevelAction::New(level(turn, turn)));
+                for at in 2..=book.len(side) as u32 {
+                    apply(&mut book, side, at, LevelAction::Change(level(turn - 1, turn)));
+                }
+            }
+            if book.len(Side::Bid) == 3 {
+                board.publish(0, &mut book, true, turn as u64);
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        let reads: u64 = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
+        println!("{reads} reads");
+    });
+}

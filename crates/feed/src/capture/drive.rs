@@ -1,0 +1,268 @@
+//! Drives a handler by capture time.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use super::lines::LineMap;
+use super::merge::MergedPacket;
+use crate::handler::{PacketHandler, Source};
+
+/// Destinations without a line that are counted by address; packets to further ones are counted
+/// together.
+pub const OTHER_DESTINATIONS_MAX: usize = 1024;
+
+/// What the captures held of one line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DrivenCounters {
+    /// Packets handed to the handler.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that the capture cut short: they are not handed on, so they are lost on this line.
+    pub truncated: u64,
+}
+
+/// Packets that belong to no line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OtherPackets {
+    /// Datagrams by destination.
+    pub by_destination: BTreeMap<SocketAddr, u64>,
+    /// Datagrams to destinations beyond [`OTHER_DESTINATIONS_MAX`].
+    pub beyond: u64,
+    /// Packets of captures that tell no destination.
+    pub without_destination: u64,
+    /// Pieces of byte streams: TCP, or a raw file.
+    pub pieces: u64,
+}
+
+/// Hands captured packets to a [`PacketHandler`], with the capture's times as the clock.
+///
+/// No clock is read: the same captures give the same calls. Timers fire before a packet that was
+/// captured at or after their time. The clock does not go back: a packet with a time before that of
+/// an earlier one takes the earlier one's time.
+#[derive(Clone, Debug)]
+pub struct CaptureDriver {
+    lines: LineMap,
+    now_ns: u64,
+    counters: Vec<(Source, DrivenCounters)>,
+    others: OtherPackets,
+}
+
+impl CaptureDriver {
+    /// Creates a driver of these lines, at time 0.
+    pub fn new(lines: LineMap) -> Self {
+        let counters = lines.sources().map(|source| (source, DrivenCounters::default())).collect();
+        Self { lines, now_ns: 0, counters, others: OtherPackets::default() }
+    }
+
+    /// Returns the time of the last packet, in nanoseconds since 1970.
+    pub const fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Returns what came of each line.
+    pub fn counters(&self) -> impl Iterator<Item = (Source, DrivenCounters)> {
+        self.counters.iter().copied()
+    }
+
+    /// Returns what belongs to no line.
+    pub const fn others(&self) -> &OtherPackets {
+        &self.others
+    }
+
+    /// Returns whether any packet belonged to a line.
+    pub fn has_matched(&self) -> bool {
+        self.counters.iter().any(|(_, line)| line.packets > 0 || line.truncated > 0)
+    }
+
+    /// Fires the timers that are due and hands the packet on, if it belongs to a line and is whole.
+    pub fn handle_packet<H: PacketHandler<S>, S: ?Sized>(
+        &mut self,
+        merged: &MergedPacket<'_>,
+        handler: &mut H,
+        sink: &mut S,
+    ) {
+        let packet = &merged.packet;
+        let source = self.lines.source(merged);
+        let counters = self.counters.iter_mut().find(|(line, _)| Some(*line) == source);
+        let (Some((source, counters)), None) = (counters, packet.stream) else {
+            return self.others.count(merged);
+        };
+        let source = *source;
+        if packet.is_truncated() {
+            counters.truncated += 1;
+            return;
+        }
+        counters.packets += 1;
+        counters.bytes += packet.bytes.len() as u64;
+        let received_ns = merged.time_ns.max(self.now_ns);
+        self.advance(received_ns, handler, sink);
+        handler.handle_packet(received_ns, source, packet.bytes, sink);
+    }
+
+    /// Fires the timers that are due within `hold_ns` of the last packet, so that what is held
+    /// comes out. Later timers, such as those of silent lines, do not fire: the end of a capture is
+    /// not silence.
+    pub fn finish<H: PacketHandler<S>, S: ?Sized>(
+        &mut self,
+        hold_ns: u64,
+        handler: &mut H,
+        sink: &mut S,
+    ) {
+        self.advance(self.now_ns.saturating_add(hold_ns), handler, sink);
+    }
+
+    fn advance<H: PacketHandler<S>, S: ?Sized>(
+        &mut self,
+        to_ns: u64,
+        handler: &mut H,
+        sink: &mut S,
+    ) {
+        let due = |handler: &H| handler.poll_timeout().filter(|due_ns| *due_ns <= to_ns);
+        let mut last_ns = None;
+        while let Some(due_ns) = due(handler) {
+            // A timer that does not move on is due at the end of the interval, once.
+            let at_ns = if last_ns == Some(due_ns) { to_ns } else { due_ns.max(self.now_ns) };
+            handler.handle_timeout(at_ns, sink);
+            if at_ns == to_ns && due(handler) == Some(due_ns) {
+                break;
+            }
+            last_ns = Some(due_ns);
+        }
+        self.now_ns = to_ns;
+    }
+}
+
+impl OtherPackets {
+    /// Returns all packets counted.
+    pub fn packets(&self) -> u64 {
+        let by_destination: u64 = self.by_destination.values().sum();
+        by_destination + self.beyond + self.without_destination + self.pieces
+    }
+
+    fn count(&mut self, merged: &MergedPacket<'_>) {
+        let packet = &merged.packet;
+        let is_full = self.by_destination.len() >= OTHER_DESTINATIONS_MAX;
+        *match packet.destination {
+            _ if packet.stream.is_some() => &mut self.pieces,
+            None => &mut self.without_destination,
+            Some(address) if is_full && !self.by_destination.contains_key(&address) => {
+                &mut self.beyond
+            }
+            Some(address) => self.by_destination.entry(address).or_default(),
+        } += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CaptureOptions, CaptureReader, Merge, PcapWriter};
+    use super::*;
+    use crate::arbiter::Line;
+
+    const A: &str = "239.1.1.1:5000";
+    const B: &str = "239.1.1.2:5001";
+    const OTHER: &str = "239.9.9.9:9";
+
+    /// Writes down its calls; a timer is due 10 ns after each packet.
+    #[derive(Default)]
+    struct Recorder {
+        due_ns: Option<u64>,
+    }
+
+    impl PacketHandler<Vec<String>> for Recorder {
+        fn handle_packet(
+            &mut self,
+            ns: u64,
+            source: Source,
+            packet: &[u8],
+            sink: &mut Vec<String>,
+        ) {
+            sink.push(format!("{ns} {source} {}", packet[0]));
+            self.due_ns = Some(ns + 10);
+        }
+
+        fn handle_timeout(&mut self, now_ns: u64, sink: &mut Vec<String>) {
+            sink.push(format!("{now_ns} timeout"));
+            self.due_ns = None;
+        }
+
+        fn poll_timeout(&self) -> Option<u64> {
+            self.due_ns
+        }
+    }
+
+    /// A timer that is always due.
+    struct Restless;
+
+    impl PacketHandler<u64> for Restless {
+        fn handle_packet(&mut self, _: u64, _: Source, _: &[u8], _: &mut u64) {}
+
+        fn handle_timeout(&mut self, _: u64, timeouts: &mut u64) {
+            *timeouts += 1;
+        }
+
+        fn poll_timeout(&self) -> Option<u64> {
+            Some(1)
+        }
+    }
+
+    fn capture(packets: &[(u64, &str, u8)]) -> Merge<std::io::Cursor<Vec<u8>>> {
+        let mut writer = PcapWriter::new(Vec::new()).unwrap();
+        let source = "10.0.0.1:1".parse().unwrap();
+        for (time_ns, destination, payload) in packets {
+            let destination = destination.parse().unwrap();
+            writer.write_datagram(*time_ns, source, destination, &[*payload]).unwrap();
+        }
+        let file = std::io::Cursor::new(writer.into_inner());
+        Merge::new([CaptureReader::open(file, CaptureOptions::new()).unwrap()])
+    }
+
+    fn driver() -> CaptureDriver {
+        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let lines = LineMap::new()
+            .destination(address(A), Source::Incremental(Line::A))
+            .destination(address(B), Source::Incremental(Line::B));
+        CaptureDriver::new(lines)
+    }
+
+    fn drive<H: PacketHandler<S>, S>(
+        packets: &[(u64, &str, u8)],
+        mut handler: H,
+        sink: &mut S,
+    ) -> CaptureDriver {
+        let (mut merge, mut driver) = (capture(packets), driver());
+        while let Some(merged) = merge.next_packet().unwrap() {
+            driver.handle_packet(&merged, &mut handler, sink);
+        }
+        driver.finish(10, &mut handler, sink);
+        driver
+    }
+
+    #[test]
+    fn timers_fire_by_capture_time_and_packets_of_others_are_counted() {
+        let mut calls = Vec::new();
+        let packets =
+            [(100, A, 1), (105, B, 2), (107, OTHER, 9), (120, A, 3), (119, B, 4), (121, OTHER, 9)];
+        let driver = drive(&packets, Recorder::default(), &mut calls);
+        let expected = [
+            "100 line A 1",
+            "105 line B 2",
+            "115 timeout",
+            "120 line A 3",
+            "120 line B 4",
+            "130 timeout",
+        ];
+        assert_eq!(calls, expected);
+        assert_eq!(driver.others().by_destination[&OTHER.parse().unwrap()], 2);
+        assert_eq!(driver.others().packets(), 2);
+        assert!(driver.counters().all(|(_, line)| line.packets == 2 && line.bytes == 2));
+    }
+
+    #[test]
+    fn a_timer_that_stays_due_does_not_stall() {
+        let mut timeouts = 0;
+        drive(&[(100, A, 1), (200, A, 2)], Restless, &mut timeouts);
+        assert!((3..=6).contains(&timeouts), "{timeouts}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Suffixes of file names: which format and compression they stand for.
+
+use std::fmt;
+
+use super::compress::Compression;
+use super::format::Format;
+
+/// The layout that a suffix stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NamedLayout {
+    /// One format.
+    Format(Format),
+    /// `.bin`: packets behind lengths, in either byte order.
+    Prefixed,
+}
+
+impl NamedLayout {
+    fn from_suffix(suffix: &str) -> Option<Self> {
+        match suffix.to_ascii_lowercase().as_str() {
+            "bin" => Some(Self::Prefixed),
+            "cap" | "ntar" => Some(Self::Format(Format::Pcap)),
+            "fast" => Some(Self::Format(Format::Raw)),
+            name => name.parse().ok().map(Self::Format),
+        }
+    }
+
+    fn contains(self, format: Format) -> bool {
+        match self {
+            Self::Format(named) => named == format,
+            Self::Prefixed => matches!(format, Format::U32Be | Format::U32Le),
+        }
+    }
+}
+
+/// The suffixes of a file name that say something of its content, such as `.pcap.gz`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Suffixes {
+    layout: Option<NamedLayout>,
+    compression: Option<Compression>,
+}
+
+/// A file whose name says one thing and whose content another. The content is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disagreement {
+    suffixes: Suffixes,
+    format: Option<Format>,
+    compression: Option<Option<Compression>>,
+}
+
+impl Suffixes {
+    /// Finds the suffixes of a file name.
+    pub fn of(file_name: &str) -> Self {
+        let base = file_name.rsplit(['/', '\\']).next().unwrap_or(file_name);
+        let suffixes = || base.split('.').skip(1);
+        Self {
+            layout: suffixes().find_map(NamedLayout::from_suffix),
+            compression: suffixes().last().and_then(Compression::from_suffix),
+        }
+    }
+
+    /// Chooses between formats that the content fits equally well; `None` where the name does not
+    /// help.
+    pub(super) fn choose(self, u32be: bool, u32le: bool) -> Option<Format> {
+        match self.layout? {
+            NamedLayout::Format(format) => Some(format),
+            NamedLayout::Prefixed if u32be && !u32le => Some(Format::U32Be),
+            NamedLayout::Prefixed if u32le && !u32be => Some(Format::U32Le),
+            NamedLayout::Prefixed => None,
+        }
+    }
+
+    /// Compares with what the content is.
+    pub fn disagreement(
+        self,
+        format: Format,
+        compression: Option<Compression>,
+    ) -> Option<Disagreement> {
+        let is_other = self.layout.is_some_and(|named| !named.contains(format));
+        let is_compressed_otherwise =
+            self.compression.is_some_and(|named| Some(named) != compression);
+        (is_other || is_compressed_otherwise).then_some(Disagreement {
+            suffixes: self,
+            format: is_other.then_some(format),
+            compression: is_compressed_otherwise.then_some(compression),
+        })
+    }
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(named), Some(found)) = (self.suffixes.compression, self.compression) {
+            match found {
+                Some(found) => write!(f, "its name says {named}, its first bytes say {found}")?,
+                None => write!(f, "its name says {named}, but it is not compressed")?,
+            }
+            if self.format.is_some() {
+                f.write_str("; ")?;
+            }
+        }
+        match (self.suffixes.layout, self.format) {
+            (Some(NamedLayout::Format(named)), Some(found)) => {
+                write!(f, "its name says {named}, its content is read as {found}")
+            }
+            (Some(NamedLayout::Prefixed), Some(found)) => {
+                write!(f, "its name says packets behind lengths, its content is read as {found}")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(name: &str, format: Format, compression: Option<Compression>) -> String {
+        let disagreement = Suffixes::of(name).disagreement(format, compression);
+        disagreement.map_or_else(String::new, |disagreement| disagreement.to_string())
+    }
+
+    #[test]
+    fn names_that_agree_or_say_nothing_are_not_told() {
+        let gzip = Some(Compression::Gzip);
+        for (name, format, compression) in [
+            ("x.pcap", Format::Pcap, None),
+            ("a.b/x.pcapng.gz", Format::Pcap, gzip),
+            ("x.bin", Format::U32Le, None),
+            ("x.fast", Format::Raw, None),
+            ("x.raw.zst", Format::Raw, Some(Compression::Zstd)),
+            ("x.dat", Format::Pcap, gzip),
+            ("pcap", Format::Raw, None),
+        ] {
+            assert_eq!(told(name, format, compression), "", "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_disagree_are_told() {
+        for (name, format, compression, expected) in [
+            ("x.pcap", Format::Raw, None, "its name says pcap, its content is read as raw"),
+            (
+                "x.bin",
+                Format::Pcap,
+                None,
+                "its name says packets behind lengths, its content is read as pcap",
+            ),
+            ("x.dat.gz", Format::Raw, None, "its name says gzip, but it is not compressed"),
+            (
+                "x.fast.zst",
+                Format::U32Be,
+                Some(Compression::Gzip),
+                "its name says zstd, its first bytes say gzip; its name says raw, its content is \
+                 read as u32be",
+            ),
+        ] {
+            assert_eq!(told(name, format, compression), expected);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Which candidate the packets speak for.
+
+use super::super::description::{Framing, ResetPolicy};
+use super::candidates::{Shape, preset_of, presets_like};
+use super::series::{Plausible, Series};
+use super::trial::Trial;
+use super::{Confidence, Detected, PACKETS_MIN, Undetected};
+
+/// Packets that candidates are sifted by.
+const SIFTED_PACKETS: usize = 100;
+/// Part of those packets that a candidate must decode to be tried on all.
+const SIFTED_FIT_MIN: f64 = 0.3;
+/// Part of all packets that the answer must decode.
+const FIT_MIN: f64 = 0.6;
+/// Difference in that part below which two candidates count as equal.
+const FIT_EQUAL: f64 = 0.05;
+/// Part of messages with the same bytes that speaks for a reset policy, and the difference that
+/// speaks against another.
+const SAME_MIN: f64 = 0.6;
+const SAME_DIFFERENCE: f64 = 0.25;
+/// One message in so many may differ in its bytes between policies that count as equal.
+const SAME_TOLERANCE: usize = 200;
+/// Part of sequence numbers that follow each other in a right reading, and at most in a wrong one.
+const CONSECUTIVE_MIN: f64 = 0.8;
+const CONSECUTIVE_FEW: f64 = 0.5;
+/// Part of the messages whose bytes come back that confirms values without sequence numbers.
+const CONFIRMED_MIN: f64 = 0.3;
+/// What a sure answer needs.
+const SURE_FIT: f64 = 0.95;
+const SURE_PACKETS: usize = 50;
+
+/// The order of preference among policies that give the same values.
+const POLICIES: [ResetPolicy; 4] =
+    [ResetPolicy::Template, ResetPolicy::Packet, ResetPolicy::Message, ResetPolicy::Never];
+
+/// Chooses among the shapes, each with every reset policy.
+pub(super) fn choose(packets: &[&[u8]], shapes: &[Shape]) -> Result<Detected, Undetected> {
+    let sifted = &packets[..packets.len().min(SIFTED_PACKETS)];
+    let mut best_whole = 0;
+    let mut tried: Vec<(&Shape, Vec<Trial>)> = Vec::new();
+    for shape in shapes {
+        let first = trials(sifted, shape);
+        best_whole = best_whole.max(first.iter().map(|trial| trial.whole).max().unwrap_or(0));
+        if best_fit(&first) >= SIFTED_FIT_MIN {
+            let all = if sifted.len() < packets.len() { trials(packets, shape) } else { first };
+            tried.push((shape, all));
+        }
+    }
+    let fits = tried.iter().map(|(_, trials)| best_fit(trials));
+    let best = fits.fold(0.0, f64::max);
+    let whole = |trials: &[Trial]| trials.iter().map(|trial| trial.whole).max().unwrap_or(0);
+    if best < FIT_MIN {
+        let whole = tried.iter().map(|(_, trials)| whole(trials)).max().unwrap_or(best_whole);
+        return Err(Undetected::NoneFits { packets: packets.len(), whole });
+    }
+    let fitting = tried.into_iter().filter(|(_, trials)| best_fit(trials) >= best - FIT_EQUAL);
+    let chosen = fitting.min_by_key(|(shape, _)| shape.rank).map(|(_, trials)| trials);
+    let trials = chosen.unwrap_or_default();
+    let whole = whole(&trials);
+    if whole < PACKETS_MIN {
+        return Err(Undetected::TooFew { packets: whole });
+    }
+    answer(&trials)
+}
+
+pub(super) fn trials(packets: &[&[u8]], shape: &Shape) -> Vec<Trial> {
+    let trial = |policy| Trial::run(packets, shape.framing.reset(policy), &shape.program);
+    POLICIES.map(trial).into()
+}
+
+fn best_fit(trials: &[Trial]) -> f64 {
+    trials.iter().map(Trial::fit).fold(0.0, f64::max)
+}
+
+/// Chooses the reset policy; `trials` are of one shape, in the order of [`POLICIES`].
+pub(super) fn answer(trials: &[Trial]) -> Result<Detected, Undetected> {
+    let best = best_fit(trials);
+    let fitting: Vec<&Trial> =
+        trials.iter().filter(|trial| trial.fit() >= best - FIT_EQUAL).collect();
+    // One for each reading of the values, the first in the order of preference.
+    let mut readings: Vec<&Trial> = Vec::new();
+    for trial in &fitting {
+        if !readings.iter().any(|reading| reading.values == trial.values) {
+            readings.push(trial);
+        }
+    }
+    let mut chosen = readings[0];
+    for other in &readings[1..] {
+        chosen = better(chosen, other)?;
+    }
+    // The winner has to beat those that another was compared with.
+    for other in readings.iter().filter(|other| other.values != chosen.values) {
+        if !std::ptr::eq(better(chosen, other)?, chosen) {
+            return Err(ambiguous(chosen, other));
+        }
+    }
+    let alike: Vec<&Trial> =
+        fitting.iter().copied().filter(|trial| trial.values == chosen.values).collect();
+    let most = alike.iter().map(|trial| trial.same_bytes).max().unwrap_or(0);
+    let is_as_same = |trial: &&&Trial| trial.same_bytes + trial.messages / SAME_TOLERANCE >= most;
+    let policies = |trials: &mut dyn Iterator<Item = &&Trial>| -> Vec<ResetPolicy> {
+        trials.map(|trial| trial.framing.reset_policy()).collect()
+    };
+    let same = policies(&mut alike.iter());
+    let likely = policies(&mut alike.iter().filter(is_as_same));
+    let chosen = alike.iter().find(|trial| is_as_same(trial)).copied().unwrap_or(chosen);
+    detected(chosen, &same, &likely)
+}
+
+fn ambiguous(a: &Trial, b: &Trial) -> Undetected {
+    Undetected::Ambiguous { first: Box::new(a.framing), second: Box::new(b.framing) }
+}
+
+/// The one of two readings that the packets speak for.
+fn better<'t>(a: &'t Trial, b: &'t Trial) -> Result<&'t Trial, Undetected> {
+    let consecutive = |trial: &Trial| trial.consecutive().unwrap_or(0.0);
+    let (of_a, of_b) = (consecutive(a), consecutive(b));
+    if of_a >= CONSECUTIVE_MIN && of_b <= CONSECUTIVE_FEW {
+        return Ok(a);
+    }
+    if of_b >= CONSECUTIVE_MIN && of_a <= CONSECUTIVE_FEW {
+        return Ok(b);
+    }
+    let (same_a, same_b) = (a.same_part(), b.same_part());
+    if same_a >= SAME_MIN && same_b <= same_a - SAME_DIFFERENCE {
+        return Ok(a);
+    }
+    if same_b >= SAME_MIN && same_a <= same_b - SAME_DIFFERENCE {
+        return Ok(b);
+    }
+    let (more, fewer) = if resets(a) >= resets(b) { (a, b) } else { (b, a) };
+    match Series::compare(&more.series, &fewer.series) {
+        Plausible::WithReset => Ok(more),
+        Plausible::WithoutReset => Ok(fewer),
+        Plausible::Unclear => Err(ambiguous(a, b)),
+    }
+}
+
+/// How often a policy resets, in order.
+fn resets(trial: &Trial) -> u8 {
+    match trial.framing.reset_policy() {
+        ResetPolicy::Never => 0,
+        ResetPolicy::Template => 1,
+        ResetPolicy::Packet => 2,
+        ResetPolicy::Message => 3,
+    }
+}
+
+/// `same` are the policies that give these values, `likely` those of them that explain the bytes.
+fn detected(
+    chosen: &Trial,
+    same: &[ResetPolicy],
+    likely: &[ResetPolicy],
+) -> Result<Detected, Undetected> {
+    let follows = chosen.consecutive().is_some_and(|part| part >= CONSECUTIVE_MIN);
+    if !follows && chosen.same_part() < CONFIRMED_MIN {
+        return Err(Undetected::Unconfirmed { framing: Box::new(chosen.framing) });
+    }
+    let (framing, preset) = named(chosen.framing, likely);
+    let is_sure = chosen.fit() >= SURE_FIT && chosen.whole >= SURE_PACKETS;
+    Ok(Detected {
+        framing,
+        preset,
+        confidence: if is_sure { Confidence::Sure } else { Confidence::Likely },
+        packets: chosen.packets,
+        whole: chosen.whole,
+        messages: chosen.messages,
+        same_bytes: chosen.same_bytes,
+        equivalent: {
+            let others = same.iter().filter(|policy| **policy != framing.reset_policy());
+            others.copied().collect()
+        },
+        consecutive: chosen.consecutive(),
+    })
+}
+
+/// The framing by the name of a preset where one has it, with a policy that gives these values.
+fn named(
+    framing: Framing,
+    same: &[ResetPolicy],
+) -> (Framing, Option<super::super::preset::Preset>) {
+    for preset in presets_like(&framing) {
+        if same.contains(&preset.framing().reset_policy()) {
+            return (preset.framing(), Some(preset));
+        }
+    }
+    let like = presets_like(&framing).next();
+    (framing, preset_of(&framing).or(like))
+}

@@ -1,0 +1,92 @@
+//! The sequence number in a preamble.
+
+use super::super::description::{Framing, NumberField};
+use crate::endian::Endian;
+
+/// Part of the numbers that must follow the next smaller one.
+const CONSECUTIVE_MIN: f64 = 0.8;
+/// Packets that are too short for the preamble, as a part of all.
+const SHORT_MAX: f64 = 0.25;
+/// Widths tried, the usual first.
+const WIDTHS: [usize; 3] = [4, 8, 2];
+
+/// The framing with a preamble of `len` bytes, and its sequence number where one is found; `None`
+/// where many packets are shorter.
+pub(super) fn framing(packets: &[&[u8]], len: usize) -> Option<Framing> {
+    let short = packets.iter().filter(|packet| packet.len() < len).count();
+    if short as f64 > SHORT_MAX * packets.len() as f64 {
+        return None;
+    }
+    let framing = Framing::new().preamble(len).ok()?;
+    Some(match seq_num(packets, len) {
+        Some(field) => framing.seq_num(field).ok()?,
+        None => framing,
+    })
+}
+
+fn seq_num(packets: &[&[u8]], len: usize) -> Option<NumberField> {
+    let fields = WIDTHS.into_iter().flat_map(|width| {
+        let offsets = 0..(len + 1).saturating_sub(width);
+        let orders = [Endian::Big, Endian::Little];
+        offsets.flat_map(move |offset| {
+            orders.into_iter().filter_map(move |order| NumberField::new(offset, width, order).ok())
+        })
+    });
+    let mut found: Vec<NumberField> =
+        fields.filter(|field| is_consecutive(packets, *field)).collect();
+    // Of a number of 8 bytes the last 4 count as well: the widest is the number, if it is small enough
+    // to be one.
+    found.sort_by_key(|field| std::cmp::Reverse(field.width()));
+    found.first().copied()
+}
+
+/// True if the numbers, sorted, each once, are a row with few holes. Packets may be out of order, or
+/// come twice.
+fn is_consecutive(packets: &[&[u8]], field: NumberField) -> bool {
+    let mut numbers: Vec<u64> =
+        packets.iter().filter_map(|packet| field.number_in(packet)).collect();
+    let count = numbers.len();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let following = numbers.windows(2).filter(|pair| pair[1] - pair[0] == 1).count();
+    let pairs = numbers.len().saturating_sub(1);
+    // Two copies of each packet are possible, more are not a sequence number.
+    3 * numbers.len() > count && following as f64 >= CONSECUTIVE_MIN * pairs as f64 && pairs > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(len: usize, packet: impl Fn(u32) -> Vec<u8>) -> String {
+        let packets: Vec<Vec<u8>> = (900..1000).map(packet).collect();
+        let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+        framing(&packets, len).unwrap().to_string()
+    }
+
+    #[test]
+    fn numbers_of_each_kind_are_found() {
+        let cme = |n: u32| [&n.to_be_bytes()[..], &[7, 1, 2, 3]].concat();
+        assert_eq!(found(5, cme), "preamble=5,seq=0:4:be,reset=template");
+        let little = |n: u32| [&n.to_le_bytes()[..], &[1, 2, 3]].concat();
+        assert_eq!(found(4, little), "preamble=4,seq=0:4:le,reset=template");
+        let wide = |n: u32| [&[9][..], &u64::from(n).to_le_bytes(), &[1]].concat();
+        assert_eq!(found(9, wide), "preamble=9,seq=1:8:le,reset=template");
+    }
+
+    #[test]
+    fn shuffled_and_doubled_numbers_are_found() {
+        let packet = |n: u32| {
+            let n = n / 2 * 37 % 50;
+            [&n.to_be_bytes()[..], &[1]].concat()
+        };
+        assert_eq!(found(4, packet), "preamble=4,seq=0:4:be,reset=template");
+    }
+
+    #[test]
+    fn what_is_not_a_row_is_no_number() {
+        let random = |n: u32| n.wrapping_mul(2_654_435_761).to_be_bytes().to_vec();
+        assert_eq!(found(4, random), "preamble=4,reset=template");
+        assert_eq!(found(4, |_| vec![0; 9]), "preamble=4,reset=template");
+    }
+}

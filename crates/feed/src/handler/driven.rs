@@ -1,0 +1,46 @@
+//! The interface between a handler and the loop that drives it.
+
+use super::{Adapt, Engine, Handler, Sink, Source};
+
+/// A handler that a loop drives with packets and time, over sockets or captures.
+///
+/// [`Handler`] is one; a feed with a codec or an order of lines of its own implements this to use
+/// the same loops. `S` takes what comes out. Times are nanoseconds of one clock and do not go back.
+pub trait PacketHandler<S: ?Sized> {
+    /// Takes a packet of `source` that was received at `received_ns`.
+    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S);
+
+    /// Acts on timers due at `now_ns`. All packets received before must have been handed in.
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut S);
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` if no timer is set.
+    fn poll_timeout(&self) -> Option<u64>;
+}
+
+impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for Handler<E, A> {
+    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+        Handler::handle_packet(self, received_ns, source, packet, sink);
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut S) {
+        Handler::handle_timeout(self, now_ns, sink);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        Handler::poll_timeout(self)
+    }
+}
+
+impl<S: ?Sized, H: PacketHandler<S> + ?Sized> PacketHandler<S> for Box<H> {
+    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+        (**self).handle_packet(received_ns, source, packet, sink);
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut S) {
+        (**self).handle_timeout(now_ns, sink);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        (**self).poll_timeout()
+    }
+}

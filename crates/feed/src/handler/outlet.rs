@@ -1,0 +1,149 @@
+//! What an adapter pushes into while a handler decodes.
+
+use std::marker::PhantomData;
+
+use super::{Delivery, Sink};
+use crate::market::{
+    Clear, Definition, Instrument, InstrumentKey, MarketEvent, MarketSink, Snapshot, Update,
+};
+use crate::recovery::Recovery;
+
+/// Which feed a message came on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feed {
+    Incremental,
+    /// Lost packets, sent again.
+    Replay,
+    Snapshot,
+}
+
+/// Hands what a message says to the books and to the user's sink.
+pub(super) struct Outlet<'a, M: ?Sized, S> {
+    recovery: &'a mut Recovery,
+    sink: &'a mut S,
+    delivery: Delivery,
+    feed: Feed,
+    reset_to: Option<u64>,
+    had_snapshot: bool,
+    message: PhantomData<fn(&M)>,
+}
+
+impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
+    fn new(recovery: &'a mut Recovery, sink: &'a mut S, delivery: Delivery, feed: Feed) -> Self {
+        let (reset_to, had_snapshot, message) = (None, false, PhantomData);
+        Self { recovery, sink, delivery, feed, reset_to, had_snapshot, message }
+    }
+
+    /// For a message of the incremental feed.
+    #[inline]
+    pub(super) fn incremental(
+        recovery: &'a mut Recovery,
+        sink: &'a mut S,
+        delivery: Delivery,
+    ) -> Self {
+        Self::new(recovery, sink, delivery, Feed::Incremental)
+    }
+
+    /// For a message of the snapshot feed: updates, trades and resets there are none of the books'
+    /// business.
+    pub(super) fn snapshot(
+        recovery: &'a mut Recovery,
+        sink: &'a mut S,
+        delivery: Delivery,
+    ) -> Self {
+        Self::new(recovery, sink, delivery, Feed::Snapshot)
+    }
+
+    /// For a message of a lost packet: later ones were handled before it, so only its updates count.
+    pub(super) fn replay(recovery: &'a mut Recovery, sink: &'a mut S, delivery: Delivery) -> Self {
+        Self::new(recovery, sink, delivery, Feed::Replay)
+    }
+
+    /// Where a SequenceReset begins the next session.
+    pub(super) const fn reset_to(&self) -> Option<u64> {
+        self.reset_to
+    }
+
+    /// Whether the message was a snapshot.
+    pub(super) const fn had_snapshot(&self) -> bool {
+        self.had_snapshot
+    }
+}
+
+impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
+    #[inline]
+    fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
+        self.recovery.instrument(key)
+    }
+
+    #[inline]
+    fn update(&mut self, update: &Update) {
+        match self.feed {
+            Feed::Incremental => {
+                self.recovery.handle_update(update);
+            }
+            Feed::Replay => {
+                self.recovery.handle_replayed(update);
+            }
+            Feed::Snapshot => {}
+        }
+    }
+
+    fn clear(&mut self, clear: &Clear<'_>) {
+        match self.feed {
+            Feed::Incremental => self.recovery.handle_clear(clear),
+            Feed::Replay => self.recovery.handle_replayed_clear(clear),
+            Feed::Snapshot => {}
+        }
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot<'_>) {
+        if self.feed == Feed::Replay {
+            return;
+        }
+        self.had_snapshot = true;
+        let line = self.delivery.line.index();
+        let seq_num = snapshot.seq_num.or(self.delivery.seq_num);
+        let snapshot = Snapshot { seq_num, ..*snapshot };
+        let outcome = self.recovery.handle_snapshot(line, &snapshot);
+        self.sink.handle_snapshot(&snapshot, outcome, self.recovery);
+    }
+
+    fn define(&mut self, instrument: Instrument, definition: &Definition) {
+        let is_late = self.feed == Feed::Replay;
+        if is_late && self.recovery.instruments().definition(instrument).is_some() {
+            return;
+        }
+        if self.recovery.define(instrument, definition) {
+            let known = self.recovery.instruments().definition(instrument);
+            let event = MarketEvent::Definition(instrument, known.unwrap_or(definition));
+            self.sink.handle_event(&self.delivery, &event, self.recovery);
+        }
+    }
+
+    fn event(&mut self, event: &MarketEvent<'_>) {
+        let is_new = match (event, self.feed) {
+            // Feeds of snapshots repeat the status in every round.
+            (_, Feed::Replay) => false,
+            (MarketEvent::Status(status), feed) => {
+                self.recovery.handle_status(status) || feed == Feed::Incremental
+            }
+            (_, feed) => feed == Feed::Incremental,
+        };
+        if is_new {
+            self.sink.handle_event(&self.delivery, event, self.recovery);
+        }
+    }
+
+    fn sequence_reset(&mut self, next_seq_num: u64, sending_time: Option<u64>) {
+        if self.feed == Feed::Incremental {
+            self.recovery.note_sequence_reset(sending_time);
+            self.reset_to = Some(next_seq_num);
+        }
+    }
+
+    #[inline]
+    fn end_message(&mut self, continues: bool) {
+        self.recovery.end_message(continues && self.feed != Feed::Snapshot);
+    }
+}

@@ -1,0 +1,200 @@
+//! Templates that change while a channel runs.
+//!
+//! A [`Replacement`] is everything of a channel that depends on its templates: engines, the adapter
+//! that is bound to their records, and the place of the sequence number. It is made from the new
+//! template file beside the running one and handed to
+//! [`Handler::replace`](super::Handler::replace). It takes effect
+//!
+//! - at once, where the running templates have never decoded a message,
+//! - at the next reset of the channel (SequenceReset, or numbers that start again),
+//! - with the first packet whose template only the new set knows, where no reset was seen.
+//!
+//! Until then the running set goes on decoding. Books, gaps and sequence numbers stay.
+
+use super::channel::Channel;
+use super::decoding::{Decoding, PacketOutcome};
+use super::replayed::Replays;
+use super::{Delivery, Engine, HandlerConfigError, HandlerCounters, SequenceSource, Sink};
+use crate::framing::{Framing, ResetPolicy, next_block};
+use crate::market::Adapt;
+
+/// What of a channel depends on its templates.
+#[derive(Debug)]
+pub struct Replacement<E, A> {
+    pub(super) engine: E,
+    pub(super) snapshot_engines: [E; 2],
+    pub(super) replay_engine: E,
+    pub(super) adapter: A,
+    pub(super) sequence: SequenceSource,
+}
+
+impl<E, A> Replacement<E, A> {
+    /// Creates a replacement. `engine` is called for each feed that keeps dictionaries of its own;
+    /// `adapter` is bound to the same templates, and `sequence` found in them.
+    pub fn new(mut engine: impl FnMut() -> E, adapter: A, sequence: SequenceSource) -> Self {
+        let (snapshot_engines, replay_engine) = ([engine(), engine()], engine());
+        Self { engine: engine(), snapshot_engines, replay_engine, adapter, sequence }
+    }
+}
+
+/// When a replacement takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaced {
+    /// It has: nothing was decoded before.
+    AtOnce,
+    /// At the next reset, or the first packet that only it can decode.
+    AtReset,
+}
+
+/// The parts of a channel that decode: all but the arbiter, which holds the packet.
+pub(super) struct Running<'c, E, A> {
+    pub(super) engine: &'c mut E,
+    pub(super) replays: &'c mut Option<Replays<E>>,
+    pub(super) decoding: &'c mut Decoding<A>,
+    pub(super) sequence: &'c mut SequenceSource,
+    pub(super) counters: &'c mut HandlerCounters,
+    pub(super) staging: &'c mut Staging<E, A>,
+}
+
+impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
+    /// Decodes a packet in its turn. One of a template that only the waiting templates know makes these
+    /// take effect: the exchange has changed over, and no reset was seen.
+    pub(super) fn decode(
+        &mut self,
+        bytes: &[u8],
+        delivery: Delivery,
+        sink: &mut impl Sink<E::Message>,
+    ) -> PacketOutcome {
+        let before = self.counters.messages;
+        let outcome = self.decode_once(bytes, delivery, sink);
+        let is_unknown = self.counters.messages.unknown_template > before.unknown_template;
+        if !self.staging.is_waiting() || !is_unknown || outcome.messages > 0 {
+            return outcome;
+        }
+        let framing = self.decoding.framing;
+        // Where dictionaries are never emptied, a second try would not find them as they were.
+        if framing.reset_policy() == ResetPolicy::Never || !self.staging.can_decode(&framing, bytes)
+        {
+            return outcome;
+        }
+        self.switch();
+        // The packet is decoded after all.
+        self.counters.messages = before;
+        self.decode_once(bytes, delivery, sink)
+    }
+
+    fn decode_once(
+        &mut self,
+        bytes: &[u8],
+        delivery: Delivery,
+        sink: &mut impl Sink<E::Message>,
+    ) -> PacketOutcome {
+        let counters = &mut self.counters.messages;
+        self.decoding.incremental(self.engine, bytes, delivery, counters, sink)
+    }
+
+    /// Puts the waiting replacement, if there is one, in the place of what runs.
+    pub(super) fn switch(&mut self) {
+        let Some(waiting) = self.staging.waiting.take() else { return };
+        let Replacement { engine, snapshot_engines, replay_engine, adapter, sequence } = *waiting;
+        *self.engine = engine;
+        if let Some(replays) = self.replays {
+            replays.engine = replay_engine;
+        }
+        self.decoding.adapter = adapter;
+        *self.sequence = sequence;
+        self.staging.snapshot_engines = Some(Box::new(snapshot_engines));
+        self.counters.replacements += 1;
+    }
+}
+
+/// A replacement that waits, and engines of snapshots that the handler has not taken over yet.
+#[derive(Debug)]
+pub(super) struct Staging<E, A> {
+    waiting: Option<Box<Replacement<E, A>>>,
+    snapshot_engines: Option<Box<[E; 2]>>,
+}
+
+impl<E, A> Default for Staging<E, A> {
+    fn default() -> Self {
+        Self { waiting: None, snapshot_engines: None }
+    }
+}
+
+impl<E, A> Staging<E, A> {
+    pub(super) fn stage(&mut self, replacement: Replacement<E, A>) {
+        self.waiting = Some(Box::new(replacement));
+    }
+
+    pub(super) const fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Where the waiting templates have their sequence number.
+    pub(super) fn sequence(&self) -> Option<&SequenceSource> {
+        self.waiting.as_ref().map(|waiting| &waiting.sequence)
+    }
+
+    pub(super) fn take_snapshot_engines(&mut self) -> Option<[E; 2]> {
+        self.snapshot_engines.take().map(|engines| *engines)
+    }
+}
+
+impl<E: Engine, A> Staging<E, A> {
+    /// Whether the waiting templates decode a packet to its end. Changes nothing that is seen later.
+    pub(super) fn can_decode(&mut self, framing: &Framing, bytes: &[u8]) -> bool {
+        self.waiting.as_mut().is_some_and(|waiting| {
+            let can = decodes(&mut waiting.engine, framing, bytes);
+            waiting.engine.lose_dictionaries();
+            can
+        })
+    }
+}
+
+fn decodes<E: Engine>(engine: &mut E, framing: &Framing, bytes: &[u8]) -> bool {
+    engine.begin_packet();
+    let mut at = 0;
+    while at < bytes.len() {
+        let Ok(Some(block)) = next_block(framing, bytes, at) else { return false };
+        at = block.start;
+        while let Some(rest) = bytes.get(at..block.end).filter(|rest| !rest.is_empty()) {
+            match engine.decode(rest) {
+                Ok(decoded) => at = at.saturating_add(decoded.len.max(1)),
+                Err(_) => return false,
+            }
+            if block.is_one_message {
+                break;
+            }
+        }
+    }
+    true
+}
+
+impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
+    /// Takes new templates, to take effect at once or at a reset.
+    pub(super) fn replace(
+        &mut self,
+        replacement: Replacement<E, A>,
+    ) -> Result<Replaced, HandlerConfigError> {
+        let kind = std::mem::discriminant::<SequenceSource>;
+        if kind(&replacement.sequence) != kind(&self.sequence) {
+            return Err(HandlerConfigError::SequenceSourceChanged);
+        }
+        if let SequenceSource::Message(peek) = &replacement.sequence
+            && !peek.can_find()
+        {
+            return Err(HandlerConfigError::SeqNumNotFound);
+        }
+        self.staging.stage(replacement);
+        if self.counters.messages.decoded + self.counters.snapshots.decoded > 0 {
+            return Ok(Replaced::AtReset);
+        }
+        self.running().switch();
+        Ok(Replaced::AtOnce)
+    }
+
+    pub(super) const fn running(&mut self) -> Running<'_, E, A> {
+        let Self { engine, replays, decoding, sequence, counters, staging, .. } = self;
+        Running { engine, replays, decoding, sequence, counters, staging }
+    }
+}

@@ -1,0 +1,548 @@
+//! What the fields of a message say, whatever engine decoded it.
+
+use super::bind::{Role, Shape};
+use super::messages::Key;
+use super::quick::QuickUpdate;
+use super::row::{Row, Scalar, invalid, is_implied, required};
+use super::tags::tag;
+use super::{BookModel, MarketDataError};
+use crate::book::{
+    Amount, BookUpdate, Level, LevelAction, OrderAction, OrderId, PriceAction, Side,
+};
+use crate::market::instruments::SEPARATOR;
+use crate::market::{
+    BookKind, Clear, ClearScope, Definition, ExchangeTime, Fragment, Instrument, InstrumentKey,
+    LevelName, MarketEvent, MarketSink, Snapshot, SnapshotLevel, Statistic, Status, StatusScope,
+    Trade, TradeAction, Update,
+};
+
+/// Most levels that one snapshot message may have.
+const SNAPSHOT_LEVELS_MAX: usize = 1 << 18;
+
+type Result<T> = std::result::Result<T, MarketDataError>;
+
+/// One message being read.
+pub(super) struct Reading<'a, S> {
+    model: BookModel,
+    key: &'a Key,
+    seq_num: u64,
+    sink: &'a mut S,
+    levels: &'a mut Vec<SnapshotLevel>,
+    text: &'a mut Vec<u8>,
+    /// The key that named `instrument`, where it is a number.
+    number: Option<u64>,
+    /// The instrument of the root, or of the entry before; `None` where there are too many.
+    instrument: Option<Instrument>,
+    /// FIX codes by wire value of MDEntryType and of MDUpdateAction, where these are enums.
+    codes: [&'a [u8]; 2],
+    /// Whether anything named an instrument so far.
+    is_named: bool,
+    trade_date: Option<u64>,
+    definition: Definition,
+}
+
+impl<'a, S> Reading<'a, S> {
+    pub(super) fn new(
+        model: BookModel,
+        key: &'a Key,
+        seq_num: u64,
+        levels: &'a mut Vec<SnapshotLevel>,
+        text: &'a mut Vec<u8>,
+        sink: &'a mut S,
+    ) -> Self {
+        levels.clear();
+        let (number, instrument, trade_date, definition) = Default::default();
+        let (is_named, codes) = (false, [&[][..]; 2]);
+        Self {
+            model,
+            key,
+            seq_num,
+            sink,
+            levels,
+            text,
+            number,
+            instrument,
+            codes,
+            is_named,
+            trade_date,
+            definition,
+        }
+    }
+
+    pub(super) fn key_tags(&self) -> &'a [u32] {
+        &self.key.tags
+    }
+}
+
+/// How much of a key a record has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// All of it: the instrument is known now.
+    Whole,
+    /// Nothing.
+    Nothing,
+    /// The field at this index, but not all.
+    Partly(usize),
+}
+
+impl<'a, S: MarketSink> Reading<'a, S> {
+    /// Reads the root, ahead of entries.
+    pub(super) fn begin<'m>(&mut self, shape: &'a Shape, root: impl Row<'m>) -> Result<()> {
+        self.codes = [&shape.codes[0], &shape.codes[1]];
+        match shape.role {
+            // The key of entries may be split between them and the root.
+            Role::Incremental if shape.has_own_key => {}
+            Role::SequenceReset | Role::SessionStatus | Role::Other => {}
+            _ => {
+                self.name(root)?;
+            }
+        }
+        self.trade_date = match shape.role {
+            Role::Incremental => root.get::<{ tag::TRADE_DATE }>().unsigned(tag::TRADE_DATE)?,
+            _ => None,
+        };
+        Ok(())
+    }
+
+    /// Finds the instrument that a record names.
+    #[inline(always)]
+    fn name<'m>(&mut self, row: impl Row<'m>) -> Result<Named> {
+        if let [place] = self.key.places[..] {
+            match row.at(place) {
+                Scalar::UInt(number) => {
+                    // Entries mostly go on with the instrument of the one before.
+                    if self.number != Some(number) {
+                        self.instrument = self.sink.instrument(InstrumentKey::Number(number));
+                        self.number = Some(number);
+                        self.is_named = true;
+                    }
+                    return Ok(Named::Whole);
+                }
+                Scalar::Absent => return Ok(Named::Nothing),
+                _ => {}
+            }
+        }
+        self.name_by_text(row)
+    }
+
+    fn name_by_text<'m>(&mut self, row: impl Row<'m>) -> Result<Named> {
+        self.text.clear();
+        let mut present = 0;
+        let mut partly = 0;
+        for (index, (place, tag)) in self.key.places.iter().zip(&self.key.tags).enumerate() {
+            if index > 0 {
+                self.text.push(SEPARATOR);
+            }
+            match row.at(*place) {
+                Scalar::Absent => continue,
+                Scalar::Text(text) => self.text.extend_from_slice(text.trim_ascii_end()),
+                Scalar::UInt(number) => self.text.extend_from_slice(number.to_string().as_bytes()),
+                Scalar::Int(number) => self.text.extend_from_slice(number.to_string().as_bytes()),
+                Scalar::Decimal(_) => return Err(invalid(*tag)),
+            }
+            present += 1;
+            partly = index;
+        }
+        if present == 0 {
+            return Ok(Named::Nothing);
+        }
+        if present < self.key.places.len() {
+            return Ok(Named::Partly(partly));
+        }
+        self.number = None;
+        self.instrument = self.sink.instrument(InstrumentKey::Text(self.text));
+        self.is_named = true;
+        Ok(Named::Whole)
+    }
+
+    /// MDEntryType of an entry.
+    #[inline(always)]
+    fn entry_type<'m>(&self, row: impl Row<'m>) -> Result<u8> {
+        let value = row.get::<{ tag::ENTRY_TYPE }>();
+        required(coded(value, self.codes[0], tag::ENTRY_TYPE)?, tag::ENTRY_TYPE)
+    }
+
+    /// MDUpdateAction of an entry.
+    #[inline(always)]
+    fn update_action<'m>(&self, row: impl Row<'m>) -> Result<Option<u8>> {
+        coded(row.get::<{ tag::UPDATE_ACTION }>(), self.codes[1], tag::UPDATE_ACTION)
+    }
+
+    fn key_tag(&self) -> u32 {
+        self.key.tags.first().copied().unwrap_or(tag::SECURITY_ID)
+    }
+
+    /// Reads an entry.
+    #[inline(always)]
+    pub(super) fn entry<'m>(&mut self, role: Role, row: impl Row<'m>) -> Result<()> {
+        match role {
+            Role::Incremental => self.update(row),
+            Role::Snapshot => self.level(row),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes an entry that was read by slots of known types. Returns whether it did.
+    #[inline(always)]
+    pub(super) fn quick_update(&mut self, quick: &QuickUpdate) -> bool {
+        if self.model != BookModel::ByLevel {
+            return false;
+        }
+        if self.number != Some(quick.instrument) {
+            self.instrument = self.sink.instrument(InstrumentKey::Number(quick.instrument));
+            self.number = Some(quick.instrument);
+            self.is_named = true;
+        }
+        if let Some(instrument) = self.instrument {
+            let QuickUpdate { rpt_seq, kind, depth, change, .. } = *quick;
+            let (seq_num, rpt_seq) = (self.seq_num, Some(rpt_seq));
+            self.sink.update(&Update { instrument, kind, seq_num, rpt_seq, depth, change });
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn update<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
+        let named = self.name(row)?;
+        let entry_type = self.entry_type(row)?;
+        if !self.is_named || matches!(named, Named::Partly(_)) {
+            return self.unnamed_update(named, entry_type);
+        }
+        let kind = match entry_type {
+            b'0' | b'1' if is_implied(row) => BookKind::Implied,
+            _ => BookKind::Outright,
+        };
+        let change = self.change(row, entry_type)?;
+        let rpt_seq = row.get::<{ tag::RPT_SEQ }>().unsigned(tag::RPT_SEQ)?;
+        let depth = depth(row)?;
+        let Some(instrument) = self.instrument else { return Ok(()) };
+        let seq_num = self.seq_num;
+        self.sink.update(&Update { instrument, kind, seq_num, rpt_seq, depth, change });
+        if matches!(change, BookUpdate::Other) {
+            self.entry_event(row, entry_type, instrument)?;
+        }
+        Ok(())
+    }
+
+    /// An entry that names no instrument: an empty book (J) is about all that it leaves open.
+    #[cold]
+    fn unnamed_update(&mut self, named: Named, entry_type: u8) -> Result<()> {
+        if entry_type != b'J' {
+            return Err(MarketDataError::FieldAbsent { tag: self.key_tag() });
+        }
+        let scope = match named {
+            Named::Partly(index) => {
+                let text = self.text.split(|byte| *byte == SEPARATOR).nth(index);
+                ClearScope::Field { index, text: text.unwrap_or_default() }
+            }
+            _ => ClearScope::Channel,
+        };
+        self.sink.clear(&Clear { scope, seq_num: self.seq_num });
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn change<'m>(&self, row: impl Row<'m>, entry_type: u8) -> Result<BookUpdate> {
+        let side = match entry_type {
+            b'0' => Side::Bid,
+            b'1' => Side::Offer,
+            b'J' => return Ok(BookUpdate::Clear),
+            _ => return Ok(BookUpdate::Other),
+        };
+        let action = required(self.update_action(row)?, tag::UPDATE_ACTION)?;
+        match self.model {
+            BookModel::ByLevel => {
+                let level = row.get::<{ tag::PRICE_LEVEL }>().unsigned(tag::PRICE_LEVEL)?;
+                let Some(level) = level else { return Ok(BookUpdate::Other) };
+                let level = u32::try_from(level).map_err(|_| invalid(tag::PRICE_LEVEL))?;
+                let action = level_action(row, action)?;
+                Ok(BookUpdate::ByLevel { side, level, action })
+            }
+            BookModel::ByPrice => price_update(row, side, action),
+            BookModel::ByOrder => order_update(row, side, action),
+        }
+    }
+
+    /// Trades and statistics.
+    #[cold]
+    fn entry_event<'m>(
+        &mut self,
+        row: impl Row<'m>,
+        entry_type: u8,
+        instrument: Instrument,
+    ) -> Result<()> {
+        let price = row.get::<{ tag::ENTRY_PX }>().amount(tag::ENTRY_PX)?;
+        let size = row.get::<{ tag::ENTRY_SIZE }>().amount(tag::ENTRY_SIZE)?;
+        let time = ExchangeTime {
+            date: row.get::<{ tag::ENTRY_DATE }>().unsigned(tag::ENTRY_DATE)?.or(self.trade_date),
+            time: match row.get::<{ tag::ENTRY_TIME }>().unsigned(tag::ENTRY_TIME)? {
+                Some(time) => Some(time),
+                None => row.get::<{ tag::TRANSACT_TIME }>().unsigned(tag::TRANSACT_TIME)?,
+            },
+        };
+        let event = match entry_type {
+            b'0' | b'1' => return Ok(()),
+            // MOEX ASTS has z for the trades of all participants.
+            b'2' | b'z' => MarketEvent::Trade(Trade {
+                instrument,
+                action: match self.update_action(row)? {
+                    Some(b'1') => TradeAction::Change,
+                    Some(b'2') => TradeAction::Delete,
+                    _ => TradeAction::New,
+                },
+                price,
+                size,
+                time,
+                id: match row.get::<{ tag::ENTRY_ID }>().order_id(tag::ENTRY_ID)? {
+                    Some(id) => Some(id),
+                    None => row.get::<{ tag::TRADE_ID }>().order_id(tag::TRADE_ID)?,
+                },
+                aggressor: match row.get::<{ tag::AGGRESSOR_SIDE }>() {
+                    Scalar::UInt(1) | Scalar::Int(1) | Scalar::Text(b"1") => Some(Side::Bid),
+                    Scalar::UInt(2) | Scalar::Int(2) | Scalar::Text(b"2") => Some(Side::Offer),
+                    _ => None,
+                },
+                conditions: row.get::<{ tag::TRADE_CONDITION }>().text(),
+            }),
+            _ => MarketEvent::Statistic(Statistic { instrument, entry_type, price, size, time }),
+        };
+        self.sink.event(&event);
+        Ok(())
+    }
+
+    fn level<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
+        let side = match self.entry_type(row)? {
+            b'0' => Side::Bid,
+            b'1' => Side::Offer,
+            _ => return Ok(()),
+        };
+        let name = match self.model {
+            BookModel::ByPrice => LevelName::Price,
+            BookModel::ByOrder => LevelName::Order(required(order_id(row)?, tag::ENTRY_ID)?),
+            BookModel::ByLevel => {
+                match row.get::<{ tag::PRICE_LEVEL }>().unsigned(tag::PRICE_LEVEL)? {
+                    Some(level) => LevelName::Level(u32::try_from(level).unwrap_or(u32::MAX)),
+                    None => return Ok(()),
+                }
+            }
+        };
+        if self.levels.len() >= SNAPSHOT_LEVELS_MAX {
+            return Err(invalid(tag::ENTRY_TYPE));
+        }
+        let kind = if is_implied(row) { BookKind::Implied } else { BookKind::Outright };
+        if self.definition.depth[0].is_none() {
+            self.definition.depth[0] = depth(row)?;
+        }
+        self.levels.push(SnapshotLevel { kind, side, name, content: level_content(row)? });
+        Ok(())
+    }
+
+    /// Reads what a definition says of one of the instrument's feeds.
+    pub(super) fn feed<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
+        let depth = row.get::<{ tag::MARKET_DEPTH }>().unsigned(tag::MARKET_DEPTH)?;
+        // Depth 0 is the whole book.
+        let depth = depth.and_then(|depth| u32::try_from(depth).ok()).filter(|depth| *depth > 0);
+        let feed = row.get::<{ tag::MD_FEED_TYPE }>().text();
+        // CME: GBX is the outright book, GBI the implied one. Of several feeds of other exchanges,
+        // which channel this is cannot be told.
+        let at = match feed {
+            b"GBI" => 1,
+            b"GBX" => 0,
+            _ => return Ok(()),
+        };
+        if let Some(known) = self.definition.depth.get_mut(at) {
+            *known = depth.or(*known);
+        }
+        Ok(())
+    }
+
+    /// Pushes what the whole message says.
+    pub(super) fn end<'m>(&mut self, role: Role, root: impl Row<'m>) -> Result<()> {
+        let last = root.get::<{ tag::LAST_FRAGMENT }>();
+        let fragment = match last {
+            Scalar::UInt(0) | Scalar::Int(0) | Scalar::Text(b"0" | b"N") => Fragment::Middle,
+            Scalar::Absent => Fragment::Whole,
+            _ => Fragment::Last,
+        };
+        match role {
+            Role::Snapshot => self.snapshot(root, fragment)?,
+            Role::SequenceReset => {
+                let next = root.get::<{ tag::NEW_SEQ_NO }>().unsigned(tag::NEW_SEQ_NO)?;
+                let sending_time = sending_time(root);
+                self.sink.sequence_reset(required(next, tag::NEW_SEQ_NO)?, sending_time);
+            }
+            Role::Definition => self.define(root)?,
+            Role::SecurityStatus => {
+                let status = root.get::<{ tag::SECURITY_TRADING_STATUS }>();
+                if let (Some(code), Some(instrument)) =
+                    (status.unsigned(tag::SECURITY_TRADING_STATUS)?, self.instrument)
+                {
+                    let scope = StatusScope::Instrument(instrument);
+                    self.sink.event(&MarketEvent::Status(Status { scope, code }));
+                }
+            }
+            Role::SessionStatus => {
+                let status = root.get::<{ tag::TRAD_SES_STATUS }>();
+                if let Some(code) = status.unsigned(tag::TRAD_SES_STATUS)? {
+                    let scope = StatusScope::Channel;
+                    self.sink.event(&MarketEvent::Status(Status { scope, code }));
+                }
+            }
+            Role::Incremental | Role::Other => {}
+        }
+        self.sink.end_message(role == Role::Incremental && fragment == Fragment::Middle);
+        Ok(())
+    }
+
+    fn snapshot<'m>(&mut self, root: impl Row<'m>, fragment: Fragment) -> Result<()> {
+        if !self.is_named {
+            return Err(MarketDataError::FieldAbsent { tag: self.key_tag() });
+        }
+        let last_tag = tag::LAST_MSG_SEQ_NUM_PROCESSED;
+        let last = root.get::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>().unsigned(last_tag)?;
+        let Some(instrument) = self.instrument else { return Ok(()) };
+        let depth = depth(root)?.or(self.definition.depth[0]);
+        self.sink.snapshot(&Snapshot {
+            instrument,
+            last_seq_num: required(last, last_tag)?,
+            rpt_seq: root.get::<{ tag::RPT_SEQ }>().unsigned(tag::RPT_SEQ)?,
+            sending_time: sending_time(root),
+            seq_num: root.get::<{ tag::MSG_SEQ_NUM }>().unsigned(tag::MSG_SEQ_NUM)?,
+            fragment,
+            depth,
+            levels: self.levels,
+        });
+        Ok(())
+    }
+
+    fn define<'m>(&mut self, root: impl Row<'m>) -> Result<()> {
+        let Some(instrument) = self.instrument else { return Ok(()) };
+        let text = |value: Scalar<'_>| match value {
+            Scalar::Text(text) if !text.is_empty() => {
+                Some(String::from_utf8_lossy(text.trim_ascii_end()).into())
+            }
+            Scalar::UInt(number) => Some(number.to_string().into()),
+            Scalar::Int(number) => Some(number.to_string().into()),
+            _ => None,
+        };
+        let tick = root.get::<{ tag::MIN_PRICE_INCREMENT }>();
+        let expiry = text(root.get::<{ tag::MATURITY_DATE }>());
+        let own_depth = depth(root)?;
+        let definition = Definition {
+            // At CME Symbol is "[N/A]" and SecurityDesc the name that people know.
+            symbol: match root.get::<{ tag::SYMBOL }>() {
+                Scalar::Absent | Scalar::Text(b"[N/A]") => {
+                    text(root.get::<{ tag::SECURITY_DESC }>())
+                }
+                symbol => text(symbol),
+            },
+            tick: tick.amount(tag::MIN_PRICE_INCREMENT)?,
+            expiry: expiry.or_else(|| text(root.get::<{ tag::MATURITY_MONTH_YEAR }>())),
+            depth: [self.definition.depth[0].or(own_depth), self.definition.depth[1]],
+        };
+        self.sink.define(instrument, &definition);
+        Ok(())
+    }
+}
+
+/// A field of one character, or of an enum whose wire values have these codes.
+#[inline(always)]
+fn coded(value: Scalar<'_>, codes: &[u8], tag: u32) -> Result<Option<u8>> {
+    match value {
+        Scalar::UInt(wire) if !codes.is_empty() => {
+            let code = usize::try_from(wire).ok().and_then(|wire| codes.get(wire));
+            code.map(|code| Some(*code)).ok_or(invalid(tag))
+        }
+        _ => value.character(tag),
+    }
+}
+
+/// SendingTime (52) as a number; `None` if it is absent or not in digits.
+fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
+    root.get::<{ tag::SENDING_TIME }>().unsigned(tag::SENDING_TIME).ok().flatten()
+}
+
+/// MarketDepth (264), where it says a number of levels: 0 is the whole book.
+#[inline(always)]
+fn depth<'m>(row: impl Row<'m>) -> Result<Option<u32>> {
+    match row.get::<{ tag::MARKET_DEPTH }>() {
+        Scalar::Absent => Ok(None),
+        depth => {
+            let depth = depth.unsigned(tag::MARKET_DEPTH)?;
+            Ok(depth.and_then(|depth| u32::try_from(depth).ok()).filter(|depth| *depth > 0))
+        }
+    }
+}
+
+#[inline(always)]
+fn level_action<'m>(row: impl Row<'m>, action: u8) -> Result<LevelAction> {
+    Ok(match action {
+        b'0' => LevelAction::New(level_content(row)?),
+        b'1' | b'5' => LevelAction::Change(level_content(row)?),
+        b'2' => LevelAction::Delete,
+        b'3' => LevelAction::DeleteThru,
+        b'4' => LevelAction::DeleteFrom,
+        _ => return Err(invalid(tag::UPDATE_ACTION)),
+    })
+}
+
+fn price<'m>(row: impl Row<'m>) -> Result<Option<Amount>> {
+    row.get::<{ tag::ENTRY_PX }>().amount(tag::ENTRY_PX)
+}
+
+fn size<'m>(row: impl Row<'m>) -> Result<Option<Amount>> {
+    row.get::<{ tag::ENTRY_SIZE }>().amount(tag::ENTRY_SIZE)
+}
+
+fn order_id<'m>(row: impl Row<'m>) -> Result<Option<OrderId>> {
+    match row.get::<{ tag::ENTRY_ID }>().order_id(tag::ENTRY_ID)? {
+        Some(id) => Ok(Some(id)),
+        None => row.get::<{ tag::ORDER_ID }>().order_id(tag::ORDER_ID),
+    }
+}
+
+fn price_update<'m>(row: impl Row<'m>, side: Side, action: u8) -> Result<BookUpdate> {
+    let action = match action {
+        b'0' => PriceAction::New,
+        b'1' => PriceAction::Change,
+        b'2' => PriceAction::Delete,
+        _ => return Err(invalid(tag::UPDATE_ACTION)),
+    };
+    let level = if action == PriceAction::Delete {
+        let price = required(price(row)?, tag::ENTRY_PX)?;
+        Level { price, ..Level::NONE }
+    } else {
+        level_content(row)?
+    };
+    Ok(BookUpdate::ByPrice { side, action, level })
+}
+
+fn order_update<'m>(row: impl Row<'m>, side: Side, action: u8) -> Result<BookUpdate> {
+    let id = required(order_id(row)?, tag::ENTRY_ID)?;
+    let action = match action {
+        b'0' => OrderAction::New {
+            side,
+            price: required(price(row)?, tag::ENTRY_PX)?,
+            size: required(size(row)?, tag::ENTRY_SIZE)?,
+        },
+        b'1' => OrderAction::Change { price: price(row)?, size: size(row)? },
+        b'2' => OrderAction::Remove,
+        _ => return Err(invalid(tag::UPDATE_ACTION)),
+    };
+    Ok(BookUpdate::ByOrder { id, action })
+}
+
+#[inline(always)]
+fn level_content<'m>(row: impl Row<'m>) -> Result<Level> {
+    let orders = row.get::<{ tag::NUMBER_OF_ORDERS }>().unsigned(tag::NUMBER_OF_ORDERS)?;
+    Ok(Level {
+        price: required(price(row)?, tag::ENTRY_PX)?,
+        size: required(size(row)?, tag::ENTRY_SIZE)?,
+        orders: match orders {
+            Some(orders) => {
+                Some(u32::try_from(orders).map_err(|_| invalid(tag::NUMBER_OF_ORDERS))?)
+            }
+            None => None,
+        },
+    })
+}

@@ -1,0 +1,181 @@
+//! From a decoded message to what it says.
+
+use std::sync::Arc;
+
+use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::{Message, Program};
+
+use super::bind::{Role, Shape};
+use super::entries::Reading;
+use super::options::KEY_FIELDS_MAX;
+use super::row::{Bound, Collected, Slots};
+use super::tags::{PLACES, TAGS, place_of, tag};
+use super::{AdapterOptions, BookModel, MarketDataError, visit};
+use crate::handler::GeneratedMessage;
+use crate::market::{Adapt, MarketSink, SnapshotLevel};
+
+/// Pushes what messages of FIX market data say: sequences with MDEntryType (269), definitions, status.
+///
+/// With MDUpdateAction (279) in its entries a template is incremental; without it, and with
+/// LastMsgSeqNumProcessed (369) or 35=W, it is a snapshot. An entry that does not name its instrument
+/// belongs to the one of the entry before. Entries that are neither bid nor offer are updates that
+/// change no level, so that their RptSeq counts, and events: trades and statistics.
+#[derive(Debug)]
+pub struct MarketDataAdapter {
+    program: Arc<Program>,
+    shapes: Vec<Shape>,
+    model: BookModel,
+    key: Key,
+    /// Room for the levels of a snapshot.
+    levels: Vec<SnapshotLevel>,
+    /// Room for a key of several fields.
+    text: Vec<u8>,
+}
+
+/// The fields that name an instrument.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub(super) tags: Vec<u32>,
+    /// Where each is in arrays of fields.
+    pub(super) places: Vec<usize>,
+}
+
+impl Key {
+    /// Tags that are none of [`TAGS`] have the places behind them, in order.
+    fn new(tags: Vec<u32>) -> Self {
+        let of = |(index, tag): (usize, &u32)| match place_of(*tag) {
+            PLACES => TAGS.len() + index.min(KEY_FIELDS_MAX - 1),
+            place => place,
+        };
+        let places = tags.iter().enumerate().map(of).collect();
+        Self { tags, places }
+    }
+}
+
+impl MarketDataAdapter {
+    /// Looks up the fields of every template.
+    pub fn new(program: Arc<Program>, options: &AdapterOptions) -> Self {
+        let (model, key) = (options.model(&program), options.key(&program));
+        let templates = program.templates().iter();
+        let shapes =
+            templates.map(|template| Shape::of(&program, template.segment, &key)).collect();
+        let (levels, text) = Default::default();
+        Self { program, shapes, model, key: Key::new(key), levels, text }
+    }
+
+    /// How the feed names levels.
+    pub const fn model(&self) -> BookModel {
+        self.model
+    }
+
+    /// Whether any template counts the updates of an instrument (RptSeq, 83).
+    pub fn has_rpt_seq(&self) -> bool {
+        let place = const { place_of(tag::RPT_SEQ) };
+        let is_bound = |shape: &Shape| {
+            shape.role == Role::Incremental && !matches!(shape.entry[place], Bound::Missing)
+        };
+        self.shapes.iter().any(is_bound)
+    }
+
+    /// FIX tags of the fields that name an instrument.
+    pub fn key(&self) -> &[u32] {
+        &self.key.tags
+    }
+
+    /// The message as the roles' code reads it, and the shape of its template.
+    fn reading<'a, S>(
+        &'a mut self,
+        program: &Arc<Program>,
+        template: usize,
+        seq_num: u64,
+        sink: &'a mut S,
+    ) -> Result<(Reading<'a, S>, &'a Shape), MarketDataError> {
+        if !Arc::ptr_eq(&self.program, program) {
+            return Err(MarketDataError::OtherProgram);
+        }
+        let shape = self.shapes.get(template).ok_or(MarketDataError::OtherProgram)?;
+        let Self { model, key, levels, text, .. } = self;
+        Ok((Reading::new(*model, key, seq_num, levels, text, sink), shape))
+    }
+}
+
+impl Adapt<Message> for MarketDataAdapter {
+    fn adapt<S: MarketSink>(
+        &mut self,
+        message: &Message,
+        seq_num: u64,
+        sink: &mut S,
+    ) -> Result<(), MarketDataError> {
+        let program = message.program();
+        let (mut reading, shape) =
+            self.reading(program, message.template_index(), seq_num, sink)?;
+        if shape.role == Role::Other {
+            return Ok(());
+        }
+        let record = message.root();
+        let root = Slots { record, bounds: &shape.root };
+        let entries = shape.entries.as_ref().and_then(|slot| record.read(slot));
+        reading.begin(shape, root)?;
+        for record in entries.iter().flat_map(|entries| entries.iter()) {
+            if let Some(update) = shape.quick.as_ref().and_then(|quick| quick.read(record))
+                && reading.quick_update(&update)
+            {
+                continue;
+            }
+            reading.entry(shape.role, Slots { record, bounds: &shape.entry })?;
+        }
+        if let Some((slot, bounds)) = &shape.feeds {
+            for record in record.read(slot).iter().flat_map(|feeds| feeds.iter()) {
+                reading.feed(Slots { record, bounds })?;
+            }
+        }
+        reading.end(shape.role, root)
+    }
+}
+
+impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
+    fn adapt<S: MarketSink>(
+        &mut self,
+        message: &GeneratedMessage<T>,
+        seq_num: u64,
+        sink: &mut S,
+    ) -> Result<(), MarketDataError> {
+        let known = match message.message() {
+            rt::Message::Dynamic(message) => return self.adapt(message, seq_num, sink),
+            rt::Message::Known(known) => known,
+        };
+        let (mut reading, shape) =
+            self.reading(message.program(), message.template_index(), seq_num, sink)?;
+        if shape.role == Role::Other {
+            return Ok(());
+        }
+        let tags: &[u32] = reading.key_tags();
+        let mut fields = visit::Root::new(tags);
+        T::visit_tags(known, &mut fields);
+        let root = fields.values.row();
+        reading.begin(shape, root)?;
+        let mut result = Ok(());
+        if shape.entries.is_some() {
+            T::visit_tags(
+                known,
+                &mut visit::Entries::new(tags, shape.entries_at, |row: Collected<'_, '_>| {
+                    if result.is_ok() {
+                        result = reading.entry(shape.role, row);
+                    }
+                }),
+            );
+        }
+        if shape.feeds.is_some() {
+            T::visit_tags(
+                known,
+                &mut visit::Entries::new(tags, shape.feeds_at, |row: Collected<'_, '_>| {
+                    if result.is_ok() {
+                        result = reading.feed(row);
+                    }
+                }),
+            );
+        }
+        result?;
+        reading.end(shape.role, root)
+    }
+}

@@ -1,0 +1,86 @@
+//! How a feed names instruments and levels.
+
+use tickwire_fast::{FieldLayout, Program, Storage};
+
+use super::tags::tag;
+
+/// How the feed names what stands in a book.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BookModel {
+    /// By MDPriceLevel (1023); entries without one change no level.
+    #[default]
+    ByLevel,
+    /// By price; MDPriceLevel is not looked at.
+    ByPrice,
+    /// By order: MDEntryID (278), else OrderID (37).
+    ByOrder,
+}
+
+/// How an adapter reads messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AdapterOptions {
+    /// How the feed names levels; `None` takes what [`detect_model`] finds.
+    pub model: Option<BookModel>,
+    /// FIX tags of the fields that name an instrument, in order. Empty takes what [`detect_key`]
+    /// finds: SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol.
+    pub key: Vec<u32>,
+}
+
+/// Most fields of an instrument's key.
+pub(super) const KEY_FIELDS_MAX: usize = 4;
+
+impl AdapterOptions {
+    pub(super) fn model(&self, program: &Program) -> BookModel {
+        self.model.unwrap_or_else(|| detect_model(program))
+    }
+
+    pub(super) fn key(&self, program: &Program) -> Vec<u32> {
+        let key = if self.key.is_empty() { detect_key(program) } else { self.key.clone() };
+        key.into_iter().take(KEY_FIELDS_MAX).collect()
+    }
+}
+
+/// The entries with MDEntryType (269) of every template, beside the template's own fields.
+fn entry_fields(program: &Program) -> impl Iterator<Item = (&[FieldLayout], &[FieldLayout])> {
+    program.templates().iter().flat_map(move |template| {
+        let root = program.fields_of(template.segment);
+        root.iter().filter_map(move |field| {
+            let Storage::Sequence { segment, .. } = field.storage else { return None };
+            let entry = program.fields_of(segment);
+            has(entry, tag::ENTRY_TYPE).then_some((root, entry))
+        })
+    })
+}
+
+/// Whether any template has entries with MDEntryType (269).
+pub(in crate::market) fn has_entries(program: &Program) -> bool {
+    entry_fields(program).next().is_some()
+}
+
+fn has(fields: &[FieldLayout], tag: u32) -> bool {
+    fields.iter().any(|field| field.id == Some(tag))
+}
+
+/// By level if any entry has MDPriceLevel, by order if any has an order's id, else by price.
+fn detect_model(program: &Program) -> BookModel {
+    let any = |tag| entry_fields(program).any(|(_, entry)| has(entry, tag));
+    if any(tag::PRICE_LEVEL) {
+        BookModel::ByLevel
+    } else if any(tag::ENTRY_ID) || any(tag::ORDER_ID) {
+        BookModel::ByOrder
+    } else {
+        BookModel::ByPrice
+    }
+}
+
+/// The first of the usual keys that some template with entries has.
+fn detect_key(program: &Program) -> Vec<u32> {
+    let any = |tag| entry_fields(program).any(|(root, entry)| has(root, tag) || has(entry, tag));
+    if any(tag::SECURITY_ID) {
+        vec![tag::SECURITY_ID]
+    } else if any(tag::TRADING_SESSION_ID) {
+        vec![tag::SYMBOL, tag::TRADING_SESSION_ID]
+    } else {
+        vec![tag::SYMBOL]
+    }
+}

@@ -1,0 +1,209 @@
+//! The fields of a record by tag, whatever engine decoded it.
+
+use tickwire_fast::rt::Value;
+use tickwire_fast::{Decimal, FieldValue, Int, Record, Scaled, Slot, Text, UInt};
+
+use super::MarketDataError;
+use super::tags::{PLACES, place_of, tag};
+use crate::book::{Amount, OrderId};
+
+/// A value of a field.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Scalar<'m> {
+    #[default]
+    Absent,
+    UInt(u64),
+    Int(i64),
+    Decimal(Decimal),
+    Text(&'m [u8]),
+}
+
+/// How a field of a record of the dynamic engine is read.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Bound {
+    /// The segment has no such field.
+    #[default]
+    Missing,
+    UInt(Slot<UInt>),
+    Int(Slot<Int>),
+    Decimal(Slot<Scaled>),
+    Text(Slot<Text>),
+    /// A constant of the template.
+    Number(u64),
+    ConstantText(Box<[u8]>),
+    /// Anything else, by its index in the segment: an optional constant.
+    Field(usize),
+}
+
+/// The fields of a segment, by place.
+pub(super) type Bounds = [Bound; PLACES];
+
+/// A record whose fields are asked for by tag.
+pub(super) trait Row<'m>: Copy {
+    /// The value at a place of [`TAGS`](super::tags::TAGS), or of a key field behind them.
+    fn at(self, place: usize) -> Scalar<'m>;
+
+    /// The value of a tag that is one of [`TAGS`](super::tags::TAGS).
+    #[inline(always)]
+    fn get<const TAG: u32>(self) -> Scalar<'m> {
+        self.at(const { place_of(TAG) })
+    }
+}
+
+impl<'m> From<FieldValue<'m>> for Scalar<'m> {
+    fn from(value: FieldValue<'m>) -> Self {
+        match value {
+            FieldValue::UInt(value) => Self::UInt(value),
+            FieldValue::Int(value) => Self::Int(value),
+            FieldValue::Decimal(value) => Self::Decimal(value),
+            FieldValue::Ascii(text) | FieldValue::Unicode(text) | FieldValue::Bytes(text) => {
+                Self::Text(text)
+            }
+            _ => Self::Absent,
+        }
+    }
+}
+
+/// A constant comes with its value; without it counts as absent.
+impl<'m> From<Value<'m>> for Scalar<'m> {
+    #[inline(always)]
+    fn from(value: Value<'m>) -> Self {
+        match value {
+            Value::UInt(value) => Self::UInt(value),
+            Value::Int(value) => Self::Int(value),
+            Value::Decimal(value) => Self::Decimal(value),
+            Value::Bytes(text) => Self::Text(text),
+            Value::Constant => Self::Absent,
+        }
+    }
+}
+
+/// A record of the dynamic engine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots<'m> {
+    pub(super) record: Record<'m>,
+    pub(super) bounds: &'m Bounds,
+}
+
+impl<'m> Row<'m> for Slots<'m> {
+    #[inline(always)]
+    fn at(self, place: usize) -> Scalar<'m> {
+        let Some(bound) = self.bounds.get(place) else { return Scalar::Absent };
+        match bound {
+            Bound::Missing => Scalar::Absent,
+            Bound::UInt(slot) => self.record.read(slot).map_or(Scalar::Absent, Scalar::UInt),
+            Bound::Int(slot) => self.record.read(slot).map_or(Scalar::Absent, Scalar::Int),
+            Bound::Decimal(slot) => self.record.read(slot).map_or(Scalar::Absent, Scalar::Decimal),
+            Bound::Text(slot) => self.record.read(slot).map_or(Scalar::Absent, Scalar::Text),
+            Bound::Number(value) => Scalar::UInt(*value),
+            Bound::ConstantText(text) => Scalar::Text(text),
+            Bound::Field(index) => self.record.value(*index).into(),
+        }
+    }
+}
+
+/// The fields of a generated record, collected by place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Collected<'c, 'm> {
+    pub(super) values: &'c [Scalar<'m>; PLACES],
+    pub(super) present: u64,
+}
+
+impl<'m> Row<'m> for Collected<'_, 'm> {
+    #[inline(always)]
+    fn at(self, place: usize) -> Scalar<'m> {
+        if place < PLACES && self.present >> place & 1 != 0 {
+            self.values[place]
+        } else {
+            Scalar::Absent
+        }
+    }
+}
+
+pub(super) fn invalid(tag: u32) -> MarketDataError {
+    MarketDataError::FieldValue { tag }
+}
+
+pub(super) fn required<T>(value: Option<T>, tag: u32) -> Result<T, MarketDataError> {
+    value.ok_or(MarketDataError::FieldAbsent { tag })
+}
+
+impl<'m> Scalar<'m> {
+    #[inline(always)]
+    pub(super) fn unsigned(self, tag: u32) -> Result<Option<u64>, MarketDataError> {
+        match self {
+            Self::Absent => Ok(None),
+            Self::UInt(value) => Ok(Some(value)),
+            Self::Int(value) => u64::try_from(value).map(Some).map_err(|_| invalid(tag)),
+            Self::Text(text) => digits(text).map(Some).ok_or(invalid(tag)),
+            Self::Decimal(_) => Err(invalid(tag)),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn amount(self, tag: u32) -> Result<Option<Amount>, MarketDataError> {
+        match self {
+            Self::Absent => Ok(None),
+            Self::Decimal(value) => Ok(Some(value.into())),
+            Self::Int(value) => Ok(Some(Amount::integer(value))),
+            Self::UInt(value) => {
+                i64::try_from(value).map(Amount::integer).map(Some).map_err(|_| invalid(tag))
+            }
+            Self::Text(_) => Err(invalid(tag)),
+        }
+    }
+
+    /// A field of one character, sent as a string or as a number below ten.
+    #[inline(always)]
+    pub(super) fn character(self, tag: u32) -> Result<Option<u8>, MarketDataError> {
+        match self {
+            Self::Absent => Ok(None),
+            Self::Text(&[byte]) => Ok(Some(byte)),
+            Self::UInt(digit @ 0..=9) => Ok(Some(b'0' + digit as u8)),
+            Self::Int(digit @ 0..=9) => Ok(Some(b'0' + digit as u8)),
+            _ => Err(invalid(tag)),
+        }
+    }
+
+    /// The text, if it is one.
+    pub(super) fn text(self) -> &'m [u8] {
+        match self {
+            Self::Text(text) => text,
+            _ => &[],
+        }
+    }
+
+    /// An order's id.
+    pub(super) fn order_id(self, tag: u32) -> Result<Option<OrderId>, MarketDataError> {
+        match self {
+            Self::Absent => Ok(None),
+            Self::UInt(id) => Ok(Some(OrderId::number(id))),
+            // The bits: ids are compared, never ordered.
+            Self::Int(id) => Ok(Some(OrderId::number(id.cast_unsigned()))),
+            Self::Text(text) => OrderId::text(text).map(Some).ok_or(invalid(tag)),
+            Self::Decimal(_) => Err(invalid(tag)),
+        }
+    }
+}
+
+/// The number that a text of digits is.
+fn digits(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Whether this QuoteCondition (276), a list with spaces, says that a price is implied.
+#[inline(always)]
+pub(super) fn is_implied<'m>(row: impl Row<'m>) -> bool {
+    match row.get::<{ tag::QUOTE_CONDITION }>() {
+        Scalar::Text(text) => has_implied(text),
+        _ => false,
+    }
+}
+
+/// Whether a list of conditions with spaces has K.
+pub(super) fn has_implied(text: &[u8]) -> bool {
+    text.split(|byte| *byte == b' ').any(|condition| condition == b"K")
+}

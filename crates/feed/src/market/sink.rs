@@ -1,0 +1,153 @@
+//! Where adapters push what messages say.
+
+use super::{BookKind, Definition, Instrument, InstrumentKey, MarketDataError, MarketEvent};
+use crate::book::{BookUpdate, Level, OrderId, Side};
+
+/// One update of one book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// Whose book.
+    pub instrument: Instrument,
+    /// Which of its books.
+    pub kind: BookKind,
+    /// Sequence number of the packet or message the update came in.
+    pub seq_num: u64,
+    /// The instrument's own count of updates (RptSeq), where the feed has one.
+    pub rpt_seq: Option<u64>,
+    /// MarketDepth (264) beside the update: the levels a side that the feed publishes.
+    pub depth: Option<u32>,
+    /// What changes; [`BookUpdate::Other`] for an entry that changes no level but is counted.
+    pub change: BookUpdate,
+}
+
+/// How a snapshot names a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelName {
+    /// By MDPriceLevel (1023), from 1.
+    Level(u32),
+    /// By its price.
+    Price,
+    /// It is one order.
+    Order(OrderId),
+}
+
+/// One level or order of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotLevel {
+    /// Which book.
+    pub kind: BookKind,
+    /// Which side.
+    pub side: Side,
+    /// How it is named.
+    pub name: LevelName,
+    /// What stands there.
+    pub content: Level,
+}
+
+/// Whether a snapshot message is a whole snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fragment {
+    /// The feed never splits snapshots: it has no LastFragment (893).
+    Whole,
+    /// More messages of this snapshot follow (893=0).
+    Middle,
+    /// The last, or only, message of this snapshot (893=1).
+    Last,
+}
+
+/// A whole book at one moment of the incremental feed, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshot<'a> {
+    /// Whose book.
+    pub instrument: Instrument,
+    /// LastMsgSeqNumProcessed (369): the last number of the incremental feed the snapshot includes.
+    pub last_seq_num: u64,
+    /// The instrument's last update that the snapshot includes, where the feed counts them.
+    pub rpt_seq: Option<u64>,
+    /// SendingTime (52) in the digits of the feed.
+    pub sending_time: Option<u64>,
+    /// Number of the message on the snapshot feed.
+    pub seq_num: Option<u64>,
+    /// Whether this is all of it.
+    pub fragment: Fragment,
+    /// MarketDepth (264): levels a side that the feed publishes.
+    pub depth: Option<u32>,
+    /// Levels, each side of each kind best first.
+    pub levels: &'a [SnapshotLevel],
+}
+
+/// Whose books an empty-book entry (MDEntryType J) is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClearScope<'a> {
+    /// Every instrument of the channel.
+    Channel,
+    /// Instruments whose key has this text as its field at `index`, such as a TradingSessionID.
+    Field {
+        /// Index of the field in the key.
+        index: usize,
+        /// Its text.
+        text: &'a [u8],
+    },
+}
+
+/// Books become empty, apart from one instrument's own [`BookUpdate::Clear`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clear<'a> {
+    /// Whose.
+    pub scope: ClearScope<'a>,
+    /// Sequence number of the packet or message.
+    pub seq_num: u64,
+}
+
+/// Takes what messages say, in order. Methods but [`instrument`](Self::instrument) do nothing unless
+/// they are written.
+pub trait MarketSink {
+    /// The instrument of a key; `None` if there are too many: what is said of it is left out.
+    fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument>;
+
+    /// One update.
+    fn update(&mut self, _update: &Update) {}
+
+    /// Several books become empty.
+    fn clear(&mut self, _clear: &Clear<'_>) {}
+
+    /// A snapshot, or a fragment of one.
+    fn snapshot(&mut self, _snapshot: &Snapshot<'_>) {}
+
+    /// A definition of an instrument.
+    fn define(&mut self, _instrument: Instrument, _definition: &Definition) {}
+
+    /// A trade, a statistic or a status.
+    fn event(&mut self, _event: &MarketEvent<'_>) {}
+
+    /// SequenceReset (35=4): the channel the message came on counts anew from `next_seq_num`.
+    fn sequence_reset(&mut self, _next_seq_num: u64, _sending_time: Option<u64>) {}
+
+    /// The message ends. With `continues` the exchange's transaction goes on in the next one
+    /// (LastFragment 893=0): books may be inconsistent until it ends.
+    fn end_message(&mut self, _continues: bool) {}
+}
+
+/// Turns decoded messages into what they say about the market.
+pub trait Adapt<M: ?Sized> {
+    /// Pushes what a message says. `seq_num` is its number, or its packet's.
+    ///
+    /// # Errors
+    /// [`MarketDataError`] if it cannot be understood. What was pushed before is right.
+    fn adapt<S: MarketSink>(
+        &mut self,
+        message: &M,
+        seq_num: u64,
+        sink: &mut S,
+    ) -> Result<(), MarketDataError>;
+}
+
+/// For feeds without books: no message says anything about them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoBooks;
+
+impl<M: ?Sized> Adapt<M> for NoBooks {
+    fn adapt<S: MarketSink>(&mut self, _: &M, _: u64, _: &mut S) -> Result<(), MarketDataError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+//! OPRA lines in the loops that drive handlers.
+
+use tickwire_opra::Message;
+
+use super::{Event, LineHandler};
+use crate::handler::{PacketHandler, Source};
+
+/// Takes the messages of an OPRA line, in order and once.
+pub trait OpraSink {
+    /// A message.
+    fn handle_message(&mut self, message: &Message<'_>);
+
+    /// A packet whose messages have been shown, a gap or a reset.
+    fn handle_event(&mut self, event: &Event);
+}
+
+impl LineHandler {
+    fn poll_all(&mut self, sink: &mut impl OpraSink) {
+        while let Some(event) = self.poll_event(|message| sink.handle_message(&message)) {
+            sink.handle_event(&event);
+        }
+    }
+}
+
+/// OPRA has no snapshot feed: a source names the A or the B side by its line.
+impl<S: OpraSink> PacketHandler<S> for LineHandler {
+    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+        let (Source::Incremental(side) | Source::Snapshot(side)) = source;
+        Self::handle_packet(self, received_ns, side, packet);
+        self.poll_all(sink);
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut S) {
+        Self::handle_timeout(self, now_ns);
+        self.poll_all(sink);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        Self::poll_timeout(self)
+    }
+}

@@ -1,0 +1,122 @@
+//! What changed with a message, and the checks after it.
+
+use super::instrument::Told;
+use super::{BookChange, Recovery, StaleReason};
+use crate::board::index_of;
+use crate::market::{BookKind, Instrument as Id};
+
+/// Instruments that changed.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Touched by the messages since the last end of a transaction.
+    pub(super) touched: Vec<Id>,
+    /// Checked, and to be told of: the last first.
+    ready: Vec<BookChange>,
+}
+
+impl Recovery {
+    /// Ends a message: checks the books that it changed, unless the exchange's transaction goes on.
+    #[inline]
+    pub fn end_message(&mut self, continues: bool) {
+        if !continues && !self.changes.touched.is_empty() {
+            self.check_touched();
+        }
+    }
+
+    /// The next book that changed, or whose state did; to be asked for after each message, until
+    /// `None`. The end of the next message forgets those that were not asked for.
+    #[inline]
+    pub fn next_change(&mut self) -> Option<BookChange> {
+        self.changes.ready.pop()
+    }
+
+    pub(super) fn touch(&mut self, id: Id) {
+        if let Some(instrument) = self.instruments.get_mut(id.index())
+            && !instrument.is_touched
+        {
+            instrument.is_touched = true;
+            self.changes.touched.push(id);
+        }
+    }
+
+    pub(super) fn touch_all(&mut self) {
+        for id in self.ids.iter() {
+            self.touch(id);
+        }
+    }
+
+    fn check_touched(&mut self) {
+        // Changes that nobody asked for do not pile up.
+        self.changes.ready.clear();
+        let mut touched = std::mem::take(&mut self.changes.touched);
+        // What is ready is taken from the end.
+        for id in touched.drain(..).rev() {
+            let Some(instrument) = self.instruments.get_mut(id.index()) else { continue };
+            instrument.is_touched = false;
+            let is_fresh = !self.is_silent && instrument.is_fresh(self.gap);
+            let is_as_told = is_fresh && instrument.told == Told::Fresh;
+            if is_fresh && self.options.checks && instrument.kinds_changed != 0 {
+                self.check(id);
+            }
+            self.note_changes(id, is_as_told);
+        }
+        self.changes.touched = touched;
+    }
+
+    #[inline]
+    fn check(&mut self, id: Id) {
+        let Some(fault) = self.inconsistency(id) else { return };
+        self.counters.inconsistent += 1;
+        if let Some(instrument) = self.instruments.get_mut(id.index()) {
+            instrument.broken = Some(StaleReason::Inconsistent(fault));
+        }
+    }
+
+    /// Notes which books of an instrument are to be told of. `was_fresh`: it was fresh before the
+    /// check, and told of as fresh.
+    #[inline]
+    fn note_changes(&mut self, id: Id, was_fresh: bool) {
+        let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
+        let kinds_changed = std::mem::take(&mut instrument.kinds_changed);
+        let (state, is_new_state) = if was_fresh && instrument.broken.is_none() {
+            (Ok(()), false)
+        } else {
+            self.new_state(id)
+        };
+        if self.board.is_some() {
+            self.publish(id, if is_new_state { u8::MAX } else { kinds_changed });
+        }
+        let Some(instrument) = self.instruments.get(id.index()) else { return };
+        for kind in BookKind::ALL.into_iter().rev() {
+            let is_changed = kinds_changed >> kind as u8 & 1 != 0;
+            if (is_changed || is_new_state) && instrument.books.get(kind).is_some() {
+                let change = BookChange { instrument: id, kind, state, is_new_state };
+                self.changes.ready.push(change);
+            }
+        }
+    }
+
+    /// Publishes the books of these kinds, a bit each.
+    pub(super) fn publish(&mut self, id: Id, kinds: u8) {
+        let is_fresh = self.state(id).is_ok();
+        let Self { board: Some(board), instruments, now_ns, .. } = self else { return };
+        let Some(instrument) = instruments.get_mut(id.index()) else { return };
+        for kind in BookKind::ALL.into_iter().filter(|kind| kinds >> *kind as u8 & 1 != 0) {
+            if let Some(book) = instrument.books.get_mut(kind) {
+                board.publish(index_of(id, kind), book, is_fresh, *now_ns);
+            }
+        }
+    }
+
+    /// The state of an instrument, and whether it is another than was told of.
+    #[cold]
+    fn new_state(&mut self, id: Id) -> (Result<(), StaleReason>, bool) {
+        let state = self.state(id);
+        let told = match &state {
+            Ok(()) => Told::Fresh,
+            Err(reason) => Told::Stale(reason.index()),
+        };
+        let Some(instrument) = self.instruments.get_mut(id.index()) else { return (state, false) };
+        (state, std::mem::replace(&mut instrument.told, told) != told)
+    }
+}

@@ -1,0 +1,113 @@
+//! Gaps that replay may fill.
+
+use std::collections::VecDeque;
+
+use super::instrument::LastGap;
+use crate::arbiter::Gap;
+
+/// Most gaps that can be filled at a time; of older ones only snapshots bring books back.
+const OPEN_MAX: usize = 64;
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    gap: Gap,
+    last: LastGap,
+}
+
+/// The gaps of the channel that are not filled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OpenGaps {
+    open: VecDeque<Open>,
+    /// The last gap that cannot be filled any more.
+    floor: LastGap,
+    /// Gaps opened in all.
+    count: u64,
+}
+
+/// What is left once a gap is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Filled {
+    /// The gap before it.
+    pub(super) before: LastGap,
+    /// The first number of the gap after it.
+    pub(super) next_first: Option<u64>,
+}
+
+impl OpenGaps {
+    /// Notes a gap behind all others.
+    pub(super) fn open(&mut self, gap: Gap) -> LastGap {
+        self.count = self.count.saturating_add(1);
+        let last = LastGap { end: gap.last().saturating_add(1), count: self.count };
+        if self.open.len() >= OPEN_MAX
+            && let Some(oldest) = self.open.pop_front()
+        {
+            self.floor = oldest.last;
+        }
+        self.open.push_back(Open { gap, last });
+        last
+    }
+
+    /// The gap before the one that has this number; `None` if no open gap has it.
+    pub(super) fn before(&self, seq_num: u64) -> Option<LastGap> {
+        let has = |open: &Open| (open.gap.first..=open.gap.last()).contains(&seq_num);
+        self.open.iter().rposition(has).map(|index| self.last_before(index))
+    }
+
+    fn last_before(&self, index: usize) -> LastGap {
+        let before = index.checked_sub(1).and_then(|index| self.open.get(index));
+        before.map_or(self.floor, |before| before.last)
+    }
+
+    /// Removes a gap that was filled; `None` if it is not open.
+    pub(super) fn fill(&mut self, gap: Gap) -> Option<Filled> {
+        let index = self.open.iter().rposition(|open| open.gap == gap)?;
+        let before = self.last_before(index);
+        self.open.remove(index);
+        let next_first = self.open.get(index).map(|next| next.gap.first);
+        Some(Filled { before, next_first })
+    }
+
+    /// The last gap.
+    pub(super) fn last(&self) -> LastGap {
+        self.last_before(self.open.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_filled_in_any_order() {
+        let mut gaps = OpenGaps::default();
+        let gap = |first| Gap { first, count: 2 };
+        let last: Vec<LastGap> = [10, 20, 30].map(|first| gaps.open(gap(first))).to_vec();
+        assert_eq!(gaps.before(9), None);
+        assert_eq!(gaps.before(11), Some(LastGap::default()));
+        assert_eq!(gaps.before(20), Some(last[0]));
+        let filled = gaps.fill(gap(20)).unwrap();
+        assert_eq!(filled, Filled { before: last[0], next_first: Some(30) });
+        assert_eq!(gaps.last(), last[2]);
+        assert_eq!(gaps.fill(gap(20)), None);
+        gaps.fill(gap(30)).unwrap();
+        assert_eq!(gaps.last(), last[0]);
+        gaps.fill(gap(10)).unwrap();
+        assert_eq!(gaps.last(), LastGap::default());
+        assert_eq!(gaps.open(gap(40)).count, 4, "counts are never used twice");
+    }
+
+    #[test]
+    fn a_gap_that_was_forgotten_stays_a_gap() {
+        let mut gaps = OpenGaps::default();
+        let gap = |index: u64| Gap { first: 10 * index, count: 1 };
+        let first = gaps.open(gap(1));
+        for index in 2..=OPEN_MAX as u64 + 1 {
+            gaps.open(gap(index));
+        }
+        assert_eq!(gaps.fill(gap(1)), None);
+        for index in 2..=OPEN_MAX as u64 + 1 {
+            gaps.fill(gap(index)).unwrap();
+        }
+        assert_eq!(gaps.last(), first);
+    }
+}

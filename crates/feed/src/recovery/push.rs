@@ -1,0 +1,43 @@
+//! A recovery as the place where an adapter pushes what messages say.
+
+use super::Recovery;
+use crate::market::{
+    Clear, Definition, Instrument, InstrumentKey, MarketEvent, MarketSink, Snapshot, Update,
+};
+
+/// For books without a handler: messages in the order of their numbers, all of one feed. Tell
+/// [`handle_progress`](Recovery::handle_progress) how far the feed is, or snapshots wait. A SequenceReset is left to the caller, who knows when the next session begins.
+impl MarketSink for Recovery {
+    #[inline]
+    fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
+        Recovery::instrument(self, key)
+    }
+
+    #[inline]
+    fn update(&mut self, update: &Update) {
+        self.handle_update(update);
+    }
+
+    fn clear(&mut self, clear: &Clear<'_>) {
+        self.handle_clear(clear);
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot<'_>) {
+        self.handle_snapshot(0, snapshot);
+    }
+
+    fn define(&mut self, instrument: Instrument, definition: &Definition) {
+        Recovery::define(self, instrument, definition);
+    }
+
+    fn event(&mut self, event: &MarketEvent<'_>) {
+        if let MarketEvent::Status(status) = event {
+            self.handle_status(status);
+        }
+    }
+
+    #[inline]
+    fn end_message(&mut self, continues: bool) {
+        Recovery::end_message(self, continues);
+    }
+}

@@ -1,0 +1,182 @@
+//! Updates of lost packets that a replay service sent again.
+//!
+//! A replayed update is applied to a stale book if it is the next one after what the book has: by
+//! RptSeq, or by the order of gaps where packets alone are numbered. Updates that came live after the
+//! gap follow from where they were held. A replayed update that does not fit is not used, and the book
+//! waits for a snapshot that includes it.
+
+use super::instrument::{Instrument, LastGap, Place};
+use super::{Continuity, Recovery, StaleReason, UpdateOutcome};
+use crate::arbiter::Gap;
+use crate::market::{Clear, ClearScope, Update};
+
+impl Recovery {
+    /// Takes an update of a lost packet. Packets of a gap must come in ascending order of their
+    /// numbers, and gaps in the order in which they were declared.
+    pub fn handle_replayed(&mut self, update: &Update) -> UpdateOutcome {
+        let by = self.options.continuity;
+        let before = self.gaps.before(update.seq_num);
+        let (Some(before), Some(instrument)) =
+            (before, self.instruments.get_mut(update.instrument.index()))
+        else {
+            self.counters.old += 1;
+            return UpdateOutcome::Old;
+        };
+        let was_stale = instrument.stale(self.gap).is_some();
+        let held = instrument.held.len();
+        let outcome = match instrument.place_replayed(update, by, before) {
+            Place::Old => {
+                self.counters.old += 1;
+                UpdateOutcome::Old
+            }
+            Place::Next => match instrument.apply_replayed(update, by) {
+                Ok(applied) => {
+                    self.counters.replayed += 1;
+                    self.counters.applied += applied;
+                    match instrument.stale(self.gap) {
+                        Some(reason) => UpdateOutcome::Held(reason),
+                        None if was_stale => {
+                            self.counters.recovered += 1;
+                            UpdateOutcome::Recovered
+                        }
+                        None => UpdateOutcome::Applied,
+                    }
+                }
+                Err(reason) => {
+                    self.counters.broken += 1;
+                    UpdateOutcome::Held(reason)
+                }
+            },
+            Place::Unreachable(reason) => {
+                instrument.need_snapshot_after(update, reason);
+                UpdateOutcome::Held(reason)
+            }
+        };
+        self.held_total -= held.saturating_sub(instrument.held.len());
+        self.touch(update.instrument);
+        outcome
+    }
+
+    /// Takes an order of a lost packet to empty books: what came after it is unknown, so they wait for
+    /// snapshots.
+    pub fn handle_replayed_clear(&mut self, clear: &Clear<'_>) {
+        let cleared = match clear.scope {
+            ClearScope::Channel => self.ids.iter().collect(),
+            ClearScope::Field { index, text } => self.ids.with_field(index, text),
+        };
+        for id in cleared {
+            if let Some(instrument) = self.instruments.get_mut(id.index()) {
+                instrument.broken = instrument.broken.or(Some(StaleReason::Gap));
+                self.touch(id);
+            }
+        }
+    }
+
+    /// Every packet of a gap was replayed: books that were fresh before it and took its updates are
+    /// fresh again.
+    pub fn handle_gap_filled(&mut self, gap: Gap) {
+        let stale_before = self.stale_count();
+        let Some(filled) = self.gaps.fill(gap) else { return };
+        self.gap = self.gaps.last();
+        if self.options.continuity == Continuity::SeqNum {
+            let end = filled.next_first.unwrap_or(u64::MAX);
+            for instrument in &mut self.instruments {
+                let held = instrument.held.len();
+                if held > 0 && instrument.stale(filled.before).is_none() {
+                    self.counters.applied += instrument.apply_held_before(end);
+                    self.held_total -= held - instrument.held.len();
+                }
+            }
+        }
+        self.counters.recovered += stale_before.saturating_sub(self.stale_count());
+        self.touch_all();
+    }
+
+    fn stale_count(&self) -> u64 {
+        let is_stale = |instrument: &&Instrument| instrument.stale(self.gap).is_some();
+        self.instruments.iter().filter(is_stale).count() as u64
+    }
+}
+
+impl Instrument {
+    fn place_replayed(&self, update: &Update, by: Continuity, before: LastGap) -> Place {
+        match by {
+            Continuity::RptSeq => self.place_replayed_by_rpt_seq(update),
+            Continuity::SeqNum if update.seq_num < self.base_end => Place::Old,
+            Continuity::SeqNum => self.stale(before).map_or(Place::Next, Place::Unreachable),
+        }
+    }
+
+    fn place_replayed_by_rpt_seq(&self, update: &Update) -> Place {
+        let Some(found) = update.rpt_seq else {
+            return Place::Unreachable(StaleReason::NoRptSeq);
+        };
+        let expected = self.rpt_seq.saturating_add(1);
+        match self.broken {
+            None | Some(StaleReason::RptSeqGap { .. }) if found < expected => Place::Old,
+            None | Some(StaleReason::RptSeqGap { .. }) if found == expected => Place::Next,
+            None | Some(StaleReason::RptSeqGap { .. }) => {
+                Place::Unreachable(StaleReason::RptSeqGap { expected, found })
+            }
+            Some(StaleReason::NoSnapshot | StaleReason::Reset)
+                if found == 1 && self.rpt_seq == 0 =>
+            {
+                Place::Next
+            }
+            Some(reason) => Place::Unreachable(reason),
+        }
+    }
+
+    /// Applies a replayed update that is the next one, and the held ones that follow it. Returns how
+    /// many were applied. Any gap may have come after them.
+    fn apply_replayed(&mut self, update: &Update, by: Continuity) -> Result<u64, StaleReason> {
+        let was_broken = self.broken.is_some();
+        self.apply(update, 0)?;
+        if by == Continuity::SeqNum || !was_broken {
+            return Ok(1);
+        }
+        let mut applied = 1;
+        while let Some(held) = self.held.front().copied() {
+            match held.rpt_seq {
+                Some(rpt_seq) if rpt_seq <= self.rpt_seq => {}
+                Some(rpt_seq) if rpt_seq - 1 == self.rpt_seq => {
+                    self.apply(&held, 0)?;
+                    applied += 1;
+                }
+                _ => break,
+            }
+            self.held.pop_front();
+        }
+        let next = self.held.front().map(|held| held.rpt_seq).or(self.dropped.map(|(_, of)| of));
+        if let Some(next) = next {
+            let expected = self.rpt_seq.saturating_add(1);
+            let found = next.unwrap_or(expected);
+            self.broken = Some(StaleReason::RptSeqGap { expected, found });
+        }
+        Ok(applied)
+    }
+
+    /// Applies held updates with numbers below `end`, of a feed that numbers packets alone.
+    fn apply_held_before(&mut self, end: u64) -> u64 {
+        let mut applied = 0;
+        while let Some(held) = self.held.front().copied().filter(|held| held.seq_num < end) {
+            if self.apply(&held, 0).is_err() {
+                break;
+            }
+            applied += 1;
+            self.held.pop_front();
+        }
+        applied
+    }
+
+    /// Only a snapshot that includes an update makes the book fresh again.
+    fn need_snapshot_after(&mut self, update: &Update, reason: StaleReason) {
+        let known = self.dropped.map_or(0, |(seq_num, _)| seq_num);
+        if update.seq_num >= known {
+            self.dropped = Some((update.seq_num, update.rpt_seq));
+        }
+        if reason != StaleReason::Gap {
+            self.broken = self.broken.or(Some(reason));
+        }
+    }
+}

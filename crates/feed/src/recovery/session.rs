@@ -1,0 +1,93 @@
+//! Which session a snapshot belongs to.
+
+use crate::market::Snapshot;
+
+/// How a session ended, as far as it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ended {
+    /// When the next session began, on the clock of the handler.
+    at_ns: u64,
+    /// Numbers that the session used while it was watched.
+    first: u64,
+    end: u64,
+    /// SendingTime of the SequenceReset, if one was seen.
+    sending_time: Option<u64>,
+}
+
+/// Watches the numbers of the incremental feed by session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sessions {
+    /// The number after the last one delivered or declared lost; `None` before the first.
+    next: Option<u64>,
+    /// The first number seen in this session.
+    first: u64,
+    ended: Option<Ended>,
+    /// SendingTime of a SequenceReset whose session has not begun yet.
+    reset_sent: Option<u64>,
+}
+
+impl Sessions {
+    /// Notes that every number below `next` was delivered or declared lost. Returns whether these are
+    /// the first numbers of the session.
+    #[inline]
+    pub(super) fn advance(&mut self, next: u64) -> bool {
+        match self.next {
+            Some(known) => {
+                self.next = Some(known.max(next));
+                false
+            }
+            None => {
+                self.next = Some(next);
+                self.first = next.saturating_sub(1);
+                true
+            }
+        }
+    }
+
+    /// The number after the last one that counts as sent; 0 before the first.
+    pub(super) fn position(&self) -> u64 {
+        self.next.unwrap_or(0)
+    }
+
+    /// Whether nothing of the feed can have come before: the first number seen is 1.
+    #[inline]
+    pub(super) fn is_from_start(&self) -> bool {
+        self.next.is_some() && self.first <= 1 && self.ended.is_none()
+    }
+
+    /// Whether anything has come in this session.
+    pub(super) fn has_begun(&self) -> bool {
+        self.next.is_some()
+    }
+
+    pub(super) fn note_reset_message(&mut self, sending_time: Option<u64>) {
+        self.reset_sent = sending_time;
+    }
+
+    /// Begins a session.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        let sending_time = self.reset_sent.take();
+        self.ended = match (self.next.take(), self.ended) {
+            (Some(end), _) => Some(Ended { at_ns: now_ns, first: self.first, end, sending_time }),
+            // Two resets in a row: what was seen before the first may still arrive.
+            (None, Some(ended)) => Some(Ended { at_ns: now_ns, sending_time, ..ended }),
+            (None, None) => None,
+        };
+    }
+
+    /// Whether a snapshot that came at `now_ns` is of this session: for `skew_ns` after a reset one that
+    /// could be of the session before is not, unless its SendingTime says so.
+    pub(super) fn is_current(&self, snapshot: &Snapshot<'_>, now_ns: u64, skew_ns: u64) -> bool {
+        let Some(ended) = self.ended else { return true };
+        if let (Some(sent), Some(reset)) = (snapshot.sending_time, ended.sending_time)
+            && sent != reset
+        {
+            return sent > reset;
+        }
+        // A snapshot may be older than the first number watched, but not by much more than was watched.
+        let watched = ended.end.saturating_sub(ended.first);
+        let first = ended.first.saturating_sub(watched);
+        let was_used = (first..ended.end).contains(&snapshot.last_seq_num);
+        !was_used || now_ns >= ended.at_ns.saturating_add(skew_ns)
+    }
+}

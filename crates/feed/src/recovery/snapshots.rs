@@ -1,0 +1,248 @@
+//! Snapshots: whether they can be used, compared or have to wait.
+
+use super::fragments::Assembled;
+use super::pending::{PENDING_LEVELS_MAX, Pending};
+use super::{Continuity, Recovery, SnapshotOutcome, StaleReason, is_wrong};
+use crate::book::{BookFault, BookUpdate, LevelAction, OrderAction, PriceAction};
+use crate::market::{BookKind, Fragment, Instrument as Id, LevelName, Snapshot, SnapshotLevel};
+
+impl Recovery {
+    /// Takes a snapshot, or a part of one, that came on this line of the snapshot feed (0 or 1; more
+    /// are taken as 1). It may come at any time.
+    pub fn handle_snapshot(&mut self, line: usize, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
+        let line = line.min(1);
+        match self.assemblies[line].take(snapshot) {
+            Assembled::Whole => self.handle_whole(snapshot),
+            Assembled::Partial => SnapshotOutcome::Partial,
+            Assembled::Incomplete => {
+                self.counters.incomplete_snapshots += 1;
+                SnapshotOutcome::Incomplete
+            }
+            Assembled::Complete => {
+                let assembly = std::mem::replace(
+                    &mut self.assemblies[line],
+                    super::fragments::Assembly::new(),
+                );
+                let (levels, depth) = (assembly.levels(), assembly.depth());
+                let fragment = Fragment::Whole;
+                let whole = Snapshot { levels, depth, fragment, ..*snapshot };
+                let outcome = self.handle_whole(&whole);
+                self.assemblies[line] = assembly;
+                outcome
+            }
+        }
+    }
+
+    /// Notes a message of the snapshot feed that is no snapshot, and its number there.
+    pub fn note_other_on_snapshot_feed(&mut self, line: usize, seq_num: Option<u64>) {
+        self.assemblies[line.min(1)].note_other(seq_num);
+    }
+
+    /// Notes that a packet of the snapshot feed could not be decoded.
+    pub fn note_loss_on_snapshot_feed(&mut self, line: usize) {
+        self.assemblies[line.min(1)].note_loss();
+    }
+
+    fn handle_whole(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
+        if self.options.continuity == Continuity::RptSeq && snapshot.rpt_seq.is_none() {
+            return SnapshotOutcome::NoRptSeq;
+        }
+        if self.instruments.get(snapshot.instrument.index()).is_none() {
+            return SnapshotOutcome::TooOld;
+        }
+        if !self.sessions.is_current(snapshot, self.now_ns, self.options.skew_ns) {
+            self.counters.old_session_snapshots += 1;
+            return SnapshotOutcome::OldSession;
+        }
+        self.touch(snapshot.instrument);
+        let is_fresh = self.instruments[snapshot.instrument.index()].stale(self.gap).is_none();
+        if self.is_ahead(snapshot) {
+            self.counters.ahead_snapshots += 1;
+            return if is_fresh { SnapshotOutcome::NotNeeded } else { self.wait(snapshot) };
+        }
+        if let (Some(depth), None) = (snapshot.depth, self.options.depth) {
+            let instrument = &mut self.instruments[snapshot.instrument.index()];
+            instrument.learn_depth(BookKind::Outright, depth);
+        }
+        match is_fresh {
+            true if !self.is_comparable(snapshot) => SnapshotOutcome::NotNeeded,
+            true => self.verify(snapshot),
+            false => self.recover(snapshot),
+        }
+    }
+
+    /// Whether a snapshot includes numbers that no line has brought.
+    fn is_ahead(&self, snapshot: &Snapshot<'_>) -> bool {
+        let end = snapshot.last_seq_num.saturating_add(1);
+        self.options.is_numbered && (!self.sessions.has_begun() || end > self.sessions.position())
+    }
+
+    /// Keeps a snapshot until the lines have brought what it includes.
+    fn wait(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
+        let id = snapshot.instrument;
+        let deadline = self.now_ns.saturating_add(self.options.skew_ns);
+        let has_begun = self.sessions.has_begun();
+        self.drop_pending(id);
+        if self.pending_levels.saturating_add(snapshot.levels.len()) > PENDING_LEVELS_MAX {
+            return SnapshotOutcome::Ahead;
+        }
+        let pending = Pending::new(snapshot, has_begun.then_some(deadline));
+        self.pending_levels += pending.levels();
+        self.pending_first = self.pending_first.min(pending.last_seq_num);
+        self.pending.push(id);
+        let instrument = &mut self.instruments[id.index()];
+        instrument.pending = Some(Box::new(pending));
+        if instrument.broken == Some(StaleReason::NoSnapshot) {
+            instrument.broken = Some(StaleReason::Ahead);
+        }
+        SnapshotOutcome::Ahead
+    }
+
+    fn drop_pending(&mut self, id: Id) {
+        let pending = self.instruments[id.index()].pending.take();
+        if let Some(pending) = pending {
+            self.pending_levels = self.pending_levels.saturating_sub(pending.levels());
+            self.pending.retain(|waiting| *waiting != id);
+        }
+    }
+
+    /// Uses the snapshots that the lines have come up with, and lets go of those that waited too long.
+    #[cold]
+    pub(super) fn take_pending(&mut self) {
+        let (now_ns, position) = (self.now_ns, self.sessions.position());
+        let deadline = now_ns.saturating_add(self.options.skew_ns);
+        let waiting = std::mem::take(&mut self.pending);
+        self.pending_first = u64::MAX;
+        self.pending_levels = 0;
+        for id in waiting {
+            let Some(mut pending) = self.instruments[id.index()].pending.take() else { continue };
+            if now_ns >= *pending.deadline_ns.get_or_insert(deadline) {
+                continue;
+            }
+            if pending.last_seq_num < position {
+                self.touch(id);
+                if self.instruments[id.index()].stale(self.gap).is_some() {
+                    self.recover(&pending.snapshot());
+                }
+            } else {
+                self.pending_first = self.pending_first.min(pending.last_seq_num);
+                self.pending_levels += pending.levels();
+                self.pending.push(id);
+                self.instruments[id.index()].pending = Some(pending);
+            }
+        }
+    }
+
+    /// Whether a fresh book and a snapshot stand at the same update.
+    fn is_comparable(&self, snapshot: &Snapshot<'_>) -> bool {
+        let instrument = &self.instruments[snapshot.instrument.index()];
+        if instrument.is_from_before_clear(snapshot) {
+            return false;
+        }
+        let end = snapshot.last_seq_num.saturating_add(1);
+        match self.options.continuity {
+            Continuity::RptSeq => {
+                let rpt_seq = snapshot.rpt_seq.unwrap_or(0);
+                let counts_anew = rpt_seq < instrument.rpt_seq && end >= instrument.known_to;
+                rpt_seq == instrument.rpt_seq || counts_anew
+            }
+            Continuity::SeqNum => end == self.sessions.position().max(instrument.known_to),
+        }
+    }
+
+    fn verify(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
+        if let Err(fault) = self.build(snapshot) {
+            return self.refuse(fault);
+        }
+        let by = self.options.continuity;
+        let instrument = &mut self.instruments[snapshot.instrument.index()];
+        let is_same_update =
+            by == Continuity::SeqNum || snapshot.rpt_seq == Some(instrument.rpt_seq);
+        let is_equal = instrument.books == self.scratch;
+        // Where levels may be missing because nothing says how deep the feed is, the rest is shown.
+        let is_equal_as_far_as_known =
+            !instrument.books.is_complete() && instrument.books.is_prefix_of(&self.scratch);
+        if is_same_update && is_equal {
+            instrument.note_proven(snapshot.last_seq_num.saturating_add(1));
+            self.counters.verified += 1;
+            return SnapshotOutcome::Verified;
+        }
+        instrument.load(&mut self.scratch, snapshot, by);
+        if is_same_update && is_equal_as_far_as_known {
+            self.counters.verified += 1;
+            return SnapshotOutcome::Verified;
+        }
+        self.counters.mismatches += 1;
+        SnapshotOutcome::Mismatch
+    }
+
+    fn recover(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
+        let by = self.options.continuity;
+        let index = snapshot.instrument.index();
+        if self.instruments[index].is_too_old(snapshot, by, self.gap) {
+            return SnapshotOutcome::TooOld;
+        }
+        if let Err(fault) = self.build(snapshot) {
+            return self.refuse(fault);
+        }
+        self.drop_pending(snapshot.instrument);
+        let instrument = &mut self.instruments[index];
+        let held_before = instrument.held.len();
+        self.counters.applied += instrument.load(&mut self.scratch, snapshot, by);
+        self.held_total -= held_before - instrument.held.len();
+        match instrument.stale(self.gap) {
+            Some(reason) => SnapshotOutcome::Loaded(reason),
+            None => {
+                self.counters.recovered += 1;
+                SnapshotOutcome::Recovered
+            }
+        }
+    }
+
+    fn refuse(&mut self, fault: BookFault) -> SnapshotOutcome {
+        self.counters.faulty_snapshots += 1;
+        SnapshotOutcome::Faulty(fault)
+    }
+
+    /// Puts the snapshot's levels together in `scratch`.
+    fn build(&mut self, snapshot: &Snapshot<'_>) -> Result<(), BookFault> {
+        let instrument = &self.instruments[snapshot.instrument.index()];
+        let may_cross = instrument.may_cross.unwrap_or(self.session_may_cross);
+        self.scratch.clear_to_depth_of(&instrument.books);
+        for entry in snapshot.levels {
+            let Some(book) = self.scratch.get_mut(entry.kind) else { continue };
+            if let LevelName::Level(level) = entry.name {
+                let levels = book.len(entry.side) as u32;
+                if level <= levels {
+                    return Err(BookFault::Hole { side: entry.side, level, levels });
+                }
+            }
+            book.apply(&update_of(entry))?;
+        }
+        for kind in BookKind::ALL {
+            let Some(book) = self.scratch.get_mut(kind) else { continue };
+            book.note_complete();
+            if let Some(fault) = book.check_changed().filter(|fault| is_wrong(fault, may_cross))
+                && self.options.checks
+            {
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The update that makes a level or order of a snapshot.
+fn update_of(entry: &SnapshotLevel) -> BookUpdate {
+    let SnapshotLevel { side, name, content: level, .. } = *entry;
+    match name {
+        LevelName::Price => BookUpdate::ByPrice { side, action: PriceAction::New, level },
+        LevelName::Level(position) => {
+            BookUpdate::ByLevel { side, level: position, action: LevelAction::New(level) }
+        }
+        LevelName::Order(id) => {
+            let action = OrderAction::New { side, price: level.price, size: level.size };
+            BookUpdate::ByOrder { id, action }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Updates of lost packets that are replayed.
+
+use super::*;
+
+fn gap(recovery: &mut Recovery, first: u64, count: u64) -> Gap {
+    let gap = Gap { first, count };
+    recovery.handle_gap(gap);
+    gap
+}
+
+#[test]
+fn replayed_updates_and_those_held_after_the_gap_make_the_book_fresh() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 5, 100);
+    gap(&mut recovery, 11, 2);
+    recovery.handle_update(&change(13, 8, 108));
+    recovery.handle_update(&change(14, 9, 109));
+    assert!(matches!(price(&recovery), Err(StaleReason::RptSeqGap { expected: 6, found: 8 })));
+    recovery.handle_replayed(&change(11, 6, 106));
+    assert!(matches!(price(&recovery), Err(StaleReason::RptSeqGap { expected: 7, found: 8 })));
+    assert_eq!(recovery.handle_replayed(&change(12, 7, 107)), UpdateOutcome::Recovered);
+    assert_eq!(price(&recovery), Ok(109));
+    assert_eq!((recovery.updates_held(), recovery.counters().replayed), (0, 2));
+    // The chain goes on.
+    recovery.handle_update(&change(15, 10, 110));
+    assert_eq!(price(&recovery), Ok(110));
+}
+
+#[test]
+fn a_book_without_updates_in_the_gap_is_fresh_when_all_of_it_was_replayed() {
+    for mut recovery in [by_rpt_seq(), by_seq_num()] {
+        snapshot(&mut recovery, 10, 5, 100);
+        let gap = gap(&mut recovery, 11, 2);
+        assert_eq!(price(&recovery), Err(StaleReason::Gap));
+        recovery.handle_gap_filled(gap);
+        assert_eq!(price(&recovery), Ok(100));
+        // Filled once, lost later: another gap is told from the first.
+        recovery.handle_gap(Gap { first: 13, count: 1 });
+        assert_eq!(price(&recovery), Err(StaleReason::Gap));
+    }
+}
+
+#[test]
+fn a_hole_in_what_was_replayed_keeps_the_book_stale() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 5, 100);
+    gap(&mut recovery, 11, 3);
+    recovery.handle_replayed(&change(11, 6, 106));
+    // 12 with RptSeq 7 was not available.
+    recovery.handle_replayed(&change(13, 8, 108));
+    recovery.handle_update(&change(14, 9, 109));
+    assert!(price(&recovery).is_err());
+    // A snapshot from before the update that was not used does not help, one with it does.
+    assert_eq!(snapshot(&mut recovery, 12, 7, 107), SnapshotOutcome::TooOld);
+    assert_eq!(snapshot(&mut recovery, 13, 8, 108), SnapshotOutcome::Recovered);
+    assert_eq!(price(&recovery), Ok(109));
+}
+
+#[test]
+fn replayed_updates_that_a_snapshot_included_are_old() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 5, 100);
+    gap(&mut recovery, 11, 3);
+    assert_eq!(snapshot(&mut recovery, 13, 8, 108), SnapshotOutcome::Recovered);
+    assert_eq!(recovery.handle_replayed(&change(12, 7, 107)), UpdateOutcome::Old);
+    assert_eq!(price(&recovery), Ok(108));
+}
+
+#[test]
+fn numbers_of_no_gap_are_not_replayed() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 5, 100);
+    assert_eq!(recovery.handle_replayed(&change(11, 6, 106)), UpdateOutcome::Old);
+    assert_eq!(price(&recovery), Ok(100));
+}
+
+#[test]
+fn two_gaps_are_filled_in_order_where_packets_alone_are_numbered() {
+    let mut recovery = by_seq_num();
+    snapshot(&mut recovery, 10, 0, 100);
+    let first = gap(&mut recovery, 11, 1);
+    recovery.handle_update(&change(12, 0, 112));
+    let second = gap(&mut recovery, 13, 1);
+    recovery.handle_update(&change(14, 0, 114));
+    recovery.handle_replayed(&change(11, 0, 111));
+    recovery.handle_gap_filled(first);
+    assert!(price(&recovery).is_err());
+    assert_eq!(recovery.last_known_book(ONE, BookKind::Outright).map(best), Some(112));
+    recovery.handle_replayed(&change(13, 0, 113));
+    assert_eq!(recovery.last_known_book(ONE, BookKind::Outright).map(best), Some(113));
+    recovery.handle_gap_filled(second);
+    assert_eq!(price(&recovery), Ok(114));
+    assert_eq!(recovery.updates_held(), 0);
+}
+
+#[test]
+fn a_later_gap_is_of_no_use_while_an_earlier_one_is_open() {
+    let mut recovery = by_seq_num();
+    snapshot(&mut recovery, 10, 0, 100);
+    gap(&mut recovery, 11, 1);
+    let second = gap(&mut recovery, 13, 1);
+    recovery.handle_update(&change(14, 0, 114));
+    recovery.handle_replayed(&change(13, 0, 113));
+    recovery.handle_gap_filled(second);
+    assert_eq!(price(&recovery), Err(StaleReason::Gap));
+    // The update that was not used is in no book: a snapshot from before it is refused.
+    assert_eq!(snapshot(&mut recovery, 12, 0, 112), SnapshotOutcome::TooOld);
+    assert_eq!(snapshot(&mut recovery, 13, 0, 113), SnapshotOutcome::Recovered);
+    assert_eq!(price(&recovery), Ok(114));
+}
+
+#[test]
+fn an_instrument_that_began_in_the_gap_is_built_from_its_first_update() {
+    let mut recovery = by_rpt_seq();
+    recovery.handle_progress(10);
+    gap(&mut recovery, 11, 2);
+    let new = |seq_num, rpt_seq, at: i64| bid(seq_num, rpt_seq, 1, LevelAction::New(level(at)));
+    recovery.handle_update(&new(13, 3, 103));
+    recovery.handle_replayed(&new(11, 1, 101));
+    recovery.handle_replayed(&new(12, 2, 102));
+    assert_eq!(price(&recovery), Ok(103));
+}
+
+#[test]
+fn an_emptied_book_of_a_lost_packet_waits_for_a_snapshot() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 5, 100);
+    let gap = gap(&mut recovery, 11, 1);
+    recovery.handle_replayed_clear(&Clear { scope: ClearScope::Channel, seq_num: 11 });
+    recovery.handle_gap_filled(gap);
+    assert_eq!(price(&recovery), Err(StaleReason::Gap));
+    assert_eq!(snapshot(&mut recovery, 11, 5, 99), SnapshotOutcome::Recovered);
+}
+
+#[test]
+fn a_reset_forgets_open_gaps() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 5, 100);
+    let gap = gap(&mut recovery, 11, 1);
+    recovery.handle_reset();
+    recovery.handle_gap_filled(gap);
+    assert_eq!(recovery.handle_replayed(&change(11, 6, 106)), UpdateOutcome::Old);
+    assert_eq!(price(&recovery), Err(StaleReason::Reset));
+}
+
+fn best(book: &Book) -> i64 {
+    book.best(Side::Bid).map_or(0, |level| level.price.mantissa)
+}

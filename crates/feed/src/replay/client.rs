@@ -1,0 +1,413 @@
+//! The state machine of a replay client.
+
+use std::collections::VecDeque;
+
+use super::options::ReplayOptions;
+use super::wire::{Item, Session, Stream};
+use super::{ReplayEvent, ReplayFailure};
+use crate::arbiter::Gap;
+
+/// SessionStatus (1409) of a Logout.
+mod status {
+    pub(super) const COMPLETE: u64 = 4;
+    pub(super) const CREDENTIALS: u64 = 5;
+    pub(super) const REQUEST_LIMIT: u64 = 100;
+    pub(super) const RANGE_TOO_LONG: u64 = 101;
+    pub(super) const NOT_AVAILABLE: u64 = 102;
+}
+
+/// What a client has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayCounters {
+    /// Gaps accepted.
+    pub gaps: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Messages replayed.
+    pub replayed: u64,
+    /// Numbers abandoned.
+    pub abandoned: u64,
+    /// Connections that failed: refused, broken, timed out, or against the protocol.
+    pub failures: u64,
+}
+
+/// A gap that is being filled.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    gap: Gap,
+    /// The first number that has not come.
+    next: u64,
+}
+
+impl Wanted {
+    /// What has not come.
+    const fn rest(&self) -> Gap {
+        Gap { first: self.next, count: self.gap.last().saturating_add(1).saturating_sub(self.next) }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing is asked for.
+    Idle,
+    /// Waiting before the next connection.
+    BackOff {
+        until_ns: u64,
+    },
+    Connecting {
+        deadline_ns: u64,
+    },
+    /// Connected; Logon sent.
+    LoggingOn {
+        deadline_ns: u64,
+    },
+    /// Request sent for the numbers up to `last`.
+    Receiving {
+        last: u64,
+        deadline_ns: u64,
+    },
+    /// Logout sent, or the server closes.
+    Closing {
+        deadline_ns: u64,
+    },
+}
+
+/// Asks a server for lost messages. `N` finds the sequence number in the FAST bytes of a packet. See
+/// the [module](super).
+#[derive(Debug)]
+pub struct ReplayClient<N> {
+    options: ReplayOptions,
+    number: N,
+    state: State,
+    wanted: VecDeque<Wanted>,
+    stream: Stream,
+    session: Session,
+    to_send: Vec<u8>,
+    events: VecDeque<ReplayEvent>,
+    /// Requests of this day.
+    requests: u32,
+    /// The server's limit, as far as it is known.
+    messages_max: u64,
+    /// Connections that failed since the last message came.
+    failures: u32,
+    /// Why nothing more is asked for today.
+    closed: Option<ReplayFailure>,
+    counters: ReplayCounters,
+}
+
+impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
+    /// Creates a client without a connection.
+    pub fn new(options: ReplayOptions, number: N) -> Self {
+        Self {
+            messages_max: options.messages_max.max(1),
+            options,
+            number,
+            state: State::Idle,
+            wanted: VecDeque::new(),
+            stream: Stream::new(),
+            session: Session::default(),
+            to_send: Vec::new(),
+            events: VecDeque::new(),
+            requests: 0,
+            failures: 0,
+            closed: None,
+            counters: ReplayCounters::default(),
+        }
+    }
+
+    /// What was done so far.
+    pub const fn counters(&self) -> ReplayCounters {
+        self.counters
+    }
+
+    /// Requests that are left today.
+    pub const fn requests_left(&self) -> u32 {
+        self.options.requests_max.saturating_sub(self.requests)
+    }
+
+    /// Asks for the messages of a gap.
+    ///
+    /// # Errors
+    /// [`ReplayFailure`] if it is clear at once that they will not come.
+    pub fn request(&mut self, now_ns: u64, gap: Gap) -> Result<(), ReplayFailure> {
+        if let Some(reason) = self.closed {
+            return Err(reason);
+        }
+        if gap.count == 0 || gap.count > self.options.gap_max {
+            return Err(ReplayFailure::TooLong);
+        }
+        if self.wanted.len() >= self.options.gaps_max {
+            return Err(ReplayFailure::Busy);
+        }
+        let queued: u64 = self.wanted.iter().map(|wanted| self.requests_for(wanted.rest())).sum();
+        if queued + self.requests_for(gap) > u64::from(self.requests_left()) {
+            return Err(ReplayFailure::RequestLimit);
+        }
+        self.counters.gaps += 1;
+        self.wanted.push_back(Wanted { gap, next: gap.first });
+        if self.state == State::Idle {
+            self.connect(now_ns);
+        }
+        Ok(())
+    }
+
+    /// Allows the requests of a new day.
+    pub const fn begin_day(&mut self) {
+        self.requests = 0;
+        self.closed = None;
+    }
+
+    /// Forgets all gaps: sequence numbers start again.
+    pub fn begin_epoch(&mut self) {
+        self.wanted.clear();
+        self.events.clear();
+        self.close();
+        self.state = State::Idle;
+    }
+
+    /// The next event, in the order in which to act.
+    pub fn poll_event(&mut self) -> Option<ReplayEvent> {
+        self.events.pop_front()
+    }
+
+    /// Bytes for the server, each once; empty when there are none.
+    pub fn take_bytes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.to_send)
+    }
+
+    /// The connection that [`ReplayEvent::Connect`] asked for is open. `unix_ns` is the time of day, for
+    /// SendingTime (52).
+    pub fn handle_connected(&mut self, now_ns: u64, unix_ns: u64) {
+        if !matches!(self.state, State::Connecting { .. }) {
+            // Nothing is asked for any more.
+            self.events.push_back(ReplayEvent::Disconnect);
+            return;
+        }
+        self.stream = Stream::new();
+        self.session = Session::default();
+        self.session.logon(&mut self.to_send, &self.options, unix_ns);
+        self.state = State::LoggingOn { deadline_ns: self.deadline(now_ns) };
+    }
+
+    /// The connection could not be opened, or was closed by the server.
+    pub fn handle_disconnected(&mut self, now_ns: u64) {
+        self.to_send.clear();
+        match self.state {
+            State::Idle | State::BackOff { .. } => {}
+            State::Closing { .. } => self.go_on(now_ns),
+            _ => self.fail(now_ns, ReplayFailure::Disconnected),
+        }
+    }
+
+    /// Takes bytes of the server.
+    pub fn handle_bytes(&mut self, now_ns: u64, unix_ns: u64, bytes: &[u8]) {
+        if !self.is_connected() {
+            return;
+        }
+        self.stream.push(bytes);
+        while self.is_connected() {
+            match self.stream.next() {
+                Ok(Some(item)) => self.handle_item(now_ns, unix_ns, item),
+                Ok(None) => return,
+                Err(_) => self.fail(now_ns, ReplayFailure::Protocol),
+            }
+        }
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is asked for.
+    pub const fn poll_timeout(&self) -> Option<u64> {
+        match self.state {
+            State::Idle => None,
+            State::BackOff { until_ns } => Some(until_ns),
+            State::Connecting { deadline_ns }
+            | State::LoggingOn { deadline_ns }
+            | State::Receiving { deadline_ns, .. }
+            | State::Closing { deadline_ns } => Some(deadline_ns),
+        }
+    }
+
+    /// Acts on timers that are due at `now_ns`.
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        if self.poll_timeout().is_none_or(|due_ns| now_ns < due_ns) {
+            return;
+        }
+        match self.state {
+            State::Idle => {}
+            State::BackOff { .. } => self.connect(now_ns),
+            State::Closing { .. } => {
+                self.close();
+                self.go_on(now_ns);
+            }
+            _ => self.fail(now_ns, ReplayFailure::Timeout),
+        }
+    }
+
+    const fn is_connected(&self) -> bool {
+        !matches!(self.state, State::Idle | State::BackOff { .. } | State::Connecting { .. })
+    }
+
+    const fn deadline(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_add(self.options.timeout_ns)
+    }
+
+    const fn requests_for(&self, gap: Gap) -> u64 {
+        gap.count.div_ceil(self.messages_max)
+    }
+
+    fn handle_item(&mut self, now_ns: u64, unix_ns: u64, item: Item) {
+        match (self.state, item) {
+            (_, Item::TestRequest { id }) => {
+                self.session.heartbeat(&mut self.to_send, &self.options, unix_ns, &id);
+            }
+            (State::Closing { .. }, _) | (_, Item::Other) => {}
+            (State::LoggingOn { .. }, Item::Logon) => self.send_request(now_ns, unix_ns),
+            (State::Receiving { last, .. }, Item::Frame(bytes)) => {
+                self.handle_frame(now_ns, last, bytes);
+            }
+            (State::Receiving { last, .. }, Item::Logout { status })
+                if status.is_none_or(|status| status == status::COMPLETE) =>
+            {
+                // Numbers of the range that the server left out are not asked for again.
+                self.abandon_to(last.saturating_add(1), ReplayFailure::NotAvailable);
+                self.settle();
+                self.session.logout(&mut self.to_send, &self.options, unix_ns);
+                self.state = State::Closing { deadline_ns: self.deadline(now_ns) };
+            }
+            (_, Item::Logout { status }) => self.refused(now_ns, status.unwrap_or(0)),
+            _ => self.fail(now_ns, ReplayFailure::Protocol),
+        }
+    }
+
+    fn send_request(&mut self, now_ns: u64, unix_ns: u64) {
+        let Some(rest) = self.wanted.front().map(Wanted::rest) else {
+            self.close();
+            self.state = State::Idle;
+            return;
+        };
+        self.requests += 1;
+        self.counters.requests += 1;
+        let range = Gap { count: rest.count.min(self.messages_max), ..rest };
+        self.session.request(&mut self.to_send, &self.options, unix_ns, range);
+        let deadline_ns = self.deadline(now_ns);
+        self.state = State::Receiving { last: range.last(), deadline_ns };
+    }
+
+    fn handle_frame(&mut self, now_ns: u64, last: u64, bytes: Vec<u8>) {
+        let next = self.wanted.front().map(|wanted| wanted.next);
+        let seq_num = (self.number)(&bytes);
+        let (Some(next), Some(seq_num)) = (next, seq_num) else {
+            return self.fail(now_ns, ReplayFailure::Protocol);
+        };
+        if !(next..=last).contains(&seq_num) {
+            return self.fail(now_ns, ReplayFailure::Protocol);
+        }
+        self.failures = 0;
+        self.abandon_to(seq_num, ReplayFailure::NotAvailable);
+        self.counters.replayed += 1;
+        self.events.push_back(ReplayEvent::Replayed { seq_num, bytes });
+        if let Some(wanted) = self.wanted.front_mut() {
+            wanted.next = seq_num.saturating_add(1);
+        }
+        self.state = State::Receiving { last, deadline_ns: self.deadline(now_ns) };
+    }
+
+    /// The server logged out before it sent the range.
+    fn refused(&mut self, now_ns: u64, status: u64) {
+        self.counters.failures += 1;
+        self.state = State::Closing { deadline_ns: self.deadline(now_ns) };
+        match status {
+            status::CREDENTIALS => self.abandon_all(ReplayFailure::Credentials),
+            status::REQUEST_LIMIT => self.abandon_all(ReplayFailure::RequestLimit),
+            status::RANGE_TOO_LONG if self.messages_max > 1 => self.messages_max /= 2,
+            status::NOT_AVAILABLE => {
+                let rest = self.wanted.front().map(Wanted::rest);
+                let count = rest.map_or(0, |rest| rest.count.min(self.messages_max));
+                let end = rest.map_or(0, |rest| rest.first.saturating_add(count));
+                self.abandon_to(end, ReplayFailure::NotAvailable);
+                self.settle();
+            }
+            status => self.abandon_front(ReplayFailure::Refused { status }),
+        }
+    }
+
+    /// Numbers of the front gap before `next` do not come.
+    fn abandon_to(&mut self, next: u64, reason: ReplayFailure) {
+        let Some(wanted) = self.wanted.front_mut() else { return };
+        let next = next.min(wanted.gap.last().saturating_add(1));
+        let count = next.saturating_sub(wanted.next);
+        if count > 0 {
+            let gap = Gap { first: wanted.next, count };
+            wanted.next = next;
+            self.counters.abandoned += count;
+            self.events.push_back(ReplayEvent::Abandoned { gap, reason });
+        }
+    }
+
+    fn abandon_front(&mut self, reason: ReplayFailure) {
+        self.abandon_to(u64::MAX, reason);
+        self.settle();
+        self.failures = 0;
+    }
+
+    /// Removes the front gap if nothing of it is left to come.
+    fn settle(&mut self) {
+        let front = self.wanted.front();
+        if let Some(gap) = front.filter(|front| front.rest().count == 0).map(|front| front.gap) {
+            self.wanted.pop_front();
+            self.events.push_back(ReplayEvent::Done(gap));
+        }
+    }
+
+    /// Nothing more is asked for today.
+    fn abandon_all(&mut self, reason: ReplayFailure) {
+        self.closed = Some(reason);
+        while !self.wanted.is_empty() {
+            self.abandon_front(reason);
+        }
+    }
+
+    /// The connection was of no use: tries again later, or abandons the gap.
+    fn fail(&mut self, now_ns: u64, reason: ReplayFailure) {
+        if reason != ReplayFailure::Disconnected {
+            self.close();
+        }
+        self.settle();
+        self.counters.failures += 1;
+        self.failures = self.failures.saturating_add(1);
+        let doublings = self.failures.saturating_sub(1).min(32);
+        let backoff_ns = self.options.backoff_ns.saturating_mul(1 << doublings);
+        let backoff_ns = backoff_ns.min(self.options.backoff_max_ns);
+        if self.failures >= self.options.attempts_max {
+            self.abandon_front(reason);
+        }
+        self.state = match self.wanted.is_empty() {
+            true => State::Idle,
+            false => State::BackOff { until_ns: now_ns.saturating_add(backoff_ns) },
+        };
+    }
+
+    fn close(&mut self) {
+        self.to_send.clear();
+        if self.state != State::Idle && !matches!(self.state, State::BackOff { .. }) {
+            self.events.push_back(ReplayEvent::Disconnect);
+        }
+    }
+
+    /// The connection is closed as it should be: the next one, if anything is left to ask for.
+    fn go_on(&mut self, now_ns: u64) {
+        match self.wanted.is_empty() {
+            true => self.state = State::Idle,
+            false => self.connect(now_ns),
+        }
+    }
+
+    fn connect(&mut self, now_ns: u64) {
+        if self.requests_left() == 0 {
+            self.abandon_all(ReplayFailure::RequestLimit);
+            self.state = State::Idle;
+            return;
+        }
+        self.events.push_back(ReplayEvent::Connect);
+        self.state = State::Connecting { deadline_ns: self.deadline(now_ns) };
+    }
+}

@@ -1,0 +1,137 @@
+//! TCP replay: asks the exchange to send lost messages again.
+//!
+//! [`ReplayClient`] follows the replay services of MOEX (SPECTRA "TCP Replay", ASTS "TCP Recovery"). It
+//! does no input or output and has no clock. The caller owns the TCP connection and the timer:
+//!
+//! | caller | client |
+//! |---|---|
+//! | [`request`](ReplayClient::request) a gap | queues it, or refuses it with a [`ReplayFailure`] |
+//! | [`poll_event`](ReplayClient::poll_event) | [`ReplayEvent::Connect`], [`Disconnect`](ReplayEvent::Disconnect), messages, ends |
+//! | [`handle_connected`](ReplayClient::handle_connected), [`handle_bytes`](ReplayClient::handle_bytes), [`handle_disconnected`](ReplayClient::handle_disconnected) | the session |
+//! | [`take_bytes`](ReplayClient::take_bytes) | bytes to send |
+//! | [`poll_timeout`](ReplayClient::poll_timeout), [`handle_timeout`](ReplayClient::handle_timeout) | timeouts and back-off |
+//!
+//! # The protocol
+//!
+//! One connection serves one request. FIX messages are tag=value; FAST messages come in frames of a
+//! length (u32, big-endian) and as many bytes, without the preamble of packets. The first byte tells
+//! them apart: `8` begins a FIX message, 0 a frame.
+//!
+//! ```text
+//! client                                            server
+//!   |  Logon (35=A, 553 user, 554 password)  ------->  |
+//!   |  <-------------------------------  Logon (35=A)  |
+//!   |  MarketDataRequest (35=V, 1182, 1183)  ------->  |
+//!   |  <------------------  frames, numbers ascending  |
+//!   |  <------------  Logout (35=5, 1409 the reason)   |
+//!   |  Logout (35=5)  ------------------------------>  |
+//!   |                                          closes  |
+//! ```
+//!
+//! A gap longer than the server's limit is asked for in several requests. A connection that breaks or
+//! stalls is made again after a back-off, and asks for the rest alone. Each number of
+//! a gap comes as [`ReplayEvent::Replayed`] or is [`Abandoned`](ReplayEvent::Abandoned), with a reason:
+//! books then wait for snapshots. [`ReplayEvent::Done`] ends the gap.
+
+mod client;
+mod options;
+mod wire;
+
+pub use client::{ReplayClient, ReplayCounters};
+pub use options::ReplayOptions;
+pub use wire::FRAME_BYTES_MAX;
+
+use std::error::Error;
+use std::fmt;
+
+use crate::arbiter::Gap;
+
+/// What a client wants done, or has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayEvent {
+    /// Numbers that did not come and will not be asked for again.
+    Abandoned {
+        /// The numbers.
+        gap: Gap,
+        /// Why not.
+        reason: ReplayFailure,
+    },
+    /// Open a connection, then call [`ReplayClient::handle_connected`].
+    Connect,
+    /// Close the connection; [`ReplayClient::handle_disconnected`] need not be called.
+    Disconnect,
+    /// Nothing more comes of a gap: each number was replayed or abandoned.
+    Done(Gap),
+    /// A message of a gap, in ascending order.
+    Replayed {
+        /// Its sequence number.
+        seq_num: u64,
+        /// The FAST bytes of its packet, without preamble.
+        bytes: Vec<u8>,
+    },
+}
+
+/// Why numbers are not replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReplayFailure {
+    /// Too many gaps wait already.
+    Busy,
+    /// User or password are wrong; not tried again before the next day.
+    Credentials,
+    /// The connection was refused or broke too often.
+    Disconnected,
+    /// The server no longer has the numbers, or never had.
+    NotAvailable,
+    /// The server sent something that is not of the protocol.
+    Protocol,
+    /// The server logged out for another reason.
+    Refused {
+        /// SessionStatus (1409); 0 if it named none.
+        status: u64,
+    },
+    /// As many requests were made as a day allows.
+    RequestLimit,
+    /// The server did not answer in time.
+    Timeout,
+    /// The gap is longer than [`ReplayOptions::gap_max`]: snapshots are faster.
+    TooLong,
+}
+
+impl ReplayFailure {
+    /// A name for metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Credentials => "credentials",
+            Self::Disconnected => "disconnected",
+            Self::NotAvailable => "not_available",
+            Self::Protocol => "protocol",
+            Self::Refused { .. } => "refused",
+            Self::RequestLimit => "request_limit",
+            Self::Timeout => "timeout",
+            Self::TooLong => "too_long",
+        }
+    }
+}
+
+impl fmt::Display for ReplayFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => f.write_str("too many gaps wait for replay"),
+            Self::Credentials => f.write_str("the replay server refuses user or password"),
+            Self::Disconnected => f.write_str("no lasting connection to the replay server"),
+            Self::NotAvailable => f.write_str("the replay server does not have the messages"),
+            Self::Protocol => f.write_str("the replay server broke its protocol"),
+            Self::Refused { status } => write!(f, "the replay server logged out, status {status}"),
+            Self::RequestLimit => f.write_str("no more replay requests are allowed today"),
+            Self::Timeout => f.write_str("the replay server did not answer in time"),
+            Self::TooLong => f.write_str("the gap is too long for replay"),
+        }
+    }
+}
+
+impl Error for ReplayFailure {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,4 @@
+//! Framings found in captures, whole and mutilated.
+
+mod corpora;
+mod mutations;

@@ -1,0 +1,149 @@
+//! Lost packets come again by replay and make books fresh, without a snapshot.
+
+use std::sync::Arc;
+
+use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
+use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
+use tickwire_feed::book::Side;
+use tickwire_feed::framing::Preset;
+use tickwire_feed::handler::{
+    Delivery, Dynamic, Handler, HandlerOptions, Lost, SeqNumField, Sink, Source,
+};
+use tickwire_feed::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
+use tickwire_feed::recovery::RecoveryOptions;
+
+const A: Source = Source::Incremental(Line::A);
+
+const TEMPLATES: &str = r#"<templates>
+  <template name="Incremental" id="1">
+    <sequence name="MDEntries"><length name="NoMDEntries" id="268"/>
+      <uInt32 name="MDUpdateAction" id="279"/><string name="MDEntryType" id="269"/>
+      <uInt32 name="SecurityID" id="48"/><uInt32 name="RptSeq" id="83"/>
+      <uInt32 name="MDPriceLevel" id="1023"/><decimal name="MDEntryPx" id="270"/>
+      <int32 name="MDEntrySize" id="271"/>
+    </sequence>
+  </template>
+  <template name="SequenceReset" id="3"><uInt32 name="NewSeqNo" id="36"/></template>
+</templates>"#;
+
+type Tested = Handler<Dynamic, MarketDataAdapter>;
+
+fn handler() -> Tested {
+    let program = Arc::new(Program::compile(TemplateSet::parse(TEMPLATES).unwrap()).unwrap());
+    let framing = Preset::Cme.framing();
+    let engine = || {
+        let reset = framing.reset_policy().into();
+        let options = DecoderOptions { reset, ..Default::default() };
+        Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
+    };
+    let options = HandlerOptions {
+        framing,
+        arbiter: ArbiterOptions { hold_ns: 100, ..Default::default() },
+        recovery: RecoveryOptions { depth: Some(1), ..Default::default() },
+        ..Default::default()
+    };
+    let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
+    Handler::new(options, engine, adapter).unwrap().with_replay(engine())
+}
+
+/// The best bid of an instrument becomes a price, as its update number `rpt_seq`.
+fn bid(instrument: u8, rpt_seq: u8, price: u8) -> Vec<u8> {
+    let action = if rpt_seq == 1 { 0x80 } else { 0x81 };
+    let entry = [action, 0xB0, 0x80 | instrument, 0x80 | rpt_seq, 0x81, 0x80, 0x80 | price, 0x81];
+    [&[0xC0, 0x81, 0x81], &entry[..]].concat()
+}
+
+fn packet(seq_num: u32, message: &[u8]) -> Vec<u8> {
+    [&seq_num.to_be_bytes()[..], &[0], message].concat()
+}
+
+#[derive(Default)]
+struct Seen {
+    replayed: Vec<u64>,
+    faults: usize,
+}
+
+impl Sink<Message> for Seen {
+    fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+
+    fn handle_replayed(&mut self, seq_num: u64, _: &Message) {
+        self.replayed.push(seq_num);
+    }
+
+    fn handle_fault(&mut self, _: &tickwire_feed::handler::Fault<'_>) {
+        self.faults += 1;
+    }
+}
+
+fn price(handler: &Tested, instrument: u64) -> Option<i64> {
+    let recovery = handler.recovery();
+    let instrument = recovery.instruments().find(InstrumentKey::Number(instrument))?;
+    let book = recovery.book(instrument, BookKind::Outright).ok()?;
+    Some(book.best(Side::Bid)?.price.mantissa)
+}
+
+/// Packets 1 and 2 come, 3 and 4 are lost, 5 comes.
+fn with_a_gap(seen: &mut Seen) -> (Tested, Gap) {
+    let mut handler = handler();
+    handler.handle_packet(0, A, &packet(1, &bid(9, 1, 10)), seen);
+    handler.handle_packet(1, A, &packet(2, &bid(8, 1, 20)), seen);
+    handler.handle_packet(2, A, &packet(5, &bid(9, 4, 13)), seen);
+    handler.handle_timeout(1000, seen);
+    let gap = Gap { first: 3, count: 2 };
+    assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    assert_eq!(handler.poll_lost(), None);
+    assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
+    (handler, gap)
+}
+
+#[test]
+fn a_replayed_gap_makes_all_books_fresh() {
+    let mut seen = Seen::default();
+    let (mut handler, gap) = with_a_gap(&mut seen);
+    handler.handle_replayed(2000, 3, &bid(9, 2, 11), &mut seen);
+    assert_eq!(price(&handler, 9), None);
+    handler.handle_replayed(2001, 4, &bid(9, 3, 12), &mut seen);
+    assert_eq!((price(&handler, 9), price(&handler, 8)), (Some(13), None));
+    handler.handle_replay_done(gap, &mut seen);
+    assert_eq!((price(&handler, 9), price(&handler, 8)), (Some(13), Some(20)));
+    assert_eq!(seen.replayed, [3, 4]);
+    assert_eq!(handler.counters().replays.decoded, 2);
+    // Live again.
+    handler.handle_packet(3000, A, &packet(6, &bid(8, 2, 21)), &mut seen);
+    assert_eq!(price(&handler, 8), Some(21));
+}
+
+#[test]
+fn a_gap_that_was_replayed_in_part_proves_nothing_of_other_books() {
+    let mut seen = Seen::default();
+    let (mut handler, gap) = with_a_gap(&mut seen);
+    handler.handle_replayed(2000, 4, &bid(9, 3, 12), &mut seen);
+    handler.handle_replay_done(gap, &mut seen);
+    assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
+    // Its own count proves a book, as ever.
+    handler.handle_packet(3000, A, &packet(6, &bid(8, 2, 21)), &mut seen);
+    assert_eq!((price(&handler, 9), price(&handler, 8)), (None, Some(21)));
+}
+
+#[test]
+fn a_replayed_packet_that_cannot_be_decoded_leaves_the_gap_open() {
+    let mut seen = Seen::default();
+    let (mut handler, gap) = with_a_gap(&mut seen);
+    handler.handle_replayed(2000, 3, &bid(9, 2, 11), &mut seen);
+    handler.handle_replayed(2001, 4, &[&bid(9, 3, 12)[..], &[0xC0, 0xFF]].concat(), &mut seen);
+    handler.handle_replay_done(gap, &mut seen);
+    assert_eq!(seen.faults, 1);
+    assert_eq!(price(&handler, 9), Some(13), "its count shows that it has everything");
+    assert_eq!(price(&handler, 8), None);
+}
+
+#[test]
+fn a_reset_is_told_and_ends_the_gaps() {
+    let mut seen = Seen::default();
+    let (mut handler, gap) = with_a_gap(&mut seen);
+    handler.handle_packet(3000, A, &packet(6, &[0xC0, 0x83, 0x81]), &mut seen);
+    assert_eq!(handler.poll_lost(), Some(Lost::Reset));
+    handler.handle_replayed(3001, 3, &bid(9, 2, 11), &mut seen);
+    handler.handle_replay_done(gap, &mut seen);
+    assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
+}

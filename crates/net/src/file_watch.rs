@@ -1,0 +1,279 @@
+//! Watches a file and prepares its new content on a thread of its own.
+//!
+//! A [`FileWatch`] looks at the file's modification time and length at an interval, and at once when
+//! [`look_now`](FileWatch::look_now) is called, as a signal handler's flag would ask. A file that was
+//! changed is read once two looks in a row find the same time and length, so that one being written is
+//! left alone. Content equal to the last is ignored. The rest is prepared by a function of the caller,
+//! on the watching thread: a template file is parsed and compiled beside the running decoder.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use crate::{Action, Error};
+
+/// Interval of looks unless another is chosen.
+pub const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
+
+/// Prepared contents that wait to be taken.
+const PREPARED_MAX: usize = 4;
+
+/// Why new content of a file cannot be used.
+#[derive(Debug)]
+pub enum WatchError<E> {
+    /// It cannot be read, or is longer than the limit.
+    Read(io::Error),
+    /// The caller's function refused it.
+    Refused(E),
+}
+
+impl<E: fmt::Display> fmt::Display for WatchError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => write!(f, "cannot be read: {error}"),
+            Self::Refused(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for WatchError<E> {}
+
+/// A file under watch. Dropping it ends the thread.
+pub struct FileWatch<T, E> {
+    looks: Option<SyncSender<()>>,
+    prepared: Receiver<Result<T, WatchError<E>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<T, E> fmt::Debug for FileWatch<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileWatch").finish_non_exhaustive()
+    }
+}
+
+impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
+    /// Watches `path`, whose content was `current`. New content of at most `bytes_max` bytes is handed
+    /// to `prepare`.
+    ///
+    /// # Errors
+    /// What the system says of the thread.
+    pub fn start(
+        path: PathBuf,
+        current: Vec<u8>,
+        bytes_max: u64,
+        interval: Duration,
+        prepare: impl Fn(&[u8]) -> Result<T, E> + Send + 'static,
+    ) -> Result<Self, Error> {
+        let (looks, asked) = sync_channel(1);
+        let (sender, prepared) = sync_channel(PREPARED_MAX);
+        let mut watched = Watched { path, bytes_max, content: current, seen: None, failed: false };
+        // What was there when `current` was read may have changed since: the first look compares.
+        let run = move || {
+            loop {
+                let is_asked = match asked.recv_timeout(interval) {
+                    Ok(()) => true,
+                    Err(RecvTimeoutError::Timeout) => false,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
+                let Some(content) = watched.look(is_asked) else { continue };
+                let result = match content {
+                    Ok(content) => prepare(content).map_err(WatchError::Refused),
+                    Err(error) => Err(WatchError::Read(error)),
+                };
+                // Full: nobody takes them; the next change is another chance.
+                if let Err(TrySendError::Disconnected(_)) = sender.try_send(result) {
+                    return;
+                }
+            }
+        };
+        let builder = std::thread::Builder::new().name("file-watch".to_owned());
+        let thread = builder.spawn(run).map_err(|source| Error::of(Action::StartWatch, source))?;
+        Ok(Self { looks: Some(looks), prepared, thread: Some(thread) })
+    }
+
+    /// Looks at the file now, whatever its times say.
+    pub fn look_now(&self) {
+        if let Some(looks) = &self.looks {
+            // Full: a look is due already.
+            let _ = looks.try_send(());
+        }
+    }
+
+    /// New content, or why it cannot be used. Does not block.
+    pub fn poll(&self) -> Option<Result<T, WatchError<E>>> {
+        self.prepared.try_recv().ok()
+    }
+}
+
+impl<T, E> Drop for FileWatch<T, E> {
+    fn drop(&mut self) {
+        self.looks = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A flag that SIGHUP sets, for [`FileWatch::look_now`].
+///
+/// # Errors
+/// What the operating system says if the signal cannot be caught.
+pub fn on_hangup() -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, flag.clone())?;
+    Ok(flag)
+}
+
+/// Modification time and length.
+type Stamp = (Option<SystemTime>, u64);
+
+struct Watched {
+    path: PathBuf,
+    bytes_max: u64,
+    /// What was last handed out.
+    content: Vec<u8>,
+    /// What the last look found, and whether it was read then.
+    seen: Option<(Stamp, bool)>,
+    /// Whether the last look failed: told once.
+    failed: bool,
+}
+
+impl Watched {
+    /// New content, if there is any and it stands still; by force without waiting for that.
+    fn look(&mut self, by_force: bool) -> Option<io::Result<&[u8]>> {
+        let stamp = match stamp(&self.path) {
+            Ok(stamp) => stamp,
+            Err(error) => {
+                // Files are replaced by removing them first: a look between is no error yet.
+                let is_new = !std::mem::replace(&mut self.failed, true) && by_force;
+                self.seen = None;
+                return is_new.then_some(Err(error));
+            }
+        };
+        self.failed = false;
+        let is_read = match self.seen {
+            Some((seen, is_read)) if seen == stamp => is_read,
+            _ => {
+                self.seen = Some((stamp, false));
+                if !by_force {
+                    return None;
+                }
+                false
+            }
+        };
+        if is_read && !by_force {
+            return None;
+        }
+        self.seen = Some((stamp, true));
+        match read(&self.path, self.bytes_max) {
+            Ok(content) if content == self.content => None,
+            Ok(content) => {
+                self.content = content;
+                Some(Ok(&self.content))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    let metadata = std::fs::metadata(path)?;
+    Ok((metadata.modified().ok(), metadata.len()))
+}
+
+fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut content)?;
+    if content.len() as u64 > bytes_max {
+        let message = format!("longer than {bytes_max} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    const TICK: Duration = Duration::from_millis(20);
+
+    fn file(name: &str, content: &[u8]) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("tickwire-watch-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn watch(path: &Path, current: &[u8]) -> FileWatch<String, String> {
+        let prepare = |content: &[u8]| match content {
+            b"bad" => Err("is bad".to_owned()),
+            content => Ok(String::from_utf8_lossy(content).into_owned()),
+        };
+        FileWatch::start(path.to_owned(), current.to_vec(), 10, TICK, prepare).unwrap()
+    }
+
+    fn wait(watch: &FileWatch<String, String>) -> Result<String, String> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(30) {
+            if let Some(found) = watch.poll() {
+                return found.map_err(|error| error.to_string());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("nothing after 30 s");
+    }
+
+    #[test]
+    fn new_content_is_prepared_once_and_errors_are_told() {
+        let path = file("changes", b"old");
+        let watch = watch(&path, b"old");
+        std::thread::sleep(5 * TICK);
+        assert!(watch.poll().is_none(), "nothing has changed");
+        std::fs::write(&path, b"new").unwrap();
+        assert_eq!(wait(&watch), Ok("new".to_owned()));
+        std::fs::write(&path, b"bad").unwrap();
+        assert_eq!(wait(&watch), Err("is bad".to_owned()));
+        std::fs::write(&path, b"0123456789x").unwrap();
+        assert!(wait(&watch).unwrap_err().contains("longer than 10 bytes"));
+        // Removed and written anew, as editors do.
+        std::fs::remove_file(&path).unwrap();
+        std::thread::sleep(3 * TICK);
+        std::fs::write(&path, b"newer").unwrap();
+        assert_eq!(wait(&watch), Ok("newer".to_owned()));
+        std::thread::sleep(5 * TICK);
+        assert!(watch.poll().is_none());
+    }
+
+    #[test]
+    fn a_change_before_the_watch_is_found_too() {
+        let path = file("before", b"new");
+        assert_eq!(wait(&watch(&path, b"old")), Ok("new".to_owned()));
+    }
+
+    #[test]
+    fn a_look_by_force_does_not_wait_for_the_interval() {
+        let path = file("force", b"old");
+        let interval = Duration::from_secs(3600);
+        let prepare = |content: &[u8]| Ok::<_, String>(content.to_vec());
+        let watch = FileWatch::start(path.clone(), b"old".to_vec(), 10, interval, prepare).unwrap();
+        std::fs::write(&path, b"new").unwrap();
+        watch.look_now();
+        let begun = Instant::now();
+        let found = loop {
+            if let Some(found) = watch.poll() {
+                break found;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        assert_eq!(found.unwrap(), b"new");
+    }
+}

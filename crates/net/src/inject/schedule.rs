@@ -1,0 +1,108 @@
+//! Packets of several lines with their faults, merged into the order of their arrival.
+
+use super::{Faults, Injector, line_seed};
+
+/// A packet as it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent<'p> {
+    /// When, in nanoseconds.
+    pub sent_ns: u64,
+    /// What.
+    pub bytes: &'p [u8],
+}
+
+/// A line: what it carries, and what befalls it.
+#[derive(Clone, Debug)]
+pub struct ScheduledLine<'p> {
+    /// Its packets, ascending by time.
+    pub packets: Vec<Sent<'p>>,
+    /// Packets of another channel, ascending by time, which [`Faults::wrong_line`] lets in.
+    pub other: Vec<Sent<'p>>,
+    /// What befalls it.
+    pub faults: Faults,
+}
+
+/// A step of the receiver's clock: from `at_ns` on it shows so much more, or less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockStep {
+    /// True time of the step, in nanoseconds.
+    pub at_ns: u64,
+    /// Nanoseconds added; negative for a step back.
+    pub by_ns: i64,
+}
+
+/// A packet that came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// True time, in nanoseconds.
+    pub at_ns: u64,
+    /// What the receiver's clock shows then.
+    pub stamp_ns: u64,
+    /// Index of its line.
+    pub line: usize,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Lets the packets of all lines pass their injectors. Arrivals are in the order of true time, those of lower lines
+/// first; line `i` takes its faults from [`line_seed`]`(seed, i)`.
+pub fn schedule(lines: &[ScheduledLine<'_>], steps: &[ClockStep], seed: u64) -> Vec<Arrival> {
+    let mut arrivals = Vec::new();
+    for (line, scheduled) in lines.iter().enumerate() {
+        let mut injector = Injector::new(scheduled.faults, line_seed(seed, line));
+        let mut pass = Pass { injector: &mut injector, line, steps, arrivals: &mut arrivals };
+        let (mut own, mut other) = (scheduled.packets.iter(), scheduled.other.iter());
+        let (mut next_own, mut next_other) = (own.next(), other.next());
+        loop {
+            match (next_own, next_other) {
+                (Some(packet), other) if other.is_none_or(|o| packet.sent_ns <= o.sent_ns) => {
+                    pass.drain(packet.sent_ns);
+                    pass.injector.handle_packet(packet.sent_ns, packet.bytes);
+                    next_own = own.next();
+                }
+                (_, Some(packet)) => {
+                    pass.drain(packet.sent_ns);
+                    pass.injector.handle_other(packet.sent_ns, packet.bytes);
+                    next_other = other.next();
+                }
+                // Own packets without others match the first arm.
+                (_, None) => break,
+            }
+        }
+        pass.drain(u64::MAX);
+    }
+    arrivals.sort_by_key(|arrival| (arrival.at_ns, arrival.line));
+    arrivals
+}
+
+/// What the receiver's clock shows at `at_ns`.
+pub fn stamp(steps: &[ClockStep], at_ns: u64) -> u64 {
+    let taken = steps.iter().filter(|step| step.at_ns <= at_ns);
+    taken.fold(at_ns, |stamp_ns, step| stamp_ns.saturating_add_signed(step.by_ns))
+}
+
+struct Pass<'a> {
+    injector: &'a mut Injector,
+    line: usize,
+    steps: &'a [ClockStep],
+    arrivals: &'a mut Vec<Arrival>,
+}
+
+impl Pass<'_> {
+    /// Takes out everything that is due until `now_ns`, each at its time.
+    fn drain(&mut self, now_ns: u64) {
+        let mut at_ns = 0;
+        while let Some(due_ns) = self.injector.poll_timeout().filter(|due_ns| *due_ns <= now_ns) {
+            // 0 says at once: no earlier than the packet before.
+            at_ns = due_ns.max(at_ns);
+            while let Some(packet) = self.injector.poll_packet(at_ns) {
+                self.arrivals.push(Arrival {
+                    at_ns,
+                    stamp_ns: stamp(self.steps, at_ns),
+                    line: self.line,
+                    bytes: packet.to_vec(),
+                });
+            }
+        }
+    }
+}

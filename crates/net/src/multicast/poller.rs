@@ -1,0 +1,72 @@
+//! Waiting for any number of sockets.
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+
+use crate::{Action, Error};
+
+/// Below this, milliseconds are too coarse: a hold time of 2 ms must not become 3.
+const COARSE_FROM: Duration = Duration::from_millis(10);
+
+/// Waits for sockets to become readable (epoll, level-triggered): what it costs depends on the
+/// sockets that are ready, not on those that are not.
+#[derive(Debug)]
+pub struct Poller {
+    epoll: Epoll,
+    /// Room for an event of each socket and one more: a socket that is not among the events of a wait
+    /// had nothing to read.
+    events: Vec<EpollEvent>,
+}
+
+impl Poller {
+    /// A poller without sockets.
+    ///
+    /// # Errors
+    /// [`Action::Open`] with what the system says.
+    pub fn new() -> Result<Self, Error> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC);
+        let epoll = epoll.map_err(|error| Error::of(Action::Open, error.into()))?;
+        Ok(Self { epoll, events: vec![EpollEvent::empty()] })
+    }
+
+    /// Adds a socket, whose events carry `token`. Closing the socket removes it.
+    ///
+    /// # Errors
+    /// [`Action::Wait`] with what the system says, as for a socket that was added before.
+    pub fn add(&mut self, socket: impl AsFd, token: u64) -> Result<(), Error> {
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, token);
+        self.epoll.add(socket, event).map_err(failed)?;
+        self.events.push(EpollEvent::empty());
+        Ok(())
+    }
+
+    /// Waits for `timeout` at most, or not at all if it is zero, and returns the tokens of all sockets
+    /// that are readable; none if a signal came.
+    ///
+    /// # Errors
+    /// [`Action::Wait`] with what the system says.
+    pub fn wait(&mut self, timeout: Duration) -> Result<impl Iterator<Item = u64>, Error> {
+        let millis = if timeout >= COARSE_FROM || timeout.is_zero() {
+            PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX)
+        } else {
+            // epoll_wait counts milliseconds: this waits by nanoseconds until it has something to say.
+            let mut descriptors = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
+            match ppoll(&mut descriptors, Some(timeout.into()), None) {
+                Ok(_) | Err(nix::Error::EINTR) => PollTimeout::ZERO,
+                Err(error) => return Err(failed(error)),
+            }
+        };
+        let count = match self.epoll.wait(&mut self.events, millis) {
+            Err(nix::Error::EINTR) => 0,
+            count => count.map_err(failed)?,
+        };
+        Ok(self.events.iter().take(count).map(EpollEvent::data))
+    }
+}
+
+fn failed(error: nix::Error) -> Error {
+    Error::of(Action::Wait, error.into())
+}

@@ -1,0 +1,168 @@
+//! The sockets of one channel, merged by the kernel's times.
+
+use tickwire_feed::handler::{PacketHandler, Source};
+
+use super::Taking;
+use crate::Error;
+use crate::multicast::Receiver;
+
+/// Most packets handed on before other channels, the stop and the observer have their turn.
+const PACKETS_A_TURN: usize = 1024;
+
+/// A handler with its sink and its sockets.
+#[derive(Debug)]
+pub struct Channel<H, S> {
+    /// The handler.
+    pub handler: H,
+    /// Takes what comes out of the handler.
+    pub sink: S,
+    sockets: Vec<Socket>,
+    /// The latest time that the handler was told.
+    now_ns: u64,
+}
+
+#[derive(Debug)]
+struct Socket {
+    source: Source,
+    receiver: Receiver,
+    /// Index of the line among those of a record.
+    line: usize,
+    /// Whether it has packets that no batch holds, as the system said.
+    is_ready: bool,
+    /// All packets that came before this time have been taken, unless the last batch was full.
+    asked_ns: u64,
+}
+
+impl Socket {
+    fn fill(&mut self, taking: &mut Taking) -> Result<(), Error> {
+        self.receiver.fill(&mut taking.times)?;
+        self.is_ready = false;
+        self.asked_ns = self.receiver.asked_ns();
+        Ok(())
+    }
+
+    /// The socket had nothing to read at `looked_ns`.
+    fn look(&mut self, looked_ns: u64) {
+        self.asked_ns = self.asked_ns.max(looked_ns);
+    }
+
+    fn has_packet(&self) -> bool {
+        self.receiver.front_ns().is_some()
+    }
+
+    /// Whether packets are in hand, or probably behind a full batch.
+    fn has_more(&self) -> bool {
+        self.has_packet() || self.receiver.was_full()
+    }
+}
+
+impl<H, S> Channel<H, S> {
+    /// The lines with their sockets.
+    pub fn inputs(&self) -> impl Iterator<Item = (Source, &Receiver)> {
+        self.sockets.iter().map(|socket| (socket.source, &socket.receiver))
+    }
+}
+
+impl<H: PacketHandler<S>, S> Channel<H, S> {
+    pub(super) fn new(
+        handler: H,
+        sink: S,
+        inputs: impl IntoIterator<Item = (Source, Receiver)>,
+        first_line: usize,
+    ) -> Self {
+        let sockets = (first_line..).zip(inputs).map(|(line, (source, receiver))| Socket {
+            source,
+            receiver,
+            line,
+            is_ready: false,
+            asked_ns: 0,
+        });
+        Self { handler, sink, sockets: sockets.collect(), now_ns: 0 }
+    }
+
+    pub(super) fn set_ready(&mut self, socket: usize) {
+        if let Some(socket) = self.sockets.get_mut(socket) {
+            socket.is_ready = true;
+        }
+    }
+
+    pub(super) fn set_all_ready(&mut self) {
+        self.sockets.iter_mut().for_each(|socket| socket.is_ready = true);
+    }
+
+    /// Hands on what has arrived. Sockets that are not ready had nothing at `polled_ns`. Returns
+    /// whether all sockets were found empty.
+    pub(super) fn hand_on(&mut self, taking: &mut Taking, polled_ns: u64) -> Result<bool, Error> {
+        let is_all_taken = |socket: &Socket| !socket.is_ready && !socket.has_more();
+        if self.sockets.iter().all(is_all_taken) {
+            self.sockets.iter_mut().for_each(|socket| socket.look(polled_ns));
+            if self.handler.poll_timeout().is_some_and(|due_ns| due_ns <= polled_ns) {
+                self.handle_timeout(polled_ns);
+            }
+            return Ok(true);
+        }
+        self.fill_ready(taking, polled_ns)?;
+        for _ in 0..PACKETS_A_TURN {
+            if !self.hand_on_one(taking)? {
+                // Everything received before has been handed in.
+                let asked_ns = self.sockets.iter().map(|socket| socket.asked_ns).min();
+                self.handle_timeout(asked_ns.unwrap_or(polled_ns));
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes a batch from every ready socket whose last is used up. The first packet of such a batch
+    /// came before the system looked which sockets are ready: the others had nothing then, and need
+    /// not be asked for what came before it.
+    fn fill_ready(&mut self, taking: &mut Taking, polled_ns: u64) -> Result<(), Error> {
+        let mut looked_ns = polled_ns;
+        let is_to_fill = |socket: &&mut Socket| socket.is_ready && !socket.has_packet();
+        for socket in self.sockets.iter_mut().filter(is_to_fill) {
+            socket.fill(taking)?;
+            looked_ns = looked_ns.max(socket.receiver.front_ns().unwrap_or(0));
+        }
+        for socket in self.sockets.iter_mut().filter(|socket| !socket.is_ready) {
+            socket.look(looked_ns);
+        }
+        Ok(())
+    }
+
+    /// Hands on the packet that came first, or asks a socket that may hold an earlier one: its batch is
+    /// used up and was full, or it was asked before the packet came. Returns whether there was
+    /// either.
+    fn hand_on_one(&mut self, taking: &mut Taking) -> Result<bool, Error> {
+        let fronts = self.sockets.iter().enumerate();
+        let fronts =
+            fronts.filter_map(|(index, socket)| Some((socket.receiver.front_ns()?, index)));
+        let front = fronts.min();
+        let mut is_asked = false;
+        for socket in self.sockets.iter_mut().filter(|socket| !socket.has_packet()) {
+            let is_before = front.is_some_and(|(front_ns, _)| socket.asked_ns < front_ns);
+            if socket.is_ready || socket.receiver.was_full() || is_before {
+                socket.fill(taking)?;
+                is_asked = true;
+            }
+        }
+        if is_asked {
+            return Ok(true);
+        }
+        let Some((_, index)) = front else { return Ok(false) };
+        let Some(socket) = self.sockets.get_mut(index) else { return Ok(false) };
+        if let Some(datagram) = socket.receiver.take() {
+            if let Some(recorder) = &mut taking.recorder {
+                recorder.record(socket.line, datagram.received_unix_ns, datagram.bytes());
+            }
+            self.now_ns = self.now_ns.max(datagram.received_ns);
+            let Self { handler, sink, .. } = self;
+            handler.handle_packet(self.now_ns, socket.source, datagram.bytes(), sink);
+        }
+        Ok(true)
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64) {
+        self.now_ns = self.now_ns.max(now_ns);
+        self.handler.handle_timeout(self.now_ns, &mut self.sink);
+    }
+}

@@ -1,0 +1,240 @@
+//! The loop that drives handlers of packets from sockets.
+//!
+//! A [`Reception`] holds channels: each a [`PacketHandler`] with its sink and a [`Receiver`] for
+//! each of its lines. [`Reception::run`] hands the packets of a channel to its handler in the order in
+//! which the kernel received them, whatever the order in which the sockets are read, so that a
+//! line whose socket is read later is not judged late. Any number of channels share a thread; run a
+//! reception on each of several threads to use more cores. The loop waits blocking, or spins: lower
+//! latency for a CPU kept busy.
+
+mod channel;
+
+pub use channel::Channel;
+
+use std::time::Duration;
+
+use tickwire_feed::handler::{PacketHandler, Source};
+
+use crate::clock::{KernelTimes, monotonic_ns};
+use crate::multicast::{Poller, Receiver};
+use crate::record::{RecordError, RecordOptions, RecordedLine, Recorder};
+use crate::{Error, Stop};
+
+/// How a loop waits for packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wait {
+    /// Sleeping in the kernel.
+    #[default]
+    Block,
+    /// Looking again and again.
+    Spin,
+}
+
+/// Longest wait in one piece, so that a stop is noticed.
+const WAIT_MAX: Duration = Duration::from_millis(50);
+
+/// Least time between two looks of the observer while packets come.
+const OBSERVE_NS: u64 = 100_000_000;
+
+/// A spinning loop asks so many sockets one by one: cheaper than asking epoll first.
+const SPIN_DIRECTLY_MAX: usize = 4;
+
+/// Channels that are received by one loop. See the [module](self).
+#[derive(Debug)]
+pub struct Reception<H, S> {
+    channels: Vec<Channel<H, S>>,
+    /// Sockets of all channels.
+    sockets: usize,
+    poller: Poller,
+    wait: Wait,
+    taking: Taking,
+    observed_ns: u64,
+}
+
+/// What the sockets of all channels share.
+#[derive(Debug)]
+struct Taking {
+    times: KernelTimes,
+    recorder: Option<Recorder>,
+}
+
+/// When an observer is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The time on the monotonic clock.
+    pub now_ns: u64,
+    /// Whether all that had arrived has been handed on.
+    pub is_idle: bool,
+}
+
+impl<H: PacketHandler<S>, S> Reception<H, S> {
+    /// A loop without channels.
+    ///
+    /// # Errors
+    /// [`Action::Open`](crate::Action::Open) with what the system says.
+    pub fn new(wait: Wait) -> Result<Self, Error> {
+        let taking = Taking { times: KernelTimes::new(), recorder: None };
+        let (channels, poller) = (Vec::new(), Poller::new()?);
+        Ok(Self { channels, sockets: 0, poller, wait, taking, observed_ns: 0 })
+    }
+
+    /// Adds a channel and returns its index, from 0. Handlers that differ in type share a loop as
+    /// `Box<dyn PacketHandler<S>>`.
+    ///
+    /// # Errors
+    /// [`Action::Wait`](crate::Action::Wait) if the system cannot wait for one more socket.
+    pub fn add_channel(
+        &mut self,
+        handler: H,
+        sink: S,
+        inputs: impl IntoIterator<Item = (Source, Receiver)>,
+    ) -> Result<usize, Error> {
+        let channel = Channel::new(handler, sink, inputs, self.sockets);
+        let index = self.channels.len();
+        for (socket, (_, receiver)) in channel.inputs().enumerate() {
+            self.poller.add(receiver, Token { channel: index, socket }.into())?;
+            self.sockets += 1;
+        }
+        self.channels.push(channel);
+        Ok(index)
+    }
+
+    /// The channels, in the order in which they were added.
+    pub fn channels(&self) -> &[Channel<H, S>] {
+        &self.channels
+    }
+
+    /// The channels, to work with their handlers and sinks.
+    pub fn channels_mut(&mut self) -> &mut [Channel<H, S>] {
+        &mut self.channels
+    }
+
+    /// The time of day at which the monotonic clock was 0, in nanoseconds since 1970. The time that a
+    /// handler is told of a packet, added to this, is the kernel's stamp, until the time of day is stepped.
+    pub const fn epoch_ns(&self) -> u64 {
+        self.taking.times.epoch_ns()
+    }
+
+    /// Steps of the time of day that were noticed; see [`KernelTimes`].
+    pub const fn clock_steps(&self) -> u64 {
+        self.taking.times.steps()
+    }
+
+    /// Records every datagram from now on. The sockets of all channels that were added before are
+    /// interfaces of the record, named by the index of their channel and their source.
+    ///
+    /// # Errors
+    /// [`RecordError`] if the first file cannot be made.
+    pub fn record(
+        &mut self,
+        options: &RecordOptions,
+        name: impl Fn(usize, Source) -> String,
+    ) -> Result<(), RecordError> {
+        let channels = self.channels.iter().enumerate();
+        let lines = channels.flat_map(|(index, channel)| {
+            let inputs = channel.inputs().map(move |(source, receiver)| (index, source, receiver));
+            inputs.map(|(index, source, receiver)| RecordedLine {
+                name: name(index, source),
+                endpoint: receiver.endpoint(),
+            })
+        });
+        let recorder = Recorder::start(options, &lines.collect::<Vec<_>>())?;
+        self.taking.recorder = Some(recorder);
+        Ok(())
+    }
+
+    /// The recorder, if datagrams are recorded.
+    pub const fn recorder(&self) -> Option<&Recorder> {
+        self.taking.recorder.as_ref()
+    }
+
+    /// Ends the recording, if there is one: writes all that was received.
+    pub fn finish_recording(&mut self) -> Option<Recorder> {
+        let mut recorder = self.taking.recorder.take()?;
+        recorder.finish();
+        Some(recorder)
+    }
+
+    /// Receives until `stop` is set. `observe` is called whenever all that had arrived has been handed
+    /// on, and every tenth of a second while packets come: to publish counters, or to decide to stop.
+    ///
+    /// # Errors
+    /// What the system says of a socket.
+    pub fn run(
+        &mut self,
+        stop: &Stop,
+        mut observe: impl FnMut(&mut Self, Moment),
+    ) -> Result<(), Error> {
+        let mut is_idle = false;
+        while !stop.is_set() {
+            // Before the wait: what is not ready after it had nothing at this time.
+            let polled_ns = monotonic_ns();
+            let timeout = if is_idle { self.timeout(polled_ns) } else { Duration::ZERO };
+            self.poll(timeout)?;
+            is_idle = self.hand_on(polled_ns)?;
+            let now_ns = monotonic_ns();
+            if let Some(recorder) = &mut self.taking.recorder {
+                recorder.flush(now_ns);
+            }
+            if is_idle || now_ns.saturating_sub(self.observed_ns) >= OBSERVE_NS {
+                self.observed_ns = now_ns;
+                observe(self, Moment { now_ns, is_idle });
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits and marks the sockets that are readable.
+    fn poll(&mut self, timeout: Duration) -> Result<(), Error> {
+        if self.wait == Wait::Spin && self.sockets <= SPIN_DIRECTLY_MAX {
+            self.channels.iter_mut().for_each(Channel::set_all_ready);
+            return Ok(());
+        }
+        for token in self.poller.wait(timeout)?.map(Token::from) {
+            if let Some(channel) = self.channels.get_mut(token.channel) {
+                channel.set_ready(token.socket);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each channel its turn; returns whether all that had arrived has been handed on.
+    fn hand_on(&mut self, polled_ns: u64) -> Result<bool, Error> {
+        let mut is_idle = true;
+        for channel in &mut self.channels {
+            is_idle &= channel.hand_on(&mut self.taking, polled_ns)?;
+        }
+        Ok(is_idle)
+    }
+
+    /// How long to wait for packets.
+    fn timeout(&self, now_ns: u64) -> Duration {
+        if self.wait == Wait::Spin {
+            std::hint::spin_loop();
+            return Duration::ZERO;
+        }
+        let due_ns = self.channels.iter().filter_map(|channel| channel.handler.poll_timeout());
+        let left_ns = due_ns.min().map(|due_ns| due_ns.saturating_sub(now_ns));
+        left_ns.map_or(WAIT_MAX, Duration::from_nanos).min(WAIT_MAX)
+    }
+}
+
+/// Names a socket of a channel in events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Token {
+    channel: usize,
+    socket: usize,
+}
+
+/// Fewer than 2^32 sockets fit in a process.
+impl From<Token> for u64 {
+    fn from(token: Token) -> Self {
+        (token.channel as Self) << 32 | token.socket as Self
+    }
+}
+
+impl From<u64> for Token {
+    fn from(token: u64) -> Self {
+        Self { channel: (token >> 32) as usize, socket: (token & u64::from(u32::MAX)) as usize }
+    }
+}

@@ -1,0 +1,300 @@
+//! Recording: every datagram of every line as pcapng, with the times of the kernel.
+//!
+//! The thread that receives copies datagrams into chunks ([`Recorder::record`]); a thread of its own writes
+//! them. Chunks are used again and bounded in number ([`RecordOptions::queue_bytes_max`]). When the
+//! disk is slower than the feed for so long that all are full, the receiver waits up to
+//! [`RecordOptions::wait_max`] for the writer, while the kernel's receive buffer takes what comes; then
+//! datagrams go unrecorded, and are counted, until a chunk is free. When a file cannot be written (a
+//! full disk) recording ends: the file is cut behind its last whole datagram, the error names it and the
+//! bytes written, every later datagram is counted as unrecorded, and receiving goes on.
+//!
+//! Files are named `NAME-000001.pcapng` and so on. A file is closed and the next begun when it would exceed
+//! [`RecordOptions::rotate_bytes`], or when it spans [`RecordOptions::rotate_time`]. A file that exists
+//! is never overwritten: numbers go on behind the highest there is.
+//!
+//! A datagram longer than its receiver's limit is not received, so it is not recorded; the receiver
+//! counts it. The sender's address is not asked of the kernel: frames carry the line's SSM source, or
+//! 0.0.0.0, and port 0.
+
+mod chunk;
+mod files;
+mod writer;
+
+pub use files::{DirectoryFiles, RecordFile, RecordFiles};
+
+use std::error;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::multicast::Endpoint;
+use chunk::{CHUNK_BYTES, Chunk};
+use writer::RecordWriter;
+
+/// Least time between two chunks that are handed on before they are full.
+const FLUSH_NS: u64 = 100_000_000;
+
+/// How to record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordOptions {
+    /// Where files go. Made if it does not exist.
+    pub directory: PathBuf,
+    /// What file names begin with. Default `record`.
+    pub name: String,
+    /// Longest file in bytes, unless one datagram alone is longer. Default 1 GB.
+    pub rotate_bytes: u64,
+    /// Longest time from the first datagram of a file to its last. Default 1 hour.
+    pub rotate_time: Duration,
+    /// Most bytes between the receiving thread and the writing one. Default 64 MiB.
+    pub queue_bytes_max: usize,
+    /// How long to wait when all of them are in use. Default 100 ms.
+    pub wait_max: Duration,
+}
+
+impl RecordOptions {
+    /// The defaults, for files in `directory`.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            name: "record".to_owned(),
+            rotate_bytes: 1_000_000_000,
+            rotate_time: Duration::from_secs(3600),
+            queue_bytes_max: 64 << 20,
+            wait_max: Duration::from_millis(100),
+        }
+    }
+}
+
+/// A line that is recorded: an interface of the files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedLine {
+    /// Name of the interface, such as `line A`.
+    pub name: String,
+    /// Where the line is received.
+    pub endpoint: Endpoint,
+}
+
+/// Why recording did not begin, or ended.
+#[derive(Debug)]
+pub struct RecordError {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// Bytes of the file that hold whole datagrams.
+    pub written_bytes: u64,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, written_bytes, source } = self;
+        write!(f, "cannot record to {} after {written_bytes} bytes: {source}", path.display())
+    }
+}
+
+impl error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// What was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordCounters {
+    /// Datagrams in files.
+    pub recorded: u64,
+    /// Datagrams that are in no file: the queue stayed full, or recording has ended.
+    pub unrecorded: u64,
+    /// Bytes in files.
+    pub bytes: u64,
+    /// Files begun.
+    pub files: u64,
+    /// Times that the receiver waited for the writer.
+    pub waits: u64,
+    /// Nanoseconds it waited in all.
+    pub waited_ns: u64,
+}
+
+/// What both threads know.
+#[derive(Debug, Default)]
+struct Shared {
+    recorded: AtomicU64,
+    /// By the writing thread.
+    unrecorded: AtomicU64,
+    bytes: AtomicU64,
+    files: AtomicU64,
+    error: Mutex<Option<RecordError>>,
+}
+
+/// Records the datagrams of several lines. See the [module](self).
+#[derive(Debug)]
+pub struct Recorder {
+    lines: usize,
+    wait_max: Duration,
+    chunk: Option<Chunk>,
+    full: Option<SyncSender<Chunk>>,
+    empty: Receiver<Chunk>,
+    /// The last wait was in vain: the next datagram does not wait again.
+    is_behind: bool,
+    flushed_ns: u64,
+    /// `unrecorded`, `waits` and `waited_ns` of this thread.
+    counters: RecordCounters,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Recorder {
+    /// Makes the directory and begins the first file with an interface for each line.
+    ///
+    /// # Errors
+    /// [`RecordError`] if the directory or the file cannot be made.
+    pub fn start(options: &RecordOptions, lines: &[RecordedLine]) -> Result<Self, RecordError> {
+        let files = DirectoryFiles::new(&options.directory, &options.name)?;
+        Self::start_with(options, lines, files)
+    }
+
+    /// The same for files of any kind.
+    ///
+    /// # Errors
+    /// [`RecordError`] if the first file cannot be made.
+    pub fn start_with<F: RecordFiles + Send + 'static>(
+        options: &RecordOptions,
+        lines: &[RecordedLine],
+        files: F,
+    ) -> Result<Self, RecordError> {
+        let shared = Arc::new(Shared::default());
+        let mut writer = RecordWriter::new(options, lines, files, shared.clone())?;
+        let chunks = (options.queue_bytes_max / CHUNK_BYTES).max(2);
+        let (full, to_write) = sync_channel::<Chunk>(chunks);
+        let (written, empty) = sync_channel(chunks);
+        for _ in 0..chunks {
+            // There is room for all chunks.
+            let _ = written.try_send(Chunk::default());
+        }
+        let write = move || {
+            for mut chunk in to_write {
+                writer.write(&chunk);
+                chunk.clear();
+                // The receiver may have ended; a chunk that nobody takes back is dropped.
+                let _ = written.try_send(chunk);
+            }
+            writer.finish();
+        };
+        let thread = thread::Builder::new().name("record".to_owned()).spawn(write);
+        let thread = thread.map_err(|source| RecordError {
+            path: options.directory.clone(),
+            written_bytes: 0,
+            source,
+        })?;
+        Ok(Self {
+            lines: lines.len(),
+            wait_max: options.wait_max,
+            chunk: None,
+            full: Some(full),
+            empty,
+            is_behind: false,
+            flushed_ns: 0,
+            counters: RecordCounters::default(),
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Records a datagram of a line, by its index among those that the recorder was started with, that
+    /// was received at `received_unix_ns` nanoseconds since 1970.
+    pub fn record(&mut self, line: usize, received_unix_ns: u64, bytes: &[u8]) {
+        if line >= self.lines {
+            self.counters.unrecorded += 1;
+            return;
+        }
+        if self.chunk.as_ref().is_some_and(|chunk| !chunk.has_room(bytes.len())) {
+            self.send();
+        }
+        if self.chunk.is_none() {
+            self.chunk = self.take_empty();
+        }
+        match &mut self.chunk {
+            Some(chunk) => chunk.push(line, received_unix_ns, bytes),
+            None => self.counters.unrecorded += 1,
+        }
+    }
+
+    /// Hands on what has been recorded, at most ten times a second; `now_ns` is on the monotonic clock.
+    pub fn flush(&mut self, now_ns: u64) {
+        if self.chunk.is_some() && now_ns.saturating_sub(self.flushed_ns) >= FLUSH_NS {
+            self.flushed_ns = now_ns;
+            self.send();
+        }
+    }
+
+    /// What was recorded so far.
+    pub fn counters(&self) -> RecordCounters {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let shared = &self.shared;
+        RecordCounters {
+            recorded: load(&shared.recorded),
+            unrecorded: self.counters.unrecorded + load(&shared.unrecorded),
+            bytes: load(&shared.bytes),
+            files: load(&shared.files),
+            ..self.counters
+        }
+    }
+
+    /// Returns why recording ended, once.
+    pub fn take_error(&self) -> Option<RecordError> {
+        self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Writes all that has been recorded and closes the file.
+    pub fn finish(&mut self) {
+        self.send();
+        self.full = None;
+        if let Some(thread) = self.thread.take()
+            && let Err(panic) = thread.join()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// Hands the chunk to the writer. The queue has room for all chunks, so this does not wait.
+    fn send(&mut self) {
+        let (Some(chunk), Some(full)) = (self.chunk.take(), &self.full) else { return };
+        if let Err(TrySendError::Full(chunk) | TrySendError::Disconnected(chunk)) =
+            full.try_send(chunk)
+        {
+            self.counters.unrecorded += chunk.len();
+        }
+    }
+
+    /// An empty chunk; waits for one unless the last wait was in vain.
+    fn take_empty(&mut self) -> Option<Chunk> {
+        if let Ok(chunk) = self.empty.try_recv() {
+            self.is_behind = false;
+            return Some(chunk);
+        }
+        if self.is_behind {
+            return None;
+        }
+        let begin = Instant::now();
+        let chunk = self.empty.recv_timeout(self.wait_max).ok();
+        self.counters.waits += 1;
+        let waited_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counters.waited_ns = self.counters.waited_ns.saturating_add(waited_ns);
+        self.is_behind = chunk.is_none();
+        chunk
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! A feed handler whose gaps a TCP replay service fills.
+
+use tickwire_feed::handler::{Engine, Handler, Lost, PacketHandler, Sink, Source};
+use tickwire_feed::market::Adapt;
+
+use crate::tcp_replay::{Replayed, TcpReplay};
+
+/// Time between two looks at what was replayed, while gaps are open.
+const POLL_NS: u64 = 1_000_000;
+
+/// Most replayed messages handled at a time, so that packets of the lines do not wait.
+const MESSAGES_A_ROUND: usize = 256;
+
+/// A handler with its replay service, to be driven by a loop as a handler is.
+#[derive(Debug)]
+pub struct Replaying<E, A> {
+    handler: Handler<E, A>,
+    replay: TcpReplay,
+    /// Gaps that are asked for.
+    open: usize,
+    now_ns: u64,
+}
+
+impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
+    /// Puts `replay` behind `handler`; `engine` decodes what is replayed.
+    pub fn new(handler: Handler<E, A>, engine: E, replay: TcpReplay) -> Self {
+        Self { handler: handler.with_replay(engine), replay, open: 0, now_ns: 0 }
+    }
+
+    /// The handler.
+    pub const fn handler(&self) -> &Handler<E, A> {
+        &self.handler
+    }
+
+    /// The handler, to replace its templates.
+    pub const fn handler_mut(&mut self) -> &mut Handler<E, A> {
+        &mut self.handler
+    }
+
+    /// The replay service, for its counters and for new days.
+    pub const fn replay(&self) -> &TcpReplay {
+        &self.replay
+    }
+
+    /// Gaps that are asked for and not done.
+    pub const fn open_gaps(&self) -> usize {
+        self.open
+    }
+
+    fn pump(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
+        self.now_ns = self.now_ns.max(now_ns);
+        while let Some(lost) = self.handler.poll_lost() {
+            match lost {
+                Lost::Gap(gap) => match self.replay.request(gap) {
+                    Ok(()) => self.open += 1,
+                    Err(reason) => {
+                        tracing::warn!("{} messages from {} on: {reason}", gap.count, gap.first);
+                        self.handler.handle_replay_done(gap, sink);
+                    }
+                },
+                Lost::Reset => {
+                    self.open = 0;
+                    // Where the queue is full the next request announces the epoch.
+                    let _ = self.replay.begin_epoch();
+                }
+            }
+        }
+        for _ in 0..MESSAGES_A_ROUND {
+            if self.open == 0 {
+                return;
+            }
+            match self.replay.poll() {
+                Some(Replayed::Abandoned { .. }) => {}
+                Some(Replayed::Done(gap)) => {
+                    self.open -= 1;
+                    self.handler.handle_replay_done(gap, sink);
+                }
+                Some(Replayed::Message { seq_num, bytes }) => {
+                    self.handler.handle_replayed(self.now_ns, seq_num, &bytes, sink);
+                }
+                None => return,
+            }
+        }
+    }
+}
+
+impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for Replaying<E, A> {
+    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+        self.handler.handle_packet(received_ns, source, packet, sink);
+        self.pump(received_ns, sink);
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut S) {
+        self.handler.handle_timeout(now_ns, sink);
+        self.pump(now_ns, sink);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        let look_ns = (self.open > 0).then(|| self.now_ns.saturating_add(POLL_NS));
+        self.handler.poll_timeout().into_iter().chain(look_ns).min()
+    }
+}

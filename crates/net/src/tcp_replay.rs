@@ -1,0 +1,399 @@
+//! A [`ReplayClient`] with its TCP connection, on a thread of its own.
+//!
+//! The thread that drives a handler hands gaps to [`TcpReplay::request`] and takes what came from
+//! [`TcpReplay::poll`]; neither blocks. What is not taken yet is bounded: beyond
+//! [`EVENTS_MAX`] events the connection is not read, and the server waits.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::ToSocketAddrs;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token, Waker};
+use tickwire_feed::arbiter::Gap;
+use tickwire_feed::replay::{
+    ReplayClient, ReplayCounters, ReplayEvent, ReplayFailure, ReplayOptions,
+};
+
+use crate::clock::{monotonic_ns, unix_ns};
+use crate::{Action, Error};
+
+/// Most events that wait to be taken.
+pub const EVENTS_MAX: usize = 4096;
+/// Most commands that wait for the thread.
+const COMMANDS_MAX: usize = 256;
+/// Bytes read by one call.
+const READ_BYTES: usize = 64 << 10;
+/// Longest sleep of the thread.
+const SLEEP_MAX: Duration = Duration::from_millis(500);
+/// Sleep while events wait to be taken.
+const SLEEP_FULL: Duration = Duration::from_millis(1);
+
+const WAKE: Token = Token(0);
+const CONNECTION: Token = Token(1);
+
+/// What a replay brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replayed {
+    /// Numbers that will not come.
+    Abandoned {
+        /// The numbers.
+        gap: Gap,
+        /// Why not.
+        reason: ReplayFailure,
+    },
+    /// Nothing more comes of a gap.
+    Done(Gap),
+    /// A message that was lost.
+    Message {
+        /// Its sequence number.
+        seq_num: u64,
+        /// The FAST bytes of its packet, without preamble.
+        bytes: Vec<u8>,
+    },
+}
+
+enum Command {
+    BeginDay,
+    BeginEpoch(u64),
+    Request(u64, Gap),
+}
+
+/// An event of an epoch.
+type Tagged = (u64, Replayed);
+
+/// A replay service of one channel. Dropping it closes the connection and ends the thread.
+pub struct TcpReplay {
+    commands: SyncSender<Command>,
+    events: Receiver<Tagged>,
+    waker: Arc<Waker>,
+    shared: Arc<Shared>,
+    epoch: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    is_stopped: AtomicBool,
+    /// Gaps that were refused at once, for counters.
+    refused: AtomicU64,
+    counters: Mutex<ReplayCounters>,
+}
+
+impl fmt::Debug for TcpReplay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TcpReplay").field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+impl TcpReplay {
+    /// Starts the thread; it connects when a gap is requested, to `servers` (`HOST:PORT`) in turn.
+    /// `number` finds the sequence number in the FAST bytes of a packet.
+    ///
+    /// # Errors
+    /// What the system says of the thread or its poll.
+    pub fn start<N>(options: ReplayOptions, servers: Vec<String>, number: N) -> Result<Self, Error>
+    where
+        N: Fn(&[u8]) -> Option<u64> + Send + 'static,
+    {
+        let failed = |source| Error::of(Action::StartReplay, source);
+        let poll = Poll::new().map_err(failed)?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKE).map_err(failed)?);
+        let (commands, commands_in) = sync_channel(COMMANDS_MAX);
+        let (events_out, events) = sync_channel(EVENTS_MAX);
+        let shared = Arc::new(Shared::default());
+        let driver = Driver {
+            client: ReplayClient::new(options, number),
+            servers,
+            server: 0,
+            failures: 0,
+            poll,
+            connection: None,
+            commands: commands_in,
+            events: events_out,
+            waiting: VecDeque::new(),
+            epoch: 0,
+            shared: shared.clone(),
+        };
+        let builder = std::thread::Builder::new().name("tcp-replay".to_owned());
+        let thread = builder.spawn(move || driver.run()).map_err(failed)?;
+        Ok(Self { commands, events, waker, shared, epoch: 0, thread: Some(thread) })
+    }
+
+    /// Asks for the messages of a gap. Gaps beyond what can wait are refused with
+    /// [`ReplayFailure::Busy`]; other refusals come from [`poll`](Self::poll).
+    ///
+    /// # Errors
+    /// [`ReplayFailure::Busy`], or [`ReplayFailure::Disconnected`] if the thread has ended.
+    pub fn request(&self, gap: Gap) -> Result<(), ReplayFailure> {
+        self.send(Command::Request(self.epoch, gap))
+    }
+
+    /// Allows the requests of a new day.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn begin_day(&self) -> Result<(), ReplayFailure> {
+        self.send(Command::BeginDay)
+    }
+
+    /// Forgets all gaps, and what came of them: sequence numbers start again.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request); what came is forgotten all the same.
+    pub fn begin_epoch(&mut self) -> Result<(), ReplayFailure> {
+        self.epoch = self.epoch.wrapping_add(1);
+        self.send(Command::BeginEpoch(self.epoch))
+    }
+
+    /// The next thing that came, if any. Does not block.
+    pub fn poll(&self) -> Option<Replayed> {
+        loop {
+            let (epoch, event) = self.events.try_recv().ok()?;
+            if epoch == self.epoch {
+                return Some(event);
+            }
+        }
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> ReplayCounters {
+        *self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gaps that were refused without a request to the server.
+    pub fn refused(&self) -> u64 {
+        self.shared.refused.load(Ordering::Relaxed)
+    }
+
+    fn send(&self, command: Command) -> Result<(), ReplayFailure> {
+        let sent = self.commands.try_send(command).map_err(|error| match error {
+            TrySendError::Full(_) => ReplayFailure::Busy,
+            TrySendError::Disconnected(_) => ReplayFailure::Disconnected,
+        });
+        if sent.is_err() {
+            self.shared.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        // A thread that is not woken looks after at most SLEEP_MAX.
+        let _ = self.waker.wake();
+        sent
+    }
+}
+
+impl Drop for TcpReplay {
+    fn drop(&mut self) {
+        self.shared.is_stopped.store(true, Ordering::Release);
+        let _ = self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    is_connected: bool,
+    out: Vec<u8>,
+}
+
+/// What the thread runs.
+struct Driver<N> {
+    client: ReplayClient<N>,
+    servers: Vec<String>,
+    /// The server to connect to next.
+    server: usize,
+    /// Failed connections when the last one was made.
+    failures: u64,
+    poll: Poll,
+    connection: Option<Connection>,
+    commands: Receiver<Command>,
+    events: SyncSender<Tagged>,
+    /// Events that found the channel full.
+    waiting: VecDeque<Tagged>,
+    epoch: u64,
+    shared: Arc<Shared>,
+}
+
+impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
+    fn run(mut self) {
+        let mut ready = Events::with_capacity(8);
+        let mut buffer = vec![0; READ_BYTES];
+        while !self.shared.is_stopped.load(Ordering::Acquire) && self.take_commands() {
+            self.client.handle_timeout(monotonic_ns());
+            self.serve(&mut buffer);
+            *self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner) =
+                self.client.counters();
+            let interrupted = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
+            if let Err(error) = self.poll.poll(&mut ready, Some(self.sleep()))
+                && !interrupted(&error)
+            {
+                tracing::error!("TCP replay ends: {error}");
+                return;
+            }
+        }
+    }
+
+    /// Takes what was asked for; returns false when nobody can ask any more.
+    fn take_commands(&mut self) -> bool {
+        loop {
+            match self.commands.try_recv() {
+                Ok(Command::BeginDay) => self.client.begin_day(),
+                Ok(Command::BeginEpoch(epoch)) => {
+                    self.epoch = epoch;
+                    self.waiting.clear();
+                    self.client.begin_epoch();
+                }
+                Ok(Command::Request(epoch, gap)) if epoch == self.epoch => {
+                    if let Err(reason) = self.client.request(monotonic_ns(), gap) {
+                        self.shared.refused.fetch_add(1, Ordering::Relaxed);
+                        self.deliver(Replayed::Abandoned { gap, reason });
+                        self.deliver(Replayed::Done(gap));
+                    }
+                }
+                // Its epoch could not be announced: the queue was full.
+                Ok(Command::Request(epoch, _)) => {
+                    self.epoch = epoch;
+                    self.waiting.clear();
+                    self.client.begin_epoch();
+                }
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    /// Does all that can be done without waiting.
+    fn serve(&mut self, buffer: &mut [u8]) {
+        loop {
+            self.act();
+            if !self.waiting.is_empty() {
+                return;
+            }
+            match self.exchange(buffer) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::debug!("TCP replay: {error}");
+                    self.disconnect();
+                    self.client.handle_disconnected(monotonic_ns());
+                }
+            }
+        }
+    }
+
+    /// Acts on the client's events, as long as they can be delivered.
+    fn act(&mut self) {
+        while let Some(event) = self.waiting.pop_front() {
+            if let Err(TrySendError::Full(event)) = self.events.try_send(event) {
+                self.waiting.push_front(event);
+                return;
+            }
+        }
+        while self.waiting.is_empty() {
+            match self.client.poll_event() {
+                Some(ReplayEvent::Connect) => self.connect(),
+                Some(ReplayEvent::Disconnect) => self.disconnect(),
+                Some(ReplayEvent::Abandoned { gap, reason }) => {
+                    tracing::warn!("{} messages from {} on: {reason}", gap.count, gap.first);
+                    self.deliver(Replayed::Abandoned { gap, reason });
+                }
+                Some(ReplayEvent::Done(gap)) => self.deliver(Replayed::Done(gap)),
+                Some(ReplayEvent::Replayed { seq_num, bytes }) => {
+                    self.deliver(Replayed::Message { seq_num, bytes });
+                }
+                None => return,
+            }
+        }
+    }
+
+    fn deliver(&mut self, event: Replayed) {
+        let event = (self.epoch, event);
+        if !self.waiting.is_empty() {
+            self.waiting.push_back(event);
+        } else if let Err(TrySendError::Full(event)) = self.events.try_send(event) {
+            self.waiting.push_back(event);
+        }
+    }
+
+    fn connect(&mut self) {
+        let failures = self.client.counters().failures;
+        if failures != self.failures {
+            self.failures = failures;
+            self.server = self.server.wrapping_add(1);
+        }
+        if let Err(error) = self.open() {
+            tracing::debug!("TCP replay: {error}");
+            self.client.handle_disconnected(monotonic_ns());
+        }
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        self.disconnect();
+        let index = self.server.checked_rem(self.servers.len());
+        let server = index.and_then(|index| self.servers.get(index));
+        let server = server.ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let address = server.to_socket_addrs()?.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let mut stream = TcpStream::connect(address)?;
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(&mut stream, CONNECTION, interest)?;
+        self.connection = Some(Connection { stream, is_connected: false, out: Vec::new() });
+        Ok(())
+    }
+
+    fn disconnect(&mut self) {
+        if let Some(mut connection) = self.connection.take() {
+            let _ = self.poll.registry().deregister(&mut connection.stream);
+        }
+    }
+
+    /// Moves bytes in both directions; returns whether there may be more at once.
+    fn exchange(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        let Some(connection) = &mut self.connection else { return Ok(false) };
+        if !connection.is_connected {
+            if let Some(error) = connection.stream.take_error()? {
+                return Err(error);
+            }
+            match connection.stream.peer_addr() {
+                Ok(_) => connection.is_connected = true,
+                Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(false),
+                Err(error) => return Err(error),
+            }
+            self.client.handle_connected(monotonic_ns(), unix_ns());
+        }
+        connection.out.append(&mut self.client.take_bytes());
+        while !connection.out.is_empty() {
+            match connection.stream.write(&connection.out) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => drop(connection.out.drain(..written)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match connection.stream.read(buffer) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                self.client.handle_bytes(monotonic_ns(), unix_ns(), &buffer[..read]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn sleep(&self) -> Duration {
+        if !self.waiting.is_empty() {
+            return SLEEP_FULL;
+        }
+        let due_ns = self.client.poll_timeout();
+        let left_ns = due_ns.map(|due_ns| due_ns.saturating_sub(monotonic_ns()));
+        left_ns.map_or(SLEEP_MAX, Duration::from_nanos).min(SLEEP_MAX)
+    }
+}

@@ -1,0 +1,204 @@
+//! What comes in when, and what of it must be delivered.
+
+use crate::scenario::Scenario;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use tickwire_exchange::Error;
+use tickwire_exchange::day::{Channel, Day, DayPacket, Moment, SequenceNumbers};
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::handler::Source;
+use tickwire_net::inject::{Arrival, Faults, ScheduledLine, Sent, schedule};
+
+/// Packets of updates at the end that come on every line: the handler then knows how far the feed is.
+const LAST_PACKETS: usize = 3;
+/// Between the end of the faults and the last snapshots, in holds.
+const QUIET_HOLDS: u64 = 4;
+
+/// A packet that comes in.
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming {
+    pub(crate) at_ns: u64,
+    pub(crate) source: Source,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A day as it was sent, and as it comes in.
+pub(crate) struct Played {
+    pub(crate) day: Day,
+    /// Packets of updates with a number, in order.
+    pub(crate) updates: Vec<DayPacket>,
+    pub(crate) incoming: Vec<Incoming>,
+    /// Packets of updates that came on any line, by epoch and number.
+    pub(crate) arrived: BTreeSet<(u32, u64)>,
+    /// Those of them that came within the hold time, so that they must be delivered.
+    pub(crate) in_time: BTreeSet<(u32, u64)>,
+}
+
+/// Packets of updates by epoch and number: their index.
+pub(crate) type Indexes = BTreeMap<(u32, u64), usize>;
+
+/// Plays the day and lets its packets pass the lines.
+pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
+    let mut day = Day::new(&scenario.day)?;
+    let mut sent = Vec::new();
+    while let Some(packet) = day.next_packet()? {
+        sent.push(packet);
+    }
+    let updates: Vec<DayPacket> =
+        sent.iter().filter(|p| p.channel == Channel::Updates).cloned().collect();
+    let mut incoming = lines(scenario, &updates);
+    let last_ns = incoming.iter().map(|incoming| incoming.at_ns).max().unwrap_or(0);
+    let quiet_ns = last_ns + QUIET_HOLDS * scenario.handler.hold_ns + scenario.handler.skew_ns;
+    incoming.extend(beside(scenario, &sent, quiet_ns));
+    // Equal times: updates first.
+    incoming
+        .sort_by_key(|incoming| (incoming.at_ns, matches!(incoming.source, Source::Snapshot(_))));
+    let (arrived, in_time) = told(scenario, &updates, &incoming);
+    let updates = updates.into_iter().filter(|packet| packet.seq_num.is_some()).collect();
+    Ok(Played { day, updates, incoming, arrived, in_time })
+}
+
+fn sent<'p>(packets: impl IntoIterator<Item = &'p DayPacket>) -> Vec<Sent<'p>> {
+    let sent = |packet: &'p DayPacket| Sent { sent_ns: packet.sent_ns, bytes: &packet.bytes };
+    packets.into_iter().map(sent).collect()
+}
+
+fn scheduled<'p>(packets: Vec<Sent<'p>>, faults: Faults) -> ScheduledLine<'p> {
+    ScheduledLine { packets, other: Vec::new(), faults }
+}
+
+/// True if nothing later shows that this packet was lost: it changes books without an RptSeq of theirs.
+fn is_critical(packet: &DayPacket) -> bool {
+    use tickwire_exchange::Value;
+    packet.messages.iter().any(|draft| match (draft.template, draft.fields.last()) {
+        ("SequenceReset", _) => true,
+        // An empty book of a session or the channel has neither instrument nor RptSeq.
+        ("MDIncrementalRefresh", Some(Value::Sequence(entries))) => {
+            entries.iter().any(|entry| entry[1] == Value::Text("J") && entry[6] == Value::Absent)
+        }
+        _ => false,
+    })
+}
+
+/// The packets of lines A and B. Packets that nobody could miss by what follows come on every line.
+fn lines(scenario: &Scenario, updates: &[DayPacket]) -> Vec<Incoming> {
+    let of_line = |line: &Option<Faults>| line.map(|faults| scheduled(sent(updates), faults));
+    let lines: Vec<ScheduledLine<'_>> = scenario.lines.iter().filter_map(of_line).collect();
+    let arrivals = schedule(&lines, &[], scenario.seed);
+    let mut incoming = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let of_line = arrivals.iter().filter(|arrival| arrival.line == index);
+        incoming.extend(guaranteed(updates, of_line, line.faults.delay_ns).map(
+            |(at_ns, bytes)| Incoming {
+                at_ns,
+                source: Source::Incremental(Line::ALL[index]),
+                bytes,
+            },
+        ));
+    }
+    incoming.extend(arrivals.into_iter().map(|arrival| Incoming {
+        at_ns: arrival.at_ns,
+        source: Source::Incremental(Line::ALL[arrival.line]),
+        bytes: arrival.bytes,
+    }));
+    incoming
+}
+
+/// Critical packets that a line lost, with the time when they would have come: behind those before them.
+fn guaranteed<'p>(
+    updates: &'p [DayPacket],
+    arrivals: impl Iterator<Item = &'p Arrival>,
+    delay_ns: u64,
+) -> impl Iterator<Item = (u64, Vec<u8>)> {
+    let mut first_ns: HashMap<&[u8], u64> = HashMap::new();
+    for arrival in arrivals {
+        first_ns.entry(&arrival.bytes).or_insert(arrival.at_ns);
+    }
+    let last = updates.len().saturating_sub(LAST_PACKETS);
+    let mut before_ns = 0;
+    updates.iter().enumerate().filter_map(move |(index, packet)| {
+        let arrived_ns = first_ns.get(&packet.bytes[..]).copied();
+        before_ns = before_ns.max(arrived_ns.unwrap_or(0));
+        let is_needed = arrived_ns.is_none() && (index >= last || is_critical(packet));
+        let at_ns = before_ns.max(packet.sent_ns.saturating_add(delay_ns));
+        is_needed.then(|| (at_ns, packet.bytes.clone()))
+    })
+}
+
+/// Snapshots and definitions. The last round of snapshots comes whole, after everything else.
+fn beside(scenario: &Scenario, all: &[DayPacket], quiet_ns: u64) -> Vec<Incoming> {
+    let is_update = |packet: &DayPacket| packet.channel == Channel::Updates;
+    let last = all.iter().rposition(is_update).map_or(0, |last| last + 1);
+    let of = |channel| move |packet: &&DayPacket| packet.channel == channel;
+    let snapshots = sent(all[..last].iter().filter(of(Channel::Snapshots)));
+    let lines = [scheduled(snapshots, scenario.snapshots)];
+    let mut incoming: Vec<Incoming> = schedule(&lines, &[], !scenario.seed)
+        .into_iter()
+        .map(|arrival| Incoming {
+            at_ns: arrival.at_ns,
+            source: Source::Snapshot(Line::A),
+            bytes: arrival.bytes,
+        })
+        .collect();
+    // Definitions are another feed beside: the second line of snapshots takes them.
+    let definitions = all.iter().filter(of(Channel::Instruments));
+    incoming.extend(definitions.map(|packet| Incoming {
+        at_ns: packet.sent_ns,
+        source: Source::Snapshot(Line::B),
+        bytes: packet.bytes.clone(),
+    }));
+    let round = all[last..].iter().filter(of(Channel::Snapshots));
+    incoming.extend((0..).zip(round).map(|(index, packet)| Incoming {
+        at_ns: quiet_ns + index * 1_000,
+        source: Source::Snapshot(Line::A),
+        bytes: packet.bytes.clone(),
+    }));
+    incoming
+}
+
+/// Epochs and sequence numbers of packets.
+type Numbers = BTreeSet<(u32, u64)>;
+
+/// Which packets of updates came, and which of them in time.
+fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (Numbers, Numbers) {
+    let mut first_ns: BTreeMap<&[u8], u64> = BTreeMap::new();
+    for incoming in incoming.iter().filter(|i| matches!(i.source, Source::Incremental(_))) {
+        let first = first_ns.entry(&incoming.bytes).or_insert(u64::MAX);
+        *first = incoming.at_ns.min(*first);
+    }
+    let (mut arrived, mut in_time) = (BTreeSet::new(), BTreeSet::new());
+    let mut behind_ns = u64::MAX;
+    // Backwards: the first arrival of any packet behind.
+    for packet in updates.iter().rev() {
+        let Some(at_ns) = first_ns.get(&packet.bytes[..]).copied() else { continue };
+        let Some(seq_num) = packet.seq_num else { continue };
+        let key = (packet.epoch, seq_num);
+        arrived.insert(key);
+        if at_ns < behind_ns.saturating_add(scenario.handler.hold_ns) {
+            in_time.insert(key);
+        }
+        behind_ns = behind_ns.min(at_ns);
+    }
+    (arrived, in_time)
+}
+
+/// Where each number is: a message, or a packet with its last message.
+pub(crate) fn moments(played: &Played) -> BTreeMap<(u32, u64), Moment> {
+    let mut moments = BTreeMap::new();
+    let by_message = played.day.options().sequence == SequenceNumbers::Messages;
+    for packet in &played.updates {
+        let Some(seq_num) = packet.seq_num else { continue };
+        let epoch = packet.epoch;
+        let count = packet.messages.len() as u32;
+        for index in 0..count {
+            let number = if by_message { seq_num + u64::from(index) } else { seq_num };
+            moments.insert((epoch, number), Moment { epoch, seq_num, index });
+        }
+    }
+    moments
+}
+
+/// Index of each packet of updates.
+pub(crate) fn indexes(played: &Played) -> Indexes {
+    let keys = played.updates.iter().enumerate();
+    keys.filter_map(|(index, packet)| Some(((packet.epoch, packet.seq_num?), index))).collect()
+}

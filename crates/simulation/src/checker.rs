@@ -1,0 +1,374 @@
+//! Checks what comes out of a handler against the truth.
+
+use crate::arrivals::{Indexes, Played, indexes, moments};
+use crate::run::Violation;
+use crate::scenario::Scenario;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use tickwire_exchange::TrueBook;
+use tickwire_exchange::day::{self, DayTruth, Moment, TradingStatus, TrueEvent};
+use tickwire_fast::Message;
+use tickwire_feed::arbiter::Gap;
+use tickwire_feed::book::{Book, BookFault, Level, Side};
+use tickwire_feed::handler::{Delivery, Fault, Sink};
+use tickwire_feed::market::{BookKind, Instrument, MarketEvent, Snapshot, StatusScope};
+use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
+
+/// Follows a handler and notes the first thing that is wrong.
+pub(crate) struct Checker<'s> {
+    scenario: &'s Scenario,
+    played: &'s Played,
+    indexes: Indexes,
+    moments: BTreeMap<(u32, u64), Moment>,
+    /// The last message delivered, or number lost.
+    position: Option<Moment>,
+    epoch: u32,
+    is_between_packets: bool,
+    /// Messages delivered: their packet and index.
+    pub(crate) delivered: BTreeSet<(u32, u64)>,
+    /// Numbers told as lost.
+    lost: BTreeSet<(u32, u64)>,
+    events: Vec<(Moment, TrueEvent)>,
+    /// The last things that the handler told.
+    recent: VecDeque<String>,
+    /// Fresh books compared with the truth.
+    pub(crate) books_checked: u64,
+    pub(crate) violation: Option<Violation>,
+}
+
+/// Things told that a violation shows.
+const RECENT_MAX: usize = 12;
+
+const KINDS: [(BookKind, day::BookKind); 2] =
+    [(BookKind::Outright, day::BookKind::Outright), (BookKind::Implied, day::BookKind::Implied)];
+
+impl<'s> Checker<'s> {
+    pub(crate) fn new(scenario: &'s Scenario, played: &'s Played) -> Self {
+        Self {
+            scenario,
+            played,
+            indexes: indexes(played),
+            moments: moments(played),
+            position: None,
+            epoch: 0,
+            is_between_packets: false,
+            delivered: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            events: Vec::new(),
+            recent: VecDeque::new(),
+            books_checked: 0,
+            violation: None,
+        }
+    }
+
+    fn truth(&self) -> &'s DayTruth {
+        self.played.day.truth()
+    }
+
+    /// Notes what is wrong, if nothing was before.
+    pub(crate) fn fail(&mut self, what: impl FnOnce() -> String) {
+        if self.violation.is_none() {
+            let (seed, position) = (self.scenario.seed, self.position);
+            let recent = self.recent.iter().cloned().collect();
+            self.violation = Some(Violation { seed, position, what: what(), recent });
+        }
+    }
+
+    /// Remembers what the handler told, for the report of a violation.
+    pub(crate) fn note(&mut self, what: impl FnOnce() -> String) {
+        if self.recent.len() >= RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(what());
+    }
+
+    fn advance(&mut self, to: Moment) {
+        if let Some(position) = self.position.filter(|position| *position >= to) {
+            self.fail(|| format!("{to:?} comes after {position:?}"));
+        }
+        self.position = Some(to);
+    }
+
+    /// Compares every book that is called fresh with the truth, after a packet.
+    pub(crate) fn check_all(&mut self, recovery: &Recovery) {
+        self.is_between_packets = true;
+        for instrument in recovery.instruments().iter() {
+            for (kind, _) in KINDS {
+                self.check_book(instrument, kind, recovery);
+            }
+        }
+        self.is_between_packets = false;
+    }
+
+    fn check_book(&mut self, instrument: Instrument, kind: BookKind, recovery: &Recovery) {
+        let Ok(book) = recovery.book(instrument, kind) else { return };
+        let name = recovery.instruments().name(instrument);
+        let Some(truth) = self.true_book(name, kind) else {
+            // Nothing was delivered yet, or the feed has no such books.
+            if !book.is_empty() || self.position.is_some() && kind == BookKind::Outright {
+                self.fail(|| format!("{name} {kind:?} is fresh before anything came: {book:?}"));
+            }
+            return;
+        };
+        self.books_checked += 1;
+        let is_wrong =
+            if book.is_complete() { !is_same(truth, book) } else { !is_prefix(truth, book) };
+        if is_wrong && !self.is_later_in_packet(name, kind, book) {
+            let rpt_seq = recovery.rpt_seq(instrument);
+            let depth = book.depth();
+            let found = Side::ALL.map(|side| printed(book.levels(side)));
+            let wanted = Side::ALL.map(|side| printed(truth.levels(side)));
+            self.fail(|| {
+                format!(
+                    "{name} {kind:?} is fresh (RptSeq {rpt_seq:?}, true {}, depth {depth:?}) and wrong:\n    \
+                     book  {} | {}\n    truth {} | {}",
+                    truth.rpt_seq, found[0], found[1], wanted[0], wanted[1]
+                )
+            });
+        }
+    }
+
+    fn true_book(&self, name: &str, kind: BookKind) -> Option<&'s TrueBook> {
+        let (_, kind) = KINDS.into_iter().find(|(known, _)| *known == kind)?;
+        self.truth().book_at(self.position?, name, kind)
+    }
+
+    /// True if a book is that after a later message of the packet in hand: a snapshot that includes a whole packet may be
+    /// taken while the messages of the packet are told of.
+    fn is_later_in_packet(&self, name: &str, kind: BookKind, book: &Book) -> bool {
+        let Some(position) = self.position.filter(|_| !self.is_between_packets) else {
+            return false;
+        };
+        let Some((_, kind)) = KINDS.into_iter().find(|(known, _)| *known == kind) else {
+            return false;
+        };
+        let last = Moment { index: u32::MAX, ..position };
+        let history = self.truth().history(name, kind).iter();
+        let mut later = history.filter(|(at, _)| *at > position && *at <= last);
+        later.any(|(_, truth)| is_same(truth, book))
+    }
+
+    /// Everything that came in time must have been delivered, and the rest told as lost.
+    pub(crate) fn check_deliveries(&mut self) {
+        let first = if self.scenario.handler.is_told_first {
+            (0, 0)
+        } else {
+            self.delivered.first().copied().unwrap_or((0, 0))
+        };
+        let in_time = self.played.in_time.iter().filter(|key| **key >= first);
+        let undelivered: Vec<_> =
+            in_time.filter(|key| !self.delivered.contains(key)).copied().collect();
+        if !undelivered.is_empty() {
+            let (count, some) = (undelivered.len(), &undelivered[..undelivered.len().min(8)]);
+            self.fail(|| format!("{count} packets came in time and were not delivered: {some:?}"));
+        }
+        let never: Vec<_> = self.delivered.difference(&self.played.arrived).copied().collect();
+        if !never.is_empty() {
+            self.fail(|| format!("delivered and never arrived: {never:?}"));
+        }
+        if let Some(both) = self.lost.intersection(&self.delivered).next().copied() {
+            self.fail(|| format!("{both:?} was delivered and told as lost"));
+        }
+    }
+
+    /// Events of delivered messages must have been told once each, in order.
+    pub(crate) fn check_events(&mut self) {
+        let is_delivered =
+            |(at, _): &&(Moment, TrueEvent)| self.delivered.contains(&(at.epoch, at.seq_num));
+        let expected: Vec<_> = self.truth().events().iter().filter(is_delivered).collect();
+        let found = std::mem::take(&mut self.events);
+        let differing =
+            found.iter().zip(&expected).position(|(found, expected)| found != *expected);
+        if let Some(at) = differing {
+            self.fail(|| format!("event {:?} in place of {:?}", found[at], expected[at]));
+        } else if found.len() != expected.len() {
+            self.fail(|| format!("{} events told, {} happened", found.len(), expected.len()));
+        }
+    }
+
+    /// At the end of the day, after a whole round of snapshots, every book must be fresh.
+    pub(crate) fn check_end(&mut self, recovery: &Recovery) {
+        for name in self.truth().names() {
+            let instrument = recovery.instruments().named(name);
+            let state = instrument.map(|instrument| recovery.state(instrument));
+            let is_crossed = self.is_crossed(name);
+            match state {
+                Some(Ok(())) => {}
+                // The status may have been lost, and nothing repeats it.
+                Some(Err(_)) if is_crossed => {}
+                other => self.fail(|| format!("{name} is not fresh at the end: {other:?}")),
+            }
+        }
+    }
+
+    /// Whether the book of an instrument was ever crossed.
+    fn was_crossed(&self, name: &str) -> bool {
+        let history = self.truth().history(name, day::BookKind::Outright);
+        history.iter().any(|(_, book)| {
+            let best = book.bids.first().zip(book.offers.first());
+            best.is_some_and(|(bid, offer)| bid.price >= offer.price)
+        })
+    }
+
+    fn is_crossed(&self, name: &str) -> bool {
+        let book = self.truth().book(name, day::BookKind::Outright);
+        let best = book.and_then(|book| book.bids.first().zip(book.offers.first()));
+        let is_auction = self.truth().status(name) == Some(TradingStatus::PreOpen.code());
+        is_auction && best.is_some_and(|(bid, offer)| bid.price >= offer.price)
+    }
+
+    fn event(&self, event: &MarketEvent<'_>, recovery: &Recovery) -> Option<TrueEvent> {
+        let name = |instrument| recovery.instruments().name(instrument).into();
+        Some(match event {
+            MarketEvent::Trade(trade) => TrueEvent::Trade {
+                instrument: name(trade.instrument),
+                price: trade.price?,
+                size: trade.size?,
+            },
+            MarketEvent::Statistic(statistic) => {
+                let types = ["4", "6", "7", "8", "B", "C"];
+                let is = |text: &&&str| text.as_bytes() == [statistic.entry_type];
+                TrueEvent::Statistic {
+                    instrument: name(statistic.instrument),
+                    entry_type: types.iter().find(is)?,
+                    price: statistic.price,
+                    size: statistic.size,
+                }
+            }
+            MarketEvent::Status(status) => match status.scope {
+                StatusScope::Instrument(instrument) => TrueEvent::Status {
+                    instrument: name(instrument),
+                    status: u32::try_from(status.code).ok()?,
+                },
+                StatusScope::Channel => return None,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// Levels as `price x size (orders)`.
+fn printed<'l>(levels: impl IntoIterator<Item = &'l Level>) -> String {
+    let level = |level: &Level| match level.orders {
+        Some(orders) => format!("{}x{}({orders})", level.price, level.size),
+        None => format!("{}x{}", level.price, level.size),
+    };
+    levels.into_iter().map(level).collect::<Vec<_>>().join(" ")
+}
+
+fn is_same(truth: &TrueBook, book: &Book) -> bool {
+    Side::ALL.into_iter().all(|side| book.levels(side).eq(truth.levels(side)))
+}
+
+/// Where the depth is not known, levels that may be published no more are not shown.
+fn is_prefix(truth: &TrueBook, book: &Book) -> bool {
+    Side::ALL.into_iter().all(|side| {
+        let truth = truth.levels(side);
+        book.len(side) <= truth.len() && book.levels(side).zip(truth).all(|(a, b)| a == b)
+    })
+}
+
+impl Sink<Message> for Checker<'_> {
+    fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
+        self.note(|| {
+            format!("message {:?}.{} of {:?}", delivery.seq_num, delivery.index, delivery.line)
+        });
+        let Some(seq_num) = delivery.seq_num else {
+            // A heartbeat without a number.
+            return;
+        };
+        let key = (self.epoch, seq_num);
+        let Some(index) = self.indexes.get(&key).copied() else {
+            return self.fail(|| format!("{key:?} was never sent"));
+        };
+        let packet = &self.played.updates[index];
+        let Some(draft) = packet.messages.get(delivery.index as usize) else {
+            return self.fail(|| format!("{key:?} has no message {}", delivery.index));
+        };
+        if let Some(field) = self.played.day.binding().difference(message, draft) {
+            self.fail(|| format!("{key:?}: {field} is wrong"));
+        }
+        self.delivered.insert(key);
+        self.advance(Moment { epoch: self.epoch, seq_num, index: delivery.index });
+    }
+
+    fn handle_gap(&mut self, gap: Gap) {
+        self.note(|| format!("{gap:?}"));
+        for number in gap.first..=gap.last() {
+            let key = (self.epoch, number);
+            match self.moments.get(&key).copied() {
+                Some(moment) => {
+                    self.lost.insert((moment.epoch, moment.seq_num));
+                    self.advance(moment);
+                }
+                None => self.fail(|| format!("a gap of {number}, which was never sent: {gap:?}")),
+            }
+        }
+    }
+
+    fn handle_reset(&mut self, seq_num: u64) {
+        self.note(|| format!("reset to {seq_num}"));
+        self.epoch += 1;
+        let changes = &self.scenario.day.day_changes;
+        let expected = changes.get(self.epoch as usize - 1).map(|change| change.new_seq_no);
+        if expected != Some(seq_num) {
+            self.fail(|| format!("reset to {seq_num}, expected {expected:?}"));
+        }
+        self.advance(Moment { epoch: self.epoch, ..Moment::default() });
+    }
+
+    fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
+        let state = recovery.state(change.instrument);
+        if change.is_new_state {
+            let name = recovery.instruments().name(change.instrument);
+            self.note(|| format!("{name} is {state:?}"));
+        }
+        self.check_book(change.instrument, change.kind, recovery);
+        if change.state != state {
+            self.fail(|| format!("{change:?} is told, {state:?} is found"));
+        }
+    }
+
+    fn handle_event(&mut self, _: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
+        let (Some(position), Some(event)) = (self.position, self.event(event, recovery)) else {
+            return;
+        };
+        self.events.push((position, event));
+    }
+
+    fn handle_snapshot(
+        &mut self,
+        snapshot: &Snapshot<'_>,
+        outcome: SnapshotOutcome,
+        recovery: &Recovery,
+    ) {
+        let name = recovery.instruments().name(snapshot.instrument);
+        self.note(|| {
+            let (last, rpt_seq, sent) =
+                (snapshot.last_seq_num, snapshot.rpt_seq, snapshot.sending_time);
+            format!("snapshot of {name}: {last} {rpt_seq:?} sent {sent:?}: {outcome:?}")
+        });
+        let is_wrong = match outcome {
+            // Without the status, which may have been lost, an auction cannot be told from an error.
+            SnapshotOutcome::Faulty(BookFault::Crossed { .. }) => !self.was_crossed(name),
+            SnapshotOutcome::Faulty(_) | SnapshotOutcome::Mismatch => true,
+            _ => false,
+        };
+        if is_wrong {
+            let mut books = String::new();
+            for (kind, _) in KINDS {
+                let now = recovery.last_known_book(snapshot.instrument, kind);
+                let sides = |book: &Book| Side::ALL.map(|side| printed(book.levels(side)));
+                let now = now.map(sides).unwrap_or_default().join(" | ");
+                let truth = self.true_book(name, kind);
+                let sides = |book: &TrueBook| Side::ALL.map(|side| printed(book.levels(side)));
+                let truth = truth.map(sides).unwrap_or_default().join(" | ");
+                books += &format!("\n    {kind:?} now   {now}\n    {kind:?} truth {truth}");
+            }
+            self.fail(|| format!("a snapshot of {name} is {outcome:?}:{books}"));
+        }
+    }
+
+    fn handle_fault(&mut self, fault: &Fault<'_>) {
+        self.fail(|| format!("fault: {fault}"));
+    }
+}

@@ -1,0 +1,27 @@
+//! Simulated trading days, with faults of the lines, through the whole feed handler: arbiter, framing,
+//! decoding, recovery and books.
+//!
+//! A [`Scenario`] is a trading day of the simulated exchange, the faults of lines A and B and of the snapshots, and how
+//! the handler is set up. [`run()`] plays it and checks, after every packet:
+//!
+//! 1. A book that is called fresh equals the exchange's book after the last message delivered.
+//! 2. Every message is delivered at most once, in order.
+//! 3. A packet that came in time, within the hold time, is delivered; the rest is told as a gap.
+//! 4. Trades, statistics and statuses of delivered messages are told once, with their values.
+//! 5. Once faults end and snapshots have come round, every book is fresh.
+//!
+//! The same seed gives the same run. A scenario can also be drawn from the bytes of a fuzzer:
+//! [`Scenario::from_bytes`].
+
+#![forbid(unsafe_code)]
+
+mod arrivals;
+mod checker;
+mod choices;
+mod run;
+mod scenario;
+mod seeds;
+
+pub use run::{Report, Violation, run};
+pub use scenario::{HandlerSetup, Scenario, Size};
+pub use seeds::{Summary, run_seeds};

@@ -1,0 +1,48 @@
+//! Runs seeds of the simulation for as long as wanted.
+//!
+//! `cargo run --release -p tickwire-simulation -- [--seed N] [--seeds N] [--packets N]`
+
+use std::process::ExitCode;
+use tickwire_simulation::{Scenario, Size, run_seeds};
+
+/// Seeds and packets unless told.
+const SEEDS: u64 = 1_000;
+const PACKETS: u64 = 2_000;
+
+fn main() -> ExitCode {
+    let Some([seed, seeds, packets]) = arguments() else {
+        eprintln!("usage: tickwire-simulation [--seed N] [--seeds N] [--packets N]");
+        return ExitCode::from(2);
+    };
+    let first = seed.unwrap_or(0);
+    let count = seeds.unwrap_or(if seed.is_some() { 1 } else { SEEDS });
+    let size = Size { packets_max: packets.unwrap_or(PACKETS) };
+    if count == 1 {
+        println!("{:#?}", Scenario::new(first, size));
+    }
+    let summary = run_seeds(first..first.saturating_add(count), size, |violation| {
+        println!("{violation}");
+    });
+    let total = summary.total;
+    println!(
+        "{} seeds: {} packets in, {} delivered, {} fresh books checked, {} recovered; {} seeds broke a promise",
+        summary.seeds,
+        total.packets,
+        total.delivered,
+        total.books_checked,
+        total.recovered,
+        summary.violations.len()
+    );
+    ExitCode::from(u8::from(!summary.violations.is_empty()))
+}
+
+/// Values of `--seed`, `--seeds` and `--packets`; `None` if the command line is wrong.
+fn arguments() -> Option<[Option<u64>; 3]> {
+    let mut values = [None; 3];
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let index = ["--seed", "--seeds", "--packets"].iter().position(|known| *known == name)?;
+        values[index] = Some(arguments.next()?.parse().ok()?);
+    }
+    Some(values)
+}

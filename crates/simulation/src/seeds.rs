@@ -1,0 +1,65 @@
+//! Many seeds on all CPUs.
+
+use crate::run::{Report, Violation, run};
+use crate::scenario::{Scenario, Size};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the scenarios of several seeds came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Seeds run.
+    pub seeds: u64,
+    /// Sums over the seeds that kept every promise.
+    pub total: Report,
+    /// The first violation of each seed that broke a promise.
+    pub violations: Vec<Violation>,
+}
+
+impl Summary {
+    fn add(&mut self, other: Self) {
+        self.seeds += other.seeds;
+        self.total.packets += other.total.packets;
+        self.total.delivered += other.total.delivered;
+        self.total.books_checked += other.total.books_checked;
+        self.total.recovered += other.total.recovered;
+        self.violations.extend(other.violations);
+    }
+}
+
+/// Runs the scenario of each seed on as many threads as there are CPUs. `on_violation` hears of each violation at
+/// once.
+pub fn run_seeds(
+    seeds: Range<u64>,
+    size: Size,
+    on_violation: impl Fn(&Violation) + Sync,
+) -> Summary {
+    let next = AtomicU64::new(seeds.start);
+    let work = || {
+        let mut summary = Summary::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return summary;
+            }
+            let mut of_seed = Summary { seeds: 1, ..Summary::default() };
+            match run(&Scenario::new(seed, size)) {
+                Ok(report) => of_seed.total = report,
+                Err(violation) => {
+                    on_violation(&violation);
+                    of_seed.violations.push(violation);
+                }
+            }
+            summary.add(of_seed);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut summary = Summary::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            summary.add(worker.join().expect("a worker that does not panic"));
+        }
+    });
+    summary
+}

@@ -1,0 +1,126 @@
+//! FIX tag=value text.
+
+use crate::outline::{Origin, Outline};
+use crate::scalar::{Dialect, push_date_time, push_scalar};
+use crate::{Header, MessageWriter};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use tickwire_fast::{FieldHandle, FieldLayout, FieldRef, FieldValue, Message, Program, Record};
+
+/// The character that ends each field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Separator {
+    /// `|`, to read.
+    #[default]
+    Bar,
+    /// SOH (byte 1), as on the wire.
+    Soh,
+}
+
+/// Is told the name of a field that has no tag.
+type OnUntagged = Box<dyn FnMut(&str)>;
+
+/// Writes a line a message: fields by their id, a sequence as its length's id and then its entries.
+///
+/// Capture time, source, destination and line come first where the header has them, by name in
+/// place of a tag: `time=2013-08-01T06:00:00.000000001Z|source=10.0.0.1:9|34=1|`. FIX text does not
+/// number entries: they follow their count in order.
+pub struct Fix<W> {
+    out: W,
+    line: String,
+    separator: char,
+    tags: HashMap<FieldRef, u32>,
+    on_untagged: OnUntagged,
+}
+
+impl<W: Write> Fix<W> {
+    /// Creates a writer of messages of `program`. Fields without an id are left out.
+    pub fn new(out: W, program: &Program, separator: Separator) -> Self {
+        let separator = match separator {
+            Separator::Bar => '|',
+            Separator::Soh => '\u{1}',
+        };
+        let on_untagged = Box::new(|_: &str| {});
+        Self { out, line: String::new(), separator, tags: tags_of(program), on_untagged }
+    }
+
+    /// Calls `on_untagged` with the name of each field that is left out because it has no id,
+    /// every time that it is.
+    #[must_use]
+    pub fn on_untagged(self, on_untagged: impl FnMut(&str) + 'static) -> Self {
+        Self { on_untagged: Box::new(on_untagged), ..self }
+    }
+
+    fn header(&mut self, header: &Header<'_>) {
+        let Self { line, separator, .. } = self;
+        if let Some(time) = header.time_ns {
+            line.push_str("time=");
+            push_date_time(line, time);
+            line.push(*separator);
+        }
+        // Writing to a string does not fail.
+        if let Some(source) = header.source {
+            let _ = write!(line, "source={source}{separator}");
+        }
+        if let Some(destination) = header.destination {
+            let _ = write!(line, "destination={destination}{separator}");
+        }
+        if let Some(name) = header.line {
+            let _ = write!(line, "line={name}{separator}");
+        }
+    }
+
+    fn record(&mut self, record: Record<'_>) {
+        for (index, (field, value)) in record.fields().enumerate() {
+            let handle = FieldHandle { segment: record.segment(), index };
+            let field_ref = record.program().field_ref(handle);
+            match value {
+                FieldValue::Absent | FieldValue::Discarded => {}
+                FieldValue::Group(inner) | FieldValue::Dynamic(_, inner) => self.record(inner),
+                FieldValue::Sequence(entries) => {
+                    self.field(field_ref, field, FieldValue::UInt(entries.len() as u64));
+                    entries.iter().for_each(|entry| self.record(entry));
+                }
+                value => self.field(field_ref, field, value),
+            }
+        }
+    }
+
+    fn field(&mut self, field_ref: FieldRef, field: &FieldLayout, value: FieldValue<'_>) {
+        let Some(tag) = self.tags.get(&field_ref) else {
+            (self.on_untagged)(&field.name.local);
+            return;
+        };
+        self.line.push_str(&format!("{tag}="));
+        push_scalar(&mut self.line, field, value, Dialect::Fix);
+        self.line.push(self.separator);
+    }
+}
+
+/// The tag of each field that has one: its id, for a sequence its length's id or its own.
+fn tags_of(program: &Program) -> HashMap<FieldRef, u32> {
+    let outline = Outline::of(program);
+    let tag = |&(field, origin): &(FieldRef, Origin<'_>)| {
+        let length_id = match origin {
+            Origin::Sequence(sequence) => sequence.length.id,
+            _ => None,
+        };
+        Some((field, length_id.or(program.field(field).id)?))
+    };
+    outline.fields().iter().filter_map(tag).collect()
+}
+
+impl<W: Write> MessageWriter for Fix<W> {
+    fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
+        self.line.clear();
+        self.header(header);
+        self.record(message.root());
+        self.line.push('\n');
+        self.out.write_all(self.line.as_bytes())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

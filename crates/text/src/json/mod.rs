@@ -1,0 +1,110 @@
+//! Messages as JSON, in the order of their templates.
+//!
+//! Written by hand because a message may hold two fields of one name and both are kept, and because
+//! nothing is built up before it is written.
+
+mod members;
+mod text;
+mod value;
+
+pub use members::Members;
+pub use text::{push_hex, push_integer, push_string, push_unsigned};
+pub use value::Json;
+
+use crate::Fields;
+use tickwire_fast::template::FieldType;
+use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
+
+/// What stands for a value that is not a plain number or string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Absent fields are `null`, enumerations their element's name, booleans `true` and `false`.
+    Named,
+    /// Absent fields are left out; enumerations and booleans are the integers of the wire.
+    Wire,
+}
+
+/// Appends a record as an object. Fields that a projection left out do not appear.
+pub fn push_record(out: &mut Vec<u8>, record: Record<'_>, form: Form) {
+    push_fields(out, record, form, &Fields::all());
+}
+
+/// Appends some fields of a record as an object.
+pub fn push_fields(out: &mut Vec<u8>, record: Record<'_>, form: Form, fields: &Fields) {
+    out.push(b'{');
+    let mut first = true;
+    for (index, (field, value)) in record.fields().enumerate() {
+        match value {
+            FieldValue::Discarded => continue,
+            FieldValue::Absent if form == Form::Wire => continue,
+            _ if !fields.shows(record, index) => continue,
+            _ => {}
+        }
+        if !first {
+            out.extend_from_slice(b", ");
+        }
+        first = false;
+        push_string(out, &field.name.local);
+        out.extend_from_slice(b": ");
+        push_value(out, field, value, form, fields);
+    }
+    out.push(b'}');
+}
+
+fn push_value(
+    out: &mut Vec<u8>,
+    field: &FieldLayout,
+    value: FieldValue<'_>,
+    form: Form,
+    fields: &Fields,
+) {
+    match value {
+        FieldValue::Absent | FieldValue::Discarded => out.extend_from_slice(b"null"),
+        FieldValue::UInt(value) => push_uint(out, field, value, form),
+        FieldValue::Int(value) => push_integer(out, value),
+        FieldValue::Decimal(value) => push_decimal(out, value),
+        FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => {
+            push_string(out, &String::from_utf8_lossy(bytes));
+        }
+        FieldValue::Bytes(bytes) => {
+            out.extend_from_slice(b"{\"hex\": \"");
+            push_hex(out, bytes);
+            out.extend_from_slice(b"\"}");
+        }
+        FieldValue::Group(record) | FieldValue::Dynamic(_, record) => {
+            push_fields(out, record, form, fields);
+        }
+        FieldValue::Sequence(entries) => {
+            out.push(b'[');
+            for (index, entry) in entries.iter().enumerate() {
+                if index > 0 {
+                    out.extend_from_slice(b", ");
+                }
+                push_fields(out, entry, form, fields);
+            }
+            out.push(b']');
+        }
+    }
+}
+
+fn push_uint(out: &mut Vec<u8>, field: &FieldLayout, value: u64, form: Form) {
+    match (form, &field.field_type, value) {
+        (Form::Named, Some(FieldType::Boolean), 0) => out.extend_from_slice(b"false"),
+        (Form::Named, Some(FieldType::Boolean), 1) => out.extend_from_slice(b"true"),
+        (Form::Named, Some(FieldType::Enum(enumeration)), _) => {
+            match enumeration.elements.iter().find(|element| element.value == value) {
+                Some(element) => push_string(out, &element.name),
+                None => push_unsigned(out, value),
+            }
+        }
+        _ => push_unsigned(out, value),
+    }
+}
+
+fn push_decimal(out: &mut Vec<u8>, value: Decimal) {
+    out.extend_from_slice(b"{\"m\": ");
+    push_integer(out, value.mantissa);
+    out.extend_from_slice(b", \"e\": ");
+    push_integer(out, i64::from(value.exponent));
+    out.push(b'}');
+}

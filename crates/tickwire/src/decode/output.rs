@@ -1,0 +1,36 @@
+//! Messages as `decode` writes them: in a format of the library, or counted in a summary.
+
+use super::summary::Summary;
+use std::io::{self, Write};
+use std::time::Duration;
+use tickwire_fast::Message;
+use tickwire_text::{Header, MessageWriter};
+
+/// Takes decoded messages and writes them somewhere.
+pub enum Output {
+    /// Each message.
+    Messages(Box<dyn MessageWriter>),
+    /// Counts, at the end.
+    Summary(Summary<Box<dyn Write>>),
+}
+
+impl Output {
+    /// Takes one message.
+    pub fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
+        match self {
+            Self::Messages(writer) => writer.write_message(header, message),
+            Self::Summary(summary) => {
+                summary.count(message, header.len.unwrap_or_default());
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the rest at the end of the input; `time` is what decoding took, if it was measured.
+    pub fn finish(&mut self, time: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Messages(writer) => writer.flush(),
+            Self::Summary(summary) => summary.finish(time),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A stream decodes to the same messages however it is cut.
+
+use super::*;
+use crate::decode::output::Output;
+use crate::decode::report::Report;
+use crate::decode::selection::Selection;
+use crate::options::{Sample, reset_policy};
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use tickwire_fast::{DecoderOptions, Message, Program, TemplateSet};
+use tickwire_feed::framing::Framing;
+use tickwire_text::json::{Form, push_record};
+use tickwire_text::{Header, MessageWriter};
+
+const XML: &str = r#"<templates>
+  <template name="T" id="1"><uInt32 name="a"><copy/></uInt32><string name="b"/></template>
+  <template name="U" id="2"><uInt32 name="c"/>
+    <sequence name="s"><length name="n"/><uInt32 name="d"><increment value="7"/></uInt32></sequence>
+  </template></templates>"#;
+
+/// Messages: T with a = 5, T with a copied, U with three entries, T with a long string.
+const MESSAGES: [&[u8]; 4] = [
+    &[0xe0, 0x81, 0x85, 0x58, 0xd9],
+    &[0x80, 0xd8],
+    &[0xc0, 0x82, 0x01, 0x88, 0x83, 0x80, 0xc0, 0x89, 0x80],
+    &[0xc0, 0x81, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0xc8],
+];
+
+/// Values, and lengths, of the messages written.
+#[derive(Clone, Default)]
+struct Written(Rc<RefCell<Vec<String>>>);
+
+impl MessageWriter for Written {
+    fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
+        let mut text = Vec::new();
+        push_record(&mut text, message.root(), Form::Wire);
+        let text = String::from_utf8_lossy(&text);
+        self.0.borrow_mut().push(format!("{:?} {:?} {text}", header.offset, header.len));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Decodes pieces of a stream; of a TCP stream where `is_tcp`.
+fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, bool) {
+    let set = TemplateSet::parse(XML).expect("templates");
+    let program = Arc::new(Program::compile(set).expect("a program"));
+    let written = Written::default();
+    let reset = reset_policy(framing);
+    let mut run = Run {
+        selection: Selection::new(&program, &[]).expect("all"),
+        program,
+        options: DecoderOptions { reset, ..DecoderOptions::default() },
+        framing: *framing,
+        output: Output::Messages(Box::new(written.clone())),
+        left: u64::MAX,
+        report: Report::held(),
+        sample: Sample::new(0),
+        findings: Findings::default(),
+        timed: false,
+    };
+    let mut streams = Streams::default();
+    let mut offset = 0;
+    let address = "10.0.0.1:9".parse().ok().filter(|_| is_tcp);
+    for (index, piece) in pieces.iter().enumerate() {
+        let position = StreamPosition { flow: 0, offset, lost_bytes: 0, joined_midway: false };
+        let packet = Packet {
+            index: index as u64,
+            record: index as u64,
+            bytes: piece,
+            file_offset: offset,
+            timestamp_ns: None,
+            source: address,
+            destination: address,
+            stream: Some(position),
+            missing_bytes: 0,
+        };
+        run.piece(&mut streams, &packet, position).expect("written");
+        offset += piece.len() as u64;
+    }
+    streams.finish(&mut run).expect("written");
+    let written = written.0.borrow().clone();
+    (written, run.report.is_flawed())
+}
+
+/// A framing, and the header of a message that it asks for.
+type Framed = (&'static str, fn(&[u8]) -> Vec<u8>);
+
+const FRAMINGS: [Framed; 9] = [
+    ("none", |_| Vec::new()),
+    ("header=fixed:3:0:be:0", |_| vec![0xc0, 0x81, 0x80]),
+    ("header=fixed:1:0:be:1", |_| vec![0x01, 0x02]),
+    ("header=fixed:0:1:be:0", |message| vec![message.len() as u8]),
+    ("header=fixed:2:2:be:1", |message| vec![9, 9, 0, message.len() as u8, 9]),
+    ("header=fixed:0:4:le:0", |message| vec![message.len() as u8, 0, 0, 0]),
+    ("header=encoded:0:0", |message| vec![0x80 | message.len() as u8]),
+    ("header=encoded:1:2", |message| vec![1, 0x82, 0x80 | message.len() as u8, 0x81, 2, 0x83]),
+    ("header=encoded:0:0,reset=never", |message| vec![0, 0x80 | message.len() as u8]),
+];
+
+#[test]
+fn any_cut_of_a_stream_gives_the_same_messages() {
+    for (text, header) in FRAMINGS {
+        let framing: Framing = text.parse().expect("a framing");
+        let messages = MESSAGES.repeat(2);
+        let stream: Vec<u8> =
+            messages.iter().flat_map(|message| [&header(message)[..], message].concat()).collect();
+        let (whole, is_flawed) = decoded(&framing, &[&stream], false);
+        assert_eq!((whole.len(), is_flawed), (messages.len(), false), "{text}");
+        for is_tcp in [false, true] {
+            for cut in 0..=stream.len() {
+                let (first, second) = stream.split_at(cut);
+                let found = decoded(&framing, &[first, second], is_tcp);
+                assert_eq!(found, (whole.clone(), false), "{text}, cut at {cut}");
+            }
+            for len in 1..9 {
+                let pieces: Vec<&[u8]> = stream.chunks(len).collect();
+                let found = decoded(&framing, &pieces, is_tcp);
+                assert_eq!(found, (whole.clone(), false), "{text}, pieces of {len}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_ends_behind_a_header_is_not_whole() {
+    let framing: Framing = "header=fixed:3:0:be:0".parse().expect("a framing");
+    let (found, is_flawed) = decoded(&framing, &[&[1, 2, 3]], false);
+    assert_eq!((found.len(), is_flawed), (0, true));
+}

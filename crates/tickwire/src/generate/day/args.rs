@@ -1,0 +1,330 @@
+//! The command line of `tickwire generate day`.
+
+use crate::failure::Failure;
+use crate::options::{EndpointArgs, FaultArgs, Interval, Percent};
+use crate::units::Span;
+use clap::ValueEnum;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::PathBuf;
+use std::str::FromStr;
+use tickwire_exchange::day::{
+    BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers,
+};
+use tickwire_feed::framing::Preset;
+use tickwire_net::inject::{ClockStep, Faults};
+
+/// The instruments are this far behind line A, in groups and ports.
+const INSTRUMENTS_BEHIND: u16 = 3;
+
+#[derive(Debug, clap::Args)]
+pub struct DayArgs {
+    /// Where to write the capture with all lines: pcapng if its name ends so, else pcap
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Write the true books at the end as JSON lines, ordered by name
+    #[arg(long, value_name = "FILE")]
+    pub truth: Option<PathBuf>,
+    /// Write the templates of the feed, to decode with
+    #[arg(long, value_name = "FILE")]
+    pub write_templates: Option<PathBuf>,
+
+    /// Seed of the random choices
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// Packets of updates
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10_000)]
+    pub packets: u64,
+    /// Number of instruments
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    instruments: u32,
+    /// How books are told: levels by position, levels by price, or every order
+    #[arg(long, value_name = "FORM", default_value = "levels", help_heading = "Feed")]
+    books: Books,
+    /// Levels a side; several for instruments in turn. Levels by position have 10 unless told, others all
+    #[arg(long, value_name = "COUNT[,COUNT..]", value_delimiter = ',', help_heading = "Feed")]
+    depth: Vec<u32>,
+    /// How messages name instruments
+    #[arg(long, value_name = "KEY", default_value = "security-id", help_heading = "Feed")]
+    key: Key,
+    /// Leave RptSeq out: only sequence numbers say that something is missing
+    #[arg(long, help_heading = "Feed")]
+    no_rpt_seq: bool,
+    /// What sequence numbers count: packets, in a preamble, or messages, which have no preamble
+    #[arg(long, value_name = "WHAT", default_value = "packets", help_heading = "Feed")]
+    sequence: Sequence,
+    /// Preamble where packets are numbered: cme, moex-asts, moex-spectra, b3-umdf
+    #[arg(long, value_name = "NAME", default_value = "cme", help_heading = "Feed")]
+    framing: Preset,
+    /// Number of the first packet or message
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Feed")]
+    first_seq_num: u64,
+    /// Most messages of a packet
+    #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Feed")]
+    messages_per_packet: u32,
+    /// Send implied levels (QuoteCondition K) beside outright ones
+    #[arg(long, help_heading = "Feed")]
+    implied: bool,
+    /// Leave order counts of levels out
+    #[arg(long, help_heading = "Feed")]
+    no_order_counts: bool,
+    /// Leave trades and statistics out
+    #[arg(long, help_heading = "Feed")]
+    no_trades: bool,
+
+    /// One snapshot after so many packets of updates, each instrument in turn; 0 for none
+    #[arg(long, value_name = "PACKETS", default_value_t = 5, help_heading = "Snapshots")]
+    snapshot_every: u64,
+    /// Most entries of a snapshot message: larger books come in fragments (LastFragment)
+    #[arg(long, value_name = "ENTRIES", help_heading = "Snapshots")]
+    fragments: Option<usize>,
+    /// Reset the numbers of snapshots after each round (SequenceReset)
+    #[arg(long, help_heading = "Snapshots")]
+    reset_snapshots: bool,
+    /// Put MarketDepth into snapshots
+    #[arg(long, help_heading = "Snapshots")]
+    snapshot_depth: bool,
+    /// One definition after so many packets of updates, each instrument in turn, and all at the start; 0 for none
+    #[arg(long, value_name = "PACKETS", default_value_t = 50, help_heading = "Snapshots")]
+    definition_every: u64,
+
+    /// Change the status of instruments: auctions with crossed books, halts
+    #[arg(long, help_heading = "Day")]
+    status: bool,
+    /// Percent of messages that empty books (MDEntryType J) of an instrument, a session or the channel
+    #[arg(long, value_name = "PERCENT", default_value = "0", help_heading = "Day")]
+    empty_books: Percent,
+    /// A day change in the middle (SequenceReset); the first number of the new session, with :keep if
+    /// RptSeq goes on. Several are spread evenly
+    #[arg(long, value_name = "NUMBER[:keep]", help_heading = "Day")]
+    day_change: Vec<Change>,
+    /// Begin with full books, which take a snapshot to know
+    #[arg(long, help_heading = "Day")]
+    mid_session: bool,
+    /// Mean time between packets of updates
+    #[arg(long, value_name = "TIME", default_value = "1ms", help_heading = "Day")]
+    gap: Span,
+    /// What an idle channel sends: nothing, heartbeats with numbers, or heartbeats without
+    #[arg(long, value_name = "KIND", default_value = "none", help_heading = "Day")]
+    heartbeats: HeartbeatKind,
+    /// Longest silence before a heartbeat
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Day")]
+    heartbeat_interval: Span,
+
+    #[command(flatten)]
+    endpoints: EndpointArgs,
+    /// Leave line B out
+    #[arg(long, help_heading = "Line B and snapshots", conflicts_with = "line_b")]
+    no_line_b: bool,
+    /// Group of the instrument definitions; the third number behind A's unless given
+    #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
+    instrument_group: Option<Ipv4Addr>,
+    /// Port of the instrument definitions; the third behind A's unless given
+    #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
+    instrument_port: Option<u16>,
+
+    #[command(flatten)]
+    faults: FaultArgs,
+    /// Seed of the faults; that of the feed unless given
+    #[arg(long, value_name = "NUMBER", help_heading = "Faults")]
+    fault_seed: Option<u64>,
+    /// When line B carries another channel, such as 2s..5s
+    #[arg(long, value_name = "FROM..TO", help_heading = "Faults", default_value = "never")]
+    wrong_line: Interval,
+    /// Percent of snapshots lost
+    #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
+    snapshot_loss: Percent,
+    /// Delay of every snapshot
+    #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "0")]
+    snapshot_delay: Span,
+    /// Percent of snapshots that come late, passed by those behind them
+    #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
+    late_snapshots: Percent,
+    /// How late they come
+    #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "1s")]
+    late_by: Span,
+    /// A step of the capture's clock: when since the start, and by how much, such as 2s:-500ms
+    #[arg(long, value_name = "AT:BY", help_heading = "Faults")]
+    clock_step: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Books {
+    Levels,
+    Prices,
+    Orders,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Key {
+    /// SecurityID (48).
+    SecurityId,
+    /// Symbol (55) and TradingSessionID (336).
+    SymbolSession,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Sequence {
+    Packets,
+    Messages,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum HeartbeatKind {
+    None,
+    Numbered,
+    Unnumbered,
+}
+
+/// A day change.
+#[derive(Clone, Copy, Debug)]
+struct Change(DayChange);
+
+impl FromStr for Change {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (number, keeps) = match text.split_once(':') {
+            Some((number, "keep")) => (number, true),
+            Some(_) => return Err("only :keep may follow the number"),
+            None => (text, false),
+        };
+        let new_seq_no = number.parse().map_err(|_| "expected a sequence number, such as 1")?;
+        Ok(Self(DayChange { new_seq_no, restarts_rpt_seq: !keeps }))
+    }
+}
+
+/// A step of a clock, at a time since the start.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    at_ns: u64,
+    by_ns: i64,
+}
+
+impl FromStr for Step {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected AT:BY, such as 2s:-500ms";
+        let (at, by) = text.split_once(':').ok_or(expected)?;
+        let (sign, by) = by.strip_prefix('-').map_or((1, by), |by| (-1, by));
+        let by_ns = by.trim_start_matches('+').parse::<Span>()?.nanoseconds();
+        let by_ns = i64::try_from(by_ns).map_err(|_| expected)?;
+        Ok(Self { at_ns: at.parse::<Span>()?.nanoseconds(), by_ns: sign * by_ns })
+    }
+}
+
+/// Where the lines of a day go.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    /// Lines A and B.
+    pub lines: [Option<SocketAddrV4>; 2],
+    pub snapshots: SocketAddrV4,
+    pub instruments: SocketAddrV4,
+}
+
+impl DayArgs {
+    /// What the day is like.
+    pub fn options(&self) -> DayOptions {
+        let depth = |default: &[u32]| match self.depth.is_empty() {
+            true => default.to_vec(),
+            false => self.depth.clone(),
+        };
+        DayOptions {
+            seed: self.seed,
+            instruments: self.instruments,
+            packets: self.packets,
+            messages_per_packet_max: self.messages_per_packet as usize,
+            books: match self.books {
+                Books::Levels => BookForm::Levels { depths: depth(&[10]) },
+                Books::Prices => BookForm::Prices { depth: depth(&[]).first().copied() },
+                Books::Orders => BookForm::Orders,
+            },
+            key: match self.key {
+                Key::SecurityId => InstrumentKey::SecurityId,
+                Key::SymbolSession => InstrumentKey::SymbolAndSession,
+            },
+            has_rpt_seq: !self.no_rpt_seq,
+            sequence: match self.sequence {
+                Sequence::Packets => SequenceNumbers::Packets,
+                Sequence::Messages => SequenceNumbers::Messages,
+            },
+            framing: self.framing.framing(),
+            has_implied: self.implied,
+            has_order_counts: !self.no_order_counts,
+            fragment_entries_max: self.fragments,
+            snapshot_every: self.snapshot_every,
+            resets_snapshots: self.reset_snapshots,
+            has_snapshot_depth: self.snapshot_depth,
+            definition_every: self.definition_every,
+            has_trades: !self.no_trades,
+            has_status: self.status,
+            empty_book: self.empty_books.chance(),
+            day_changes: self.day_change.iter().map(|change| change.0).collect(),
+            mid_session: self.mid_session,
+            first_seq_num: self.first_seq_num,
+            gap_ns: self.gap.nanoseconds(),
+            heartbeats: match self.heartbeats {
+                HeartbeatKind::None => Heartbeats::None,
+                HeartbeatKind::Numbered => Heartbeats::Numbered,
+                HeartbeatKind::Unnumbered => Heartbeats::Unnumbered,
+            },
+            heartbeat_interval_ns: self.heartbeat_interval.nanoseconds(),
+            ..DayOptions::futures()
+        }
+    }
+
+    /// Where the lines go.
+    pub fn addresses(&self) -> Result<Addresses, Failure> {
+        let endpoints = self.endpoints.endpoints(!self.no_line_b, true)?;
+        let a = endpoints.a.address();
+        let group = self.instrument_group.unwrap_or_else(|| {
+            Ipv4Addr::from(u32::from(*a.ip()).wrapping_add(INSTRUMENTS_BEHIND.into()))
+        });
+        let port = self.instrument_port.or_else(|| a.port().checked_add(INSTRUMENTS_BEHIND));
+        let port = port.ok_or_else(|| {
+            Failure::Usage(format!("no port lies 3 behind {a}: name one with --instrument-port"))
+        })?;
+        let none = || Failure::Usage("the snapshots have no address".to_owned());
+        Ok(Addresses {
+            lines: [Some(a), endpoints.b.map(|b| b.address())],
+            snapshots: endpoints.snapshots.ok_or_else(none)?.address(),
+            instruments: SocketAddrV4::new(group, port),
+        })
+    }
+
+    /// Seed of the faults.
+    pub fn fault_seed(&self) -> u64 {
+        self.fault_seed.unwrap_or(self.seed)
+    }
+
+    /// Faults of line A (0) or B (1).
+    pub fn line_faults(&self, line: usize) -> Faults {
+        let wrong_line = self.wrong_line.window().filter(|_| line == 1);
+        Faults { wrong_line, ..self.faults.faults(line) }
+    }
+
+    /// Faults of the snapshots.
+    pub fn snapshot_faults(&self) -> Faults {
+        Faults {
+            loss: self.snapshot_loss.chance(),
+            delay_ns: self.snapshot_delay.nanoseconds(),
+            late: self.late_snapshots.chance(),
+            late_ns: self.late_by.nanoseconds(),
+            ..Faults::default()
+        }
+    }
+
+    /// Whether line B carries another channel for a while.
+    pub const fn has_wrong_line(&self) -> bool {
+        self.wrong_line.window().is_some()
+    }
+
+    /// Steps of the clock, in true time.
+    pub fn clock_steps(&self, start_ns: u64) -> Vec<ClockStep> {
+        let step = |step: &Step| ClockStep {
+            at_ns: start_ns.saturating_add(step.at_ns),
+            by_ns: step.by_ns,
+        };
+        self.clock_step.iter().map(step).collect()
+    }
+}

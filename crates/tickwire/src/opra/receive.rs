@@ -1,0 +1,310 @@
+//! `tickwire opra receive`: prints the messages of lines from sockets.
+
+use super::print::{Lines, MessageFormat, Report};
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::options::{RecordArgs, recorded_text};
+use crate::progress::Progress;
+use crate::units::{Size, Span};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use tickwire_feed::arbiter::{ArbiterOptions, Line};
+use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_feed::opra::{Event, LineHandler, OpraSink, Ports};
+use tickwire_net::Stop;
+use tickwire_net::multicast::{
+    Endpoint, RECEIVE_BUFFER_BYTES_DEFAULT, Receiver, ReceiverOptions, interface_address,
+};
+use tickwire_net::reception::{Channel, Moment, Reception, Wait};
+use tickwire_opra::Message;
+
+/// Most lines: more than any feed had.
+const LINES_MAX: i64 = 256;
+
+/// Output is written at once when so much is waiting.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// Print the messages of lines from sockets
+///
+/// Messages of each line come in the order of their numbers and once, as `opra decode` prints them. Gaps
+/// and packets that cannot be decoded are reported as they come, and all counts at the end: by
+/// --idle, --messages or Ctrl-C.
+#[derive(Debug, clap::Args)]
+pub struct ReceiveArgs {
+    /// Group of the A sides, or the address of one host for unicast
+    #[arg(short = 'a', long, value_name = "GROUP")]
+    group: Ipv4Addr,
+    /// Group of the B sides; without it only the A sides are received
+    #[arg(long, value_name = "GROUP")]
+    group_b: Option<Ipv4Addr>,
+    /// Number of lines; their ports follow one another
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=LINES_MAX))]
+    lines: u16,
+    /// Port of the A side of the first line
+    #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_a)]
+    first_port_a: u16,
+    /// Port of the B side of the first line
+    #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_b)]
+    first_port_b: u16,
+    /// Name or address of the interface to use
+    #[arg(long, value_name = "INTERFACE", default_value = "127.0.0.1")]
+    interface: String,
+    /// Receive the A sides from this sender alone (source-specific multicast)
+    #[arg(long, value_name = "IP")]
+    source: Option<Ipv4Addr>,
+    /// Receive the B sides from this sender alone
+    #[arg(long, value_name = "IP", requires = "group_b")]
+    source_b: Option<Ipv4Addr>,
+    /// Longest wait for a missing packet once one behind it has come
+    #[arg(long, value_name = "TIME", default_value = "2ms")]
+    hold: Span,
+    /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy
+    #[arg(long)]
+    spin: bool,
+    /// Receive buffer of each socket
+    #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
+    receive_buffer: Size,
+    /// End after so many messages
+    #[arg(long, value_name = "COUNT")]
+    messages: Option<u64>,
+    /// End when nothing has come for so long, once something has
+    #[arg(long, value_name = "TIME")]
+    idle: Option<Span>,
+    /// How to write messages
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    format: MessageFormat,
+    /// Where to write; standard output unless given
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
+    /// Do not print the counts at the end unless something was wrong
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
+    let stop = Stop::on_signals()
+        .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
+    let progress = Progress::none();
+    let output = Output {
+        lines: Lines::new(args.format),
+        report: Report::new(format!("{}", args.group), &progress),
+        out: files::create(args.output.as_deref())?,
+        failure: None,
+        messages_max: args.messages.unwrap_or(u64::MAX),
+        gaps: 0,
+        lost: 0,
+        stop: stop.clone(),
+    };
+    let output = Rc::new(RefCell::new(output));
+    let wait = if args.spin { Wait::Spin } else { Wait::Block };
+    let mut reception = Reception::new(wait).map_err(fail)?;
+    for index in 0..args.lines {
+        let hold_ns = args.hold.nanoseconds();
+        let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
+        let sink = LineSink { line: index + 1, output: output.clone() };
+        let inputs = args.open(index)?;
+        reception.add_channel(LineHandler::new(options), sink, inputs).map_err(fail)?;
+    }
+    args.record.start(&mut reception, |index, source| format!("line {} {source}", index + 1))?;
+    let mut quiet_since = QuietSince::default();
+    let received = reception.run(&stop, |reception, moment| {
+        let packets = packets_of(reception);
+        let silent_ns = quiet_since.silent_ns(moment, packets);
+        if args.idle.is_some_and(|idle| packets > 0 && silent_ns >= idle.nanoseconds()) {
+            stop.set();
+        }
+        if moment.is_idle {
+            output.borrow_mut().flush();
+        }
+    });
+    for channel in reception.channels_mut() {
+        // Nothing comes any more: what is held is delivered, what is missing is lost.
+        PacketHandler::handle_timeout(&mut channel.handler, u64::MAX, &mut channel.sink);
+    }
+    let recording = reception.finish_recording().map(|recorder| recorder.counters());
+    let handlers: Vec<_> = reception.channels().iter().map(|channel| &channel.handler).collect();
+    let mut output = output.borrow_mut();
+    output.flush();
+    output.report.packets = packets_of(&reception);
+    output.finish(args, &handlers);
+    if let Some(recording) = &recording {
+        output.report.print(&recorded_text(recording));
+    }
+    if let Some(error) = output.failure.take() {
+        return Err(error.into());
+    }
+    received.map_err(fail)?;
+    let unnumbered = handlers.iter().any(|handler| handler.counters().unnumbered > 0);
+    let unrecorded = recording.is_some_and(|recording| recording.unrecorded > 0);
+    Ok(Outcome::flawed_if(output.report.errors.count > 0 || unnumbered || unrecorded))
+}
+
+impl ReceiveArgs {
+    /// Opens the sockets of a line, counted from 0.
+    fn open(&self, index: u16) -> Result<Vec<(Source, Receiver)>, Failure> {
+        let interface = interface_address(&self.interface)
+            .map_err(|error| Failure::Usage(format!("--interface: {error}")))?;
+        let options = ReceiverOptions {
+            receive_buffer_bytes: self.receive_buffer.bytes(),
+            ..ReceiverOptions::default()
+        };
+        let sides = [
+            (Line::A, Some(self.group), self.first_port_a, self.source),
+            (Line::B, self.group_b, self.first_port_b, self.source_b),
+        ];
+        let mut inputs = Vec::new();
+        for (side, group, first_port, source) in sides {
+            let Some(group) = group else { continue };
+            let port = first_port.checked_add(index).ok_or_else(|| {
+                let line = index + 1;
+                Failure::Usage(format!("line {line} has no port: {first_port} is too high"))
+            })?;
+            let endpoint = Endpoint { group, port, interface, source };
+            let receiver = Receiver::open(endpoint, options);
+            let receiver = receiver.map_err(|error| Failure::Usage(error.to_string()))?;
+            tracing::info!("line {} {side:?}: {endpoint}", index + 1);
+            inputs.push((Source::Incremental(side), receiver));
+        }
+        Ok(inputs)
+    }
+}
+
+/// Packets that all sockets have received.
+fn packets_of<S>(reception: &Reception<LineHandler, S>) -> u64
+where
+    LineHandler: PacketHandler<S>,
+{
+    let sockets = reception.channels().iter().flat_map(Channel::inputs);
+    sockets.map(|(_, receiver)| receiver.counters().packets).sum()
+}
+
+/// Since when no packets have come.
+#[derive(Default)]
+struct QuietSince {
+    packets: u64,
+    last_ns: u64,
+}
+
+impl QuietSince {
+    fn silent_ns(&mut self, moment: Moment, packets: u64) -> u64 {
+        if packets != self.packets {
+            *self = Self { packets, last_ns: moment.now_ns };
+        }
+        moment.now_ns.saturating_sub(self.last_ns)
+    }
+}
+
+/// The output that all lines share.
+struct Output<'r> {
+    lines: Lines,
+    report: Report<'r>,
+    out: Box<dyn Write>,
+    /// Why no more can be written.
+    failure: Option<io::Error>,
+    messages_max: u64,
+    gaps: u64,
+    lost: u64,
+    stop: Stop,
+}
+
+impl Output<'_> {
+    fn write(&mut self) {
+        let written = self.out.write_all(&self.lines.bytes);
+        self.lines.bytes.clear();
+        self.note(written);
+    }
+
+    fn flush(&mut self) {
+        if self.lines.bytes.is_empty() {
+            return;
+        }
+        self.write();
+        let flushed = self.out.flush();
+        self.note(flushed);
+    }
+
+    fn note(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.failure.get_or_insert(error);
+            self.stop.set();
+        }
+    }
+
+    fn finish(&mut self, args: &ReceiveArgs, handlers: &[&LineHandler]) {
+        let sum =
+            |count: &dyn Fn(&LineHandler) -> u64| handlers.iter().map(|line| count(line)).sum();
+        let unnumbered: u64 = sum(&|line| line.counters().unnumbered);
+        if unnumbered > 0 {
+            self.report.print(&format!(
+                "{unnumbered} packets without an OPRA header with a sequence number: is the port right?"
+            ));
+        }
+        if !args.quiet || self.gaps > 0 {
+            let side = |line: Line| {
+                let received: u64 = sum(&|handler| handler.arbiter().line_counters(line).received);
+                let first: u64 = sum(&|handler| handler.arbiter().line_counters(line).first);
+                format!("{line:?} brought {received} packets, {first} of them first")
+            };
+            let [a, b] = Line::ALL.map(side);
+            let (gaps, lost) = (self.gaps, self.lost);
+            self.report.print(&format!("{a}; {b}; {gaps} gaps of {lost} messages"));
+        }
+        self.report.finish(args.quiet);
+    }
+}
+
+/// Prints the messages of a line.
+struct LineSink<'r> {
+    /// From 1.
+    line: u16,
+    output: Rc<RefCell<Output<'r>>>,
+}
+
+impl OpraSink for LineSink<'_> {
+    fn handle_message(&mut self, message: &Message<'_>) {
+        let mut output = self.output.borrow_mut();
+        if output.report.messages >= output.messages_max {
+            return;
+        }
+        output.report.messages += 1;
+        output.lines.push(message);
+        if output.lines.bytes.len() >= WRITE_BYTES {
+            output.write();
+        }
+        if output.report.messages >= output.messages_max {
+            output.stop.set();
+        }
+    }
+
+    fn handle_event(&mut self, event: &Event) {
+        let line = self.line;
+        let output = &mut *self.output.borrow_mut();
+        match event {
+            Event::Packet { seq_num, result: Ok(summary), .. } => {
+                output.report.warn(format_args!("line {line}, number {seq_num}"), summary);
+            }
+            Event::Packet { seq_num, result: Err(error), .. } => {
+                output.report.error(&format!("line {line}, number {seq_num}: {error}"));
+            }
+            Event::Gap(gap) => {
+                output.gaps += 1;
+                output.lost = output.lost.saturating_add(gap.count);
+                let (first, last) = (gap.first, gap.last());
+                output
+                    .report
+                    .print(&format!("line {line}: numbers {first} to {last} came on neither side"));
+            }
+            Event::Reset { seq_num } => {
+                output.report.print(&format!("line {line}: numbers begin anew at {seq_num}"));
+            }
+        }
+    }
+}

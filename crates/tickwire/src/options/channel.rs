@@ -1,0 +1,42 @@
+//! A channel of a feed file in place of single options.
+
+use crate::failure::Failure;
+use crate::feed;
+use std::path::PathBuf;
+use tickwire_feed_config::FeedConfig;
+use tickwire_net::channel_settings::{ChannelSettings, channel_settings};
+
+/// Which channel of which feed file.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ChannelArgs {
+    /// Feed file (TOML) that describes the channel; other options override what it says.
+    #[arg(long, value_name = "FILE", help_heading = "Feed file")]
+    feed: Option<PathBuf>,
+    /// Channel of the feed file; needed if it has several.
+    #[arg(long, value_name = "NAME", help_heading = "Feed file", requires = "feed")]
+    channel: Option<String>,
+}
+
+impl ChannelArgs {
+    /// What the feed file says of the channel; `None` without a feed file.
+    pub fn settings(&self) -> Result<Option<ChannelSettings>, Failure> {
+        let Some(path) = &self.feed else { return Ok(None) };
+        let config = feed::load(path)?;
+        let name = match (&self.channel, config.channels.as_slice()) {
+            (Some(name), _) => name,
+            (None, [only]) => &only.name,
+            (None, _) => {
+                let names = names(&config);
+                let message = format!("--feed {}: name a --channel: {names}", path.display());
+                return Err(Failure::Usage(message));
+            }
+        };
+        let settings = channel_settings(&config, name);
+        settings.map(Some).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+    }
+}
+
+fn names(config: &FeedConfig) -> String {
+    let names: Vec<&str> = config.channels.iter().map(|channel| channel.name.as_str()).collect();
+    names.join(", ")
+}

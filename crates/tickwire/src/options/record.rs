@@ -1,0 +1,71 @@
+//! Recording what is received.
+
+use crate::failure::Failure;
+use crate::units::{Size, Span};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_net::reception::Reception;
+use tickwire_net::record::{RecordCounters, RecordOptions};
+
+/// Whether and where datagrams are recorded.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RecordArgs {
+    /// Record every datagram of every line into files of this directory, as pcapng with the kernel's times.
+    #[arg(long, value_name = "DIRECTORY")]
+    #[arg(help_heading = "Recording")]
+    record: Option<PathBuf>,
+    /// Begin the next file before one gets longer than this.
+    #[arg(long, value_name = "BYTES", default_value = "1GB", requires = "record")]
+    #[arg(help_heading = "Recording")]
+    record_rotate_size: Size,
+    /// Begin the next file when one spans this time.
+    #[arg(long, value_name = "TIME", default_value = "1h", requires = "record")]
+    #[arg(help_heading = "Recording")]
+    record_rotate_time: Span,
+    /// What the names of the files begin with.
+    #[arg(long, value_name = "NAME", default_value = "record", requires = "record")]
+    #[arg(help_heading = "Recording")]
+    record_name: String,
+}
+
+impl RecordArgs {
+    /// Begins to record the sockets of a loop, if that is wanted. `name` names the interface of a channel's
+    /// source.
+    pub fn start<H: PacketHandler<S>, S>(
+        &self,
+        reception: &mut Reception<H, S>,
+        name: impl Fn(usize, Source) -> String,
+    ) -> Result<(), Failure> {
+        let Some(directory) = &self.record else { return Ok(()) };
+        let options = RecordOptions {
+            name: self.record_name.clone(),
+            rotate_bytes: self.record_rotate_size.0,
+            rotate_time: self.record_rotate_time.duration(),
+            ..RecordOptions::new(directory)
+        };
+        let started = reception.record(&options, name);
+        started.map_err(|error| Failure::Usage(format!("--record: {error}")))
+    }
+}
+
+/// What was recorded, as a sentence.
+pub fn recorded_text(counters: &RecordCounters) -> String {
+    let RecordCounters { recorded, unrecorded, files, bytes, waits, .. } = counters;
+    format!(
+        "Recorded {recorded} datagrams in {files} files of {bytes} bytes; {unrecorded} not recorded; \
+         waited {waits} times for the disk"
+    )
+}
+
+/// What was recorded, as JSON.
+pub fn recorded_json(counters: &RecordCounters) -> Value {
+    json!({
+        "recorded": counters.recorded,
+        "unrecorded": counters.unrecorded,
+        "files": counters.files,
+        "bytes": counters.bytes,
+        "waits": counters.waits,
+        "waited_us": counters.waited_ns as f64 / 1e3,
+    })
+}

@@ -1,0 +1,41 @@
+//! Packets of a capture to judge its framing by.
+
+use std::net::SocketAddr;
+use tickwire_feed::capture::Packet;
+
+/// The first packets of one channel of a capture.
+#[derive(Debug)]
+pub struct Sample {
+    packets: Vec<Vec<u8>>,
+    packets_max: usize,
+    /// The channel: that of the first packet.
+    destination: Option<Option<SocketAddr>>,
+}
+
+impl Sample {
+    /// A sample of at most so many packets.
+    pub const fn new(packets_max: usize) -> Self {
+        Self { packets: Vec::new(), packets_max, destination: None }
+    }
+
+    /// Keeps a packet if it is whole and of the channel, and if there is room.
+    pub fn add(&mut self, packet: &Packet<'_>) {
+        let is_of_stream = packet.stream.is_some() && packet.source.is_none();
+        if self.is_full() || packet.is_truncated() || is_of_stream {
+            return;
+        }
+        if *self.destination.get_or_insert(packet.destination) == packet.destination {
+            self.packets.push(packet.bytes.to_vec());
+        }
+    }
+
+    /// Whether no more packets are kept.
+    pub fn is_full(&self) -> bool {
+        self.packets.len() >= self.packets_max
+    }
+
+    /// The packets.
+    pub fn packets(&self) -> &[Vec<u8>] {
+        &self.packets
+    }
+}

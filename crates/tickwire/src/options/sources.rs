@@ -1,0 +1,33 @@
+//! Senders that lines are received from.
+
+use super::Endpoints;
+use std::net::Ipv4Addr;
+
+/// Source-specific multicast.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SourceArgs {
+    /// Receive line A from this sender alone (source-specific multicast).
+    #[arg(long, value_name = "IP", help_heading = "Sockets")]
+    source: Option<Ipv4Addr>,
+    /// Receive line B from this sender alone.
+    #[arg(long, value_name = "IP", help_heading = "Sockets")]
+    source_b: Option<Ipv4Addr>,
+    /// Receive snapshots from this sender alone.
+    #[arg(long, value_name = "IP", help_heading = "Sockets")]
+    snapshot_source: Option<Ipv4Addr>,
+}
+
+impl SourceArgs {
+    /// The endpoints with the senders that are named here.
+    pub fn apply(&self, mut endpoints: Endpoints) -> Endpoints {
+        endpoints.a.source = self.source.or(endpoints.a.source);
+        let Endpoints { b, snapshots, snapshots_b, .. } = &mut endpoints;
+        if let Some(b) = b {
+            b.source = self.source_b.or(b.source);
+        }
+        for snapshots in [snapshots, snapshots_b].into_iter().flatten() {
+            snapshots.source = self.snapshot_source.or(snapshots.source);
+        }
+        endpoints
+    }
+}

@@ -1,0 +1,127 @@
+//! Where a command writes: a file that must not be lost, compressed by its suffix, or standard output.
+
+use crate::failure::Failure;
+use crate::files;
+use std::cell::RefCell;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tickwire_feed::capture::{CompressingWriter, Compression};
+
+/// The file that a command writes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OutputArgs {
+    /// Where to write, compressed if it ends in .gz or .zst; standard output unless given.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the output file if it exists.
+    #[arg(long)]
+    force: bool,
+}
+
+impl OutputArgs {
+    /// The file, if one is named.
+    pub fn path(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| !files::is_standard(path))
+    }
+
+    /// Creates the file. It must not exist, or `--force` must be given, and it must be none of
+    /// `inputs`.
+    pub fn create(&self, inputs: &[&Path]) -> Result<SharedOutput, Failure> {
+        let Some(path) = self.path() else {
+            return Ok(SharedOutput::new(files::create(None)?));
+        };
+        check(path, self.force, inputs)?;
+        let out = files::create(Some(path))?;
+        Ok(SharedOutput::new(match compression_of(path) {
+            Some(compression) => Box::new(CompressingWriter::new(out, compression)),
+            None => out,
+        }))
+    }
+}
+
+/// Refuses to write to `path` if it is one of `inputs`, or a file that exists unless `force` is set.
+pub fn check(path: &Path, force: bool, inputs: &[&Path]) -> Result<(), Failure> {
+    if inputs.iter().any(|input| is_same_file(path, input)) {
+        return Err(Failure::Usage(format!(
+            "{} is the input: name another file to write",
+            path.display()
+        )));
+    }
+    if !force
+        && !files::is_standard(path)
+        && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+    {
+        return Err(Failure::Usage(format!(
+            "{} exists: name another file, or replace it with --force",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses two outputs of one name.
+pub fn check_distinct(paths: &[&Path]) -> Result<(), Failure> {
+    for (index, path) in paths.iter().enumerate() {
+        if paths[..index].iter().any(|other| other == path || is_same_file(path, other)) {
+            return Err(Failure::Usage(format!(
+                "{} is named for two outputs: name two files",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| {
+        let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    !files::is_standard(b) && identity(a).is_some_and(|of_a| Some(of_a) == identity(b))
+}
+
+/// The compression that the last suffix of a file name stands for.
+pub fn compression_of(path: &Path) -> Option<Compression> {
+    Compression::from_suffix(path.extension()?.to_str()?)
+}
+
+/// An output with several holders: who writes to it, and the reader that flushes it before it waits.
+#[derive(Clone)]
+pub struct SharedOutput(Rc<RefCell<Box<dyn Write>>>);
+
+impl SharedOutput {
+    /// Shares an output.
+    pub fn new(out: Box<dyn Write>) -> Self {
+        Self(Rc::new(RefCell::new(out)))
+    }
+}
+
+impl Write for SharedOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().write_all(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_suffix_tells_the_compression() {
+        let of = |name: &str| compression_of(Path::new(name));
+        assert_eq!(of("x.csv.zst"), Some(Compression::Zstd));
+        assert_eq!(of("x.jsonl.GZ"), Some(Compression::Gzip));
+        assert_eq!((of("x.csv"), of("zst"), of("x.gz.csv")), (None, None, None));
+    }
+}

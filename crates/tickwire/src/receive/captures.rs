@@ -1,0 +1,320 @@
+//! Which captures are read in place of sockets, and which line their packets belong to.
+
+use super::ReceiveArgs;
+use crate::failure::Failure;
+use crate::files;
+use crate::options::{Endpoints, Sample};
+use clap::ValueEnum;
+use std::io::Read;
+use std::net::{SocketAddr, SocketAddrV4};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::capture::{
+    CaptureOptions, CaptureReader, Format, Kind, LineMap, Merge, OtherPackets, Survey,
+};
+use tickwire_feed::framing::detect::PACKETS_MAX;
+use tickwire_feed::handler::Source;
+
+/// Destinations that an error names.
+const DESTINATIONS_SHOWN_MAX: usize = 20;
+
+/// Captures in place of sockets.
+#[derive(Clone, Debug, clap::Args)]
+#[group(id = "captures", multiple = true)]
+pub struct CaptureArgs {
+    /// Read these captures instead of sockets: pcap or pcapng, also .gz or .zst; - is standard
+    /// input. Lines are told apart by group and port as live. Several files are merged by time,
+    /// which is the clock.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "record")]
+    #[arg(help_heading = "Captures")]
+    capture: Vec<PathBuf>,
+    /// Read a capture whose packets are all of one line: a, b, snapshots or snapshots-b. For
+    /// length-prefixed files, which have no groups; those without times take turns, one packet of
+    /// each.
+    #[arg(long, value_name = "LINE=FILE", conflicts_with = "record", help_heading = "Captures")]
+    capture_line: Vec<LineFile>,
+    /// Find line A and line B by themselves: the only destination, or the two that carry equal
+    /// packets.
+    #[arg(long, value_name = "HOW", default_value = "named", hide_default_value = true)]
+    #[arg(hide_possible_values = true, requires = "capture", help_heading = "Captures")]
+    lines: LineChoice,
+    /// Layout of the captures: u32be, u32le (lengths in front of packets) or pcap; guessed unless
+    /// given.
+    #[arg(long, value_name = "FORMAT", requires = "captures", help_heading = "Captures")]
+    input_format: Option<Format>,
+}
+
+/// How lines are found in captures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum LineChoice {
+    /// By the groups and ports that options name.
+    #[default]
+    Named,
+    /// By the packets themselves.
+    Auto,
+}
+
+/// A capture of one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LineFile {
+    source: Source,
+    path: PathBuf,
+}
+
+impl FromStr for LineFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (line, path) = text.split_once('=').ok_or("a line and a file, such as a=FILE")?;
+        let source = match line {
+            "a" | "A" => Source::Incremental(Line::A),
+            "b" | "B" => Source::Incremental(Line::B),
+            "snapshots" | "snapshots-a" => Source::Snapshot(Line::A),
+            "snapshots-b" => Source::Snapshot(Line::B),
+            _ => return Err(format!("no line \"{line}\": a, b, snapshots or snapshots-b")),
+        };
+        Ok(Self { source, path: path.into() })
+    }
+}
+
+impl CaptureArgs {
+    /// Whether captures are read in place of sockets.
+    pub fn is_any(&self) -> bool {
+        !self.capture.is_empty() || !self.capture_line.is_empty()
+    }
+
+    /// Reads these captures of lines, where no others are named.
+    pub fn set_lines(&mut self, lines: &[(Source, PathBuf)]) {
+        let file =
+            |(source, path): &(Source, PathBuf)| LineFile { source: *source, path: path.clone() };
+        self.capture_line = lines.iter().map(file).collect();
+    }
+
+    /// Whether lines are found by the packets themselves.
+    pub fn finds_lines(&self) -> bool {
+        self.lines == LineChoice::Auto
+    }
+
+    /// Whether a capture of this line is named.
+    pub fn names(&self, source: Source) -> bool {
+        self.capture_line.iter().any(|file| file.source == source)
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        let of_lines = self.capture_line.iter().map(|file| &file.path);
+        self.capture.iter().chain(of_lines).map(PathBuf::as_path)
+    }
+
+    /// The name of a capture of the merge.
+    pub fn name_of(&self, input: usize) -> String {
+        self.paths().nth(input).map(files::name_of).unwrap_or_default()
+    }
+
+    /// Whether the captures can be read a second time.
+    fn can_reopen(&self) -> bool {
+        !self.paths().any(files::is_standard)
+    }
+
+    /// Opens all captures: those without a line first.
+    pub fn open(&self) -> Result<Merge<Box<dyn Read>>, Failure> {
+        let readers = self.paths().map(|path| self.open_one(path));
+        Ok(Merge::new(readers.collect::<Result<Vec<_>, Failure>>()?))
+    }
+
+    /// The first packets of the captures, to find the framing by.
+    pub fn sample(&self) -> Result<Sample, Failure> {
+        if !self.can_reopen() {
+            return Err(Failure::Usage(
+                "--framing auto: name captures that can be read twice".to_owned(),
+            ));
+        }
+        let (mut merge, mut sample) = (self.open()?, Sample::new(PACKETS_MAX));
+        // What is wrong with a capture is told when it is read for good.
+        while let Some(Ok(merged)) = merge.next_packet().transpose().filter(|_| !sample.is_full()) {
+            sample.add(&merged.packet);
+        }
+        Ok(sample)
+    }
+
+    fn open_one(&self, path: &Path) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+        let mut options = CaptureOptions::new();
+        if let Some(format) = self.input_format {
+            options = options.format(format);
+        }
+        if !files::is_standard(path) {
+            options = options.file_name(path.to_string_lossy());
+        }
+        let reader = files::open_capture(path, files::open(path)?, options)?;
+        if reader.kind() == Kind::Stream {
+            let name = files::name_of(path);
+            return Err(Failure::Usage(format!(
+                "{name}: a raw file has no packets to receive; decode it with `tickwire decode`"
+            )));
+        }
+        Ok(reader)
+    }
+
+    /// Where packets are sent, by reading all captures.
+    fn survey(&self) -> Result<Survey, Failure> {
+        let (mut merge, mut survey) = (self.open()?, Survey::new());
+        // A capture that breaks off is reported when it is read for good.
+        while let Some(merged) = merge.next_packet().transpose() {
+            if let Ok(merged) = merged {
+                survey.add(&merged.packet);
+            }
+        }
+        Ok(survey)
+    }
+}
+
+/// The lines of the captures.
+pub struct Lines {
+    /// The line of each packet.
+    pub map: LineMap,
+    /// What the user is to know of how they were found.
+    pub remark: Option<String>,
+}
+
+impl Lines {
+    /// The lines that options name, or that `--lines auto` finds.
+    pub fn new(args: &ReceiveArgs) -> Result<Self, Failure> {
+        match args.captures.lines {
+            LineChoice::Named => Ok(Self { map: map(args, args.endpoints()?), remark: None }),
+            LineChoice::Auto if !args.captures.can_reopen() => Err(Failure::Usage(
+                "--lines auto reads captures twice, which standard input cannot be: name a file"
+                    .to_owned(),
+            )),
+            LineChoice::Auto => Self::found(args, &args.captures.survey()?),
+        }
+    }
+
+    /// The lines that the packets show.
+    fn found(args: &ReceiveArgs, survey: &Survey) -> Result<Self, Failure> {
+        let destinations: Vec<_> = survey.destinations().map(|(address, _)| address).collect();
+        let (a, b) = match (&*destinations, &*survey.pairs()) {
+            (_, &[(a, b)]) => (a, Some(b)),
+            (&[only], _) => (only, None),
+            _ => {
+                return Err(Failure::Usage(format!(
+                    "--lines auto: {}. Name lines with -a and -p, --group-b and --port-b, \
+                     --snapshot-group and --snapshot-port",
+                    destinations_text(survey.destinations())
+                )));
+            }
+        };
+        let remark = match b {
+            Some(b) => format!("line A is {a}, line B is {b}: both carry the same packets"),
+            None => format!("line A is {a}, the only destination"),
+        };
+        let (a, b) = (v4(a)?, b.map(v4).transpose()?);
+        let map = map(args, args.endpoints_with(a, b)?);
+        Ok(Self { map, remark: Some(remark) })
+    }
+
+    /// Other lines to try where no packet belonged to any, or an error that says which there are.
+    pub fn instead(args: &ReceiveArgs, others: &OtherPackets) -> Result<Self, Failure> {
+        let captures = &args.captures;
+        let can_choose = !args.names_a() && captures.lines == LineChoice::Named;
+        let only = match others.by_destination.keys().collect::<Vec<_>>()[..] {
+            [only] if others.beyond == 0 && others.without_destination == 0 => Some(*only),
+            _ => None,
+        };
+        if let Some(only) = only.filter(|_| can_choose && captures.can_reopen()) {
+            let map = map(args, args.endpoints_with(v4(only)?, None)?);
+            let remark = format!("line A is {only}, the only destination in the capture");
+            return Ok(Self { map, remark: Some(remark) });
+        }
+        let is_bare = others.without_destination > 0 && others.by_destination.is_empty();
+        if is_bare && can_choose && captures.can_reopen() && captures.capture.len() == 1 {
+            let map = map(args, args.endpoints()?).input(0, Source::Incremental(Line::A));
+            let remark = format!("line A is {}, which has no addresses", captures.name_of(0));
+            return Ok(Self { map, remark: Some(remark) });
+        }
+        Err(Failure::Usage(no_packets(args, others)?))
+    }
+}
+
+/// The error where no packet belonged to a line.
+fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failure> {
+    if others.packets() == 0 {
+        return Ok("the captures hold no packets".to_owned());
+    }
+    let mut text = "no packet belongs to a line".to_owned();
+    let endpoints = args.endpoints()?;
+    text += &format!(" (line A is {}", endpoints.a.address());
+    for (name, endpoint) in [("line B", endpoints.b), ("snapshots", endpoints.snapshots)] {
+        if let Some(endpoint) = endpoint {
+            text += &format!(", {name} {}", endpoint.address());
+        }
+    }
+    text += "). ";
+    let counts = others.by_destination.iter().map(|(address, packets)| (*address, *packets));
+    text += &destinations_text(counts);
+    if others.without_destination > 0 {
+        return Ok(text + ". Name the line of a file without addresses: --capture-line a=FILE");
+    }
+    if others.by_destination.is_empty() {
+        return Ok(text + "the captures hold TCP alone: decode them with `tickwire decode`");
+    }
+    let pairs = if args.captures.can_reopen() { args.captures.survey()?.pairs() } else { vec![] };
+    Ok(match &*pairs {
+        [(a, b)] => format!(
+            "{text}. {a} and {b} carry the same packets: name them with -a {} -p {} --group-b {} \
+             --port-b {}, or use --lines auto",
+            a.ip(),
+            a.port(),
+            b.ip(),
+            b.port()
+        ),
+        _ => format!(
+            "{text}. Name lines with -a and -p, --group-b and --port-b, --snapshot-group and \
+             --snapshot-port"
+        ),
+    })
+}
+
+fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> String {
+    let mut all: Vec<_> = destinations.collect();
+    let more = all.len().saturating_sub(DESTINATIONS_SHOWN_MAX);
+    all.truncate(DESTINATIONS_SHOWN_MAX);
+    let texts = all.iter().map(|(address, packets)| format!("{packets} to {address}"));
+    let mut texts: Vec<String> = texts.collect();
+    if more > 0 {
+        texts.push(format!("and {more} destinations more"));
+    }
+    match &*texts {
+        [] => String::new(),
+        texts => format!("Packets found: {}", texts.join(", ")),
+    }
+}
+
+/// Which line each packet belongs to: by the options, or by its file.
+fn map(args: &ReceiveArgs, endpoints: Endpoints) -> LineMap {
+    let mut map = LineMap::new();
+    let captures = &args.captures;
+    let feeds = [
+        (Source::Incremental(Line::A), Some(endpoints.a)),
+        (Source::Incremental(Line::B), endpoints.b),
+        (Source::Snapshot(Line::A), endpoints.snapshots),
+        (Source::Snapshot(Line::B), endpoints.snapshots_b),
+    ];
+    if !captures.capture.is_empty() {
+        for (source, endpoint) in feeds {
+            if let Some(endpoint) = endpoint {
+                map = map.destination(endpoint.address(), source);
+            }
+        }
+    }
+    let of_lines = captures.capture_line.iter().zip(captures.capture.len()..);
+    of_lines.fold(map, |map, (file, input)| map.input(input, file.source))
+}
+
+fn v4(address: SocketAddr) -> Result<SocketAddrV4, Failure> {
+    match address {
+        SocketAddr::V4(address) => Ok(address),
+        SocketAddr::V6(address) => {
+            Err(Failure::Usage(format!("{address}: lines of IPv6 cannot be received")))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What is shown, and how.
+
+use crate::failure::Failure;
+use clap::ValueEnum;
+use std::io::{self, IsTerminal};
+
+/// What is shown of what came.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ShowArgs {
+    /// Write what comes to standard output: messages, books, best prices, trades, or events such
+    /// as gaps and books that become fresh or stale. The table goes to standard error then.
+    #[arg(long, value_name = "WHAT,..", value_delimiter = ',', help_heading = "Output")]
+    show: Vec<Shown>,
+    /// Form of what is shown: jsonl unless given, text on a terminal.
+    #[arg(long, value_name = "FORM", requires = "show", help_heading = "Output")]
+    format: Option<ShowFormat>,
+    /// Show only this instrument, by SecurityID or Symbol (SYMBOL:SESSION where feeds name both);
+    /// may be repeated.
+    #[arg(long, value_name = "NAME", requires = "show", help_heading = "Output")]
+    instrument: Vec<String>,
+    /// Show only these fields of messages: names, paths such as MDEntries/MDEntryPx, or ids.
+    #[arg(long, value_name = "FIELD,..", value_delimiter = ',', requires = "show")]
+    #[arg(help_heading = "Output")]
+    fields: Option<Vec<String>>,
+    /// Show books and best prices once, at the end, by name.
+    #[arg(long, requires = "show", help_heading = "Output")]
+    at_end: bool,
+}
+
+/// What can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shown {
+    /// Messages as `decode` writes them, with receive time and line.
+    Messages,
+    /// Whole books, each time one changes or becomes fresh or stale.
+    Books,
+    /// Best bid and offer, each time they change.
+    Bbo,
+    /// Trades.
+    Trades,
+    /// Books that become fresh or stale, gaps, resets, statistics, status, definitions.
+    Events,
+}
+
+/// How it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    /// One JSON object a line.
+    Jsonl,
+    /// Comma-separated values under a heading; one WHAT at a time.
+    Csv,
+    /// To read: lines, and for books a ladder that is redrawn on a terminal.
+    Text,
+}
+
+/// What to show, checked.
+#[derive(Clone, Debug)]
+pub struct ShowOptions {
+    /// What is shown.
+    pub shown: Vec<Shown>,
+    /// How.
+    pub format: ShowFormat,
+    /// Whether standard output is a terminal.
+    pub is_terminal: bool,
+    /// Names of the instruments shown; none shows all.
+    pub instruments: Vec<String>,
+    /// Fields of messages shown; `None` shows all.
+    pub fields: Option<Vec<String>>,
+    /// Whether books and best prices are shown once, at the end.
+    pub at_end: bool,
+}
+
+impl ShowOptions {
+    /// Whether this is shown.
+    pub fn shows(&self, shown: Shown) -> bool {
+        self.shown.contains(&shown)
+    }
+
+    /// Whether anything of an instrument of this name is shown.
+    pub fn wants(&self, name: &str) -> bool {
+        self.instruments.is_empty() || self.instruments.iter().any(|wanted| wanted == name)
+    }
+}
+
+impl ShowArgs {
+    /// What to show; `None` for nothing.
+    pub fn options(&self) -> Result<Option<ShowOptions>, Failure> {
+        let mut shown = self.show.clone();
+        shown.dedup();
+        if shown.is_empty() {
+            return Ok(None);
+        }
+        let is_terminal = io::stdout().is_terminal();
+        let format = match self.format {
+            Some(format) => format,
+            None if is_terminal => ShowFormat::Text,
+            None => ShowFormat::Jsonl,
+        };
+        let wrong = |text: &str| Err(Failure::Usage(text.to_owned()));
+        if format == ShowFormat::Csv && shown.len() > 1 {
+            return wrong("--format csv has one heading: name one thing to --show");
+        }
+        if self.fields.is_some() && !shown.contains(&Shown::Messages) {
+            return wrong("--fields chooses fields of messages: --show messages");
+        }
+        let of_end = shown.iter().all(|shown| matches!(shown, Shown::Books | Shown::Bbo));
+        if self.at_end && !of_end {
+            return wrong("--at-end is for --show books and bbo");
+        }
+        let (instruments, fields) = (self.instrument.clone(), self.fields.clone());
+        Ok(Some(ShowOptions {
+            shown,
+            format,
+            is_terminal,
+            instruments,
+            fields,
+            at_end: self.at_end,
+        }))
+    }
+}

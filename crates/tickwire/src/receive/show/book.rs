@@ -1,0 +1,240 @@
+//! The forms of a book.
+
+use super::row::{Cell, Row, push_json_level};
+use std::fmt::Write as _;
+use tickwire_feed::book::{Book, Level, Side};
+use tickwire_feed::market::{BookKind, Definition, Instrument};
+use tickwire_feed::recovery::{Recovery, StaleReason};
+use tickwire_text::json::{Members, push_string, push_unsigned};
+
+/// Columns of books as CSV: a row a level.
+pub const BOOK_COLUMNS: [&str; 10] =
+    ["time", "instrument", "state", "reason", "kind", "side", "level", "price", "size", "orders"];
+
+/// Columns of best prices as CSV.
+pub const BBO_COLUMNS: [&str; 7] =
+    ["time", "instrument", "state", "reason", "kind", "bid", "offer"];
+
+/// A book at a moment.
+pub struct Shot<'b> {
+    /// When it became so, in nanoseconds since 1970.
+    pub time_ns: u64,
+    /// The feed's name of the instrument.
+    pub name: &'b str,
+    /// What definitions told of it.
+    pub definition: Option<&'b Definition>,
+    /// Whether it is fresh, or why not.
+    pub state: Result<(), StaleReason>,
+    /// Which book of the instrument.
+    pub kind: BookKind,
+    /// The levels; of a stale book, those it had last.
+    pub book: &'b Book,
+}
+
+impl<'b> Shot<'b> {
+    /// A book as it is now; `None` if the instrument has none of this kind.
+    pub fn new(
+        recovery: &'b Recovery,
+        instrument: Instrument,
+        kind: BookKind,
+        time_ns: u64,
+    ) -> Option<Self> {
+        let instruments = recovery.instruments();
+        Some(Self {
+            time_ns,
+            name: instruments.name(instrument),
+            definition: instruments.definition(instrument),
+            state: recovery.book(instrument, kind).map(|_| ()),
+            kind,
+            book: recovery.last_known_book(instrument, kind)?,
+        })
+    }
+
+    /// `fresh` or `stale`.
+    pub const fn state_name(&self) -> &'static str {
+        if self.state.is_ok() { "fresh" } else { "stale" }
+    }
+
+    fn head(&self) -> Row {
+        vec![
+            ("time", Cell::Number(self.time_ns)),
+            ("instrument", Cell::Text(self.name.to_owned())),
+            ("state", Cell::Text(self.state_name().to_owned())),
+            ("reason", Cell::text(self.state.err().map(|reason| reason.label()))),
+            ("kind", Cell::Text(self.kind.name().to_owned())),
+        ]
+    }
+
+    /// The best levels.
+    pub fn bbo(&self) -> Row {
+        let best = |side| {
+            self.book.best(side).map_or(Cell::Null, |level| {
+                Cell::Level(level.price.to_string(), level.size.to_string(), level.orders)
+            })
+        };
+        let mut row = self.head();
+        row.extend([("bid", best(Side::Bid)), ("offer", best(Side::Offer))]);
+        row
+    }
+
+    /// Appends the fixed JSON form, then what definitions told.
+    pub fn push_json(&self, out: &mut Vec<u8>) {
+        let mut members = Members::begin(out);
+        push_unsigned(members.member("time"), self.time_ns);
+        push_string(members.member("instrument"), self.name);
+        push_string(members.member("state"), self.state_name());
+        match self.state {
+            Ok(()) => members.member("reason").extend_from_slice(b"null"),
+            Err(reason) => push_string(members.member("reason"), reason.label()),
+        }
+        push_string(members.member("kind"), self.kind.name());
+        for (name, side) in [("bids", Side::Bid), ("offers", Side::Offer)] {
+            push_levels(members.member(name), self.book.levels(side));
+        }
+        if let Some(definition) = self.definition {
+            let tick = definition.tick.map(|tick| tick.to_string());
+            let told = [
+                ("symbol", definition.symbol.as_deref()),
+                ("tick", tick.as_deref()),
+                ("expiry", definition.expiry.as_deref()),
+            ];
+            for (name, text) in told {
+                if let Some(text) = text {
+                    push_string(members.member(name), text);
+                }
+            }
+        }
+        members.end();
+        out.push(b'\n');
+    }
+
+    /// The rows of its CSV form: one a level, or one without a level if it is empty.
+    pub fn rows(&self) -> Vec<Row> {
+        let of_side = |(name, side): (&'static str, Side)| {
+            let levels = self.book.levels(side).zip(1..);
+            levels.map(move |(level, position)| {
+                let mut row = self.head();
+                row.extend([
+                    ("side", Cell::Text(name.to_owned())),
+                    ("level", Cell::Number(position)),
+                    ("price", Cell::Text(level.price.to_string())),
+                    ("size", Cell::Text(level.size.to_string())),
+                    ("orders", Cell::number(level.orders.map(u64::from))),
+                ]);
+                row
+            })
+        };
+        let sides = [("bid", Side::Bid), ("offer", Side::Offer)];
+        let rows: Vec<Row> = sides.into_iter().flat_map(of_side).collect();
+        if rows.is_empty() { vec![self.head()] } else { rows }
+    }
+
+    /// Appends one line to read.
+    pub fn push_text(&self, out: &mut Vec<u8>) {
+        let mut line = String::new();
+        tickwire_text::push_date_time(&mut line, self.time_ns);
+        // Writing to a string does not fail.
+        let _ = write!(line, " {} {}", self.name, self.state_name());
+        if let Err(reason) = self.state {
+            let _ = write!(line, " ({})", reason.label());
+        }
+        if self.kind != BookKind::Outright {
+            let _ = write!(line, " {}", self.kind.name());
+        }
+        for (name, side) in [("bids", Side::Bid), ("offers", Side::Offer)] {
+            let _ = write!(line, " {name}");
+            for level in self.book.levels(side) {
+                let _ = write!(line, " {}@{}", level.size, level.price);
+            }
+        }
+        line.push('\n');
+        out.extend_from_slice(line.as_bytes());
+    }
+}
+
+fn push_levels<'l>(out: &mut Vec<u8>, levels: impl Iterator<Item = &'l Level>) {
+    out.push(b'[');
+    for (index, level) in levels.enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b", ");
+        }
+        push_json_level(out, &level.price.to_string(), &level.size.to_string(), level.orders);
+    }
+    out.push(b']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_feed::book::{Amount, BookUpdate, LevelAction};
+
+    fn book() -> Book {
+        let mut book = Book::new();
+        let level = |mantissa, exponent, orders| Level {
+            price: Amount { mantissa, exponent },
+            size: Amount { mantissa: 150, exponent: -2 },
+            orders,
+        };
+        for (side, position, content) in [
+            (Side::Bid, 1, level(13_331, 1, Some(3))),
+            (Side::Bid, 2, level(13_330, 1, None)),
+            (Side::Offer, 1, level(133_320, 0, None)),
+        ] {
+            let action = LevelAction::New(content);
+            book.apply(&BookUpdate::ByLevel { side, level: position, action }).unwrap();
+        }
+        book
+    }
+
+    #[test]
+    fn a_book_has_its_fixed_form() {
+        let book = book();
+        let mut shot = Shot {
+            time_ns: 7,
+            name: "49634118",
+            definition: None,
+            state: Ok(()),
+            kind: BookKind::Outright,
+            book: &book,
+        };
+        let json = |shot: &Shot<'_>| {
+            let mut out = Vec::new();
+            shot.push_json(&mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            json(&shot),
+            "{\"time\": 7, \"instrument\": \"49634118\", \"state\": \"fresh\", \"reason\": null, \
+             \"kind\": \"outright\", \"bids\": [[\"133310\", \"1.5\", 3], [\"133300\", \"1.5\", \
+             null]], \"offers\": [[\"133320\", \"1.5\", null]]}\n"
+        );
+        let definition = Definition {
+            symbol: Some("RTS-9.13".into()),
+            tick: Some(Amount::integer(10)),
+            ..Definition::default()
+        };
+        shot.definition = Some(&definition);
+        shot.state = Err(StaleReason::Gap);
+        let text = json(&shot);
+        assert!(text.contains("\"state\": \"stale\", \"reason\": \"gap\""), "{text}");
+        assert!(text.ends_with(", \"symbol\": \"RTS-9.13\", \"tick\": \"10\"}\n"), "{text}");
+        let mut line = Vec::new();
+        shot.push_text(&mut line);
+        assert_eq!(
+            String::from_utf8(line).unwrap(),
+            "1970-01-01T00:00:00.000000007Z 49634118 stale (gap) bids 1.5@133310 1.5@133300 offers \
+             1.5@133320\n"
+        );
+        assert_eq!(shot.rows().len(), 3);
+    }
+
+    #[test]
+    fn an_empty_book_is_a_row_without_a_level() {
+        let book = Book::new();
+        let state = Err(StaleReason::NoSnapshot);
+        let (name, kind) = ("X", BookKind::Implied);
+        let shot = Shot { time_ns: 0, name, definition: None, state, kind, book: &book };
+        assert_eq!(shot.rows(), [shot.head()]);
+        assert_eq!(shot.bbo()[5..], [("bid", Cell::Null), ("offer", Cell::Null)]);
+    }
+}

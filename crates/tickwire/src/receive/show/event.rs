@@ -1,0 +1,148 @@
+//! The forms of trades and events.
+
+use super::row::{Cell, Row};
+use tickwire_feed::arbiter::Gap;
+use tickwire_feed::book::Side;
+use tickwire_feed::market::{
+    ExchangeTime, Instruments, MarketEvent, StatusScope, Trade, TradeAction,
+};
+use tickwire_feed::recovery::BookChange;
+
+/// Columns of trades as CSV.
+pub const TRADE_COLUMNS: [&str; 11] = [
+    "time",
+    "event",
+    "instrument",
+    "action",
+    "price",
+    "size",
+    "exchange_date",
+    "exchange_time",
+    "id",
+    "aggressor",
+    "conditions",
+];
+
+/// Columns of events as CSV.
+pub const EVENT_COLUMNS: [&str; 17] = [
+    "time",
+    "event",
+    "instrument",
+    "kind",
+    "reason",
+    "first",
+    "count",
+    "seq_num",
+    "code",
+    "entry_type",
+    "price",
+    "size",
+    "exchange_date",
+    "exchange_time",
+    "symbol",
+    "tick",
+    "expiry",
+];
+
+fn head(event: &str, time_ns: u64, instrument: Option<&str>) -> Row {
+    vec![
+        ("event", Cell::Text(event.to_owned())),
+        ("time", Cell::Number(time_ns)),
+        ("instrument", Cell::text(instrument)),
+    ]
+}
+
+/// Sequence numbers were lost.
+pub fn gap(time_ns: u64, gap: Gap) -> Row {
+    let mut row = head("gap", time_ns, None);
+    row.extend([("first", Cell::Number(gap.first)), ("count", Cell::Number(gap.count))]);
+    row
+}
+
+/// Sequence numbers restart.
+pub fn reset(time_ns: u64, seq_num: u64) -> Row {
+    let mut row = head("reset", time_ns, None);
+    row.push(("seq_num", Cell::Number(seq_num)));
+    row
+}
+
+/// A book became fresh, or stale for a reason.
+pub fn state(time_ns: u64, name: &str, change: &BookChange) -> Row {
+    let (event, reason) = match change.state {
+        Ok(()) => ("fresh", None),
+        Err(reason) => ("stale", Some(reason.label())),
+    };
+    let mut row = head(event, time_ns, Some(name));
+    row.extend([
+        ("kind", Cell::Text(change.kind.name().to_owned())),
+        ("reason", Cell::text(reason)),
+    ]);
+    row
+}
+
+/// A trade.
+pub fn trade(time_ns: u64, name: &str, trade: &Trade<'_>) -> Row {
+    let action = match trade.action {
+        TradeAction::New => "new",
+        TradeAction::Change => "change",
+        TradeAction::Delete => "delete",
+    };
+    let aggressor = trade.aggressor.map(|side| match side {
+        Side::Bid => "bid",
+        Side::Offer => "offer",
+    });
+    let conditions =
+        (!trade.conditions.is_empty()).then(|| String::from_utf8_lossy(trade.conditions));
+    let mut row = head("trade", time_ns, Some(name));
+    row.extend([
+        ("action", Cell::Text(action.to_owned())),
+        ("price", Cell::amount(trade.price)),
+        ("size", Cell::amount(trade.size)),
+    ]);
+    row.extend(exchange_time(trade.time));
+    row.extend([
+        ("id", Cell::text(trade.id)),
+        ("aggressor", Cell::text(aggressor)),
+        ("conditions", Cell::text(conditions)),
+    ]);
+    row
+}
+
+fn exchange_time(time: ExchangeTime) -> [(&'static str, Cell); 2] {
+    [("exchange_date", Cell::number(time.date)), ("exchange_time", Cell::number(time.time))]
+}
+
+/// An event that is no trade, with the name of its instrument; `None` for a trade.
+pub fn event(time_ns: u64, event: &MarketEvent<'_>, instruments: &Instruments) -> Option<Row> {
+    let named = |event, instrument| head(event, time_ns, Some(instruments.name(instrument)));
+    Some(match event {
+        MarketEvent::Statistic(statistic) => {
+            let mut row = named("statistic", statistic.instrument);
+            row.extend([
+                ("entry_type", Cell::Text(char::from(statistic.entry_type).to_string())),
+                ("price", Cell::amount(statistic.price)),
+                ("size", Cell::amount(statistic.size)),
+            ]);
+            row.extend(exchange_time(statistic.time));
+            row
+        }
+        MarketEvent::Status(status) => {
+            let mut row = match status.scope {
+                StatusScope::Instrument(instrument) => named("status", instrument),
+                StatusScope::Channel => head("status", time_ns, None),
+            };
+            row.push(("code", Cell::Number(status.code)));
+            row
+        }
+        MarketEvent::Definition(instrument, definition) => {
+            let mut row = named("definition", *instrument);
+            row.extend([
+                ("symbol", Cell::text(definition.symbol.as_deref())),
+                ("tick", Cell::amount(definition.tick)),
+                ("expiry", Cell::text(definition.expiry.as_deref())),
+            ]);
+            row
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,282 @@
+//! What came, as it comes: messages, books, best prices, trades, events.
+
+mod args;
+mod book;
+mod event;
+mod ladder;
+mod message;
+mod output;
+mod row;
+
+pub use args::{ShowArgs, ShowOptions, Shown};
+
+use super::sink::Named;
+use crate::failure::Failure;
+use args::ShowFormat;
+use book::{BBO_COLUMNS, BOOK_COLUMNS, Shot};
+use event::{EVENT_COLUMNS, TRADE_COLUMNS};
+use ladder::Ladders;
+use message::Messages;
+use output::Gathered;
+use row::Row;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+use tickwire_fast::{Limits, MessageBuilder, Program};
+use tickwire_feed::arbiter::Gap;
+use tickwire_feed::handler::Delivery;
+use tickwire_feed::market::{BookKind, Instrument, MarketEvent, StatusScope};
+use tickwire_feed::recovery::{BookChange, Recovery};
+
+/// Writes what came to standard output.
+pub struct Printer {
+    options: ShowOptions,
+    out: Gathered,
+    messages: Option<Messages>,
+    /// Where messages of generated code are copied to.
+    copy: MessageBuilder,
+    ladders: Option<Ladders>,
+    /// What makes times of the handler nanoseconds since 1970.
+    epoch_ns: u64,
+    /// When the latest message or snapshot was received, in nanoseconds since 1970.
+    now_ns: u64,
+    books: HashMap<(Instrument, BookKind), BookMemory>,
+    failure: Option<Failure>,
+}
+
+/// What is remembered of a book.
+#[derive(Debug, Default)]
+struct BookMemory {
+    /// When it changed last.
+    changed_ns: u64,
+    /// The best prices shown last, without time.
+    bbo: Row,
+}
+
+impl Printer {
+    /// A printer of messages of `program`. `epoch_ns` is added to the times of the handler.
+    pub fn new(
+        options: ShowOptions,
+        program: &Arc<Program>,
+        limits: Limits,
+        epoch_ns: u64,
+    ) -> Result<Self, Failure> {
+        let out = Gathered::default();
+        let messages = options.shows(Shown::Messages);
+        let messages = messages.then(|| Messages::new(&options, program, out.clone()));
+        let columns: &[&str] = match options.shown[..] {
+            [Shown::Books] => &BOOK_COLUMNS,
+            [Shown::Bbo] => &BBO_COLUMNS,
+            [Shown::Trades] => &TRADE_COLUMNS,
+            [Shown::Events] => &EVENT_COLUMNS,
+            _ => &[],
+        };
+        if options.format == ShowFormat::Csv && !columns.is_empty() {
+            out.append(|out| row::push_heading(out, columns));
+        }
+        let draws = options.format == ShowFormat::Text && options.is_terminal && !options.at_end;
+        let ladders = (draws && options.shown == [Shown::Books]).then(Ladders::default);
+        Ok(Self {
+            messages: messages.transpose()?,
+            copy: MessageBuilder::with_limits(program.clone(), limits),
+            ladders,
+            epoch_ns,
+            now_ns: 0,
+            books: HashMap::new(),
+            failure: None,
+            options,
+            out,
+        })
+    }
+
+    /// Why nothing more can be written, if that is so.
+    pub fn take_failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    /// Whether writing failed.
+    pub const fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    fn set_time(&mut self, handler_ns: u64) {
+        self.now_ns = handler_ns.saturating_add(self.epoch_ns);
+    }
+
+    fn note(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.failure.get_or_insert(error.into());
+        }
+    }
+
+    /// Writes what was gathered.
+    pub fn flush(&mut self) {
+        if let Some(ladders) = &mut self.ladders {
+            self.out.append(|out| ladders.draw(out));
+        }
+        let written = self.out.write_out(true);
+        self.note(written);
+    }
+
+    /// A message was delivered.
+    pub fn message<M: Named + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
+        self.set_time(delivery.received_ns);
+        let Some(messages) = &mut self.messages else { return };
+        let written = match message.to_dynamic(&mut self.copy) {
+            Ok(message) => messages.write(self.now_ns, delivery, message),
+            Err(error) => Err(io::Error::other(error)),
+        };
+        let written = written.and_then(|()| self.out.write_out(false));
+        self.note(written);
+    }
+
+    /// Sequence numbers were lost.
+    pub fn gap(&mut self, gap: Gap) {
+        if self.options.shows(Shown::Events) {
+            self.row(&event::gap(self.now_ns, gap), &EVENT_COLUMNS);
+        }
+    }
+
+    /// Sequence numbers restart.
+    pub fn reset(&mut self, seq_num: u64) {
+        if self.options.shows(Shown::Events) {
+            self.row(&event::reset(self.now_ns, seq_num), &EVENT_COLUMNS);
+        }
+    }
+
+    /// A book changed, or became fresh or stale.
+    pub fn book(&mut self, change: &BookChange, recovery: &Recovery) {
+        self.set_time(recovery.now_ns());
+        let name = recovery.instruments().name(change.instrument);
+        if !self.options.wants(name) {
+            return;
+        }
+        if change.is_new_state && self.options.shows(Shown::Events) {
+            self.row(&event::state(self.now_ns, name, change), &EVENT_COLUMNS);
+        }
+        let (books, bbo) = (self.options.shows(Shown::Books), self.options.shows(Shown::Bbo));
+        if !books && !bbo {
+            return;
+        }
+        let key = (change.instrument, change.kind);
+        let memory = self.books.entry(key).or_default();
+        memory.changed_ns = self.now_ns;
+        if self.options.at_end {
+            return;
+        }
+        let shot = Shot::new(recovery, change.instrument, change.kind, self.now_ns);
+        let Some(shot) = shot else { return };
+        let row = bbo.then(|| shot.bbo());
+        let changed = row.filter(|row| memory.bbo != row[1..]);
+        if let Some(row) = &changed {
+            memory.bbo = row[1..].to_vec();
+        }
+        if books {
+            self.shot(&shot);
+        }
+        if let Some(row) = changed {
+            self.row(&row, &BBO_COLUMNS);
+        }
+    }
+
+    /// A trade or another event was told.
+    pub fn event(&mut self, delivery: &Delivery, told: &MarketEvent<'_>, recovery: &Recovery) {
+        self.set_time(delivery.received_ns);
+        let instruments = recovery.instruments();
+        let instrument = match told {
+            MarketEvent::Trade(trade) => Some(trade.instrument),
+            MarketEvent::Statistic(statistic) => Some(statistic.instrument),
+            MarketEvent::Definition(instrument, _) => Some(*instrument),
+            MarketEvent::Status(status) => match status.scope {
+                StatusScope::Instrument(instrument) => Some(instrument),
+                StatusScope::Channel => None,
+            },
+            _ => None,
+        };
+        let name = instrument.map(|instrument| instruments.name(instrument));
+        if name.is_some_and(|name| !self.options.wants(name)) {
+            return;
+        }
+        match told {
+            MarketEvent::Trade(trade) if self.options.shows(Shown::Trades) => {
+                let row = event::trade(self.now_ns, name.unwrap_or_default(), trade);
+                self.row(&row, &TRADE_COLUMNS);
+            }
+            told if self.options.shows(Shown::Events) => {
+                if let Some(row) = event::event(self.now_ns, told, instruments) {
+                    self.row(&row, &EVENT_COLUMNS);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes what is shown at the end, and what was gathered.
+    pub fn finish(&mut self, recovery: &Recovery) {
+        if self.options.at_end {
+            self.books_at_end(recovery);
+        }
+        self.flush();
+    }
+
+    fn books_at_end(&mut self, recovery: &Recovery) {
+        let instruments = recovery.instruments();
+        let by_name =
+            instruments.iter().map(|instrument| (instruments.name(instrument), instrument));
+        let by_name: BTreeMap<&str, Instrument> = by_name.collect();
+        for (name, instrument) in by_name {
+            if !self.options.wants(name) {
+                continue;
+            }
+            for kind in BookKind::ALL {
+                let memory = self.books.get(&(instrument, kind));
+                let changed_ns = memory.map_or(0, |memory| memory.changed_ns);
+                let Some(shot) = Shot::new(recovery, instrument, kind, changed_ns) else {
+                    continue;
+                };
+                if self.options.shows(Shown::Books) {
+                    self.shot(&shot);
+                }
+                if self.options.shows(Shown::Bbo) {
+                    self.row(&shot.bbo(), &BBO_COLUMNS);
+                }
+            }
+        }
+    }
+
+    fn shot(&mut self, shot: &Shot<'_>) {
+        let draws = match &mut self.ladders {
+            Some(ladders) => {
+                let draws = ladders.update(shot);
+                if draws {
+                    self.out.append(|out| ladders.draw(out));
+                }
+                draws
+            }
+            None => {
+                let format = self.options.format;
+                self.out.append(|out| match format {
+                    ShowFormat::Jsonl => shot.push_json(out),
+                    ShowFormat::Csv => {
+                        shot.rows().iter().for_each(|row| row::push_csv(out, row, &BOOK_COLUMNS));
+                    }
+                    ShowFormat::Text => shot.push_text(out),
+                });
+                false
+            }
+        };
+        let written = self.out.write_out(draws);
+        self.note(written);
+    }
+
+    fn row(&mut self, row: &Row, columns: &[&str]) {
+        let format = self.options.format;
+        self.out.append(|out| match format {
+            ShowFormat::Jsonl => row::push_json(out, row),
+            ShowFormat::Csv => row::push_csv(out, row, columns),
+            ShowFormat::Text => row::push_text(out, row),
+        });
+        let written = self.out.write_out(false);
+        self.note(written);
+    }
+}

@@ -1,0 +1,174 @@
+//! Things with named members, in each form.
+
+use std::fmt::Write as _;
+use tickwire_feed::book::Amount;
+use tickwire_text::json::{Members, push_string, push_unsigned};
+
+/// The value of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// Absent.
+    Null,
+    /// A number.
+    Number(u64),
+    /// Text, or a decimal.
+    Text(String),
+    /// Price, size and orders of a level.
+    Level(String, String, Option<u32>),
+}
+
+impl Cell {
+    /// Text, or null.
+    pub fn text(text: Option<impl ToString>) -> Self {
+        text.map_or(Self::Null, |text| Self::Text(text.to_string()))
+    }
+
+    /// A number, or null.
+    pub fn number(number: Option<u64>) -> Self {
+        number.map_or(Self::Null, Self::Number)
+    }
+
+    /// A decimal in its shortest form, or null.
+    pub fn amount(amount: Option<Amount>) -> Self {
+        Self::text(amount)
+    }
+}
+
+/// Members in order.
+pub type Row = Vec<(&'static str, Cell)>;
+
+/// Appends a row as a JSON object.
+pub fn push_json(out: &mut Vec<u8>, row: &Row) {
+    let mut members = Members::begin(out);
+    for (name, cell) in row {
+        push_json_cell(members.member(name), cell);
+    }
+    members.end();
+    out.push(b'\n');
+}
+
+fn push_json_cell(out: &mut Vec<u8>, cell: &Cell) {
+    match cell {
+        Cell::Null => out.extend_from_slice(b"null"),
+        Cell::Number(number) => push_unsigned(out, *number),
+        Cell::Text(text) => push_string(out, text),
+        Cell::Level(price, size, orders) => push_json_level(out, price, size, *orders),
+    }
+}
+
+/// Appends `["price", "size", orders]`.
+pub fn push_json_level(out: &mut Vec<u8>, price: &str, size: &str, orders: Option<u32>) {
+    out.push(b'[');
+    push_string(out, price);
+    out.extend_from_slice(b", ");
+    push_string(out, size);
+    out.extend_from_slice(b", ");
+    push_json_cell(out, &Cell::number(orders.map(u64::from)));
+    out.push(b']');
+}
+
+/// Appends the cells of a row under these columns. A level takes three columns.
+pub fn push_csv(out: &mut Vec<u8>, row: &Row, columns: &[&str]) {
+    let mut line = String::new();
+    for column in columns {
+        let cell = row.iter().find(|(name, _)| name == column).map(|(_, cell)| cell);
+        push_csv_cell(&mut line, cell.unwrap_or(&Cell::Null), column);
+        line.push(',');
+    }
+    line.pop();
+    line.push('\n');
+    out.extend_from_slice(line.as_bytes());
+}
+
+fn push_csv_cell(line: &mut String, cell: &Cell, column: &str) {
+    // Writing to a string does not fail.
+    let _ = match cell {
+        Cell::Null if is_level(column) => write!(line, ",,"),
+        Cell::Null => Ok(()),
+        Cell::Number(number) => write!(line, "{number}"),
+        Cell::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => {
+            write!(line, "\"{}\"", text.replace('"', "\"\""))
+        }
+        Cell::Text(text) => write!(line, "{text}"),
+        Cell::Level(price, size, Some(orders)) => write!(line, "{price},{size},{orders}"),
+        Cell::Level(price, size, None) => write!(line, "{price},{size},"),
+    };
+}
+
+fn is_level(column: &str) -> bool {
+    matches!(column, "bid" | "offer")
+}
+
+/// Appends the heading of these columns.
+pub fn push_heading(out: &mut Vec<u8>, columns: &[&str]) {
+    let names = columns.iter().map(|column| match is_level(column) {
+        true => format!("{column}_price,{column}_size,{column}_orders"),
+        false => (*column).to_owned(),
+    });
+    out.extend_from_slice(names.collect::<Vec<_>>().join(",").as_bytes());
+    out.push(b'\n');
+}
+
+/// Appends a row as a line to read: the time, then names and values of what is present.
+pub fn push_text(out: &mut Vec<u8>, row: &Row) {
+    let mut line = String::new();
+    for (name, cell) in row {
+        // Writing to a string does not fail.
+        let _ = match (*name, cell) {
+            (_, Cell::Null) => continue,
+            ("time", Cell::Number(time_ns)) => {
+                tickwire_text::push_date_time(&mut line, *time_ns);
+                Ok(())
+            }
+            ("event" | "instrument" | "state", Cell::Text(text)) => write!(line, "{text}"),
+            ("kind", Cell::Text(text)) if text == "outright" => continue,
+            (name, Cell::Number(number)) => write!(line, "{name} {number}"),
+            (name, Cell::Text(text)) => write!(line, "{name} {text}"),
+            (name, Cell::Level(price, size, _)) => write!(line, "{name} {size} @ {price}"),
+        };
+        line.push(' ');
+    }
+    out.extend_from_slice(line.trim_end().as_bytes());
+    out.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forms(row: &Row, columns: &[&str]) -> [String; 3] {
+        let (mut json, mut csv, mut text) = (Vec::new(), Vec::new(), Vec::new());
+        push_json(&mut json, row);
+        push_heading(&mut csv, columns);
+        push_csv(&mut csv, row, columns);
+        push_text(&mut text, row);
+        [json, csv, text].map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn a_row_has_the_same_members_in_each_form() {
+        let row = vec![
+            ("time", Cell::Number(1_000_000_000)),
+            ("instrument", Cell::Text("SBER:TQBR".to_owned())),
+            ("state", Cell::Text("fresh".to_owned())),
+            ("reason", Cell::Null),
+            ("kind", Cell::Text("outright".to_owned())),
+            ("bid", Cell::Level("133310".to_owned(), "1.5".to_owned(), Some(3))),
+            ("offer", Cell::Null),
+        ];
+        let columns = ["time", "instrument", "state", "reason", "kind", "bid", "offer"];
+        let [json, csv, text] = forms(&row, &columns);
+        assert_eq!(
+            json,
+            "{\"time\": 1000000000, \"instrument\": \"SBER:TQBR\", \"state\": \"fresh\", \
+             \"reason\": null, \"kind\": \"outright\", \"bid\": [\"133310\", \"1.5\", 3], \
+             \"offer\": null}\n"
+        );
+        assert_eq!(
+            csv,
+            "time,instrument,state,reason,kind,bid_price,bid_size,bid_orders,offer_price,\
+             offer_size,offer_orders\n1000000000,SBER:TQBR,fresh,,outright,133310,1.5,3,,,\n"
+        );
+        assert_eq!(text, "1970-01-01T00:00:01.000000000Z SBER:TQBR fresh bid 1.5 @ 133310\n");
+    }
+}

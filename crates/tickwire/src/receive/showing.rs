@@ -1,0 +1,81 @@
+//! The sink of `receive`: counts, and shows what is asked for.
+
+use super::show::Printer;
+use super::sink::{Counting, Named};
+use crate::failure::Failure;
+use tickwire_feed::arbiter::Gap;
+use tickwire_feed::handler::{Delivery, Sink};
+use tickwire_feed::market::MarketEvent;
+use tickwire_feed::recovery::{BookChange, Recovery};
+use tickwire_net::Stop;
+
+/// Counts messages and shows what comes until the end has come.
+pub struct Showing {
+    counting: Counting,
+    printer: Option<Printer>,
+    stop: Stop,
+}
+
+impl Showing {
+    /// Counts and, with a printer, shows. `stop` is set if the output takes no more.
+    pub const fn new(counting: Counting, printer: Option<Printer>, stop: Stop) -> Self {
+        Self { counting, printer, stop }
+    }
+
+    /// What was counted.
+    pub const fn counting(&self) -> &Counting {
+        &self.counting
+    }
+
+    /// What counts.
+    pub const fn counting_mut(&mut self) -> &mut Counting {
+        &mut self.counting
+    }
+
+    /// Writes what was gathered, as nothing more comes at the moment.
+    pub fn flush(&mut self) {
+        self.print(Printer::flush);
+    }
+
+    /// Writes the rest at the end.
+    pub fn finish(&mut self, recovery: &Recovery) -> Result<(), Failure> {
+        let Some(printer) = &mut self.printer else { return Ok(()) };
+        if !printer.has_failed() {
+            printer.finish(recovery);
+        }
+        printer.take_failure().map_or(Ok(()), Err)
+    }
+
+    fn print(&mut self, print: impl FnOnce(&mut Printer)) {
+        let Some(printer) = &mut self.printer else { return };
+        if self.counting.end().is_none() && !printer.has_failed() {
+            print(printer);
+            if printer.has_failed() {
+                self.stop.set();
+            }
+        }
+    }
+}
+
+impl<M: Named + ?Sized> Sink<M> for Showing {
+    fn handle_message(&mut self, delivery: &Delivery, message: &M) {
+        self.print(|printer| printer.message(delivery, message));
+        Sink::<M>::handle_message(&mut self.counting, delivery, message);
+    }
+
+    fn handle_gap(&mut self, gap: Gap) {
+        self.print(|printer| printer.gap(gap));
+    }
+
+    fn handle_reset(&mut self, seq_num: u64) {
+        self.print(|printer| printer.reset(seq_num));
+    }
+
+    fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
+        self.print(|printer| printer.book(change, recovery));
+    }
+
+    fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
+        self.print(|printer| printer.event(delivery, event, recovery));
+    }
+}

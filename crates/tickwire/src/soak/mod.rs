@@ -1,0 +1,115 @@
+//! `tickwire soak`: parts of the toolkit as processes for a long time, with kills and restarts.
+
+mod books;
+mod process;
+mod round;
+
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use clap::{Args, Subcommand};
+use fastrand::Rng;
+use round::{Place, Round, Sums};
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tickwire_net::Stop;
+
+/// Run parts of the toolkit for a long time and check that they keep their promises
+#[derive(Debug, Args)]
+pub struct SoakArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Feed(FeedSoakArgs),
+}
+
+/// Send trading days on loopback, receive them, and compare the books
+///
+/// Days follow one another: tickwire multicast sends lines A and B with losses and the snapshots, tickwire
+/// receive keeps the books. Either is killed now and then and started again. Books that are fresh at the
+/// end of a day must be the exchange's. Exit status 1 if one is not, or if memory grows.
+#[derive(Debug, Args)]
+struct FeedSoakArgs {
+    /// How long to run; the day in hand is finished
+    #[arg(long, value_name = "MINUTES", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    minutes: u64,
+    /// End after so many days at the latest
+    #[arg(long, value_name = "COUNT")]
+    days: Option<u64>,
+    /// Packets of a day
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 5_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    packets: u64,
+    /// Seed of the days, faults and kills
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Write the sums to this file as JSON; - is standard output, in place of the text
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Memory of a receiver may grow by this much between its first and its last day.
+const GROWTH_BYTES_MAX: u64 = 32 << 20;
+
+/// Runs the command.
+pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
+    let What::Feed(args) = &args.what;
+    let stop = Stop::on_signals()
+        .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    let place = Place::new()?;
+    let mut random = Rng::with_seed(args.seed);
+    let mut sums = Sums::default();
+    let until = Instant::now() + Duration::from_secs(args.minutes * 60);
+    let mut receiver = None;
+    let days_max = args.days.unwrap_or(u64::MAX);
+    while !stop.is_set() && Instant::now() < until && sums.days < days_max {
+        let round = Round::prepare(&place, random.u64(..), args.packets)?;
+        round.play(&mut receiver, &mut random, &stop, &mut sums)?;
+    }
+    drop(receiver);
+    report(args, &sums)?;
+    let is_broken = sums.wrong > 0 || sums.growth_bytes_max > GROWTH_BYTES_MAX;
+    Ok(if is_broken { Outcome::Flawed } else { Outcome::Clean })
+}
+
+fn report(args: &FeedSoakArgs, sums: &Sums) -> Result<(), Failure> {
+    if let Some(path) = &args.json {
+        let mut out = files::create(Some(path))?;
+        let sums = json!({
+            "days": sums.days,
+            "packets": sums.packets,
+            "kills": { "sender": sums.sender_kills, "receiver": sums.receiver_kills },
+            "books": { "fresh": sums.fresh, "stale": sums.stale, "wrong": sums.wrong },
+            "resident_bytes_max": sums.resident_bytes_max,
+            "growth_bytes_max": sums.growth_bytes_max,
+        });
+        writeln!(out, "{sums:#}")?;
+        out.flush()?;
+        if files::is_standard(path) {
+            return Ok(());
+        }
+    }
+    let mut out = files::create(None)?;
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    writeln!(
+        out,
+        "{} days, {} packets of updates a line; {} senders and {} receivers killed\n\
+         {} fresh books are the exchange's, {} are not, {} were stale at the end of a day\n\
+         a receiver had {:.1} MiB at most and grew by {:.1} MiB at most",
+        sums.days,
+        sums.packets,
+        sums.sender_kills,
+        sums.receiver_kills,
+        sums.fresh,
+        sums.wrong,
+        sums.stale,
+        mib(sums.resident_bytes_max),
+        mib(sums.growth_bytes_max)
+    )?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,116 @@
+//! `--framing auto`, and warnings of a wrong framing or a forgotten reset.
+
+mod support;
+
+use support::{Run, directory, file, shared, tickwire, tickwire_with, u32be};
+
+/// A generated feed: its packets and templates.
+fn feed(name: &str, kind: &str, options: &str) -> (String, String) {
+    let directory = directory(&format!("framing_auto_{name}"));
+    let path = |file: &str| directory.join(file).display().to_string();
+    let (packets, templates) = (path("f.bin"), path("t.xml"));
+    let run = tickwire(&format!(
+        "generate {kind} -o {packets} -n 400 --write-templates {templates} {options}"
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    (packets, templates)
+}
+
+fn decode(packets: &str, templates: &str, options: &str) -> Run {
+    tickwire(&format!("decode {packets} -t {templates} {options}"))
+}
+
+#[test]
+fn the_framing_of_a_generated_feed_is_found_and_told() {
+    for (name, kind, options, expected) in [
+        ("cme", "cme", "--framing cme", "--framing cme --reset packet"),
+        ("bare", "cme", "", "--framing none --reset packet"),
+        ("mid", "cme", "--channel 11 --framing cme", "--framing cme --reset packet"),
+        ("random", "random-cme", "--framing moex-asts", "--framing moex-asts --reset packet"),
+        ("simple", "simple", "--packet-size 200", "--framing none --reset packet"),
+    ] {
+        let (packets, templates) = feed(name, kind, options);
+        let found = decode(&packets, &templates, "--framing auto");
+        assert_eq!(found.status, 0, "{name}: {}", found.err);
+        assert!(found.err.contains(&format!("found {expected} (")), "{name}: {}", found.err);
+        let named = decode(&packets, &templates, expected);
+        assert!(found.out == named.out, "{name}: other values");
+        assert!(!named.err.contains("warning"), "{name}: {}", named.err);
+    }
+}
+
+#[test]
+fn standard_input_and_explain_and_captures_of_receive_find_it_too() {
+    let (packets, templates) = feed("others", "cme", "--framing cme");
+    let named = decode(&packets, &templates, "--framing cme");
+    let bytes = std::fs::read(&packets).expect("packets");
+    let arguments = ["decode", "-", "-t", &templates, "--framing", "auto"];
+    let run = tickwire_with(&arguments, &bytes);
+    assert_eq!((run.status, run.out == named.out), (0, true), "{}", run.err);
+    let run = tickwire(&format!("explain {packets} -t {templates} --packet 3 --framing auto"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let explained = run.out;
+    let run = tickwire(&format!("explain {packets} -t {templates} --packet 3 --framing cme"));
+    assert_eq!(explained, run.out);
+    let run =
+        tickwire(&format!("receive -t {templates} --framing auto --capture {packets} --json -"));
+    assert!(run.err.contains("found --framing cme --reset packet"), "{}", run.err);
+    let counters: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(counters["lines"][0]["first"], named.out.lines().count(), "{}", run.out);
+    assert_eq!(counters["lines"][0]["malformed"], 0, "{}", run.out);
+}
+
+#[test]
+fn where_packets_do_not_tell_nothing_is_decoded_and_the_status_is_1() {
+    let (packets, templates) = feed("untold", "cme", "--framing cme");
+    let directory = directory("framing_auto_noise");
+    let noise: Vec<Vec<u8>> = (0u32..50)
+        .map(|n| (0..40).map(|i| ((n * 40 + i).wrapping_mul(2_654_435_761) >> 13) as u8).collect())
+        .collect();
+    let noise: Vec<&[u8]> = noise.iter().map(Vec::as_slice).collect();
+    let noise = file(&directory, "noise.bin", &u32be(&noise));
+    let one = std::fs::read(&packets).expect("packets");
+    let len = u32::from_be_bytes(one[..4].try_into().expect("4 bytes")) as usize;
+    let one = file(&directory, "one.bin", &one[..4 + len]);
+    for (capture, expected) in [(noise, "the best candidate decodes 0 of 50"), (one, "too few")] {
+        let run = decode(&capture, &templates, "--framing auto");
+        assert_eq!((run.status, run.out.as_str()), (1, ""), "{}", run.err);
+        assert!(run.err.contains("cannot tell the framing"), "{}", run.err);
+        assert!(run.err.contains(expected), "{}", run.err);
+    }
+    let run = tickwire("receive -t x.xml --framing auto");
+    assert_eq!(run.status, 2, "{}", run.err);
+}
+
+#[test]
+fn a_forgotten_reset_is_warned_of() {
+    let (packets, templates) = feed("reset", "cme", "--framing cme");
+    for reset in ["never", "template"] {
+        let run = decode(&packets, &templates, &format!("--framing cme --reset {reset}"));
+        assert!(run.err.contains("warning: the values look wrong"), "{reset}: {}", run.err);
+        assert!(run.err.contains("try --reset packet"), "{reset}: {}", run.err);
+    }
+    let run = decode(&packets, &templates, "--framing cme --reset never --threads 2");
+    assert!(run.err.contains("try --reset packet"), "{}", run.err);
+}
+
+#[test]
+fn a_wrong_framing_is_warned_of_with_the_right_one() {
+    let (packets, templates) = feed("wrong", "cme", "--framing cme");
+    let run = decode(&packets, &templates, "");
+    assert_eq!(run.status, 1);
+    let expected = "200 packets decode: they fit --framing cme --reset packet";
+    assert!(run.err.contains("warning: only 0 of "), "{}", run.err);
+    assert!(run.err.contains(expected), "{}", run.err);
+}
+
+#[test]
+fn a_real_capture_without_its_reset_is_warned_of() {
+    let Some(capture) = shared("corpus/cme_2012/cme_2012_sampleMD.bin") else { return };
+    let templates = capture.with_file_name("templates.xml");
+    let (capture, templates) = (capture.display().to_string(), templates.display().to_string());
+    let run = decode(&capture, &templates, "--framing cme --reset template");
+    assert!(run.err.contains("try --reset packet"), "{}", run.err);
+    let run = decode(&capture, &templates, "--framing cme");
+    assert!(!run.err.contains("warning"), "{}", run.err);
+}

@@ -1,0 +1,160 @@
+//! `tickwire opra receive`: lines from sockets, as `opra decode` prints their captures.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use support::{directory, tickwire};
+use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
+
+/// A group of this process and this side.
+fn group(side: u8) -> Ipv4Addr {
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    Ipv4Addr::new(239, 200 + side, high, low)
+}
+
+/// A running command, listening.
+struct Receiving {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    log: String,
+}
+
+impl Receiving {
+    fn start(arguments: &str, sockets: usize) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+            .args(["opra", "receive", "--log", "info"])
+            .args(arguments.split_whitespace())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let mut log = String::new();
+        for _ in 0..sockets {
+            let listening = log.matches(" on 127.0.0.1").count();
+            while log.matches(" on 127.0.0.1").count() == listening {
+                assert!(stderr.read_line(&mut log).expect("readable") > 0, "it ended: {log}");
+            }
+        }
+        Self { child, stderr, log }
+    }
+
+    /// Status, output and log at its end.
+    fn finish(mut self) -> (i32, String, String) {
+        let mut out = String::new();
+        self.child.stdout.take().expect("piped").read_to_string(&mut out).expect("UTF-8");
+        self.stderr.read_to_string(&mut self.log).expect("UTF-8");
+        let status = self.child.wait().expect("it ends");
+        (status.code().unwrap_or(-1), out, std::mem::take(&mut self.log))
+    }
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        // Where a test failed it may still run.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn generate(path: &Path, seed: u64) {
+    let run =
+        tickwire(&format!("opra generate -o {} --messages 2000 --seed {seed}", path.display()));
+    assert_eq!(run.status, 0, "{}", run.err);
+}
+
+/// What `opra decode` prints of a trace.
+fn decoded(path: &Path) -> Vec<String> {
+    let run = tickwire(&format!("opra decode {} -q", path.display()));
+    assert_eq!(run.status, 0, "{}", run.err);
+    run.out.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn two_lines_with_lossy_sides_are_printed_whole_and_recorded() {
+    let directory = directory("opra-receive");
+    let records = directory.join("records");
+    // Left from a run before.
+    let _ = std::fs::remove_dir_all(&records);
+    let (a, b) = (group(0), group(1));
+    let receiving = Receiving::start(
+        &format!(
+            "-a {a} --group-b {b} --lines 2 --first-port-a 24101 --first-port-b 24201 --hold 5s \
+             --idle 1500ms --record {}",
+            records.display()
+        ),
+        4,
+    );
+    let mut expected = Vec::new();
+    for line in 0..2_u16 {
+        let trace = directory.join(format!("trace-{line}"));
+        generate(&trace, u64::from(line) + 1);
+        expected.push(decoded(&trace));
+        let run = tickwire(&format!(
+            "multicast -f {} -a {a} -p {} --group-b {b} --port-b {} -s 100 --loss 5,0 --duplicate 5 \
+             --json -",
+            trace.display(),
+            24_101 + line,
+            24_201 + line
+        ));
+        assert_eq!(run.status, 0, "{}", run.err);
+    }
+    let (status, out, log) = receiving.finish();
+    assert_eq!(status, 0, "{log}");
+    // The lines came one after the other.
+    let printed: Vec<&str> = out.lines().collect();
+    assert_eq!(printed, expected.concat().iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(log.contains("; 0 gaps of 0 messages"), "{log}");
+    assert!(log.contains(" 4000 messages; 0 errors, 0 warnings"), "{log}");
+
+    let record = records.join("record-000001.pcapng");
+    let replayed = tickwire(&format!(
+        "opra decode {} --lines 2 --first-port-a 24101 --first-port-b 24201 --hold 5s -q",
+        record.display()
+    ));
+    assert_eq!((replayed.status, replayed.out), (0, out), "{}", replayed.err);
+}
+
+#[test]
+fn gaps_are_told_and_packets_that_cannot_be_decoded_are_status_1() {
+    let directory = directory("opra-receive-bad");
+    let trace = directory.join("trace");
+    generate(&trace, 7);
+    let whole = std::fs::read(&trace).expect("readable");
+    let mut packets = Vec::new();
+    let mut rest = &whole[..];
+    while let Some((len, behind)) = rest.split_first_chunk::<4>() {
+        let (packet, behind) = behind.split_at(u32::from_be_bytes(*len) as usize);
+        packets.push(packet.to_vec());
+        rest = behind;
+    }
+    for (port, bad, expected) in [(24_301, false, 0), (24_302, true, 1)] {
+        let a = group(0);
+        let arguments = format!("-a {a} --first-port-a {port} --hold 20ms --idle 1s");
+        let receiving = Receiving::start(&arguments, 1);
+        let endpoint = Endpoint::loopback(a, port);
+        let sender = Sender::open(endpoint, SenderOptions::default()).expect("opened");
+        for (index, packet) in packets.iter().enumerate().take(20) {
+            match index {
+                10 => continue,
+                15 if bad => sender.send(&packet[..packet.len() - 8]).expect("sent"),
+                _ => sender.send(packet).expect("sent"),
+            }
+        }
+        let (status, out, log) = receiving.finish();
+        assert_eq!(status, expected, "{log}");
+        assert!(log.contains("came on neither side"), "{log}");
+        assert!(log.contains("; 1 gaps of ") && out.lines().count() > 50, "{log}");
+        assert!(!bad || log.contains(" 1 errors"), "{log}");
+    }
+}
+
+#[test]
+fn mistakes_are_told() {
+    let run = tickwire("opra receive -a 239.1.1.1 --lines 2 --first-port-a 65535");
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("line 2 has no port: 65535 is too high"), "{}", run.err);
+}

@@ -1,0 +1,235 @@
+//! `tickwire receive --capture`.
+
+mod support;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use support::{directory, file, packets_of, shared, tickwire, timed_pcap};
+
+/// Lines A and B and snapshots by default.
+const A: &str = "224.1.2.133:13014";
+const B: &str = "224.1.2.134:13015";
+const SNAPSHOTS: &str = "224.1.2.135:13016";
+const MILLISECOND: u64 = 1_000_000;
+
+fn generate(directory: &Path, what: &str) {
+    let d = directory.display();
+    let run = tickwire(&format!("generate {what} -o {d}/f.bin --write-templates {d}/f.xml"));
+    assert_eq!(run.status, 0, "{}", run.err);
+}
+
+fn counters(arguments: &str, status: i32) -> Value {
+    let run = tickwire(&format!("receive {arguments} --json -"));
+    assert_eq!(run.status, status, "{arguments}: {}", run.err);
+    serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{arguments}: {}", run.err))
+}
+
+fn count(value: &Value, path: &str) -> u64 {
+    value.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} of {value}"))
+}
+
+/// A generated cme feed as a capture: a packet each millisecond, on A, and on B 100 us later; each
+/// 50th is missing on A, each 70th on B, each 350th on both; the snapshots that go with them.
+fn lossy_capture(name: &str) -> PathBuf {
+    let d = directory(name);
+    let snapshots = d.join("s.bin");
+    generate(&d, &format!("cme -n 2000 --framing cme --snapshots {}", snapshots.display()));
+    let (packets, snapshots) = (packets_of(&d.join("f.bin")), packets_of(&snapshots));
+    let mut datagrams = Vec::new();
+    for (index, packet) in packets.iter().enumerate() {
+        let time_ns = index as u64 * MILLISECOND;
+        if index % 50 != 49 {
+            datagrams.push((time_ns, A, packet.as_slice()));
+        }
+        if index % 70 != 69 {
+            datagrams.push((time_ns + MILLISECOND / 10, B, packet));
+        }
+    }
+    let end_ns = packets.len() as u64 * MILLISECOND;
+    for (index, packet) in snapshots.iter().enumerate() {
+        let time_ns = end_ns * (index as u64 + 1) / snapshots.len() as u64;
+        datagrams.push((time_ns + MILLISECOND / 2, SNAPSHOTS, packet));
+    }
+    datagrams.sort_by_key(|(time_ns, ..)| *time_ns);
+    file(&d, "f.pcap", &timed_pcap(datagrams));
+    d
+}
+
+#[test]
+fn lines_and_snapshots_are_told_apart_by_group_and_each_run_gives_the_same() {
+    let d = lossy_capture("capture-lines");
+    let d = d.display();
+    let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/f.pcap --snapshots");
+    let both = counters(&format!("{arguments} --line-b"), 0);
+    // 2000 packets; each 350th is on neither line.
+    assert_eq!(count(&both, "/missing"), 5, "{both}");
+    assert_eq!(count(&both, "/packets"), 1995);
+    assert_eq!(count(&both, "/lines/0/received"), 1960);
+    assert_eq!(count(&both, "/lines/1/received"), 1972);
+    assert_eq!((&both["end"], count(&both, "/books/mismatches")), (&"captures".into(), 0));
+    assert_eq!(both["others"]["destinations"], serde_json::json!([]));
+    assert_eq!(both.get("decode_us"), None, "a clock was read");
+
+    let again = counters(&format!("{arguments} --line-b"), 0);
+    let without_memory = |mut value: Value| {
+        value["resident_bytes"] = Value::Null;
+        value
+    };
+    assert_eq!(without_memory(both), without_memory(again));
+
+    let a = counters(&arguments, 0);
+    assert_eq!(count(&a, "/missing"), 39, "{a}");
+    assert_eq!(a["others"]["destinations"][0]["destination"], B);
+    let table = tickwire(&format!("receive {arguments}")).out;
+    assert!(
+        table.contains(&format!("1972 packets to {B} belong to no configured line")),
+        "{table}"
+    );
+    let quiet = tickwire(&format!("receive {arguments} --quiet"));
+    assert_eq!((quiet.out.as_str(), quiet.status), ("", 0));
+}
+
+#[test]
+fn packets_held_at_the_end_come_out() {
+    let d = directory("capture-end");
+    generate(&d, "cme -n 20 --framing cme");
+    let packets = packets_of(&d.join("f.bin"));
+    let kept = packets.iter().enumerate().filter(|(index, _)| *index != 18);
+    let datagrams: Vec<_> =
+        kept.map(|(index, packet)| (index as u64, A, packet.as_slice())).collect();
+    let timed = file(&d, "timed.pcap", &timed_pcap(datagrams.iter().copied()));
+    let kept: Vec<_> = datagrams.iter().map(|(_, _, packet)| *packet).collect();
+    let untimed = file(&d, "kept.bin", &support::u32be(&kept));
+    let d = d.display();
+    for input in [format!("--capture {timed}"), format!("--capture-line a={untimed}")] {
+        let end = counters(&format!("-t {d}/f.xml --framing cme --line-b --hold 500us {input}"), 0);
+        assert_eq!((count(&end, "/packets"), count(&end, "/missing")), (19, 1), "{end}");
+    }
+}
+
+#[test]
+fn files_are_merged_by_time_and_lines_of_files_without_groups_are_named() {
+    let d = lossy_capture("capture-files");
+    let packets = packets_of(&d.join("f.bin"));
+    let datagrams = packets.iter().zip((0..).step_by(1_000));
+    let datagrams: Vec<_> = datagrams.map(|(packet, ns)| (ns, A, packet.as_slice())).collect();
+    let (even, odd): (Vec<_>, Vec<_>) = datagrams.iter().partition(|(ns, ..)| ns % 2_000 == 0);
+    let even = file(&d, "even.pcap", &timed_pcap(even));
+    let odd = file(&d, "odd.pcap", &timed_pcap(odd));
+    let d = d.display();
+    let arguments = format!("-t {d}/f.xml --framing cme --first 1");
+    let merged = counters(&format!("{arguments} --capture {odd} {even}"), 0);
+    assert_eq!((count(&merged, "/packets"), count(&merged, "/missing")), (2000, 0));
+    assert_eq!(count(&merged, "/lines/0/out_of_order"), 0);
+
+    let lines = format!("--capture-line a={d}/f.bin --capture-line b={d}/f.bin");
+    let lines = format!("{lines} --capture-line snapshots={d}/s.bin");
+    let named = counters(&format!("{arguments} {lines}"), 0);
+    assert_eq!(count(&named, "/packets"), 2000, "{named}");
+    assert_eq!(count(&named, "/lines/1/duplicate"), 2000);
+    assert!(count(&named, "/snapshots") > 0);
+}
+
+#[test]
+fn lines_are_found_where_the_packets_leave_no_doubt() {
+    let d = directory("capture-found");
+    generate(&d, "cme -n 100 --framing cme");
+    let packets = packets_of(&d.join("f.bin"));
+    let capture = |name: &str, destinations: &[&str]| {
+        let datagrams = packets.iter().zip(0..).flat_map(|(packet, ns)| {
+            destinations.iter().map(move |destination| (ns, *destination, packet.as_slice()))
+        });
+        file(&d, name, &timed_pcap(datagrams))
+    };
+    let one = capture("one.pcap", &["239.1.1.1:5000"]);
+    let two = capture("two.pcap", &["239.1.1.1:5000", "239.1.1.1:5001"]);
+    let three = file(
+        &d,
+        "three.pcap",
+        &timed_pcap([
+            (0, "239.1.1.1:1", packets[0].as_slice()),
+            (1, "239.1.1.1:2", &packets[1]),
+            (2, "239.1.1.1:3", &packets[2]),
+        ]),
+    );
+    let arguments = format!("receive -t {}/f.xml --framing cme", d.display());
+
+    let run = tickwire(&format!("{arguments} --json - --capture {one}"));
+    assert!(run.err.contains("line A is 239.1.1.1:5000, the only destination"), "{}", run.err);
+    let found: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!((run.status, count(&found, "/packets")), (0, 100));
+
+    let run = tickwire(&format!("{arguments} --capture {two}"));
+    let flags = "-a 239.1.1.1 -p 5000 --group-b 239.1.1.1 --port-b 5001, or use --lines auto";
+    assert!(run.err.contains(flags), "{}", run.err);
+    assert_eq!(run.status, 2);
+    let run = tickwire(&format!("{arguments} --json - --capture {two} --lines auto"));
+    let found: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!((run.status, count(&found, "/lines/1/duplicate")), (0, 100));
+
+    for (arguments, expected) in [
+        (format!("{arguments} --capture {three}"), "1 to 239.1.1.1:1, 1 to 239.1.1.1:2, 1 to"),
+        (format!("{arguments} --capture {three} --lines auto"), "--lines auto: Packets found"),
+        (format!("{arguments} --capture {one} -a 239.7.7.7"), "line A is 239.7.7.7:13014"),
+        (format!("{arguments} --capture {}/none.pcap", d.display()), "cannot open"),
+        (format!("{arguments} --capture-line c=x"), "a, b, snapshots or snapshots-b"),
+        (format!("{arguments} --capture {one} --spin"), "--spin"),
+    ] {
+        let run = tickwire(&arguments);
+        assert!(run.err.contains(expected), "{arguments}: {}", run.err);
+        assert_eq!(run.status, 2, "{arguments}");
+    }
+}
+
+#[test]
+fn packets_that_are_not_decoded_give_status_1_and_a_hint_at_the_framing() {
+    let d = directory("capture-flawed");
+    generate(&d, "cme -n 50 --framing cme");
+    let packets = packets_of(&d.join("f.bin"));
+    let mut datagrams: Vec<_> =
+        packets.iter().zip(0..).map(|(packet, ns)| (ns, A, packet.clone())).collect();
+    let write = |name: &str, datagrams: &[(u64, &str, Vec<u8>)]| {
+        let datagrams = datagrams.iter().map(|(ns, to, packet)| (*ns, *to, packet.as_slice()));
+        file(&d, name, &timed_pcap(datagrams))
+    };
+    let good = write("good.pcap", &datagrams);
+    datagrams[20].2.truncate(9);
+    let bad = write("bad.pcap", &datagrams);
+    let b = packets.iter().zip(0..).map(|(packet, ns)| (ns, B, packet.clone()));
+    datagrams.extend(b.collect::<Vec<_>>());
+    datagrams.sort_by_key(|(ns, ..)| *ns);
+    let repaired = write("repaired.pcap", &datagrams);
+    let templates = format!("-t {}/f.xml", d.display());
+    counters(&format!("{templates} --framing cme --capture {good}"), 0);
+    let found = counters(&format!("{templates} --framing cme --capture {bad}"), 1);
+    assert_eq!(count(&found, "/undecodable"), 1);
+    let found = counters(&format!("{templates} --framing cme --line-b --capture {repaired}"), 0);
+    assert_eq!((count(&found, "/messages"), count(&found, "/lines/1/replacement")), (50, 1));
+
+    let run = tickwire(&format!("receive {templates} --framing moex-asts --capture {good}"));
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.out.contains("Nothing was decoded: is --framing"), "{}", run.out);
+}
+
+/// Default options: the depth of the books is learnt.
+#[test]
+fn real_lines_a_and_b_with_their_snapshots_give_equal_books() {
+    let Some(a) = shared("corpus/moex_forts/moex_forts_2013.increment_a.bin") else { return };
+    let file =
+        |name: &str| a.with_file_name(format!("moex_forts_2013.{name}.bin")).display().to_string();
+    let templates = a.with_file_name("templates.xml");
+    let found = counters(
+        &format!(
+            "-t {} --framing moex-forts --capture-line a={} --capture-line b={} \
+             --capture-line snapshots={}",
+            templates.display(),
+            file("increment_a"),
+            file("increment_b"),
+            file("snapshot")
+        ),
+        0,
+    );
+    assert_eq!(count(&found, "/books/mismatches"), 0, "{found}");
+    assert_eq!((count(&found, "/undecodable"), count(&found, "/books/known")), (0, 11));
+    assert!(count(&found, "/books/verified") > 2_000, "{found}");
+}

@@ -1,0 +1,54 @@
+//! A template file that changes while `tickwire receive` runs.
+
+mod support;
+
+#[path = "support/receiving.rs"]
+mod receiving;
+
+use receiving::Receiving;
+use support::{directory, file, templates, tickwire};
+
+/// The last packets come with the templates of the next day, whose ids are others.
+#[test]
+fn new_templates_take_effect_without_a_restart() {
+    for (engine, port) in [("dynamic", 24_310), ("generated", 24_320)] {
+        let d = directory(&format!("receive_reload_{engine}"));
+        let old = std::fs::read_to_string(templates("complex")).unwrap();
+        let new = old.replace("name=\"MarketData\" id=\"1\"", "name=\"MarketData\" id=\"51\"");
+        let new = new.replace("name=\"QuoteRequest\" id=\"2\"", "name=\"QuoteRequest\" id=\"52\"");
+        assert_ne!(old, new);
+        let running = file(&d, "templates.xml", old.as_bytes());
+        let next_day = file(&d, "next.xml", new.as_bytes());
+        let d = d.display();
+        let common = "--messages-per-packet 1 --framing cme -n 300";
+        for arguments in [
+            format!("generate complex -o {d}/1.bin -t {running} {common} --no-done"),
+            format!("generate complex -o {d}/2.bin -t {next_day} {common} --first-seq-num 301"),
+        ] {
+            let run = tickwire(&arguments);
+            assert_eq!(run.status, 0, "{}", run.err);
+        }
+        // A group of this process alone.
+        let [high, low] = (std::process::id() as u16).to_be_bytes();
+        let group = format!("-a 239.253.{high}.{low} -p {port}");
+        let arguments = format!(
+            "-t {running} --watch-templates --framing cme {group} --first 1 --books none --engine {engine}"
+        );
+        let mut receiving = Receiving::start(&[], &arguments, 1);
+        let send = |name: &str| {
+            let run = tickwire(&format!("multicast -f {d}/{name} {group} -s 100us --json -"));
+            assert_eq!(run.status, 0, "{}", run.err);
+        };
+        send("1.bin");
+        // A file with errors is told of and changes nothing.
+        std::fs::write(&running, "<templates><template/></templates>").unwrap();
+        receiving.wait_for("the running templates stay", 1);
+        std::fs::write(&running, &new).unwrap();
+        receiving.wait_for("new templates take effect at the next reset", 1);
+        send("2.bin");
+        let received = receiving.finish();
+        let count = |name: &str| received[name].as_u64().unwrap();
+        assert_eq!(count("messages"), 601, "{received}");
+        assert_eq!((count("undecodable"), count("missing")), (0, 0), "{received}");
+    }
+}
