@@ -1,6 +1,6 @@
 //! Checks what comes out of a handler against the truth.
 
-use crate::arrivals::{Indexes, Played, indexes, moments};
+use crate::arrivals::{Incoming, Indexes, Played, indexes, moments};
 use crate::run::Violation;
 use crate::scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,6 +30,8 @@ pub(crate) struct Checker<'s> {
     events: Vec<(Moment, TrueEvent)>,
     /// The last things that the handler told.
     recent: VecDeque<String>,
+    /// Whether they are printed too.
+    is_traced: bool,
     /// Fresh books compared with the truth.
     pub(crate) books_checked: u64,
     pub(crate) violation: Option<Violation>,
@@ -42,7 +44,7 @@ const KINDS: [(BookKind, day::BookKind); 2] =
     [(BookKind::Outright, day::BookKind::Outright), (BookKind::Implied, day::BookKind::Implied)];
 
 impl<'s> Checker<'s> {
-    pub(crate) fn new(scenario: &'s Scenario, played: &'s Played) -> Self {
+    pub(crate) fn new(scenario: &'s Scenario, played: &'s Played, is_traced: bool) -> Self {
         Self {
             scenario,
             played,
@@ -55,6 +57,7 @@ impl<'s> Checker<'s> {
             lost: BTreeSet::new(),
             events: Vec::new(),
             recent: VecDeque::new(),
+            is_traced,
             books_checked: 0,
             violation: None,
         }
@@ -78,7 +81,22 @@ impl<'s> Checker<'s> {
         if self.recent.len() >= RECENT_MAX {
             self.recent.pop_front();
         }
-        self.recent.push_back(what());
+        let what = what();
+        if self.is_traced {
+            println!("    {what}");
+        }
+        self.recent.push_back(what);
+    }
+
+    /// Prints a packet that comes in, where that is wanted.
+    pub(crate) fn trace(&self, incoming: &Incoming) {
+        if self.is_traced {
+            let Incoming { at_ns, source, bytes } = incoming;
+            let mut updates = self.played.updates.iter();
+            let packet = updates.find(|packet| packet.bytes == *bytes);
+            let name = packet.map(|packet| (packet.epoch, packet.seq_num.unwrap_or(0)));
+            println!("{at_ns} {source}: {name:?}");
+        }
     }
 
     fn advance(&mut self, to: Moment) {

@@ -22,6 +22,6 @@ mod run;
 mod scenario;
 mod seeds;
 
-pub use run::{Report, Violation, run};
+pub use run::{Report, Violation, run, trace};
 pub use scenario::{HandlerSetup, Scenario, Size};
 pub use seeds::{Summary, run_seeds};

@@ -1,9 +1,11 @@
 //! Runs seeds of the simulation for as long as wanted.
 //!
 //! `cargo run --release -p tickwire-simulation -- [--seed N] [--seeds N] [--packets N]`
+//!
+//! `--seed N` alone prints the scenario, what comes in and what comes out.
 
 use std::process::ExitCode;
-use tickwire_simulation::{Scenario, Size, run_seeds};
+use tickwire_simulation::{Scenario, Size, run_seeds, trace};
 
 /// Seeds and packets unless told.
 const SEEDS: u64 = 1_000;
@@ -18,7 +20,7 @@ fn main() -> ExitCode {
     let count = seeds.unwrap_or(if seed.is_some() { 1 } else { SEEDS });
     let size = Size { packets_max: packets.unwrap_or(PACKETS) };
     if count == 1 {
-        println!("{:#?}", Scenario::new(first, size));
+        return trace_seed(first, size);
     }
     let summary = run_seeds(first..first.saturating_add(count), size, |violation| {
         println!("{violation}");
@@ -34,6 +36,20 @@ fn main() -> ExitCode {
         summary.violations.len()
     );
     ExitCode::from(u8::from(!summary.violations.is_empty()))
+}
+
+/// Prints the scenario of a seed, what comes in and what comes out.
+fn trace_seed(seed: u64, size: Size) -> ExitCode {
+    let scenario = Scenario::new(seed, size);
+    println!("{scenario:#?}");
+    match trace(&scenario) {
+        Ok(report) => println!("{report:?}"),
+        Err(violation) => {
+            println!("{violation}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// Values of `--seed`, `--seeds` and `--packets`; `None` if the command line is wrong.

@@ -55,6 +55,18 @@ impl std::error::Error for Violation {}
 /// # Errors
 /// The first [`Violation`].
 pub fn run(scenario: &Scenario) -> Result<Report, Violation> {
+    run_through(scenario, false)
+}
+
+/// Does the same, and prints what comes in and what the handler tells.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn trace(scenario: &Scenario) -> Result<Report, Violation> {
+    run_through(scenario, true)
+}
+
+fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation> {
     let failed = |error: Error| Violation {
         seed: scenario.seed,
         position: None,
@@ -62,12 +74,13 @@ pub fn run(scenario: &Scenario) -> Result<Report, Violation> {
         recent: Vec::new(),
     };
     let played = play(scenario).map_err(failed)?;
-    let mut checker = Checker::new(scenario, &played);
+    let mut checker = Checker::new(scenario, &played, is_traced);
     let mut handler = handler(scenario, &played);
     for (index, incoming) in played.incoming.iter().enumerate() {
         while let Some(due_ns) = handler.poll_timeout().filter(|due_ns| *due_ns <= incoming.at_ns) {
             handler.handle_timeout(due_ns, &mut checker);
         }
+        checker.trace(incoming);
         handler.handle_packet(incoming.at_ns, incoming.source, &incoming.bytes, &mut checker);
         if index % CHECK_EVERY == 0 {
             checker.check_all(handler.recovery());
