@@ -2,6 +2,7 @@
 
 use super::history::History;
 use super::unexpected::Pending;
+use super::window::Held;
 use super::{Arbiter, Arrival, Line, Output};
 
 /// Most past epochs remembered, whatever their age.
@@ -10,26 +11,15 @@ const PAST_MAX: usize = 4;
 /// An epoch that ended less than the skew bound ago.
 #[derive(Debug)]
 pub(super) struct Past {
-    epoch: u64,
+    pub(super) epoch: u64,
     /// Its first number, as far as is known.
-    first: u64,
+    pub(super) first: u64,
     /// The number after its last one; later ones were not seen if nothing said that it ended.
-    end: u64,
+    pub(super) end: u64,
     /// Number and hash of the packet whose SequenceReset ended it.
     reset: Option<(u64, u64)>,
     pub(super) ended_ns: u64,
-    history: History,
-    reorder_max: u64,
-}
-
-/// Where a packet of a line in a past epoch belongs.
-enum Place {
-    /// In that epoch.
-    Past,
-    /// In that epoch, and it is the packet that ended it.
-    Reset,
-    /// In a later epoch.
-    Later,
+    pub(super) history: History,
 }
 
 /// An epoch that begins once what is held of the current one has been polled.
@@ -54,46 +44,10 @@ impl Past {
         self.is_copy(arrival) && self.history.fate(arrival.seq_num).was_seen_on(other)
     }
 
-    /// Where a packet belongs whose line has brought numbers up to `highest` of this epoch;
-    /// `is_later_copy` says that it is equal to a packet of a later epoch, and the next one begins at
-    /// `next_first`.
-    fn place(
-        &self,
-        arrival: &Arrival<'_>,
-        highest: Option<u64>,
-        is_later_copy: bool,
-        next_first: u64,
-    ) -> Place {
-        let Arrival { seq_num, hash, .. } = *arrival;
-        if self.reset == Some((seq_num, hash)) {
-            return Place::Reset;
-        }
-        let behind = highest.map_or(0, |highest| highest.saturating_sub(seq_num));
-        let goes_back = highest.is_some_and(|highest| seq_num <= highest);
-        let fate = self.history.fate(seq_num);
-        let is_later = if fate.is_copy(hash) {
-            is_later_copy && behind > self.reorder_max
-        } else if is_later_copy || (self.reset.is_some() && seq_num >= self.end) {
-            true
-        } else if goes_back {
-            fate.was_accepted() || behind > self.reorder_max
-        } else if highest.is_none() {
-            // Of a line that brings its first packet, what is nearer to the next epoch is of it.
-            let is_before = seq_num < self.first;
-            fate.was_accepted()
-                || (is_before && seq_num.abs_diff(next_first) < self.first - seq_num)
-        } else {
-            false
-        };
-        if is_later { Place::Later } else { Place::Past }
-    }
-
-    /// Whether a packet may be a late one of this epoch, by its number: it was declared lost, or follows
-    /// the last one of an epoch that no SequenceReset ended.
-    fn has_lost(&self, seq_num: u64) -> bool {
-        let reorder = if self.reset.is_none() { self.reorder_max } else { 0 };
-        let end = self.end.saturating_add(reorder);
-        (self.first..end).contains(&seq_num) && !self.history.fate(seq_num).was_accepted()
+    /// Whether a number is one of this epoch: it ends with its SequenceReset. Without one packets behind the
+    /// last one seen may be of it too.
+    pub(super) fn may_have(&self, seq_num: u64) -> bool {
+        self.reset.is_none() || seq_num < self.end
     }
 }
 
@@ -137,10 +91,10 @@ impl Arbiter {
         while let Some(seq_num) = self.window.first_from(next) {
             let Some(held) = self.window.take_out(seq_num) else { break };
             self.history.unmark_accepted(seq_num);
-            pending.push(Pending { seq_num, held, replays: 0 });
+            pending.push(self.unheld(seq_num, held));
         }
         let parked = self.parked.take().map(|parked| (parked.seq_num, parked.held));
-        pending.extend(parked.map(|(seq_num, held)| Pending { seq_num, held, replays: 0 }));
+        pending.extend(parked.map(|(seq_num, held)| self.unheld(seq_num, held)));
         for Pending { held, .. } in &pending {
             let counters = &mut self.lines[held.line.index()];
             counters.first -= 1;
@@ -152,17 +106,26 @@ impl Arbiter {
         self.replay.extend(pending);
     }
 
+    fn unheld(&self, seq_num: u64, held: Held) -> Pending {
+        let stand = self.states[held.line.index()].stand();
+        Pending { seq_num, held, stand, is_late: false, replays: 0 }
+    }
+
     /// Sorts a packet that was pending, as if it came now.
     pub(super) fn replay_next(&mut self) -> bool {
-        let Some(Pending { seq_num, held, replays }) = self.replay.pop_front() else {
+        let Some(Pending { seq_num, held, stand, is_late, replays }) = self.replay.pop_front()
+        else {
             return false;
         };
-        self.lines[held.line.index()].unexpected -= 1;
+        let counters = &mut self.lines[held.line.index()];
+        *(if is_late { &mut counters.late } else { &mut counters.unexpected }) -= 1;
         let (line, hash) = (held.line, held.hash);
         let (received_ns, packet) = (held.received_ns, [].as_slice().into());
         self.replays = replays;
         self.replaying = Some(held);
+        self.replayed_stand = Some(stand);
         self.sort_packet(&Arrival { received_ns, line, seq_num, hash, packet });
+        self.replayed_stand = None;
         if let Some(unused) = self.replaying.take() {
             self.window.discard(unused);
         }
@@ -181,7 +144,6 @@ impl Arbiter {
             end: self.next.unwrap_or(to),
             reset,
             ended_ns: self.now_ns,
-            reorder_max: self.options.reorder_max,
             history: std::mem::replace(&mut self.history, history),
         });
         self.epoch += 1;
@@ -213,69 +175,37 @@ impl Arbiter {
         }
     }
 
-    /// Whether a packet is of a past epoch: its line has not come to the current one, or it is late.
-    pub(super) fn is_past(&mut self, arrival: &Arrival<'_>) -> bool {
+    /// Forgets the epochs that are over for longer than lines skew.
+    pub(super) fn forget_old_epochs(&mut self) {
         let is_over =
             |past: &Past| self.now_ns > past.ended_ns.saturating_add(self.options.skew_ns);
         if self.past.front().is_some_and(is_over) {
             self.forget_oldest_epoch();
         }
-        if self.is_late(arrival) {
-            self.lines[arrival.line.index()].old_epoch += 1;
-            return true;
-        }
-        let line = arrival.line.index();
-        let mut index = 0;
-        while let Some(past) = self.past.get(index) {
-            let epoch = past.epoch;
-            let state = self.states[line];
-            if epoch >= state.epoch {
-                let is_agreed = past.is_agreed(arrival);
-                let end = past.end;
-                let next_first = self.past.get(index + 1).map_or(self.first, |next| next.first);
-                let is_later_copy = self.history.fate(arrival.seq_num).is_copy(arrival.hash)
-                    || self.past.iter().skip(index + 1).any(|past| past.is_copy(arrival));
-                match past.place(arrival, state.highest, is_later_copy, next_first) {
-                    Place::Later => self.states[line].enter(epoch + 1),
-                    Place::Reset => {
-                        if is_agreed {
-                            self.note_agreement(arrival.line);
-                        }
-                        self.states[line].enter(epoch + 1);
-                        self.lines[line].old_epoch += 1;
-                        return true;
-                    }
-                    Place::Past => {
-                        if is_agreed {
-                            self.note_agreement(arrival.line);
-                        }
-                        if arrival.seq_num < end.saturating_add(self.window.span()) {
-                            self.states[line].note_highest(arrival.seq_num);
-                        }
-                        self.lines[line].old_epoch += 1;
-                        return true;
-                    }
-                }
-            }
-            index += 1;
-        }
-        false
     }
 
-    /// Whether a packet is a late one of an epoch before that of its line. The number that the line is
-    /// expected to bring next never is.
-    fn is_late(&self, arrival: &Arrival<'_>) -> bool {
+    /// Counts a packet of a past epoch, and moves its line on.
+    pub(super) fn note_past(&mut self, arrival: &Arrival<'_>, index: usize) {
         let Arrival { line, seq_num, hash, .. } = *arrival;
-        let state = &self.states[line.index()];
-        let own = self.past.iter().find(|past| past.epoch == state.epoch);
-        let (first, history) =
-            own.map_or((self.first, &self.history), |past| (past.first, &past.history));
-        let expected = state.highest.map_or(first, |highest| highest + 1);
-        if seq_num == expected || history.fate(seq_num).is_copy(hash) {
-            return false;
+        self.lines[line.index()].old_epoch += 1;
+        let Some(past) = self.past.get(index) else { return };
+        let (epoch, end) = (past.epoch, past.end);
+        let is_agreed = past.is_agreed(arrival);
+        let is_reset = past.reset == Some((seq_num, hash));
+        if is_agreed {
+            self.note_agreement(line);
         }
-        let is_far = seq_num > expected.saturating_add(self.options.reorder_max);
-        let is_late = |past: &Past| past.is_copy(arrival) || (is_far && past.has_lost(seq_num));
-        self.past.iter().filter(|past| past.epoch < state.epoch).any(is_late)
+        let state = &mut self.states[line.index()];
+        if state.epoch > epoch {
+            return;
+        }
+        if state.epoch < epoch {
+            state.enter(epoch);
+        }
+        if is_reset {
+            state.enter(epoch + 1);
+        } else if seq_num < end.saturating_add(self.window.span()) {
+            state.note_highest(seq_num);
+        }
     }
 }

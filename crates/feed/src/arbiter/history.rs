@@ -32,11 +32,6 @@ impl Fate {
         self.0 & (ACCEPTED | INSIDE) == ACCEPTED && (self.0 ^ hash) & !FLAGS == 0
     }
 
-    /// Whether the number lies inside a packet that begins with a lower one.
-    pub(super) fn is_inside(self) -> bool {
-        self.0 & INSIDE != 0
-    }
-
     /// Whether a packet with this number was taken, to be delivered now or later.
     pub(super) fn was_accepted(self) -> bool {
         self.0 & ACCEPTED != 0

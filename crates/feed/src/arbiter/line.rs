@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::place::Stand;
 use super::unexpected::Run;
 
 /// One of the two multicast lines of a channel.
@@ -147,6 +148,10 @@ impl LineState {
     /// past.
     pub(super) fn is_plain(&self) -> bool {
         self.is_trusted && self.differing == 0 && !self.has_left && self.run.is_none()
+    }
+
+    pub(super) fn stand(&self) -> Stand {
+        Stand { epoch: self.epoch, highest: self.highest }
     }
 
     /// Moves to an epoch of which it has brought nothing.

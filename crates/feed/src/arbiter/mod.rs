@@ -12,26 +12,31 @@
 //!
 //! # Epochs
 //!
-//! An *epoch* is the numbers between two resets. The arbiter delivers one epoch at a time; each line is in
-//! the current epoch, or still in one of the last four before it. Epoch first, then duplicates:
+//! An *epoch* is the numbers between two resets. The arbiter delivers one epoch at a time. Each line brings
+//! all epochs in one order, which single packets leave by at most `reorder_max` numbers; it stands in an epoch,
+//! the current one or one of the last four, behind the highest number that it has brought there. Epoch
+//! first, then duplicates. A packet is of
 //!
-//! | a packet of a line | is taken for |
-//! |---|---|
-//! | in a past epoch: equal to a packet of that epoch, or a number of it that the line has not passed | that epoch: counted as `old_epoch` |
-//! | in a past epoch: the packet with the SequenceReset | that epoch; its line enters the next |
-//! | in a past epoch: a number behind the reset; a number used, with other content; further back on its line than `reorder_max` | the next epoch, which its line enters |
-//! | in the current epoch: equal to a packet of a past one, and not the next number of its line | late: counted as `old_epoch` |
-//! | in the current epoch: numbers used with other content, or too far ahead, three in a row | its line has left the epoch |
+//! 1. the epoch that knows an equal packet with its number;
+//! 2. else the epoch in which its number is free and nearest to where its line stands;
+//! 3. else the next epoch: it is kept, and sorted again when that begins.
 //!
-//! A SequenceReset is told by [`Arbiter::reset`]: the lines that have brought its packet enter the new epoch.
-//! A line that leaves the epoch without one, because it lost the packet or there is none, has its packets
-//! kept; the epoch begins when the hold time is over, so that the other line can still bring packets of the
-//! old one, the reset among them. Packets held or kept when an epoch begins are sorted again in it.
+//! A packet that is the next one of its line is new even if a packet further back than `reorder_max` was
+//! equal. A packet whose number was declared lost is kept too, as it may be of the next epoch. A kept packet is
+//! judged by where its line stood when it came, and forgotten once its line has gone on by more than
+//! `reorder_max` numbers.
+//!
+//! A line moves on with the packet that has the SequenceReset, or with one that is of a later epoch. A
+//! SequenceReset is told by [`Arbiter::reset`]: the lines that have brought its packet enter the new epoch.
+//! Where a line shows numbers of no epoch without one, because it lost the packet or there is none, the
+//! next epoch begins when the hold time is over, so that the other line can still bring packets of the
+//! old one, the reset among them.
 //!
 //! So what a line brings is neither lost nor delivered twice, whatever the lines skew, up to `skew_ns` and
 //! as long as `behind_max` numbers reach back; packets of the old epoch that only the line behind brings
-//! are delivered if their epoch has not ended, and counted otherwise. Not told apart: a reset to a number
-//! less than twice `reorder_max` below the last one, while packets around it are out of order.
+//! are delivered if their epoch has not ended, and counted as `old_epoch` otherwise. Number and bytes cannot tell
+//! apart: the first packets of an epoch that begins within `reorder_max` numbers of the last ones, before its
+//! reset is seen; a packet equal to one of the last `reorder_max` of the epoch before, with the same number.
 //!
 //! # Lines that disagree
 //!
@@ -87,6 +92,7 @@ mod line;
 mod occupancy;
 mod options;
 mod output;
+mod place;
 mod sort;
 mod unexpected;
 mod waiting;
@@ -106,6 +112,7 @@ use copies::Delivered;
 use epochs::{Past, Transition};
 use history::History;
 use line::{LineState, Standing};
+use place::Stand;
 use unexpected::Pending;
 use window::{Held, Window};
 
@@ -181,6 +188,8 @@ pub struct Arbiter {
     replay: VecDeque<Pending>,
     /// The packet of `replay` being sorted: its bytes are in a buffer already.
     replaying: Option<Held>,
+    /// Where its line stood when it came.
+    replayed_stand: Option<Stand>,
     /// How often the packet of `replaying` was sorted again.
     replays: u8,
     /// The next epoch, once what is held of this one has been polled.
@@ -216,6 +225,7 @@ impl Arbiter {
             pending: VecDeque::new(),
             replay: VecDeque::new(),
             replaying: None,
+            replayed_stand: None,
             replays: 0,
             transition: None,
             now_ns: 0,
@@ -280,6 +290,7 @@ impl Arbiter {
         }
         let output = self.sort_packet(&arrival);
         if self.window.held() > 0 || self.rejected.is_some() || !self.pending.is_empty() {
+            self.forget_old_pending();
             self.handle_timeout(now_ns);
         }
         output

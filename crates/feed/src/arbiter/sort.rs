@@ -1,7 +1,7 @@
 //! A packet that arrives: is it next, held, a copy, late, or unexpected?
 
 use super::history::Fate;
-use super::unexpected::Run;
+use super::place::Place;
 use super::window::Held;
 use super::{Arbiter, Arrival, Output, Parked, SEQ_NUM_MAX, Source, Standing};
 
@@ -30,21 +30,33 @@ impl Arbiter {
             counters.unexpected += 1;
         } else if is_waiting || (!is_replayed && !self.replay.is_empty()) {
             counters.not_polled += 1;
-        } else if self.states[line.index()].has_left && !self.is_before_leaving(arrival) {
-            let reach = self.options.reorder_max;
-            let run = self.states[line.index()].run.as_mut();
-            if let Some(run) = run.filter(|run| run.is_continued_by(seq_num, reach)) {
-                run.take(seq_num);
-            }
-            self.pend(arrival);
-            self.begin_when_due();
-        } else if self.past.is_empty() || !self.is_past(arrival) {
-            return self.sort_current(arrival);
+        } else {
+            return self.sort_by_place(arrival);
         }
         None
     }
 
-    /// A packet of the current epoch, as far as is known.
+    /// Finds the epoch of a packet, and its place there.
+    fn sort_by_place<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
+        self.forget_old_epochs();
+        let stand = self.replayed_stand.unwrap_or(self.states[arrival.line.index()].stand());
+        let place = self.place_of(arrival, stand);
+        if let Place::Past(index) = place {
+            self.note_past(arrival, index);
+            return None;
+        }
+        let state = &mut self.states[arrival.line.index()];
+        if state.epoch < self.epoch {
+            state.enter(self.epoch);
+        }
+        if place == Place::Next {
+            self.handle_unexpected(arrival);
+            return None;
+        }
+        self.sort_current(arrival)
+    }
+
+    /// A packet of the current epoch.
     fn sort_current<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
         let Arrival { line, seq_num, .. } = *arrival;
         let next = *self.next.get_or_insert_with(|| {
@@ -56,64 +68,27 @@ impl Arbiter {
         }
         let fate = self.history.fate(seq_num);
         if seq_num < next || fate.was_accepted() {
-            self.sort_known(arrival, next, fate);
-        } else if seq_num.saturating_sub(self.top.max(next)) >= self.ahead_max()
-            || self.is_restart(arrival, next)
-        {
-            self.handle_unexpected(arrival);
+            self.sort_known(arrival, fate);
+            None
         } else {
-            return self.accept(arrival, next);
+            self.accept(arrival, next)
         }
-        None
-    }
-
-    /// Whether a number ahead leaps out of the window, goes back too far on its line to be out of order, and is not near the one waited
-    /// for, or belongs to a run of unexpected numbers.
-    fn is_restart(&self, arrival: &Arrival<'_>, next: u64) -> bool {
-        let state = &self.states[arrival.line.index()];
-        let reorder_max = self.options.reorder_max;
-        let back = state.highest.map_or(0, |highest| highest.saturating_sub(arrival.seq_num));
-        let is_of_run = |run: &Run| run.is_continued_by(arrival.seq_num, reorder_max);
-        let ahead = arrival.seq_num.saturating_sub(next);
-        let is_near = ahead <= reorder_max;
-        let leap = state.highest.map_or(0, |highest| arrival.seq_num.saturating_sub(highest));
-        if ahead >= self.window.span() && leap > reorder_max {
-            return true;
-        }
-        (back > reorder_max && !is_near) || (back > 0 && state.run.as_ref().is_some_and(is_of_run))
-    }
-
-    fn ahead_max(&self) -> u64 {
-        self.options.ahead_max.max(self.window.span())
     }
 
     /// A number that has been accepted, declared lost, or lies before the first one.
-    fn sort_known(&mut self, arrival: &Arrival<'_>, next: u64, fate: Fate) {
+    fn sort_known(&mut self, arrival: &Arrival<'_>, fate: Fate) {
         let Arrival { line, seq_num, hash, .. } = *arrival;
-        let state = self.states[line.index()];
-        let back = state.highest.map_or(0, |highest| highest.saturating_sub(seq_num));
-        let goes_back = state.highest.is_some_and(|highest| seq_num <= highest);
-        let reach = self.window.span();
+        let highest = self.states[line.index()].highest;
+        let goes_back = highest.is_some_and(|highest| seq_num <= highest);
         let is_copy = fate.is_copy(hash);
-        let is_of_run = state.run.is_some_and(|run| run.is_continued_by(seq_num, reach));
-        let is_near = next.saturating_sub(seq_num) <= self.options.behind_max as u64;
         let is_own = fate.was_seen_on(line) && !fate.was_seen_on(line.other());
-        let is_unexpected = if is_copy {
-            false
-        } else if fate.was_accepted() && is_near {
-            goes_back
-                && (fate.was_seen_on(line) || back > self.options.reorder_max)
-                && !fate.is_inside()
-        } else {
-            back > self.options.reorder_max || (!is_near && (goes_back || state.highest.is_none()))
-        };
-        if is_unexpected || (is_of_run && !is_copy && goes_back) {
-            return self.handle_unexpected(arrival);
-        }
         self.note_seen(arrival);
         let counters = &mut self.lines[line.index()];
         if !fate.was_accepted() {
             counters.late += 1;
+            if goes_back {
+                self.keep(arrival, true);
+            }
             return;
         }
         counters.duplicate += 1;

@@ -1,3 +1,5 @@
+mod epochs;
+
 use super::*;
 
 fn options() -> ArbiterOptions {

@@ -1,6 +1,7 @@
 //! Unexpected numbers: when they are the beginning of a new epoch, or a gap.
 
 use super::epochs::Transition;
+use super::place::Stand;
 use super::window::Held;
 use super::{Arbiter, Arrival, Line, Standing, UnexpectedPolicy};
 
@@ -17,12 +18,14 @@ impl Run {
         Self { first: seq_num, highest: seq_num, packets: 1 }
     }
 
-    /// Whether a number lies inside the run, or less than `reach` above it.
-    pub(super) fn is_continued_by(&self, seq_num: u64, reach: u64) -> bool {
-        seq_num >= self.first && seq_num.saturating_sub(self.highest) <= reach
+    /// Whether a number lies inside the run, at most `reach` above it or `reorder_max` below.
+    pub(super) fn is_continued_by(&self, seq_num: u64, reach: u64, reorder_max: u64) -> bool {
+        seq_num.saturating_add(reorder_max) >= self.first
+            && seq_num.saturating_sub(self.highest) <= reach
     }
 
-    pub(super) fn take(&mut self, seq_num: u64) {
+    fn take(&mut self, seq_num: u64) {
+        self.first = self.first.min(seq_num);
         if seq_num > self.highest {
             self.highest = seq_num;
             self.packets = self.packets.saturating_add(1);
@@ -35,6 +38,10 @@ impl Run {
 pub(super) struct Pending {
     pub(super) seq_num: u64,
     pub(super) held: Held,
+    /// Where its line stood when it came.
+    pub(super) stand: Stand,
+    /// Whether it counts as late so far, rather than as unexpected.
+    pub(super) is_late: bool,
     /// How often it was sorted again.
     pub(super) replays: u8,
 }
@@ -50,28 +57,29 @@ impl Arbiter {
             self.lines[line.index()].unexpected += 1;
             return;
         };
-        let reach = self.window.span();
+        let (reach, reorder_max) = (self.window.span(), self.options.reorder_max);
         let state = &mut self.states[line.index()];
         let run = match &mut state.run {
-            Some(run) if run.is_continued_by(seq_num, reach) => {
+            Some(run) if run.is_continued_by(seq_num, reach, reorder_max) => {
                 run.take(seq_num);
                 *run
             }
-            _ => {
-                state.run = Some(Run::new(seq_num));
-                Run::new(seq_num)
-            }
+            Some(run) if state.has_left => *run,
+            _ => *state.run.insert(Run::new(seq_num)),
         };
-        self.pend(arrival);
-        if run.packets >= packets_min.max(1) {
+        let has_left = state.has_left;
+        self.lines[line.index()].unexpected += 1;
+        self.keep(arrival, false);
+        if has_left {
+            self.begin_when_due();
+        } else if run.packets >= packets_min.max(1) {
             self.follow(line);
         }
     }
 
-    /// Keeps a packet until the next epoch begins; it counts as unexpected unless that happens.
-    pub(super) fn pend(&mut self, arrival: &Arrival<'_>) {
+    /// Keeps a packet, counted already, that may be of the next epoch: it is sorted again when that begins.
+    pub(super) fn keep(&mut self, arrival: &Arrival<'_>, is_late: bool) {
         let Arrival { line, seq_num, .. } = *arrival;
-        self.lines[line.index()].unexpected += 1;
         let is_same = |known: &Pending| {
             (known.seq_num, known.held.line, known.held.hash) == (seq_num, line, arrival.hash)
         };
@@ -86,52 +94,50 @@ impl Arbiter {
             let Some(oldest) = self.pending.pop_front() else { return };
             self.window.discard(oldest.held);
         }
+        let stand = self.replayed_stand.unwrap_or(self.states[line.index()].stand());
         let held = self.store(arrival);
-        self.pending.push_back(Pending { seq_num, held, replays });
+        self.pending.push_back(Pending { seq_num, held, stand, is_late, replays });
     }
 
-    /// The line goes on in the current epoch: its run of unexpected numbers meant nothing. The packets stay
-    /// for the hold time: they may have overtaken the SequenceReset that explains them.
+    /// The line goes on in the current epoch: its run of unexpected numbers meant nothing. The packets are
+    /// kept: they may have overtaken the SequenceReset that explains them.
     pub(super) fn forget_run(&mut self, line: Line) {
         let state = &mut self.states[line.index()];
         state.run = state.run.filter(|_| state.has_left);
     }
 
-    /// Whether a packet of a line that has left the epoch is one of that epoch all the same, out of order: a
-    /// copy, or its number is near the one waited for or the last of the line, and not near those it brings now.
-    pub(super) fn is_before_leaving(&self, arrival: &Arrival<'_>) -> bool {
-        let Arrival { line, seq_num, hash, .. } = *arrival;
-        if self.history.fate(seq_num).is_copy(hash) {
-            return true;
+    /// Forgets packets whose line has gone on in the epoch for longer than packets are out of order, so that
+    /// they are not of the next one.
+    pub(super) fn forget_old_pending(&mut self) {
+        while let Some(oldest) = self.pending.front().copied() {
+            let state = &self.states[oldest.held.line.index()];
+            if state.run.is_some() || !self.is_overtaken(&oldest) {
+                return;
+            }
+            self.window.discard(oldest.held);
+            self.pending.pop_front();
         }
-        let state = &self.states[line.index()];
-        let (Some(next), Some(run)) = (self.next, state.run) else { return false };
-        let reorder_max = self.options.reorder_max;
-        let is_of_run = seq_num.saturating_add(reorder_max) >= run.first
-            && seq_num <= run.highest.saturating_add(reorder_max);
-        let is_near = |other: u64| seq_num.abs_diff(other) <= reorder_max;
-        !is_of_run && seq_num >= next && (is_near(next) || state.highest.is_some_and(is_near))
     }
 
-    /// Has pending packets sorted again, those of `line` or all, and forgets those that are too old to be
-    /// of the epoch that begins.
+    /// Whether the line of a pending packet has gone on by more numbers than packets are out of order.
+    fn is_overtaken(&self, pending: &Pending) -> bool {
+        let state = &self.states[pending.held.line.index()];
+        let from = pending.stand.highest.unwrap_or(self.first);
+        state.epoch == pending.stand.epoch && state.stand().back(from) > self.options.reorder_max
+    }
+
+    /// Has pending packets sorted again, those of `line` or all, and forgets those that were overtaken.
     pub(super) fn replay_pending(&mut self, line: Option<Line>) {
-        let Self { pending, replay, states, window, now_ns, options, .. } = self;
-        pending.retain(|known| {
-            let Pending { seq_num, held, .. } = *known;
-            if line.is_some_and(|line| held.line != line) {
-                return true;
-            }
-            let state = &states[held.line.index()];
-            let is_of_run = state.run.is_some_and(|run| seq_num >= run.first);
-            let is_young = *now_ns <= held.received_ns.saturating_add(options.hold_ns);
-            if state.has_left || is_of_run || is_young {
-                replay.push_back(*known);
+        for _ in 0..self.pending.len() {
+            let Some(known) = self.pending.pop_front() else { return };
+            if line.is_some_and(|line| known.held.line != line) {
+                self.pending.push_back(known);
+            } else if self.is_overtaken(&known) {
+                self.window.discard(known.held);
             } else {
-                window.discard(held);
+                self.replay.push_back(known);
             }
-            false
-        });
+        }
     }
 
     /// A run is long enough: its line has left the current epoch, if it is a line to be heard.
@@ -203,12 +209,12 @@ mod tests {
 
     #[test]
     fn a_run_goes_on_by_rising_numbers_and_counts_each_once() {
-        let mut run = Run::new(1);
-        for seq_num in [1, 2, 1, 4] {
-            assert!(run.is_continued_by(seq_num, 16));
+        let mut run = Run::new(10);
+        for seq_num in [10, 11, 10, 13, 9] {
+            assert!(run.is_continued_by(seq_num, 16, 2));
             run.take(seq_num);
         }
-        assert_eq!((run.first, run.highest, run.packets), (1, 4, 3));
-        assert!(!run.is_continued_by(0, 16) && !run.is_continued_by(21, 16));
+        assert_eq!((run.first, run.highest, run.packets), (9, 13, 3));
+        assert!(!run.is_continued_by(6, 16, 2) && !run.is_continued_by(30, 16, 2));
     }
 }

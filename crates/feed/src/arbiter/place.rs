@@ -1,0 +1,205 @@
+//! Which epoch a packet is of.
+//!
+//! A line brings the packets of all epochs in one order, which it leaves by `reorder_max` numbers at most. It
+//! stands at a place of this order: in an epoch, behind the highest number that it has brought there. A packet
+//! is of the epoch that knows an equal one, else of the epoch in which its number is free and nearest to where
+//! its line stands.
+
+use super::unexpected::Run;
+use super::{Arbiter, Arrival};
+
+/// The epoch of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The past epoch with this index.
+    Past(usize),
+    /// The current epoch.
+    Current,
+    /// One that has not begun yet, or none at all.
+    Next,
+}
+
+/// Why a packet may be of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// The epoch knows an equal packet.
+    Equal,
+    /// The number is free.
+    Free,
+}
+
+/// An epoch that a packet may be of.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    place: Place,
+    evidence: Evidence,
+    /// Numbers between the packet and where its line stands.
+    distance: u64,
+}
+
+impl Candidate {
+    /// Whether this one is the better of two. An equal packet beats a free number, unless that one is just
+    /// the next on its line and the equal packet further off than packets are out of order: two epochs may
+    /// have equal packets.
+    fn beats(&self, other: &Self, reorder_max: u64) -> bool {
+        let is_next =
+            |free: &Self, equal: &Self| free.distance == 0 && equal.distance > reorder_max;
+        match (self.evidence, other.evidence) {
+            (Evidence::Equal, Evidence::Free) => !is_next(other, self),
+            (Evidence::Free, Evidence::Equal) => is_next(self, other),
+            _ => self.distance < other.distance,
+        }
+    }
+}
+
+/// Where a line stands: its epoch, and the highest number that it has brought there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stand {
+    pub(super) epoch: u64,
+    pub(super) highest: Option<u64>,
+}
+
+impl Stand {
+    /// How far a number is below the highest one.
+    pub(super) fn back(&self, seq_num: u64) -> u64 {
+        self.highest.map_or(0, |highest| highest.saturating_sub(seq_num))
+    }
+
+    fn goes_back(&self, seq_num: u64) -> bool {
+        self.highest.is_some_and(|highest| seq_num <= highest)
+    }
+
+    /// The number behind the highest, else the first one of the epoch.
+    fn expected(&self, first: u64) -> u64 {
+        self.highest.map_or(first, |highest| highest.saturating_add(1))
+    }
+}
+
+impl Arbiter {
+    /// The epoch of a packet that came when its line stood at `stand`.
+    pub(super) fn place_of(&self, arrival: &Arrival<'_>, stand: Stand) -> Place {
+        let current = self.past.len();
+        let own = self.past.iter().position(|past| past.epoch == stand.epoch).unwrap_or(current);
+        let (own_first, own_end) = self.span_of(own);
+        let expected = stand.expected(own_first);
+        let mut best = self.in_own(own, arrival, stand, expected);
+        let mut offer = |candidate: Option<Candidate>| {
+            let is_better = |new: &Candidate| {
+                best.is_none_or(|best: Candidate| new.beats(&best, self.options.reorder_max))
+            };
+            best = candidate.filter(is_better).or(best);
+        };
+        let mut ahead = own_end.saturating_sub(expected);
+        for index in own + 1..=current {
+            offer(self.in_later(index, arrival, ahead));
+            let (first, end) = self.span_of(index);
+            ahead = ahead.saturating_add(end.saturating_sub(first));
+        }
+        let mut behind = expected.saturating_sub(own_first);
+        for index in (0..own).rev() {
+            offer(self.in_earlier(index, arrival, behind));
+            let (first, end) = self.span_of(index);
+            behind = behind.saturating_add(end.saturating_sub(first));
+        }
+        let run = self.states[arrival.line.index()].run;
+        offer(run.and_then(|run| self.in_run(&run, arrival.seq_num)));
+        best.map_or(Place::Next, |best| best.place)
+    }
+
+    /// The first number of an epoch and the one behind its last; the current epoch comes after all past ones.
+    fn span_of(&self, index: usize) -> (u64, u64) {
+        let current = (self.first, self.next.unwrap_or(self.first));
+        self.past.get(index).map_or(current, |past| (past.first, past.end))
+    }
+
+    /// In the epoch that the line is in.
+    fn in_own(
+        &self,
+        own: usize,
+        arrival: &Arrival<'_>,
+        stand: Stand,
+        expected: u64,
+    ) -> Option<Candidate> {
+        let Arrival { seq_num, hash, .. } = *arrival;
+        let (history, place) = match self.past.get(own) {
+            Some(past) => (&past.history, Place::Past(own)),
+            None => (&self.history, Place::Current),
+        };
+        let distance = seq_num.abs_diff(expected);
+        let fate = history.fate(seq_num);
+        if fate.is_copy(hash) {
+            return Some(Candidate { place, evidence: Evidence::Equal, distance });
+        }
+        let is_free = if fate.was_accepted() {
+            // Another packet than the one known: the other line's differs, unless this one goes back.
+            !stand.goes_back(seq_num)
+        } else if let Some(past) = self.past.get(own) {
+            stand.back(seq_num) <= self.options.reorder_max && past.may_have(seq_num)
+        } else {
+            self.may_take(seq_num, stand)
+        };
+        is_free.then_some(Candidate { place, evidence: Evidence::Free, distance })
+    }
+
+    /// Whether a number that is free fits the current epoch, in which its line is.
+    fn may_take(&self, seq_num: u64, stand: Stand) -> bool {
+        let Some(next) = self.next else { return true };
+        let reorder_max = self.options.reorder_max;
+        let back = stand.back(seq_num);
+        if seq_num < next {
+            let is_near = next - seq_num <= self.options.behind_max as u64;
+            let is_backward = stand.goes_back(seq_num) || stand.highest.is_none();
+            return back <= reorder_max && (is_near || !is_backward);
+        }
+        let ahead = seq_num - next;
+        let leap = stand.highest.map_or(0, |highest| seq_num.saturating_sub(highest));
+        self.is_within_reach(seq_num)
+            && !(ahead >= self.window.span() && leap > reorder_max)
+            && (back <= reorder_max || ahead <= reorder_max)
+    }
+
+    /// Whether a number is not too far above those accepted in the current epoch.
+    fn is_within_reach(&self, seq_num: u64) -> bool {
+        let top = self.top.max(self.next.unwrap_or(0));
+        let ahead_max = self.options.ahead_max.max(self.window.span());
+        seq_num.saturating_sub(top) < ahead_max
+    }
+
+    /// In an epoch after that of its line, which has so many numbers before that epoch.
+    fn in_later(&self, index: usize, arrival: &Arrival<'_>, ahead: u64) -> Option<Candidate> {
+        let Arrival { seq_num, hash, .. } = *arrival;
+        let (first, end) = self.span_of(index);
+        let (history, place, is_within) = match self.past.get(index) {
+            Some(past) => (&past.history, Place::Past(index), seq_num < end),
+            None => (&self.history, Place::Current, self.is_within_reach(seq_num)),
+        };
+        let fate = history.fate(seq_num);
+        let distance = ahead.saturating_add(seq_num.saturating_sub(first));
+        let evidence = if fate.is_copy(hash) { Evidence::Equal } else { Evidence::Free };
+        let is_free = !fate.was_accepted() && seq_num >= first && is_within;
+        (evidence == Evidence::Equal || is_free).then_some(Candidate { place, evidence, distance })
+    }
+
+    /// In an epoch before that of its line, which has brought so many numbers since.
+    fn in_earlier(&self, index: usize, arrival: &Arrival<'_>, behind: u64) -> Option<Candidate> {
+        let Arrival { seq_num, hash, .. } = *arrival;
+        let past = self.past.get(index)?;
+        let fate = past.history.fate(seq_num);
+        let distance = behind.saturating_add(past.end.saturating_sub(seq_num).max(1));
+        let evidence = if fate.is_copy(hash) { Evidence::Equal } else { Evidence::Free };
+        let is_free = !fate.was_accepted()
+            && seq_num >= past.first
+            && past.may_have(seq_num)
+            && distance <= self.options.reorder_max;
+        let place = Place::Past(index);
+        (evidence == Evidence::Equal || is_free).then_some(Candidate { place, evidence, distance })
+    }
+
+    /// Among the numbers by which its line seems to have left the current epoch.
+    fn in_run(&self, run: &Run, seq_num: u64) -> Option<Candidate> {
+        let distance = seq_num.abs_diff(run.highest.saturating_add(1));
+        let candidate = Candidate { place: Place::Next, evidence: Evidence::Free, distance };
+        run.is_continued_by(seq_num, self.window.span(), self.options.reorder_max)
+            .then_some(candidate)
+    }
+}
