@@ -186,6 +186,8 @@ pub struct Arbiter {
     pending: VecDeque<Pending>,
     /// Packets to be sorted again, now that an epoch has begun.
     replay: VecDeque<Pending>,
+    /// Packets were sorted again, some of which may have waited for long enough.
+    is_resorted: bool,
     /// The packet of `replay` being sorted: its bytes are in a buffer already.
     replaying: Option<Held>,
     /// Where its line stood when it came.
@@ -224,6 +226,7 @@ impl Arbiter {
             alternatives: Vec::new(),
             pending: VecDeque::new(),
             replay: VecDeque::new(),
+            is_resorted: false,
             replaying: None,
             replayed_stand: None,
             replays: 0,
@@ -383,7 +386,6 @@ impl Arbiter {
             self.window.forget_arrivals();
             return None;
         }
-        let mut is_resorted = false;
         loop {
             let next = self.next?;
             if self.is_deliverable(next) {
@@ -394,7 +396,7 @@ impl Arbiter {
             }
             if let Some(parked) = self.parked.take() {
                 self.place(parked, next);
-                is_resorted = true;
+                self.is_resorted = true;
             } else if let Some(transition) = self.transition {
                 if self.window.held() == 0 && self.rejected.is_none() {
                     self.transition = None;
@@ -403,8 +405,8 @@ impl Arbiter {
                 self.drop_unconfirmed(next);
                 self.release_all();
             } else if self.replay_next() {
-                is_resorted = true;
-            } else if !is_resorted || !self.release_due() {
+                self.is_resorted = true;
+            } else if !std::mem::take(&mut self.is_resorted) || !self.release_due() {
                 // Leaves the oldest packet at the front, where `poll_timeout` finds it.
                 self.window.oldest(next);
                 return None;
