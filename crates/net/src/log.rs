@@ -1,4 +1,4 @@
-//! What is wrong with a feed, in the log, at most once a second.
+//! What is wrong with a feed, in the log, at most once a second or for the first few.
 
 use std::fmt::Display;
 
@@ -57,14 +57,34 @@ impl EventCounters {
     }
 }
 
-/// A sink that passes everything on, counts market events and logs gaps, resets and faults, each kind at most once a second.
+/// How much of each kind is logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogLimit {
+    /// The first so many: the same on every run over the same captures.
+    First(u32),
+    /// One a second of the monotonic clock.
+    #[default]
+    OneASecond,
+}
+
+/// What was logged of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kind {
+    throttle: Throttle,
+    logged: u32,
+}
+
+/// A sink that passes everything on, counts market events and logs gaps, resets and faults.
 #[derive(Debug)]
 pub struct Logged<S> {
     inner: S,
-    gaps: Throttle,
-    resets: Throttle,
-    faults: Throttle,
-    lines: Throttle,
+    limit: LogLimit,
+    /// Name of the channel, in front of each text.
+    channel: Option<String>,
+    gaps: Kind,
+    resets: Kind,
+    faults: Kind,
+    lines: Kind,
     events: EventCounters,
 }
 
@@ -72,7 +92,20 @@ impl<S> Logged<S> {
     /// A sink around `inner`.
     pub fn new(inner: S) -> Self {
         let (gaps, resets, faults, lines) = Default::default();
-        Self { inner, gaps, resets, faults, lines, events: EventCounters::default() }
+        let (limit, channel, events) = Default::default();
+        Self { inner, limit, channel, gaps, resets, faults, lines, events }
+    }
+
+    /// The same that logs so much.
+    #[must_use]
+    pub fn limit(self, limit: LogLimit) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// The same with the name of a channel in front of each text.
+    #[must_use]
+    pub fn channel(self, channel: Option<&str>) -> Self {
+        Self { channel: channel.map(str::to_owned), ..self }
     }
 
     /// Market events so far.
@@ -94,21 +127,52 @@ impl<S> Logged<S> {
     pub fn into_inner(self) -> S {
         self.inner
     }
+
+    fn warn(&mut self, kind: fn(&mut Self) -> &mut Kind, text: impl Display) {
+        let limit = self.limit;
+        let kind = kind(self);
+        let held_back = match limit {
+            LogLimit::OneASecond => kind.throttle.pass(monotonic_ns()),
+            LogLimit::First(max) => {
+                kind.logged = kind.logged.saturating_add(1);
+                (kind.logged <= max).then_some(0)
+            }
+        };
+        let Some(held_back) = held_back else { return };
+        let is_last = limit == LogLimit::First(kind.logged);
+        let separator = if self.channel.is_some() { ": " } else { "" };
+        let channel = self.channel.as_deref().unwrap_or_default();
+        match held_back {
+            0 => tracing::warn!("{channel}{separator}{text}"),
+            held_back => tracing::warn!(held_back, "{channel}{separator}{text}"),
+        }
+        if is_last {
+            tracing::warn!("{channel}{separator}more of this kind are counted and not logged");
+        }
+    }
 }
 
 /// Warns of lines whose copies of packets differ, at most once a second.
 #[derive(Clone, Debug, Default)]
 pub struct DifferingWatch {
+    /// Name of the channel, in front of the text.
+    channel: Option<String>,
     /// Of each line.
     seen: [u64; 2],
     looked_ns: Option<u64>,
 }
 
 impl DifferingWatch {
+    /// A watch that has seen nothing; where several channels are received it names its own.
+    pub fn new(channel: Option<&str>) -> Self {
+        Self { channel: channel.map(str::to_owned), ..Self::default() }
+    }
+
     /// Looks at the counters of lines A and B, at most once a second, and logs what has changed.
     pub fn observe(&mut self, now_ns: u64, lines: impl FnOnce() -> [LineCounters; 2]) {
         if let Some(text) = self.poll(now_ns, lines) {
-            tracing::warn!("{text}");
+            let separator = if self.channel.is_some() { ": " } else { "" };
+            tracing::warn!("{}{separator}{text}", self.channel.as_deref().unwrap_or_default());
         }
     }
 
@@ -135,12 +199,6 @@ impl DifferingWatch {
     }
 }
 
-fn warn(throttle: &mut Throttle, text: impl Display) {
-    if let Some(held_back) = throttle.pass(monotonic_ns()) {
-        tracing::warn!(held_back, "{text}");
-    }
-}
-
 impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
     fn handle_message(&mut self, delivery: &Delivery, message: &M) {
         self.inner.handle_message(delivery, message);
@@ -152,12 +210,12 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
 
     fn handle_gap(&mut self, gap: Gap) {
         let Gap { first, count } = gap;
-        warn(&mut self.gaps, format_args!("{count} lost from sequence number {first}"));
+        self.warn(|log| &mut log.gaps, format_args!("{count} lost from sequence number {first}"));
         self.inner.handle_gap(gap);
     }
 
     fn handle_reset(&mut self, seq_num: u64) {
-        warn(&mut self.resets, format_args!("sequence reset to {seq_num}"));
+        self.warn(|log| &mut log.resets, format_args!("sequence numbers restart at {seq_num}"));
         self.inner.handle_reset(seq_num);
     }
 
@@ -182,20 +240,21 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
     fn handle_silence(&mut self, is_silent: bool, since_ns: u64) {
         let text =
             if is_silent { "the channel is silent" } else { "the channel is no longer silent" };
-        warn(&mut self.resets, text);
+        self.warn(|log| &mut log.resets, text);
         self.inner.handle_silence(is_silent, since_ns);
     }
 
     fn handle_line(&mut self, event: &LineEvent) {
-        // Single copies that differ are counted and watched by `DifferingWatch`.
-        if !matches!(event, LineEvent::Differing { .. }) {
-            warn(&mut self.lines, event);
+        // Live, single copies that differ are counted and watched by `DifferingWatch`.
+        let is_watched = self.limit == LogLimit::OneASecond;
+        if !is_watched || !matches!(event, LineEvent::Differing { .. }) {
+            self.warn(|log| &mut log.lines, event);
         }
         self.inner.handle_line(event);
     }
 
     fn handle_fault(&mut self, fault: &Fault<'_>) {
-        warn(&mut self.faults, fault);
+        self.warn(|log| &mut log.faults, fault);
         self.inner.handle_fault(fault);
     }
 }

@@ -23,7 +23,7 @@ type OnUntagged = Box<dyn FnMut(&str)>;
 
 /// Writes a line a message: fields by their id, a sequence as its length's id and then its entries.
 ///
-/// Capture time, source, destination and line come first where the header has them, by name in
+/// Capture time, source, destination, line and channel come first where the header has them, by name in
 /// place of a tag: `time=2013-08-01T06:00:00.000000001Z|source=10.0.0.1:9|34=1|`. FIX text does not
 /// number entries: they follow their count in order.
 pub struct Fix<W> {
@@ -68,6 +68,9 @@ impl<W: Write> Fix<W> {
         }
         if let Some(name) = header.line {
             let _ = write!(line, "line={name}{separator}");
+        }
+        if let Some(name) = header.channel {
+            let _ = write!(line, "channel={name}{separator}");
         }
     }
 

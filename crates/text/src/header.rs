@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 /// Where a message came from. Formats leave out what is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header<'h> {
+    /// Channel of the feed, where several are received.
+    pub channel: Option<&'h str>,
     /// Index of the packet, from 0.
     pub packet: Option<u64>,
     /// Bytes before the messages of the packet.

@@ -6,8 +6,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use tickwire_fast::Message;
 
-/// Writes `{"pkt": .., "pre": .., "off": .., "len": .., "time": .., "source": .., "destination":
-/// .., "line": .., "t": .., "n": .., "msg": {..}}` lines.
+/// Writes `{"channel": .., "pkt": .., "pre": .., "off": .., "len": .., "time": .., "source": ..,
+/// "destination": .., "line": .., "t": .., "n": .., "msg": {..}}` lines.
 ///
 /// Members that the header does not have are left out. `t` is the template's id, or `null` where
 /// it has none; `n` is its name.
@@ -51,6 +51,9 @@ impl<W: Write> MessageWriter for JsonLines<W> {
 }
 
 fn push_header(members: &mut Members<'_>, header: &Header<'_>) {
+    if let Some(channel) = header.channel {
+        push_string(members.member("channel"), channel);
+    }
     if let Some(packet) = header.packet {
         push_unsigned(members.member("pkt"), packet);
     }

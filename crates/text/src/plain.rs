@@ -51,6 +51,9 @@ impl<W: Write> Plain<W> {
             let _ = write!(text, " ({id})");
         }
         let start = text.len();
+        if let Some(channel) = header.channel {
+            let _ = write!(text, ", channel {channel}");
+        }
         if let Some(packet) = header.packet {
             let _ = write!(text, ", packet {packet}");
         }

@@ -31,6 +31,7 @@ fn header() -> Header<'static> {
         source: Some("10.0.0.1:9000".parse().unwrap()),
         destination: Some("[ff02::1]:8000".parse().unwrap()),
         line: Some("A"),
+        channel: None,
     }
 }
 

@@ -137,5 +137,8 @@ fn a_feed_file_stands_in_for_options_and_options_override_it() {
 
     let run = tickwire(&format!("receive --feed {feed} --capture {capture}"));
     assert_eq!(run.status, 2);
-    assert!(run.err.contains("name a --channel: x, y"), "{}", run.err);
+    assert!(run.err.contains("channel y has no groups"), "{}", run.err);
+    let run = tickwire(&format!("receive --feed {feed}"));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("lines of y are captures and those of x groups"), "{}", run.err);
 }

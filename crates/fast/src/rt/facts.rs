@@ -50,9 +50,9 @@ pub struct TemplateFacts {
 /// for all modules; this is what differs.
 pub trait Templates: Sized + 'static {
     /// Previous values.
-    type State: PreviousValues;
+    type State: PreviousValues + Send;
     /// Storage for one message of each template.
-    type Messages: Default + Clone + std::fmt::Debug;
+    type Messages: Default + Clone + std::fmt::Debug + Send;
     /// One message, borrowed.
     type Message<'m>: Copy + std::fmt::Debug;
 

@@ -75,6 +75,21 @@ impl CaptureDriver {
         self.counters.iter().any(|(_, line)| line.packets > 0 || line.truncated > 0)
     }
 
+    /// Returns whether a packet belongs to a line.
+    pub fn takes(&self, merged: &MergedPacket<'_>) -> bool {
+        merged.packet.stream.is_none() && self.lines.source(merged).is_some()
+    }
+
+    /// Fires the timers that are due by `to_ns`. The clock does not go back.
+    pub fn advance_to<H: PacketHandler<S>, S: ?Sized>(
+        &mut self,
+        to_ns: u64,
+        handler: &mut H,
+        sink: &mut S,
+    ) {
+        self.advance(to_ns.max(self.now_ns), handler, sink);
+    }
+
     /// Fires the timers that are due and hands the packet on, if it belongs to a line and is whole.
     pub fn handle_packet<H: PacketHandler<S>, S: ?Sized>(
         &mut self,

@@ -63,6 +63,7 @@ mod sequencing;
 mod silence;
 mod sink;
 mod unnumbered;
+mod view;
 
 pub use counters::{HandlerCounters, InputCounters, MessageCounters};
 pub use driven::PacketHandler;
@@ -74,6 +75,7 @@ pub use replayed::Lost;
 pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
 pub use sequencing::{Sequencing, SequencingError};
 pub use sink::{Delivery, Fault, Sink};
+pub use view::HandlerView;
 
 use std::fmt;
 
@@ -135,6 +137,12 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
     /// What was counted besides what arbiter and recovery count.
     pub const fn counters(&self) -> &HandlerCounters {
         &self.channel.counters
+    }
+
+    /// Counters, arbiter and books.
+    pub const fn view(&self) -> HandlerView<'_> {
+        let Channel { counters, arbiter, decoding, .. } = &self.channel;
+        HandlerView { counters, arbiter, recovery: &decoding.recovery }
     }
 
     /// The arbiter, for its counters.

@@ -1,10 +1,7 @@
 //! Publication of the counters of a feed handler, its sockets and its loop.
 
 use tickwire_feed::arbiter::{ArbiterCounters, Line, LineCounters};
-use tickwire_feed::handler::{
-    Engine, Handler, HandlerCounters, InputCounters, PacketHandler, Source,
-};
-use tickwire_feed::market::Adapt;
+use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, PacketHandler, Source};
 use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
 
 use super::names::{
@@ -72,11 +69,11 @@ pub struct FeedMetrics {
 }
 
 /// What a channel has counted.
-pub struct FeedCounts<'c, E, A> {
+pub struct FeedCounts<'c> {
     /// The lines with their sockets.
     pub inputs: Vec<(Source, &'c Receiver)>,
     /// The handler.
-    pub handler: &'c Handler<E, A>,
+    pub handler: HandlerView<'c>,
     /// Market events, by kind.
     pub events: EventCounters,
 }
@@ -119,11 +116,7 @@ impl FeedMetrics {
     }
 
     /// Publishes the counters at `now_ns`, the time on the monotonic clock.
-    pub fn publish<E: Engine, A: Adapt<E::Message>>(
-        &mut self,
-        now_ns: u64,
-        counts: &FeedCounts<'_, E, A>,
-    ) {
+    pub fn publish(&mut self, now_ns: u64, counts: &FeedCounts<'_>) {
         self.published_ns = now_ns;
         let FeedCounts { inputs, handler, events } = counts;
         for (source, receiver) in inputs {
@@ -131,14 +124,14 @@ impl FeedMetrics {
                 line.publish(now_ns, receiver, handler);
             }
         }
-        self.arbiter.publish(&handler.arbiter().counters());
-        self.messages.publish(handler.counters());
-        self.recovery.publish(&handler.recovery().counters());
-        self.held.set(handler.arbiter().packets_held() as u64);
+        self.arbiter.publish(&handler.arbiter.counters());
+        self.messages.publish(handler.counters);
+        self.recovery.publish(&handler.recovery.counters());
+        self.held.set(handler.arbiter.packets_held() as u64);
         for (counter, count) in &self.events {
             counter.set(count(events));
         }
-        let (fresh, stale) = handler.recovery().states();
+        let (fresh, stale) = handler.recovery.states();
         self.fresh.set(fresh as u64);
         for (gauge, count) in self.stale.iter().zip(stale) {
             gauge.set(count as u64);
@@ -180,22 +173,17 @@ impl LineMetrics {
         }
     }
 
-    fn publish<E: Engine, A: Adapt<E::Message>>(
-        &self,
-        now_ns: u64,
-        receiver: &Receiver,
-        handler: &Handler<E, A>,
-    ) {
+    fn publish(&self, now_ns: u64, receiver: &Receiver, handler: &HandlerView<'_>) {
         self.socket.publish(&receiver.counters());
         self.age.set_ns(now_ns.saturating_sub(receiver.last_packet_ns()));
         self.delay.publish(receiver.delays());
-        let counters = handler.counters();
+        let counters = handler.counters;
         match self.source {
             Source::Incremental(line) => self.input.publish(&counters.lines[line.index()]),
             Source::Snapshot(line) => self.input.publish(&counters.snapshot_lines[line.index()]),
         }
         if let (Some((group, lost)), Source::Incremental(line)) = (&self.line, self.source) {
-            let counters = handler.arbiter().line_counters(line);
+            let counters = handler.arbiter.line_counters(line);
             group.publish(&counters);
             lost.set(counters.lost);
         }
@@ -210,14 +198,15 @@ pub struct LoopMetrics {
 }
 
 impl LoopMetrics {
-    /// Names the counters.
-    pub fn new(metrics: &Metrics) -> Self {
+    /// Names the counters. With several loops in a process each has a `thread`, which becomes a label.
+    pub fn new(metrics: &Metrics, thread: Option<&str>) -> Self {
+        let labels: Vec<(&str, &str)> = thread.map(|name| ("thread", name)).into_iter().collect();
         let steps = "Steps of the time of day that were noticed";
         let waited = "Time that the receiver has waited for the disk so far";
         Self {
-            clock_steps: metrics.counter("net_clock_steps", steps, &[]),
-            recording: Group::new(metrics, &RECORD, &[]),
-            waited: metrics.seconds("record_waited", waited, &[]),
+            clock_steps: metrics.counter("net_clock_steps", steps, &labels),
+            recording: Group::new(metrics, &RECORD, &labels),
+            waited: metrics.seconds("record_waited", waited, &labels),
         }
     }
 

@@ -44,6 +44,7 @@ impl PacketPlace {
             source: self.source,
             destination: self.destination,
             line: None,
+            channel: None,
         }
     }
 }

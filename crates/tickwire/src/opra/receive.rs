@@ -113,7 +113,8 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         let inputs = args.open(index)?;
         reception.add_channel(LineHandler::new(options), sink, inputs).map_err(fail)?;
     }
-    args.record.start(&mut reception, |index, source| format!("line {} {source}", index + 1))?;
+    let name = |index, source| format!("line {} {source}", index + 1);
+    args.record.start(&mut reception, None, name)?;
     let mut quiet_since = QuietSince::default();
     let received = reception.run(&stop, |reception, moment| {
         let packets = packets_of(reception);

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::feed;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tickwire_feed_config::FeedConfig;
 use tickwire_net::channel_settings::{ChannelSettings, channel_settings};
 
@@ -31,9 +31,18 @@ impl ChannelArgs {
                 return Err(Failure::Usage(message));
             }
         };
-        let settings = channel_settings(&config, name);
-        settings.map(Some).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+        settings_of(path, &config, name).map(Some)
     }
+}
+
+/// What a feed file says of a channel.
+pub fn settings_of(
+    path: &Path,
+    config: &FeedConfig,
+    name: &str,
+) -> Result<ChannelSettings, Failure> {
+    channel_settings(config, name)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 fn names(config: &FeedConfig) -> String {

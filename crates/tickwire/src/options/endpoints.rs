@@ -89,10 +89,31 @@ impl Beside {
     }
 }
 
+impl Endpoints {
+    /// The lines that there are.
+    pub fn sources(&self) -> impl Iterator<Item = (Source, Endpoint)> {
+        let all = [
+            Some((Source::Incremental(Line::A), self.a)),
+            self.b.map(|endpoint| (Source::Incremental(Line::B), endpoint)),
+            self.snapshots.map(|endpoint| (Source::Snapshot(Line::A), endpoint)),
+            self.snapshots_b.map(|endpoint| (Source::Snapshot(Line::B), endpoint)),
+        ];
+        all.into_iter().flatten()
+    }
+}
+
 impl EndpointArgs {
     /// Whether the group or the port of line A is named, or a channel that has them.
     pub const fn names_a(&self) -> bool {
         self.group.is_some() || self.port.is_some() || self.channel.is_some()
+    }
+
+    /// Whether any address is named, apart from those of a channel.
+    pub const fn names_any(&self) -> bool {
+        let groups =
+            self.group.is_some() || self.group_b.is_some() || self.snapshot_group.is_some();
+        let ports = self.port.is_some() || self.port_b.is_some() || self.snapshot_port.is_some();
+        groups || ports || self.line_b
     }
 
     /// The same with line A, and line B if there is one, at these addresses.

@@ -1,6 +1,7 @@
 //! Options that several commands share.
 
 mod channel;
+mod channels;
 mod decoder;
 mod endpoints;
 mod faults;
@@ -13,6 +14,7 @@ mod sequence;
 mod sources;
 
 pub use channel::ChannelArgs;
+pub use channels::ChannelsArgs;
 pub use decoder::{DecoderArgs, Reset};
 pub use endpoints::{EndpointArgs, Endpoints};
 pub use faults::{FaultArgs, Interval, Percent};

@@ -30,16 +30,20 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// Begins to record the sockets of a loop, if that is wanted. `name` names the interface of a channel's
-    /// source.
+    /// Begins to record the sockets of a loop, if that is wanted. Where several threads record, each has
+    /// files of its own. `name` names the interface of a channel's source.
     pub fn start<H: PacketHandler<S>, S>(
         &self,
         reception: &mut Reception<H, S>,
+        thread: Option<&str>,
         name: impl Fn(usize, Source) -> String,
     ) -> Result<(), Failure> {
         let Some(directory) = &self.record else { return Ok(()) };
         let options = RecordOptions {
-            name: self.record_name.clone(),
+            name: thread.map_or_else(
+                || self.record_name.clone(),
+                |thread| format!("{}-{thread}", self.record_name),
+            ),
             rotate_bytes: self.record_rotate_size.0,
             rotate_time: self.record_rotate_time.duration(),
             ..RecordOptions::new(directory)

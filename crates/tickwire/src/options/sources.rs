@@ -18,6 +18,11 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
+    /// Whether any sender is named.
+    pub const fn names_any(&self) -> bool {
+        self.source.is_some() || self.source_b.is_some() || self.snapshot_source.is_some()
+    }
+
     /// The endpoints with the senders that are named here.
     pub fn apply(&self, mut endpoints: Endpoints) -> Endpoints {
         endpoints.a.source = self.source.or(endpoints.a.source);

@@ -101,7 +101,7 @@ fn lines(
         let [channel] = reception.channels() else { return };
         if feed.is_due(moment.now_ns) {
             let Borrowed { handler, sink } = &channel.handler;
-            let inputs = channel.inputs().collect();
+            let (inputs, handler) = (channel.inputs().collect(), handler.view());
             feed.publish(moment.now_ns, &FeedCounts { inputs, handler, events: sink.events() });
             metrics.publish(channel.handler.sink.inner());
         }

@@ -4,7 +4,7 @@ use super::captures::CaptureArgs;
 use super::show::ShowArgs;
 use crate::failure::Failure;
 use crate::options::{
-    ChannelArgs, DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs, RecordArgs,
+    ChannelsArgs, DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs, RecordArgs,
     SourceArgs, sequencing,
 };
 use crate::units::{Size, Span};
@@ -31,13 +31,15 @@ Examples:
   tickwire receive -t t.xml --framing cme --capture day.pcap.zst --show books --at-end
   tickwire receive -t t.xml --framing moex-forts --capture-line a=a.bin --capture-line b=b.bin \\
       --show messages --instrument 49634118 --format csv
-  tickwire receive --feed feed.toml --channel futures --show events";
+  tickwire receive --feed feed.toml --channel futures --show events
+  tickwire receive --feed feed.toml --threads 2 --show bbo";
 
 /// Receive a feed: arbitrate lines A and B, decode, recover, keep books, and show what came.
 ///
 /// The input is multicast sockets, or captures (--capture), whose times are the clock then. Live
 /// reception ends with the Done message, --messages, --idle, or Ctrl-C; the counters come as a
-/// table at the end. Faults of the feed are logged. Exit status 1: packets were not decoded, or
+/// table at the end. A feed file may describe several channels: all, or those that are named, are
+/// received together, and each line of output tells its channel. Faults of the feed are logged. Exit status 1: packets were not decoded, or
 /// snapshots differed. Forms of the output: docs/receive.md.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -50,7 +52,7 @@ pub struct ReceiveArgs {
     #[arg(long, conflicts_with = "captures")]
     pub watch_templates: bool,
     #[command(flatten)]
-    channel: ChannelArgs,
+    channels: ChannelsArgs,
     #[command(flatten)]
     pub captures: CaptureArgs,
     #[command(flatten)]
@@ -121,9 +123,13 @@ pub struct ReceiveArgs {
     /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy.
     #[arg(long, conflicts_with = "captures", help_heading = "Sockets")]
     spin: bool,
-    /// Run on this CPU alone, counted from 0.
-    #[arg(long, value_name = "NUMBER", help_heading = "Sockets")]
-    pub cpu: Option<usize>,
+    /// Run on this CPU alone, counted from 0; with several threads, one each.
+    #[arg(long, value_name = "NUMBER,..", value_delimiter = ',', help_heading = "Sockets")]
+    pub cpu: Vec<usize>,
+    /// Threads that the channels of a feed file are shared among.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "captures")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Sockets")]
+    pub threads: u16,
     /// Receive buffer of each socket.
     #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     #[arg(conflicts_with = "captures", help_heading = "Sockets")]
@@ -137,7 +143,7 @@ pub struct ReceiveArgs {
     #[arg(help_heading = "Sockets")]
     pub measure_every: u32,
 
-    /// End after so many messages.
+    /// End after so many messages, of all channels together.
     #[arg(long, value_name = "COUNT", help_heading = "End")]
     pub messages: Option<u64>,
     /// End when nothing has come for so long, once something has.
@@ -160,6 +166,9 @@ pub struct ReceiveArgs {
     /// What a feed file says of the channel.
     #[arg(skip)]
     settings: Option<ChannelSettings>,
+    /// The name of the channel, where several are received.
+    #[arg(skip)]
+    label: Option<String>,
 }
 
 /// What decodes.
@@ -204,12 +213,56 @@ impl From<BooksBy> for Books {
 }
 
 impl ReceiveArgs {
-    /// The same with everything that a feed file says of the channel.
-    pub fn over_channel(&self) -> Result<Self, Failure> {
+    /// The arguments of each channel: these, with everything that a feed file says of it.
+    pub fn of_channels(&self) -> Result<Vec<Self>, Failure> {
+        let Some(channels) = self.channels.settings()? else { return Ok(vec![self.clone()]) };
+        let is_one = channels.len() == 1;
+        if !is_one {
+            self.check_several()?;
+        }
+        let channels: Result<Vec<Self>, Failure> =
+            channels.into_iter().map(|channel| self.over(channel, is_one)).collect();
+        let channels = channels?;
+        let (captured, live): (Vec<&Self>, Vec<&Self>) =
+            channels.iter().partition(|args| args.captures.is_any());
+        if !captured.is_empty() && !live.is_empty() {
+            let names = |of: &[&Self]| {
+                let names = of.iter().filter_map(|args| Some(args.settings.as_ref()?.name.clone()));
+                names.collect::<Vec<_>>().join(", ")
+            };
+            return Err(Failure::Usage(format!(
+                "lines of {} are captures and those of {} groups: name a --channel, or several of one \
+                 kind",
+                names(&captured),
+                names(&live)
+            )));
+        }
+        Ok(channels)
+    }
+
+    /// Refuses options that are of one channel.
+    fn check_several(&self) -> Result<(), Failure> {
+        let is_of_one = [
+            (self.endpoints.names_any() || self.sources.names_any(), "addresses"),
+            (self.captures.is_of_lines(), "--capture-line"),
+            (self.captures.finds_lines(), "--lines auto"),
+        ];
+        let Some((_, what)) = is_of_one.into_iter().find(|(is_given, _)| *is_given) else {
+            return Ok(());
+        };
+        Err(Failure::Usage(format!("{what} on the command line: name one --channel")))
+    }
+
+    /// The same with everything that a feed file says of a channel.
+    fn over(&self, channel: ChannelSettings, is_one: bool) -> Result<Self, Failure> {
         let mut args = self.clone();
-        let Some(channel) = self.channel.settings()? else { return Ok(args) };
         if !channel.inputs.is_empty() {
             args.endpoints.set_channel(&channel)?;
+        } else if !is_one && args.captures.is_any() {
+            return Err(Failure::Usage(format!(
+                "channel {} has no groups to find in the captures: name other channels",
+                channel.name
+            )));
         }
         if !args.captures.is_any() {
             args.captures.set_lines(&channel.captures);
@@ -220,8 +273,14 @@ impl ReceiveArgs {
         if args.instrument_key.is_empty() {
             args.instrument_key = key_tags(&channel)?;
         }
+        args.label = (!is_one).then(|| channel.name.clone());
         args.settings = Some(channel);
         Ok(args)
+    }
+
+    /// The name of the channel, where several are received.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// The template file.

@@ -101,14 +101,22 @@ impl CaptureArgs {
         self.capture_line.iter().any(|file| file.source == source)
     }
 
-    fn paths(&self) -> impl Iterator<Item = &Path> {
-        let of_lines = self.capture_line.iter().map(|file| &file.path);
-        self.capture.iter().chain(of_lines).map(PathBuf::as_path)
+    /// Whether captures of lines are named.
+    pub const fn is_of_lines(&self) -> bool {
+        !self.capture_line.is_empty()
     }
 
-    /// The name of a capture of the merge.
-    pub fn name_of(&self, input: usize) -> String {
-        self.paths().nth(input).map(files::name_of).unwrap_or_default()
+    /// How many captures of lines there are.
+    pub const fn lines_len(&self) -> usize {
+        self.capture_line.len()
+    }
+
+    fn of_lines(&self) -> impl Iterator<Item = &Path> {
+        self.capture_line.iter().map(|file| file.path.as_path())
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.capture.iter().map(PathBuf::as_path).chain(self.of_lines())
     }
 
     /// Whether the captures can be read a second time.
@@ -117,13 +125,12 @@ impl CaptureArgs {
     }
 
     /// Opens all captures: those without a line first.
-    pub fn open(&self) -> Result<Merge<Box<dyn Read>>, Failure> {
-        let readers = self.paths().map(|path| self.open_one(path));
-        Ok(Merge::new(readers.collect::<Result<Vec<_>, Failure>>()?))
+    fn open(&self) -> Result<Merge<Box<dyn Read>>, Failure> {
+        open_all(&[self])
     }
 
-    /// The first packets of the captures, to find the framing by.
-    pub fn sample(&self) -> Result<Sample, Failure> {
+    /// The first packets of the captures, to find the framing by; with a map, those of its lines.
+    pub fn sample(&self, lines: Option<&LineMap>) -> Result<Sample, Failure> {
         if !self.can_reopen() {
             return Err(Failure::Usage(
                 "--framing auto: name captures that can be read twice".to_owned(),
@@ -132,7 +139,9 @@ impl CaptureArgs {
         let (mut merge, mut sample) = (self.open()?, Sample::new(PACKETS_MAX));
         // What is wrong with a capture is told when it is read for good.
         while let Some(Ok(merged)) = merge.next_packet().transpose().filter(|_| !sample.is_full()) {
-            sample.add(&merged.packet);
+            if lines.is_none_or(|lines| lines.source(&merged).is_some()) {
+                sample.add(&merged.packet);
+            }
         }
         Ok(sample)
     }
@@ -168,6 +177,35 @@ impl CaptureArgs {
     }
 }
 
+/// The captures of several channels: those without a line, which are the same for all, then those of
+/// each channel's lines.
+fn all_paths<'c>(
+    channels: &[&'c CaptureArgs],
+) -> impl Iterator<Item = (&'c CaptureArgs, &'c Path)> {
+    let common = channels.iter().take(1);
+    let common = common.flat_map(|args| args.capture.iter().map(|path| (*args, path.as_path())));
+    let of_lines = channels.iter().flat_map(|args| args.of_lines().map(|path| (*args, path)));
+    common.chain(of_lines.collect::<Vec<_>>())
+}
+
+/// Opens the captures of all channels.
+pub fn open_all(channels: &[&CaptureArgs]) -> Result<Merge<Box<dyn Read>>, Failure> {
+    let readers = all_paths(channels).map(|(args, path)| args.open_one(path));
+    Ok(Merge::new(readers.collect::<Result<Vec<_>, Failure>>()?))
+}
+
+/// The name of a capture of the merge.
+pub fn name_of(channels: &[&CaptureArgs], input: usize) -> String {
+    let named = all_paths(channels).nth(input);
+    named.map(|(_, path)| files::name_of(path)).unwrap_or_default()
+}
+
+/// Names the destinations of packets that belong to no line.
+pub fn others_text(others: &OtherPackets) -> String {
+    let counts = others.by_destination.iter().map(|(address, packets)| (*address, *packets));
+    destinations_text(counts)
+}
+
 /// The lines of the captures.
 pub struct Lines {
     /// The line of each packet.
@@ -178,9 +216,13 @@ pub struct Lines {
 
 impl Lines {
     /// The lines that options name, or that `--lines auto` finds.
-    pub fn new(args: &ReceiveArgs) -> Result<Self, Failure> {
+    /// Captures of lines are inputs of the merge from `first_input` on, behind those without a line.
+    pub fn new(args: &ReceiveArgs, first_input: usize) -> Result<Self, Failure> {
         match args.captures.lines {
-            LineChoice::Named => Ok(Self { map: map(args, args.endpoints()?), remark: None }),
+            LineChoice::Named => {
+                let map = map(args, args.endpoints()?, first_input);
+                Ok(Self { map, remark: None })
+            }
             LineChoice::Auto if !args.captures.can_reopen() => Err(Failure::Usage(
                 "--lines auto reads captures twice, which standard input cannot be: name a file"
                     .to_owned(),
@@ -208,7 +250,7 @@ impl Lines {
             None => format!("line A is {a}, the only destination"),
         };
         let (a, b) = (v4(a)?, b.map(v4).transpose()?);
-        let map = map(args, args.endpoints_with(a, b)?);
+        let map = map(args, args.endpoints_with(a, b)?, 0);
         Ok(Self { map, remark: Some(remark) })
     }
 
@@ -221,14 +263,14 @@ impl Lines {
             _ => None,
         };
         if let Some(only) = only.filter(|_| can_choose && captures.can_reopen()) {
-            let map = map(args, args.endpoints_with(v4(only)?, None)?);
+            let map = map(args, args.endpoints_with(v4(only)?, None)?, 0);
             let remark = format!("line A is {only}, the only destination in the capture");
             return Ok(Self { map, remark: Some(remark) });
         }
         let is_bare = others.without_destination > 0 && others.by_destination.is_empty();
         if is_bare && can_choose && captures.can_reopen() && captures.capture.len() == 1 {
-            let map = map(args, args.endpoints()?).input(0, Source::Incremental(Line::A));
-            let remark = format!("line A is {}, which has no addresses", captures.name_of(0));
+            let map = map(args, args.endpoints()?, 0).input(0, Source::Incremental(Line::A));
+            let remark = format!("line A is {}, which has no addresses", name_of(&[captures], 0));
             return Ok(Self { map, remark: Some(remark) });
         }
         Err(Failure::Usage(no_packets(args, others)?))
@@ -249,8 +291,7 @@ fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failu
         }
     }
     text += "). ";
-    let counts = others.by_destination.iter().map(|(address, packets)| (*address, *packets));
-    text += &destinations_text(counts);
+    text += &others_text(others);
     if others.without_destination > 0 {
         return Ok(text + ". Name the line of a file without addresses: --capture-line a=FILE");
     }
@@ -290,23 +331,15 @@ fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> S
 }
 
 /// Which line each packet belongs to: by the options, or by its file.
-fn map(args: &ReceiveArgs, endpoints: Endpoints) -> LineMap {
+fn map(args: &ReceiveArgs, endpoints: Endpoints, first_input: usize) -> LineMap {
     let mut map = LineMap::new();
     let captures = &args.captures;
-    let feeds = [
-        (Source::Incremental(Line::A), Some(endpoints.a)),
-        (Source::Incremental(Line::B), endpoints.b),
-        (Source::Snapshot(Line::A), endpoints.snapshots),
-        (Source::Snapshot(Line::B), endpoints.snapshots_b),
-    ];
     if !captures.capture.is_empty() {
-        for (source, endpoint) in feeds {
-            if let Some(endpoint) = endpoint {
-                map = map.destination(endpoint.address(), source);
-            }
+        for (source, endpoint) in endpoints.sources() {
+            map = map.destination(endpoint.address(), source);
         }
     }
-    let of_lines = captures.capture_line.iter().zip(captures.capture.len()..);
+    let of_lines = captures.capture_line.iter().zip(captures.capture.len() + first_input..);
     of_lines.fold(map, |map, (file, input)| map.input(input, file.source))
 }
 

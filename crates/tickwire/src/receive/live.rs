@@ -1,110 +1,214 @@
-//! Receiving from sockets.
+//! Receiving from sockets: channels shared among threads.
 
+use super::described::Described;
+use super::handler::{ChannelHandler, FeedSink};
 use super::reload::Reload;
-use super::report::{Inputs, Report};
-use super::sink::Named;
-use super::{Described, Feed, ReceiveArgs};
+use super::report::{ChannelReport, Inputs, Report};
+use super::{ReceiveArgs, Session, pin};
 use crate::failure::{Failure, Outcome};
-use std::sync::Arc;
-use tickwire_fast::Program;
+use std::thread;
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::{Engine, Handler, Replacement, SeqNumField, Source};
-use tickwire_feed::market::{Adapt, BookAdapter};
+use tickwire_feed::handler::Source;
 use tickwire_net::log::{DifferingWatch, Logged};
-use tickwire_net::metrics::{FeedCounts, FeedMetrics, LoopMetrics, Metrics};
+use tickwire_net::metrics::{Distribution, FeedCounts, FeedMetrics, LoopMetrics, Metrics};
 use tickwire_net::multicast::{Endpoint, Receiver};
 use tickwire_net::process::resident_bytes;
-use tickwire_net::reception::{Moment, Reception};
-use tickwire_net::timed::Timed;
+use tickwire_net::reception::{Channel, Moment, Reception};
 
-impl Described<'_> {
-    /// Receives the feed from sockets until it ends.
-    pub(super) fn receive_live<E: Engine<Message: Named>>(
-        &self,
-        engine: impl Fn(&Arc<Program>, &SeqNumField) -> E,
-    ) -> Result<Outcome, Failure>
-    where
-        BookAdapter: Adapt<E::Message>,
-    {
-        let Self { args, stop, .. } = self;
-        let timed = |program: &Arc<Program>, seq_num: &SeqNumField| {
-            Timed::new(engine(program, seq_num), args.measure_every)
-        };
-        let first = || timed(&self.program, &self.seq_num);
-        let books = self.books(&self.program);
-        let handler: Feed<Timed<E>> = Handler::new(self.options.clone(), first, books)
-            .map_err(|error| Failure::Usage(error.to_string()))?;
-        let reload = Reload::start(self)?;
-        let inputs = open(args)?;
-        let metrics = Metrics::new();
-        let sources = inputs.iter().map(|(source, _)| *source);
-        let mut published = FeedMetrics::new(&metrics, None, sources);
-        let of_loop = LoopMetrics::new(&metrics);
-        let help = "Time to decode a message, of one message in --measure-every";
-        let times = metrics.distribution("decode_time", help, &[]);
-        let exporter = args.metrics.serve(&metrics)?;
-        let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
-        let mut reception = Reception::new(args.wait()).map_err(fail)?;
-        // Times of the handler are of the monotonic clock.
-        let sink = Logged::new(self.sink(reception.epoch_ns())?);
-        let index = reception.add_channel(handler, sink, inputs).map_err(fail)?;
-        args.record.start(&mut reception, |_, source| source.to_string())?;
-        let mut differing = DifferingWatch::default();
+type FeedReception = Reception<Box<dyn ChannelHandler>, FeedSink>;
+type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
+
+/// The channels of one thread.
+struct Loop<'s> {
+    reception: FeedReception,
+    /// Beside each channel of the reception.
+    watched: Vec<Watched<'s>>,
+    metrics: LoopMetrics,
+}
+
+/// What is done for a channel beside receiving it.
+struct Watched<'s> {
+    described: &'s Described,
+    reload: Option<Reload>,
+    differing: DifferingWatch,
+    published: FeedMetrics,
+    decode_times: Distribution,
+}
+
+impl Session<'_> {
+    /// Receives all channels from sockets until they end.
+    pub(super) fn receive_live(&self) -> Result<Outcome, Failure> {
         let resident_at_start = resident_bytes();
-        let received = reception.run(stop, |reception, moment| {
-            let Moment { now_ns, is_idle } = moment;
-            let channel = &mut reception.channels_mut()[index];
-            let packets = channel.inputs().map(|(_, socket)| socket.counters().packets).sum();
-            let sink = channel.sink.inner_mut();
-            sink.counting_mut().observe(now_ns, is_idle, packets);
-            if is_idle {
-                sink.flush();
-            }
-            let arbiter = channel.handler.arbiter();
-            differing.observe(now_ns, || Line::ALL.map(|line| arbiter.line_counters(line)));
-            if let Some(reload) = &reload
-                && let Some((program, sequencing)) = reload.poll()
-            {
-                let engine = || timed(&program, &sequencing.field);
-                let (books, source) = (self.books(&program), sequencing.source.clone());
-                let replacement = Replacement::new(engine, books, source);
-                reload.log(channel.handler.replace(replacement));
-            }
-            if exporter.is_some() && published.is_due(now_ns) {
-                let inputs = channel.inputs().collect();
-                let (handler, events) = (&channel.handler, channel.sink.events());
-                published.publish(now_ns, &FeedCounts { inputs, handler, events });
-                times.publish(channel.handler.engine().times());
-                of_loop.publish(reception);
-            }
-        });
+        let metrics = Metrics::new();
+        let threads = self.threads()?;
+        let loops = (0..threads).map(|index| self.make_loop(index, threads, &metrics));
+        let mut loops = loops.collect::<Result<Vec<_>, Failure>>()?;
+        let exporter = self.args.metrics.serve(&metrics)?;
+        let received = self.run(&mut loops, exporter.is_some());
         drop(exporter);
-        let recording = reception.finish_recording().map(|recorder| recorder.counters());
-        let channel = &mut reception.channels_mut()[index];
-        channel.sink.inner_mut().finish(channel.handler.recovery())?;
-        let inputs = Inputs::Sockets {
-            lines: channel.inputs().collect(),
-            decoding: channel.handler.engine().times(),
-            measure_every: args.measure_every,
-        };
-        let end = channel.sink.inner().counting().end();
-        let mut report = Report::new(inputs, &channel.handler, end, resident_at_start);
-        report.set_recording(recording);
+        let recordings = loops.iter_mut().filter_map(|of| of.reception.finish_recording());
+        let recordings: Vec<_> = recordings.map(|recorder| recorder.counters()).collect();
+        for of in &mut loops {
+            for channel in of.reception.channels_mut() {
+                let FeedChannel { handler, sink, .. } = channel;
+                sink.inner_mut().finish(handler.view().recovery)?;
+            }
+        }
+        let mut report = Report::new(self.reports(&loops), self.ending.end(), resident_at_start);
+        recordings.into_iter().for_each(|recording| report.add_recording(recording));
         self.write(&report)?;
-        received.map_err(fail)?;
+        received?;
         Ok(Outcome::flawed_if(report.is_flawed()))
+    }
+
+    /// How many threads there are: at most one a channel.
+    fn threads(&self) -> Result<usize, Failure> {
+        let threads = usize::from(self.args.threads).min(self.channels.len());
+        match self.args.cpu.len() {
+            0 => Ok(threads),
+            cpus if cpus == threads => Ok(threads),
+            cpus => Err(Failure::Usage(format!(
+                "--cpu names {cpus} CPUs for {threads} threads: name one each"
+            ))),
+        }
+    }
+
+    /// The loop of a thread: every `threads`th channel.
+    fn make_loop(
+        &self,
+        index: usize,
+        threads: usize,
+        metrics: &Metrics,
+    ) -> Result<Loop<'_>, Failure> {
+        let mut reception = Reception::new(self.args.wait()).map_err(failed)?;
+        let mut watched = Vec::new();
+        for described in self.channels.iter().skip(index).step_by(threads) {
+            let inputs = open(&described.args)?;
+            let sources = inputs.iter().map(|(source, _)| *source);
+            watched.push(Watched::new(described, sources, metrics)?);
+            // Times of the handler are of the monotonic clock.
+            let sink = Logged::new(self.sink(described, reception.epoch_ns())?);
+            let sink = sink.channel(described.args.label());
+            reception.add_channel(described.handler()?, sink, inputs).map_err(failed)?;
+        }
+        let thread = (threads > 1).then(|| index.to_string());
+        let labels: Vec<Option<&str>> =
+            watched.iter().map(|watched| watched.described.args.label()).collect();
+        let line = |channel: usize, source: Source| match labels.get(channel).copied().flatten() {
+            Some(label) => format!("{label} {source}"),
+            None => source.to_string(),
+        };
+        self.args.record.start(&mut reception, thread.as_deref(), line)?;
+        let metrics = LoopMetrics::new(metrics, thread.as_deref());
+        Ok(Loop { reception, watched, metrics })
+    }
+
+    /// Runs all loops, the first on this thread, until they end; one that fails ends the others.
+    fn run(&self, loops: &mut [Loop<'_>], is_served: bool) -> Result<(), Failure> {
+        thread::scope(|scope| {
+            let run = |(index, of): (usize, &mut Loop<'_>)| {
+                let ended = pin(self.args, index).and_then(|()| of.run(self, is_served));
+                self.stop.set();
+                ended
+            };
+            let mut loops = loops.iter_mut().enumerate();
+            let first = loops.next();
+            let others: Vec<_> = loops.map(|of| scope.spawn(move || run(of))).collect();
+            let first = first.map_or(Ok(()), run);
+            let others = others.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            others.fold(first, Result::and)
+        })
+    }
+
+    /// The reports of all channels, in the order in which they are named.
+    fn reports<'r>(&'r self, loops: &'r [Loop<'_>]) -> Vec<ChannelReport<'r>> {
+        let of = |index: usize| {
+            let of = loops.get(index % loops.len())?;
+            let channel = of.reception.channels().get(index / loops.len())?;
+            let inputs = Inputs::Sockets {
+                lines: channel.inputs().collect(),
+                decoding: channel.handler.decode_times(),
+                measure_every: self.args.measure_every,
+            };
+            let name = self.channels.get(index)?.args.label();
+            Some(ChannelReport::new(name, inputs, channel.handler.view()))
+        };
+        (0..self.channels.len()).filter_map(of).collect()
     }
 }
 
-/// Opens the sockets of all lines.
+impl Loop<'_> {
+    fn run(&mut self, session: &Session<'_>, is_served: bool) -> Result<(), Failure> {
+        let Self { reception, watched, metrics } = self;
+        let received = reception.run(&session.stop, |reception, moment| {
+            let is_due = watched
+                .iter_mut()
+                .zip(reception.channels_mut())
+                .fold(false, |is_due, (watched, channel)| {
+                    watched.observe(moment, channel, is_served) || is_due
+                });
+            if is_due {
+                metrics.publish(reception);
+            }
+        });
+        received.map_err(failed)
+    }
+}
+
+impl<'s> Watched<'s> {
+    fn new(
+        described: &'s Described,
+        sources: impl Iterator<Item = Source>,
+        metrics: &Metrics,
+    ) -> Result<Self, Failure> {
+        let label = described.args.label();
+        let help = "Time to decode a message, of one message in --measure-every";
+        let labels: Vec<(&str, &str)> = label.map(|name| ("channel", name)).into_iter().collect();
+        Ok(Self {
+            described,
+            reload: Reload::start(described)?,
+            differing: DifferingWatch::new(label),
+            published: FeedMetrics::new(metrics, label, sources),
+            decode_times: metrics.distribution("decode_time", help, &labels),
+        })
+    }
+
+    /// Looks after a channel; returns whether its metrics were published.
+    fn observe(&mut self, moment: Moment, channel: &mut FeedChannel, is_served: bool) -> bool {
+        let Moment { now_ns, is_idle } = moment;
+        let packets = channel.inputs().map(|(_, socket)| socket.counters().packets).sum();
+        let sink = channel.sink.inner_mut();
+        sink.counting_mut().observe(now_ns, is_idle, packets);
+        if is_idle {
+            sink.flush();
+        }
+        let arbiter = channel.handler.view().arbiter;
+        self.differing.observe(now_ns, || Line::ALL.map(|line| arbiter.line_counters(line)));
+        if let Some(reload) = &self.reload
+            && let Some((program, sequencing)) = reload.poll()
+        {
+            reload.log(channel.handler.replace(&program, &sequencing));
+        }
+        let is_due = is_served && self.published.is_due(now_ns);
+        if is_due {
+            let (inputs, events) = (channel.inputs().collect(), channel.sink.events());
+            let handler = channel.handler.view();
+            self.published.publish(now_ns, &FeedCounts { inputs, handler, events });
+            self.decode_times.publish(channel.handler.decode_times());
+        }
+        is_due
+    }
+}
+
+fn failed(error: tickwire_net::Error) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+/// Opens the sockets of all lines of a channel.
 fn open(args: &ReceiveArgs) -> Result<Vec<(Source, Receiver)>, Failure> {
-    let endpoints = args.endpoints()?;
-    let feeds = [
-        Some((Source::Incremental(Line::A), endpoints.a)),
-        endpoints.b.map(|endpoint| (Source::Incremental(Line::B), endpoint)),
-        endpoints.snapshots.map(|endpoint| (Source::Snapshot(Line::A), endpoint)),
-        endpoints.snapshots_b.map(|endpoint| (Source::Snapshot(Line::B), endpoint)),
-    ];
+    let channel = args.label().map_or_else(String::new, |label| format!("{label}: "));
     let open = |(source, endpoint): (Source, Endpoint)| {
         let options = args.receiver_options();
         let receiver =
@@ -112,12 +216,12 @@ fn open(args: &ReceiveArgs) -> Result<Vec<(Source, Receiver)>, Failure> {
         let (given, wanted) = (receiver.receive_buffer_bytes(), options.receive_buffer_bytes);
         if given < wanted {
             tracing::warn!(
-                "{source}: the kernel gives a receive buffer of {given} bytes, not {wanted}: raise \
-                 net.core.rmem_max"
+                "{channel}{source}: the kernel gives a receive buffer of {given} bytes, not {wanted}: \
+                 raise net.core.rmem_max"
             );
         }
-        tracing::info!("{source}: {endpoint}");
+        tracing::info!("{channel}{source}: {endpoint}");
         Ok((source, receiver))
     };
-    feeds.into_iter().flatten().map(open).collect()
+    args.endpoints()?.sources().map(open).collect()
 }

@@ -1,102 +1,164 @@
 //! Receiving from captures, by their times.
 
-use super::captures::Lines;
-use super::faults::FaultLog;
-use super::report::{Inputs, Report};
-use super::showing::Showing;
-use super::sink::{End, Named};
-use super::{Described, Feed};
+use super::captures::{self, Lines, open_all};
+use super::handler::{ChannelHandler, FeedSink};
+use super::report::{ChannelReport, Inputs, Report};
+use super::sink::End;
+use super::{Described, Session, pin};
 use crate::failure::{Failure, Outcome};
-use tickwire_feed::capture::CaptureDriver;
-use tickwire_feed::handler::{Engine, Handler};
-use tickwire_feed::market::{Adapt, BookAdapter};
+use tickwire_feed::capture::{CaptureDriver, MergedPacket};
+use tickwire_feed::handler::PacketHandler;
+use tickwire_net::log::{LogLimit, Logged};
 use tickwire_net::process::resident_bytes;
 
+/// Faults, gaps and resets of each kind that are logged.
+const LOGGED_MAX: u32 = 10;
+
 /// What came of reading the captures once.
-struct Pass<E> {
-    handler: Feed<E>,
-    sink: FaultLog<Showing>,
-    driver: CaptureDriver,
+struct Pass {
+    channels: Vec<Driven>,
     /// Whether a capture could not be read to its end.
     is_broken: bool,
 }
 
-impl<E: Engine<Message: Named>> Pass<E>
-where
-    BookAdapter: Adapt<E::Message>,
-{
+/// A channel that captures drive.
+struct Driven {
+    handler: Box<dyn ChannelHandler>,
+    sink: FeedSink,
+    driver: CaptureDriver,
+    hold_ns: u64,
+}
+
+impl Pass {
+    /// Hands a packet to the channels that it belongs to. The others learn the time, so that what
+    /// channels show comes in the order of time.
+    fn handle_packet(&mut self, merged: &MergedPacket<'_>) {
+        if let [only] = &mut self.channels[..] {
+            return only.handle_packet(merged);
+        }
+        let is_taken = self.channels.iter().any(|channel| channel.driver.takes(merged));
+        if is_taken {
+            for channel in &mut self.channels {
+                match channel.driver.takes(merged) {
+                    true => channel.handle_packet(merged),
+                    false => channel.advance(merged.time_ns),
+                }
+            }
+        } else if let Some(first) = self.channels.first_mut() {
+            // It counts what belongs to nobody.
+            first.handle_packet(merged);
+        }
+    }
+
+    fn has_matched(&self) -> bool {
+        self.channels.iter().any(|channel| channel.driver.has_matched())
+    }
+}
+
+impl Driven {
+    fn handle_packet(&mut self, merged: &MergedPacket<'_>) {
+        self.driver.handle_packet(merged, &mut self.handler, &mut self.sink);
+    }
+
+    fn advance(&mut self, to_ns: u64) {
+        self.driver.advance_to(to_ns, &mut self.handler, &mut self.sink);
+    }
+
     /// Lets time go on behind the last packet: by the hold time, and on to later timers while
     /// packets are held.
-    fn finish(&mut self, hold_ns: u64) {
-        let Self { handler, sink, driver, .. } = self;
-        driver.finish(hold_ns, handler, sink);
-        let held = |handler: &Feed<E>| (handler.arbiter().packets_held(), handler.poll_timeout());
-        while let (1.., Some(due_ns)) = held(handler) {
-            let before = held(handler);
-            driver.finish(due_ns.saturating_sub(driver.now_ns()), handler, sink);
-            if held(handler) == before {
+    fn finish(&mut self) {
+        self.advance(self.driver.now_ns().saturating_add(self.hold_ns));
+        while let (1.., Some(due_ns)) = self.held() {
+            let before = self.held();
+            self.advance(due_ns);
+            if self.held() == before {
                 break;
             }
         }
     }
+
+    /// Packets that are held, and the next timer.
+    fn held(&self) -> (usize, Option<u64>) {
+        (self.handler.view().arbiter.packets_held(), self.handler.poll_timeout())
+    }
 }
 
-impl Described<'_> {
-    /// Receives the feed from captures.
-    pub(super) fn receive_captures<E: Engine<Message: Named>>(
-        &self,
-        mut engine: impl FnMut() -> E,
-    ) -> Result<Outcome, Failure>
-    where
-        BookAdapter: Adapt<E::Message>,
-    {
+impl Session<'_> {
+    /// Receives all channels from captures.
+    pub(super) fn receive_captures(&self) -> Result<Outcome, Failure> {
+        pin(self.args, 0)?;
         let resident_at_start = resident_bytes();
-        let mut pass = self.pass(Lines::new(self.args)?, &mut engine)?;
-        if !pass.driver.has_matched() && !self.stop.is_set() {
-            let lines = Lines::instead(self.args, pass.driver.others())?;
-            pass = self.pass(lines, &mut engine)?;
+        let mut pass = self.pass(self.lines()?)?;
+        if !pass.has_matched() && !self.stop.is_set() {
+            pass = self.pass_instead(&pass)?;
         }
-        pass.sink.inner_mut().finish(pass.handler.recovery())?;
-        let inputs = Inputs::Captures(&pass.driver);
-        let end =
-            pass.sink.inner().counting().end().or((!self.stop.is_set()).then_some(End::Captures));
-        let report = Report::new(inputs, &pass.handler, end, resident_at_start);
+        for Driven { handler, sink, .. } in &mut pass.channels {
+            sink.inner_mut().finish(handler.view().recovery)?;
+        }
+        let end = self.ending.end().or((!self.stop.is_set()).then_some(End::Captures));
+        let channels = pass.channels.iter().zip(&self.channels).map(|(driven, described)| {
+            let inputs = Inputs::Captures(&driven.driver);
+            ChannelReport::new(described.args.label(), inputs, driven.handler.view())
+        });
+        let mut report = Report::new(channels.collect(), end, resident_at_start);
+        if let Some(first) = pass.channels.first() {
+            report.set_others(first.driver.others());
+        }
         self.write(&report)?;
         Ok(Outcome::flawed_if(pass.is_broken || report.is_flawed()))
     }
 
-    /// Reads the captures once.
-    fn pass<E: Engine<Message: Named>>(
-        &self,
-        lines: Lines,
-        engine: &mut impl FnMut() -> E,
-    ) -> Result<Pass<E>, Failure>
-    where
-        BookAdapter: Adapt<E::Message>,
-    {
-        if let Some(remark) = lines.remark.filter(|_| !self.args.quiet) {
-            anstream::eprintln!("tickwire: {remark}");
+    /// Reads the captures again with lines that were found in them, where no packet belonged to any.
+    fn pass_instead(&self, pass: &Pass) -> Result<Pass, Failure> {
+        let others = pass.channels.first().map(|channel| channel.driver.others());
+        match (&self.channels[..], others) {
+            ([only], Some(others)) => self.pass(vec![Lines::instead(&only.args, others)?]),
+            (_, others) => {
+                let packets = others.map_or_else(String::new, captures::others_text);
+                Err(Failure::Usage(format!("no packet belongs to a line of a channel. {packets}")))
+            }
         }
-        let captures = &self.args.captures;
-        let mut merge = captures.open()?;
-        let mut pass = Pass {
-            handler: Handler::new(self.options.clone(), engine, self.books(&self.program))
-                .map_err(|error| Failure::Usage(error.to_string()))?,
-            sink: FaultLog::new(self.sink(0)?),
-            driver: CaptureDriver::new(lines.map),
-            is_broken: false,
+    }
+
+    /// The lines of each channel.
+    fn lines(&self) -> Result<Vec<Lines>, Failure> {
+        let mut first_input = 0;
+        let lines = self.channels.iter().map(|channel| {
+            let lines = Lines::new(&channel.args, first_input);
+            first_input += channel.args.captures.lines_len();
+            lines
+        });
+        lines.collect()
+    }
+
+    /// Reads the captures once.
+    fn pass(&self, lines: Vec<Lines>) -> Result<Pass, Failure> {
+        let captures: Vec<_> = self.channels.iter().map(|channel| &channel.args.captures).collect();
+        let mut merge = open_all(&captures)?;
+        let driven = |(described, lines): (&Described, Lines)| {
+            if let Some(remark) = lines.remark.filter(|_| !self.args.quiet) {
+                anstream::eprintln!("tickwire: {remark}");
+            }
+            let sink = Logged::new(self.sink(described, 0)?).limit(LogLimit::First(LOGGED_MAX));
+            Ok(Driven {
+                handler: described.handler()?,
+                sink: sink.channel(described.args.label()),
+                driver: CaptureDriver::new(lines.map),
+                hold_ns: described.options.arbiter.hold_ns,
+            })
         };
+        let channels: Result<Vec<Driven>, Failure> =
+            self.channels.iter().zip(lines).map(driven).collect();
+        let mut pass = Pass { channels: channels?, is_broken: false };
         while !self.stop.is_set() {
             match merge.next_packet() {
-                Ok(Some(merged)) => {
-                    pass.driver.handle_packet(&merged, &mut pass.handler, &mut pass.sink);
-                }
+                Ok(Some(merged)) => pass.handle_packet(&merged),
                 Ok(None) => {
-                    pass.finish(self.options.arbiter.hold_ns);
+                    pass.channels.iter_mut().for_each(Driven::finish);
                     break;
                 }
                 Err(broken) => {
-                    let name = captures.name_of(broken.input);
+                    let name = captures::name_of(&captures, broken.input);
                     anstream::eprintln!("tickwire: {name}: {}", broken.error);
                     pass.is_broken = true;
                 }

@@ -1,7 +1,6 @@
 //! A template file that changes while a feed is received.
 
-use super::Described;
-use super::show::Shown;
+use super::described::Described;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::with_reset_template;
@@ -23,17 +22,9 @@ pub struct Reload {
 
 impl Reload {
     /// Starts the watch, if it is asked for.
-    pub fn start(feed: &Described<'_>) -> Result<Option<Self>, Failure> {
+    pub fn start(feed: &Described) -> Result<Option<Self>, Failure> {
         if !feed.args.watch_templates {
             return Ok(None);
-        }
-        let shown = feed.show.iter().flat_map(|show| &show.shown);
-        if shown.into_iter().any(|shown| *shown == Shown::Messages) {
-            return Err(Failure::Usage(
-                "--watch-templates with --show messages: the columns are those of the templates at \
-                 the start; show books, bbo, trades or events"
-                    .to_owned(),
-            ));
         }
         let path = feed.args.templates()?.to_owned();
         let name = files::name_of(&path);

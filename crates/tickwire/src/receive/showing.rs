@@ -7,24 +7,17 @@ use tickwire_feed::arbiter::Gap;
 use tickwire_feed::handler::{Delivery, Sink};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
-use tickwire_net::Stop;
 
 /// Counts messages and shows what comes until the end has come.
 pub struct Showing {
     counting: Counting,
     printer: Option<Printer>,
-    stop: Stop,
 }
 
 impl Showing {
-    /// Counts and, with a printer, shows. `stop` is set if the output takes no more.
-    pub const fn new(counting: Counting, printer: Option<Printer>, stop: Stop) -> Self {
-        Self { counting, printer, stop }
-    }
-
-    /// What was counted.
-    pub const fn counting(&self) -> &Counting {
-        &self.counting
+    /// Counts and, with a printer, shows; stops if the output takes no more.
+    pub const fn new(counting: Counting, printer: Option<Printer>) -> Self {
+        Self { counting, printer }
     }
 
     /// What counts.
@@ -51,7 +44,7 @@ impl Showing {
         if self.counting.end().is_none() && !printer.has_failed() {
             print(printer);
             if printer.has_failed() {
-                self.stop.set();
+                self.counting.stop();
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Counting messages, and knowing when it is over.
 
 use super::ReceiveArgs;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use tickwire_fast::rt::Templates;
 use tickwire_fast::{Error, Message, MessageBuilder};
 use tickwire_feed::handler::{Delivery, GeneratedMessage, Sink};
@@ -22,58 +24,118 @@ pub enum End {
     Captures,
 }
 
-/// Counts messages and sets the stop when the end has come.
-pub struct Counting {
+/// Ends the reception of all channels. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Ending(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
     stop: Stop,
-    messages_max: u64,
+    messages_max: Option<u64>,
     idle_ns: Option<u64>,
     minds_done: bool,
-    messages: u64,
+    /// Messages of all channels; counted where they are limited.
+    messages: AtomicU64,
+    /// Channels that are not done.
+    channels: AtomicUsize,
+    /// When the latest packet of any channel came; 0 before the first.
+    last_ns: AtomicU64,
+    end: OnceLock<End>,
+}
+
+impl Ending {
+    /// The end of the reception of so many channels.
+    pub fn new(args: &ReceiveArgs, stop: Stop, channels: usize) -> Self {
+        let idle_ns = args.idle().map(|idle| u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
+        Self(Arc::new(Shared {
+            stop,
+            messages_max: args.messages,
+            idle_ns,
+            minds_done: !args.past_done,
+            messages: AtomicU64::new(0),
+            channels: AtomicUsize::new(channels),
+            last_ns: AtomicU64::new(0),
+            end: OnceLock::new(),
+        }))
+    }
+
+    /// How it ended, if not by a signal.
+    pub fn end(&self) -> Option<End> {
+        self.0.end.get().copied()
+    }
+
+    /// Stops without an end: the output takes no more.
+    pub fn stop(&self) {
+        self.0.stop.set();
+    }
+
+    fn finish(&self, end: End) {
+        self.0.end.get_or_init(|| end);
+        self.0.stop.set();
+    }
+
+    fn count_message(&self) {
+        let Some(messages_max) = self.0.messages_max else { return };
+        if self.0.messages.fetch_add(1, Ordering::Relaxed) + 1 >= messages_max {
+            self.finish(End::Messages);
+        }
+    }
+
+    fn end_channel(&self) {
+        if self.0.channels.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.finish(End::Done);
+        }
+    }
+
+    fn note_packet(&self, now_ns: u64) {
+        self.0.last_ns.fetch_max(now_ns, Ordering::Relaxed);
+    }
+
+    fn observe(&self, now_ns: u64) {
+        let Some(idle_ns) = self.0.idle_ns else { return };
+        let last_ns = self.0.last_ns.load(Ordering::Relaxed);
+        if last_ns > 0 && now_ns.saturating_sub(last_ns) >= idle_ns {
+            self.finish(End::Idle);
+        }
+    }
+}
+
+/// Counts the messages of a channel and notices its end.
+pub struct Counting {
+    ending: Ending,
+    /// Whether its Done message has come.
     is_done: bool,
+    has_ended: bool,
     packets: u64,
-    last_ns: Option<u64>,
-    end: Option<End>,
 }
 
 impl Counting {
     /// Nothing counted yet.
-    pub fn new(args: &ReceiveArgs, stop: Stop) -> Self {
-        let idle_ns = args.idle().map(|idle| u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
-        Self {
-            stop,
-            messages_max: args.messages.unwrap_or(u64::MAX),
-            idle_ns,
-            minds_done: !args.past_done,
-            messages: 0,
-            is_done: false,
-            packets: 0,
-            last_ns: None,
-            end: None,
-        }
+    pub const fn new(ending: Ending) -> Self {
+        Self { ending, is_done: false, has_ended: false, packets: 0 }
     }
 
-    /// How it ended, if not by a signal.
-    pub const fn end(&self) -> Option<End> {
-        self.end
+    /// How it ended, if it has and not by a signal.
+    pub fn end(&self) -> Option<End> {
+        self.ending.end()
+    }
+
+    /// Stops without an end.
+    pub fn stop(&self) {
+        self.ending.stop();
     }
 
     /// Ends the reception if it is time to: `packets` is how many have come so far.
     pub fn observe(&mut self, now_ns: u64, is_idle: bool, packets: u64) {
         if packets != self.packets {
             self.packets = packets;
-            self.last_ns = Some(now_ns);
+            self.ending.note_packet(now_ns);
         }
-        let silent_ns = self.last_ns.map_or(0, |last_ns| now_ns.saturating_sub(last_ns));
-        if self.is_done && is_idle {
-            self.finish(End::Done);
-        } else if self.idle_ns.is_some_and(|idle_ns| self.packets > 0 && silent_ns >= idle_ns) {
-            self.finish(End::Idle);
+        if self.is_done && is_idle && !self.has_ended {
+            self.has_ended = true;
+            self.ending.end_channel();
         }
-    }
-
-    fn finish(&mut self, end: End) {
-        self.end.get_or_insert(end);
-        self.stop.set();
+        self.ending.observe(now_ns);
     }
 }
 
@@ -108,10 +170,7 @@ impl<T: Templates> Named for GeneratedMessage<T> {
 
 impl<M: Named + ?Sized> Sink<M> for Counting {
     fn handle_message(&mut self, _: &Delivery, message: &M) {
-        self.messages += 1;
-        self.is_done |= self.minds_done && message.name() == DONE;
-        if self.messages >= self.messages_max {
-            self.finish(End::Messages);
-        }
+        self.is_done |= self.ending.0.minds_done && message.name() == DONE;
+        self.ending.count_message();
     }
 }

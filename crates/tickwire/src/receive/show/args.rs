@@ -76,6 +76,24 @@ impl ShowOptions {
         self.shown.contains(&shown)
     }
 
+    /// Whether books are ladders that are redrawn.
+    pub fn draws(&self) -> bool {
+        let is_text = self.format == ShowFormat::Text && self.is_terminal;
+        is_text && !self.at_end && self.shown == [Shown::Books]
+    }
+
+    /// Refuses what several channels cannot show together.
+    pub fn check_several(&self) -> Result<(), Failure> {
+        if self.format == ShowFormat::Csv && self.shows(Shown::Messages) {
+            return Err(Failure::Usage(
+                "--show messages --format csv: columns are those of one channel's templates; name one \
+                 --channel, or use --format jsonl"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether anything of an instrument of this name is shown.
     pub fn wants(&self, name: &str) -> bool {
         self.instruments.is_empty() || self.instruments.iter().any(|wanted| wanted == name)

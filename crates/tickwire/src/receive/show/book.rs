@@ -77,9 +77,12 @@ impl<'b> Shot<'b> {
         row
     }
 
-    /// Appends the fixed JSON form, then what definitions told.
-    pub fn push_json(&self, out: &mut Vec<u8>) {
+    /// Appends the fixed JSON form, then what definitions told; the channel first, if it is named.
+    pub fn push_json(&self, channel: Option<&str>, out: &mut Vec<u8>) {
         let mut members = Members::begin(out);
+        if let Some(channel) = channel {
+            push_string(members.member("channel"), channel);
+        }
         push_unsigned(members.member("time"), self.time_ns);
         push_string(members.member("instrument"), self.name);
         push_string(members.member("state"), self.state_name());
@@ -130,8 +133,8 @@ impl<'b> Shot<'b> {
     }
 
     /// Appends one line to read.
-    pub fn push_text(&self, out: &mut Vec<u8>) {
-        let mut line = String::new();
+    pub fn push_text(&self, channel: Option<&str>, out: &mut Vec<u8>) {
+        let mut line = channel.map_or_else(String::new, |channel| format!("{channel} "));
         tickwire_text::push_date_time(&mut line, self.time_ns);
         // Writing to a string does not fail.
         let _ = write!(line, " {} {}", self.name, self.state_name());
@@ -199,7 +202,7 @@ mod tests {
         };
         let json = |shot: &Shot<'_>| {
             let mut out = Vec::new();
-            shot.push_json(&mut out);
+            shot.push_json(None, &mut out);
             String::from_utf8(out).unwrap()
         };
         assert_eq!(
@@ -219,7 +222,7 @@ mod tests {
         assert!(text.contains("\"state\": \"stale\", \"reason\": \"gap\""), "{text}");
         assert!(text.ends_with(", \"symbol\": \"RTS-9.13\", \"tick\": \"10\"}\n"), "{text}");
         let mut line = Vec::new();
-        shot.push_text(&mut line);
+        shot.push_text(None, &mut line);
         assert_eq!(
             String::from_utf8(line).unwrap(),
             "1970-01-01T00:00:00.000000007Z 49634118 stale (gap) bids 1.5@133310 1.5@133300 offers \

@@ -24,9 +24,9 @@ pub struct Ladders {
 
 impl Ladders {
     /// Takes a book over. Returns whether the ladders are to be drawn now.
-    pub fn update(&mut self, shot: &Shot<'_>) -> bool {
-        let key = format!("{} {}", shot.name, shot.kind.name());
-        self.by_name.insert(key, ladder(shot));
+    pub fn update(&mut self, channel: Option<&str>, shot: &Shot<'_>) -> bool {
+        let key = format!("{} {} {}", channel.unwrap_or_default(), shot.name, shot.kind.name());
+        self.by_name.insert(key, ladder(channel, shot));
         self.is_changed = true;
         let is_due = |drawn_ns: u64| shot.time_ns >= drawn_ns.saturating_add(REDRAW_NS);
         let draws = self.drawn_ns.is_none_or(is_due);
@@ -66,8 +66,9 @@ impl Ladders {
 }
 
 /// A heading, then bids and offers side by side, best first.
-fn ladder(shot: &Shot<'_>) -> String {
-    let mut text = shot.name.to_owned();
+fn ladder(channel: Option<&str>, shot: &Shot<'_>) -> String {
+    let mut text = channel.map_or_else(String::new, |channel| format!("{channel} "));
+    text.push_str(shot.name);
     if let Some(symbol) = shot.definition.and_then(|definition| definition.symbol.as_deref()) {
         let _ = write!(text, " {symbol}");
     }
@@ -115,7 +116,7 @@ mod tests {
         let mut draws = Vec::new();
         for (name, time_ns) in [("A", 1), ("B", 2), ("C", REDRAW_NS + 1)] {
             let shot = Shot { time_ns, name, definition: None, state: Ok(()), kind, book: &book };
-            draws.push(ladders.update(&shot));
+            draws.push(ladders.update(None, &shot));
         }
         assert_eq!(draws, [true, false, true]);
         let all = ladders.page(24);

@@ -1,7 +1,7 @@
 //! Messages as they come.
 
 use super::args::{ShowFormat, ShowOptions};
-use super::output::Gathered;
+use super::output::Output;
 use crate::failure::Failure;
 use std::io;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ const SESSION_TAG: u32 = 336;
 
 /// Writes messages.
 pub struct Messages {
+    channel: Option<String>,
     writer: Box<dyn MessageWriter + Send>,
     instruments: Vec<String>,
 }
@@ -28,8 +29,9 @@ impl Messages {
     /// A writer to `out`.
     pub fn new(
         options: &ShowOptions,
+        channel: Option<&str>,
         program: &Arc<Program>,
-        out: Gathered,
+        out: Output,
     ) -> Result<Self, Failure> {
         let fields = match &options.fields {
             Some(names) => Fields::named(program, names)
@@ -44,7 +46,8 @@ impl Messages {
             }
             ShowFormat::Text => Box::new(Plain::with_fields(out, fields)),
         };
-        Ok(Self { writer, instruments: options.instruments.clone() })
+        let channel = channel.map(str::to_owned);
+        Ok(Self { channel, writer, instruments: options.instruments.clone() })
     }
 
     /// Writes a message that was received at `time_ns` since 1970.
@@ -61,7 +64,9 @@ impl Messages {
             Line::A => "A",
             Line::B => "B",
         };
-        let header = Header { time_ns: Some(time_ns), line: Some(line), ..Header::default() };
+        let channel = self.channel.as_deref();
+        let (time_ns, line) = (Some(time_ns), Some(line));
+        let header = Header { channel, time_ns, line, ..Header::default() };
         self.writer.write_message(&header, message)
     }
 

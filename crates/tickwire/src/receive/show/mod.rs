@@ -9,16 +9,15 @@ mod output;
 mod row;
 
 pub use args::{ShowArgs, ShowOptions, Shown};
+pub use output::Output;
 
 use super::sink::Named;
 use crate::failure::Failure;
 use args::ShowFormat;
 use book::{BBO_COLUMNS, BOOK_COLUMNS, Shot};
 use event::{EVENT_COLUMNS, TRADE_COLUMNS};
-use ladder::Ladders;
 use message::Messages;
-use output::Gathered;
-use row::Row;
+use row::{Cell, Row};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
@@ -28,14 +27,19 @@ use tickwire_feed::handler::Delivery;
 use tickwire_feed::market::{BookKind, Instrument, MarketEvent, StatusScope};
 use tickwire_feed::recovery::{BookChange, Recovery};
 
-/// Writes what came to standard output.
+/// The member that tells the channel, where several are received.
+const CHANNEL: &str = "channel";
+
+/// Writes what came of a channel to standard output.
 pub struct Printer {
     options: ShowOptions,
-    out: Gathered,
+    /// The name of the channel, where several are received.
+    channel: Option<String>,
+    out: Output,
     messages: Option<Messages>,
     /// Where messages of generated code are copied to.
     copy: MessageBuilder,
-    ladders: Option<Ladders>,
+    draws: bool,
     /// What makes times of the handler nanoseconds since 1970.
     epoch_ns: u64,
     /// When the latest message or snapshot was received, in nanoseconds since 1970.
@@ -54,36 +58,26 @@ struct BookMemory {
 }
 
 impl Printer {
-    /// A printer of messages of `program`. `epoch_ns` is added to the times of the handler.
+    /// A printer of messages of `program` to `out`. `epoch_ns` is added to the times of the handler.
     pub fn new(
         options: ShowOptions,
+        channel: Option<&str>,
+        out: Output,
         program: &Arc<Program>,
         limits: Limits,
         epoch_ns: u64,
     ) -> Result<Self, Failure> {
-        let out = Gathered::default();
         let messages = options.shows(Shown::Messages);
-        let messages = messages.then(|| Messages::new(&options, program, out.clone()));
-        let columns: &[&str] = match options.shown[..] {
-            [Shown::Books] => &BOOK_COLUMNS,
-            [Shown::Bbo] => &BBO_COLUMNS,
-            [Shown::Trades] => &TRADE_COLUMNS,
-            [Shown::Events] => &EVENT_COLUMNS,
-            _ => &[],
-        };
-        if options.format == ShowFormat::Csv && !columns.is_empty() {
-            out.append(|out| row::push_heading(out, columns));
-        }
-        let draws = options.format == ShowFormat::Text && options.is_terminal && !options.at_end;
-        let ladders = (draws && options.shown == [Shown::Books]).then(Ladders::default);
+        let messages = messages.then(|| Messages::new(&options, channel, program, out.clone()));
         Ok(Self {
             messages: messages.transpose()?,
             copy: MessageBuilder::with_limits(program.clone(), limits),
-            ladders,
+            draws: options.draws(),
             epoch_ns,
             now_ns: 0,
             books: HashMap::new(),
             failure: None,
+            channel: channel.map(str::to_owned),
             options,
             out,
         })
@@ -111,10 +105,8 @@ impl Printer {
 
     /// Writes what was gathered.
     pub fn flush(&mut self) {
-        if let Some(ladders) = &mut self.ladders {
-            self.out.append(|out| ladders.draw(out));
-        }
-        let written = self.out.write_out(true);
+        let drawn = if self.draws { self.out.draw(|_| true) } else { Ok(()) };
+        let written = drawn.and_then(|()| self.out.write_out(true));
         self.note(written);
     }
 
@@ -133,14 +125,14 @@ impl Printer {
     /// Sequence numbers were lost.
     pub fn gap(&mut self, gap: Gap) {
         if self.options.shows(Shown::Events) {
-            self.row(&event::gap(self.now_ns, gap), &EVENT_COLUMNS);
+            self.row(event::gap(self.now_ns, gap), &EVENT_COLUMNS);
         }
     }
 
     /// Sequence numbers restart.
     pub fn reset(&mut self, seq_num: u64) {
         if self.options.shows(Shown::Events) {
-            self.row(&event::reset(self.now_ns, seq_num), &EVENT_COLUMNS);
+            self.row(event::reset(self.now_ns, seq_num), &EVENT_COLUMNS);
         }
     }
 
@@ -152,7 +144,7 @@ impl Printer {
             return;
         }
         if change.is_new_state && self.options.shows(Shown::Events) {
-            self.row(&event::state(self.now_ns, name, change), &EVENT_COLUMNS);
+            self.row(event::state(self.now_ns, name, change), &EVENT_COLUMNS);
         }
         let (books, bbo) = (self.options.shows(Shown::Books), self.options.shows(Shown::Bbo));
         if !books && !bbo {
@@ -175,7 +167,7 @@ impl Printer {
             self.shot(&shot);
         }
         if let Some(row) = changed {
-            self.row(&row, &BBO_COLUMNS);
+            self.row(row, &BBO_COLUMNS);
         }
     }
 
@@ -200,11 +192,11 @@ impl Printer {
         match told {
             MarketEvent::Trade(trade) if self.options.shows(Shown::Trades) => {
                 let row = event::trade(self.now_ns, name.unwrap_or_default(), trade);
-                self.row(&row, &TRADE_COLUMNS);
+                self.row(row, &TRADE_COLUMNS);
             }
             told if self.options.shows(Shown::Events) => {
                 if let Some(row) = event::event(self.now_ns, told, instruments) {
-                    self.row(&row, &EVENT_COLUMNS);
+                    self.row(row, &EVENT_COLUMNS);
                 }
             }
             _ => {}
@@ -238,45 +230,77 @@ impl Printer {
                     self.shot(&shot);
                 }
                 if self.options.shows(Shown::Bbo) {
-                    self.row(&shot.bbo(), &BBO_COLUMNS);
+                    self.row(shot.bbo(), &BBO_COLUMNS);
                 }
             }
         }
     }
 
     fn shot(&mut self, shot: &Shot<'_>) {
-        let draws = match &mut self.ladders {
-            Some(ladders) => {
-                let draws = ladders.update(shot);
-                if draws {
-                    self.out.append(|out| ladders.draw(out));
-                }
-                draws
-            }
-            None => {
-                let format = self.options.format;
-                self.out.append(|out| match format {
-                    ShowFormat::Jsonl => shot.push_json(out),
-                    ShowFormat::Csv => {
-                        shot.rows().iter().for_each(|row| row::push_csv(out, row, &BOOK_COLUMNS));
+        let channel = self.channel.as_deref();
+        let written = if self.draws {
+            self.out.draw(|ladders| ladders.update(channel, shot))
+        } else {
+            let format = self.options.format;
+            self.out.append(|out| match format {
+                ShowFormat::Jsonl => shot.push_json(channel, out),
+                ShowFormat::Csv => {
+                    for row in shot.rows() {
+                        push_csv(out, in_channel(row, channel), &BOOK_COLUMNS);
                     }
-                    ShowFormat::Text => shot.push_text(out),
-                });
-                false
-            }
+                }
+                ShowFormat::Text => shot.push_text(channel, out),
+            });
+            self.out.write_out(false)
         };
-        let written = self.out.write_out(draws);
         self.note(written);
     }
 
-    fn row(&mut self, row: &Row, columns: &[&str]) {
+    fn row(&mut self, row: Row, columns: &[&str]) {
         let format = self.options.format;
+        let row = in_channel(row, self.channel.as_deref());
         self.out.append(|out| match format {
-            ShowFormat::Jsonl => row::push_json(out, row),
-            ShowFormat::Csv => row::push_csv(out, row, columns),
-            ShowFormat::Text => row::push_text(out, row),
+            ShowFormat::Jsonl => row::push_json(out, &row),
+            ShowFormat::Csv => push_csv(out, row, columns),
+            ShowFormat::Text => row::push_text(out, &row),
         });
         let written = self.out.write_out(false);
         self.note(written);
     }
+}
+
+/// Columns of what is shown as CSV; those of messages depend on their templates.
+fn columns(shown: &[Shown]) -> &'static [&'static str] {
+    match shown {
+        [Shown::Books] => &BOOK_COLUMNS,
+        [Shown::Bbo] => &BBO_COLUMNS,
+        [Shown::Trades] => &TRADE_COLUMNS,
+        [Shown::Events] => &EVENT_COLUMNS,
+        _ => &[],
+    }
+}
+
+/// Writes the heading of what is shown as CSV, messages apart.
+pub fn push_heading(options: &ShowOptions, has_channels: bool, out: &Output) {
+    let columns = columns(&options.shown);
+    if options.format == ShowFormat::Csv && !columns.is_empty() {
+        let channel = has_channels.then_some(CHANNEL);
+        let columns: Vec<&str> = channel.into_iter().chain(columns.iter().copied()).collect();
+        out.append(|out| row::push_heading(out, &columns));
+    }
+}
+
+/// A row with the channel in front, where several are received.
+fn in_channel(mut row: Row, channel: Option<&str>) -> Row {
+    if let Some(channel) = channel {
+        row.insert(0, (CHANNEL, Cell::Text(channel.to_owned())));
+    }
+    row
+}
+
+/// Appends a row under its columns, and the channel in front where it has one.
+fn push_csv(out: &mut Vec<u8>, row: Row, columns: &[&str]) {
+    let channel = row.first().filter(|(name, _)| *name == CHANNEL).map(|(name, _)| *name);
+    let columns: Vec<&str> = channel.into_iter().chain(columns.iter().copied()).collect();
+    row::push_csv(out, &row, &columns);
 }

@@ -1,35 +1,66 @@
-//! Standard output for what is shown.
+//! Standard output for what is shown, shared by all channels.
 
+use super::ladder::Ladders;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes gathered before they are written.
 const GATHERED_BYTES: usize = 64 << 10;
 
-/// Text that is gathered before it is written. Clones share it.
+/// Text that is gathered before it is written, and the ladders on a terminal. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Gathered(Arc<Mutex<Vec<u8>>>);
+pub struct Output(Arc<Mutex<Inner>>);
 
-impl Gathered {
+#[derive(Debug, Default)]
+struct Inner {
+    text: Vec<u8>,
+    ladders: Ladders,
+}
+
+impl Output {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Appends by a closure.
     pub fn append(&self, push: impl FnOnce(&mut Vec<u8>)) {
-        push(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        push(&mut self.lock().text);
+    }
+
+    /// Changes the ladders by a closure, and draws them if it says so.
+    pub fn draw(&self, change: impl FnOnce(&mut Ladders) -> bool) -> io::Result<()> {
+        let mut inner = self.lock();
+        let Inner { text, ladders } = &mut *inner;
+        if change(ladders) {
+            ladders.draw(text);
+            return inner.write_out();
+        }
+        Ok(())
     }
 
     /// Writes what was gathered to standard output if it is much, or if `now` says so.
     pub fn write_out(&self, now: bool) -> io::Result<()> {
-        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if bytes.is_empty() || (bytes.len() < GATHERED_BYTES && !now) {
+        let mut inner = self.lock();
+        if inner.text.len() < GATHERED_BYTES && !now {
+            return Ok(());
+        }
+        inner.write_out()
+    }
+}
+
+impl Inner {
+    fn write_out(&mut self) -> io::Result<()> {
+        if self.text.is_empty() {
             return Ok(());
         }
         let mut out = io::stdout().lock();
-        let written = out.write_all(&bytes).and_then(|()| out.flush());
-        bytes.clear();
+        let written = out.write_all(&self.text).and_then(|()| out.flush());
+        self.text.clear();
         written
     }
 }
 
-impl Write for Gathered {
+impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.append(|gathered| gathered.extend_from_slice(bytes));
         Ok(bytes.len())

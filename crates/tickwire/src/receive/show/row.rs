@@ -120,7 +120,9 @@ pub fn push_text(out: &mut Vec<u8>, row: &Row) {
                 tickwire_text::push_date_time(&mut line, *time_ns);
                 Ok(())
             }
-            ("event" | "instrument" | "state", Cell::Text(text)) => write!(line, "{text}"),
+            ("channel" | "event" | "instrument" | "state", Cell::Text(text)) => {
+                write!(line, "{text}")
+            }
             ("kind", Cell::Text(text)) if text == "outright" => continue,
             (name, Cell::Number(number)) => write!(line, "{name} {number}"),
             (name, Cell::Text(text)) => write!(line, "{name} {text}"),

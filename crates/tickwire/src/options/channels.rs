@@ -1,0 +1,39 @@
+//! Channels of a feed file in place of single options.
+
+use super::channel::settings_of;
+use crate::failure::Failure;
+use crate::feed;
+use std::path::PathBuf;
+use tickwire_net::channel_settings::ChannelSettings;
+
+/// Which channels of which feed file.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ChannelsArgs {
+    /// Feed file (TOML) that describes channels; other options override what it says.
+    #[arg(long, value_name = "FILE", help_heading = "Feed file")]
+    feed: Option<PathBuf>,
+    /// Channel of the feed file; may be repeated. All channels unless given.
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', requires = "feed")]
+    #[arg(help_heading = "Feed file")]
+    channel: Vec<String>,
+}
+
+impl ChannelsArgs {
+    /// What the feed file says of each channel, in the order in which they are named; `None` without a
+    /// feed file.
+    pub fn settings(&self) -> Result<Option<Vec<ChannelSettings>>, Failure> {
+        let Some(path) = &self.feed else { return Ok(None) };
+        let config = feed::load(path)?;
+        let mut names = self.channel.clone();
+        if names.is_empty() {
+            names = config.channels.iter().map(|channel| channel.name.clone()).collect();
+        }
+        let mut settings: Vec<ChannelSettings> = Vec::new();
+        for name in &names {
+            if settings.iter().all(|known| known.name != *name) {
+                settings.push(settings_of(path, &config, name)?);
+            }
+        }
+        Ok(Some(settings))
+    }
+}

@@ -1,0 +1,118 @@
+//! One channel, described: templates, framing, options, and how it is decoded.
+
+use super::ReceiveArgs;
+use super::args::EngineChoice;
+use super::captures::Lines;
+use super::handler::{BookMaker, ChannelHandler, channel_handler};
+use crate::failure::Failure;
+use crate::files;
+use crate::options::{reset_policy, with_reset_template};
+use std::sync::Arc;
+use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::template::Signature;
+use tickwire_fast::{
+    CompileOptions, Decoder, DecoderOptions, Engine as DynamicEngine, Program, TemplateSet,
+};
+use tickwire_fast_generated::{WithModule, with_module};
+use tickwire_feed::framing::Framing;
+use tickwire_feed::handler::{Dynamic, Generated, HandlerConfigError, HandlerOptions, SeqNumField};
+use tickwire_net::timed::Timed;
+
+/// A channel, and how it is to be decoded.
+pub struct Described {
+    /// The command line, with what a feed file says of the channel.
+    pub args: ReceiveArgs,
+    /// The compiled templates.
+    pub program: Arc<Program>,
+    /// How packets are handled.
+    pub options: HandlerOptions,
+    /// How messages are decoded.
+    pub decoding: DecoderOptions,
+    books: BookMaker,
+    seq_num: SeqNumField,
+    signature: Signature,
+}
+
+impl Described {
+    /// Reads and compiles the templates of a channel.
+    pub fn new(args: ReceiveArgs) -> Result<Self, Failure> {
+        let set = files::read_templates(args.templates()?)?;
+        let framing = framing(&args, &set)?;
+        let signature = set.signature();
+        let set = with_reset_template(set, &framing);
+        let sequencing = args.sequencing(&framing, &set)?;
+        let program = Arc::new(files::compile(set, &CompileOptions::default())?);
+        let dynamic = match args.engine {
+            EngineChoice::Scalar => DynamicEngine::Scalar,
+            EngineChoice::Wide => DynamicEngine::Wide,
+            EngineChoice::Compiled => DynamicEngine::Compiled,
+            EngineChoice::Dynamic | EngineChoice::Generated => DynamicEngine::Automatic,
+        };
+        let decoding =
+            DecoderOptions { engine: dynamic, ..args.decoder.options(reset_policy(&framing)) };
+        let (choice, instrument_key) = (args.book_choice(), args.instrument_key.clone());
+        let books = BookMaker { choice, instrument_key };
+        let options = args.options(framing, &sequencing, &books.adapter(&program))?;
+        let seq_num = sequencing.field;
+        Ok(Self { args, program, options, decoding, books, seq_num, signature })
+    }
+
+    /// A handler before its first packet.
+    pub fn handler(&self) -> Result<Box<dyn ChannelHandler>, Failure> {
+        let made = match self.args.engine {
+            EngineChoice::Generated => {
+                with_module(&self.signature, self).ok_or_else(|| self.not_built_in())?
+            }
+            _ => self.dynamic(),
+        };
+        made.map_err(|error| Failure::Usage(error.to_string()))
+    }
+
+    fn not_built_in(&self) -> Failure {
+        let name = self.args.templates().map(files::name_of).unwrap_or_default();
+        let signature = &self.signature;
+        Failure::Usage(format!(
+            "--engine generated: no code is built in for {name}, template set {signature}; receive it \
+             with --engine dynamic, or generate code with `tickwire templates generate` for a program \
+             of your own"
+        ))
+    }
+
+    fn dynamic(&self) -> Result<Box<dyn ChannelHandler>, HandlerConfigError> {
+        let (decoding, every) = (self.decoding, self.args.measure_every);
+        let engine = move |program: &Arc<Program>, seq_num: &SeqNumField| {
+            let decoder = Decoder::with_options(program.clone(), decoding);
+            Timed::new(Dynamic::new(decoder, seq_num), every)
+        };
+        let (options, books) = (self.options.clone(), self.books.clone());
+        channel_handler(options, &self.program, &self.seq_num, engine, books)
+    }
+}
+
+/// The framing that is named, or that the packets of captures show.
+fn framing(args: &ReceiveArgs, set: &TemplateSet) -> Result<Framing, Failure> {
+    if !args.framing.is_auto() || !args.captures.is_any() {
+        return args.framing.framing();
+    }
+    // The captures of one channel are all its own.
+    let lines = args.label().map(|_| Lines::new(args, 0)).transpose()?;
+    let sample = args.captures.sample(lines.as_ref().map(|lines| &lines.map))?;
+    args.framing.find(sample.packets(), set, args.label().unwrap_or("captures"))
+}
+
+impl WithModule for &Described {
+    type Output = Result<Box<dyn ChannelHandler>, HandlerConfigError>;
+
+    fn with<T: Templates>(self) -> Self::Output {
+        let (decoding, every) = (self.decoding, self.args.measure_every);
+        // Templates that are not the module's are decoded dynamically: a reset template that the
+        // framing needs, and those of a file that changed.
+        let engine = move |program: &Arc<Program>, seq_num: &SeqNumField| {
+            let decoder = rt::Decoder::<T>::adopting(program.clone(), decoding);
+            let decoder = decoder.expect("the program has all fields");
+            Timed::new(Generated::new(decoder, seq_num), every)
+        };
+        let (options, books) = (self.options.clone(), self.books.clone());
+        channel_handler(options, &self.program, &self.seq_num, engine, books)
+    }
+}

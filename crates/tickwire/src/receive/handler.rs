@@ -1,0 +1,126 @@
+//! The handler of a channel, whatever decodes.
+
+use super::showing::Showing;
+use super::sink::Named;
+use hdrhistogram::Histogram;
+use std::sync::Arc;
+use tickwire_fast::Program;
+use tickwire_feed::handler::{
+    Engine, Handler, HandlerConfigError, HandlerOptions, HandlerView, PacketHandler, Replaced,
+    Replacement, SeqNumField, Sequencing, Source,
+};
+use tickwire_feed::market::{Adapt, BookAdapter, BookChoice};
+use tickwire_net::log::Logged;
+use tickwire_net::timed::Timed;
+
+/// Where a channel's messages, books and events go.
+pub type FeedSink = Logged<Showing>;
+
+/// How books are made of a program's messages.
+#[derive(Clone, Debug)]
+pub struct BookMaker {
+    /// How books name their levels.
+    pub choice: BookChoice,
+    /// FIX tags of the fields that name an instrument.
+    pub instrument_key: Vec<u32>,
+}
+
+impl BookMaker {
+    /// An adapter of the messages of a program.
+    pub fn adapter(&self, program: &Arc<Program>) -> BookAdapter {
+        BookAdapter::new(program, self.choice, &self.instrument_key)
+    }
+}
+
+/// A handler behind which the type of its engine is hidden, so that channels of several types share
+/// a loop.
+pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
+    /// Counters, arbiter and books.
+    fn view(&self) -> HandlerView<'_>;
+
+    /// How long decoding takes.
+    fn decode_times(&self) -> &Histogram<u64>;
+
+    /// Takes new templates: see [`Handler::replace`].
+    fn replace(
+        &mut self,
+        program: &Arc<Program>,
+        sequencing: &Sequencing,
+    ) -> Result<Replaced, HandlerConfigError>;
+}
+
+/// A handler, and what makes engines for new templates.
+struct Received<E, F> {
+    handler: Handler<Timed<E>, BookAdapter>,
+    engine: F,
+    books: BookMaker,
+}
+
+/// Makes the handler of a channel. `engine` makes engines of a program whose messages have their
+/// number in a field.
+pub fn channel_handler<E, F>(
+    options: HandlerOptions,
+    program: &Arc<Program>,
+    seq_num: &SeqNumField,
+    engine: F,
+    books: BookMaker,
+) -> Result<Box<dyn ChannelHandler>, HandlerConfigError>
+where
+    E: Engine<Message: Named> + Send + 'static,
+    BookAdapter: Adapt<E::Message>,
+    F: Fn(&Arc<Program>, &SeqNumField) -> Timed<E> + Send + 'static,
+{
+    let first = || engine(program, seq_num);
+    let handler = Handler::new(options, first, books.adapter(program))?;
+    Ok(Box::new(Received { handler, engine, books }))
+}
+
+impl<E, F> ChannelHandler for Received<E, F>
+where
+    E: Engine<Message: Named> + Send,
+    BookAdapter: Adapt<E::Message>,
+    F: Fn(&Arc<Program>, &SeqNumField) -> Timed<E> + Send,
+{
+    fn view(&self) -> HandlerView<'_> {
+        self.handler.view()
+    }
+
+    fn decode_times(&self) -> &Histogram<u64> {
+        self.handler.engine().times()
+    }
+
+    fn replace(
+        &mut self,
+        program: &Arc<Program>,
+        sequencing: &Sequencing,
+    ) -> Result<Replaced, HandlerConfigError> {
+        let engine = || (self.engine)(program, &sequencing.field);
+        let books = self.books.adapter(program);
+        let replacement = Replacement::new(engine, books, sequencing.source.clone());
+        self.handler.replace(replacement)
+    }
+}
+
+impl<E, F> PacketHandler<FeedSink> for Received<E, F>
+where
+    E: Engine<Message: Named>,
+    BookAdapter: Adapt<E::Message>,
+{
+    fn handle_packet(
+        &mut self,
+        received_ns: u64,
+        source: Source,
+        packet: &[u8],
+        sink: &mut FeedSink,
+    ) {
+        self.handler.handle_packet(received_ns, source, packet, sink);
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut FeedSink) {
+        self.handler.handle_timeout(now_ns, sink);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.handler.poll_timeout()
+    }
+}

@@ -1,0 +1,268 @@
+//! What came of one channel.
+
+use super::line::Line;
+use super::times::{time_cells, time_json};
+use crate::failure::Failure;
+use crate::table::{Align, Table};
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use std::io::Write;
+use tickwire_feed::arbiter::LineCounters;
+use tickwire_feed::capture::CaptureDriver;
+use tickwire_feed::handler::{HandlerView, Source};
+use tickwire_net::histogram::Summary;
+use tickwire_net::multicast::Receiver;
+
+/// Where packets came from.
+pub enum Inputs<'r> {
+    /// Sockets.
+    Sockets {
+        /// The lines with their sockets.
+        lines: Vec<(Source, &'r Receiver)>,
+        /// Times that decoding took.
+        decoding: &'r Histogram<u64>,
+        /// One message and one packet in this many were measured.
+        measure_every: u32,
+    },
+    /// Captures.
+    Captures(&'r CaptureDriver),
+}
+
+/// What was counted of a channel.
+pub struct ChannelReport<'r> {
+    /// Its name, where several are received.
+    name: Option<&'r str>,
+    lines: Vec<Line>,
+    handler: HandlerView<'r>,
+    decoding: Option<Summary>,
+    /// One message and one packet in this many were measured.
+    measure_every: u32,
+    fresh_books: usize,
+    books: usize,
+}
+
+impl<'r> ChannelReport<'r> {
+    /// The counters as they are now.
+    pub fn new(name: Option<&'r str>, inputs: Inputs<'r>, handler: HandlerView<'r>) -> Self {
+        let (lines, decoding) = match inputs {
+            Inputs::Sockets { lines, decoding, measure_every } => {
+                let line = |(source, socket)| Line::of_socket(source, socket, &handler);
+                let lines = lines.into_iter().map(line).collect();
+                (lines, Some((Summary::from(decoding), measure_every)))
+            }
+            Inputs::Captures(driver) => {
+                let lines = driver.counters().map(|(source, counters)| Line {
+                    packets: counters.packets,
+                    bytes: counters.bytes,
+                    truncated: counters.truncated,
+                    ..Line::new(source, &handler)
+                });
+                (lines.collect(), None)
+            }
+        };
+        Self {
+            name,
+            lines,
+            handler,
+            measure_every: decoding.map_or(0, |(_, every)| every),
+            decoding: decoding.map(|(decoding, _)| decoding),
+            fresh_books: handler.recovery.states().0,
+            books: handler.recovery.instruments().len(),
+        }
+    }
+
+    /// Whether packets were not decoded, or snapshots showed books to be wrong.
+    pub fn is_flawed(&self) -> bool {
+        let truncated = self.lines.iter().any(|line| line.truncated > 0);
+        self.not_decoded() > 0 || truncated || self.handler.recovery.counters().mismatches > 0
+    }
+
+    /// Packets of all feeds that were not decoded. One that another line's copy took the place of
+    /// is not among them.
+    fn not_decoded(&self) -> u64 {
+        let counters = self.handler.counters;
+        let replacements = self.lines.iter().filter_map(|line| line.arbitrated.as_ref());
+        let replacements: u64 = replacements.map(|line| line.replacement).sum();
+        let malformed: u64 = self.lines.iter().map(Line::malformed).sum();
+        counters.messages.undecodable.saturating_sub(replacements)
+            + counters.snapshots.undecodable
+            + malformed
+    }
+
+    /// Writes the tables of lines and times.
+    pub fn write_tables(&self, out: &mut impl Write) -> Result<(), Failure> {
+        if let Some(name) = self.name {
+            writeln!(out, "Channel {name}")?;
+        }
+        write!(out, "{}", self.lines_table())?;
+        writeln!(out)?;
+        if self.decoding.is_some() {
+            write!(out, "{}", self.times_table())?;
+            if self.measure_every > 1 {
+                let every = self.measure_every;
+                writeln!(out, "Times are those of one packet and one message in {every}.")?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+
+    fn times_table(&self) -> Table {
+        let names = ["count", "mean", "stdev", "p50", "p99", "p99.9", "max"];
+        let right = names.map(|name| (name, Align::Right));
+        let mut times = Table::new(&[&[("time in us", Align::Left)][..], &right].concat());
+        for line in &self.lines {
+            if let Some(socket) = &line.socket {
+                times.row(time_cells(&format!("in the kernel, {}", line.source), &socket.delay));
+            }
+        }
+        if let Some(decoding) = &self.decoding {
+            times.row(time_cells("decode a message", decoding));
+        }
+        times
+    }
+
+    fn lines_table(&self) -> Table {
+        let names = [
+            "received",
+            "first",
+            "duplicate",
+            "replaced",
+            "late",
+            "lost",
+            "unexpected",
+            "disorder",
+            "malformed",
+            "dropped",
+        ];
+        let right = names.map(|name| (name, Align::Right));
+        let mut table = Table::new(&[&[("line", Align::Left)][..], &right].concat());
+        for line in &self.lines {
+            let arbitrated = |count: fn(&LineCounters) -> u64| {
+                line.arbitrated.as_ref().map_or("-".to_owned(), |line| count(line).to_string())
+            };
+            table.row(vec![
+                line.source.to_string(),
+                line.packets.to_string(),
+                arbitrated(|line| line.first),
+                arbitrated(|line| line.duplicate),
+                arbitrated(|line| line.replacement),
+                arbitrated(|line| line.late),
+                arbitrated(|line| line.lost),
+                arbitrated(|line| line.unexpected),
+                arbitrated(|line| line.out_of_order),
+                line.malformed().to_string(),
+                line.dropped().to_string(),
+            ]);
+        }
+        table
+    }
+
+    /// Writes the totals as sentences.
+    pub fn write_totals(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let arbiter = self.handler.arbiter.counters();
+        let counters = self.handler.counters;
+        let (gaps, missing) = (arbiter.gaps, arbiter.gap_seq_nums);
+        writeln!(
+            out,
+            "{} messages in {} packets; {missing} numbers missing in {gaps} gaps; {} packets not \
+             decoded, {} of unknown templates",
+            counters.messages.decoded,
+            arbiter.delivered,
+            counters.messages.undecodable,
+            counters.messages.unknown_template,
+        )?;
+        let recovery = self.handler.recovery.counters();
+        if self.books > 0 {
+            writeln!(
+                out,
+                "{} of {} books fresh; {} updates; {} recoveries; {} snapshots equal, {} not",
+                self.fresh_books,
+                self.books,
+                recovery.applied,
+                recovery.recovered,
+                recovery.verified,
+                recovery.mismatches,
+            )?;
+            if let Some(hint) = mismatch_hint(recovery.mismatches) {
+                writeln!(out, "{hint}")?;
+            }
+        }
+        for line in self.lines.iter().filter(|line| line.truncated > 0) {
+            let (source, truncated) = (line.source, line.truncated);
+            writeln!(
+                out,
+                "{source}: the capture cut {truncated} packets short; they are not decoded"
+            )?;
+        }
+        if self.is_nothing_decoded() {
+            writeln!(
+                out,
+                "Nothing was decoded: is --framing that of the feed, and are the templates its own?"
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Whether packets came and each of them was malformed or could not be decoded.
+    fn is_nothing_decoded(&self) -> bool {
+        let counters = self.handler.counters;
+        let decoded = counters.messages.decoded + counters.snapshots.decoded;
+        let received: u64 = self.lines.iter().map(|line| line.packets).sum();
+        received > 0 && decoded == 0 && self.not_decoded() > 0
+    }
+
+    /// The counters as JSON.
+    pub fn to_json(&self) -> Value {
+        let arbiter = self.handler.arbiter.counters();
+        let counters = self.handler.counters;
+        let recovery = self.handler.recovery.counters();
+        let lines: Vec<Value> = self.lines.iter().map(Line::to_json).collect();
+        let mut value = json!({
+            "messages": counters.messages.decoded,
+            "packets": arbiter.delivered,
+            "gaps": arbiter.gaps,
+            "missing": arbiter.gap_seq_nums,
+            "resets": arbiter.resets,
+            "undecodable": counters.messages.undecodable,
+            "unknown_template": counters.messages.unknown_template,
+            "snapshots": counters.snapshots.decoded,
+            "books": {
+                "known": self.books,
+                "fresh": self.fresh_books,
+                "applied": recovery.applied,
+                "recovered": recovery.recovered,
+                "verified": recovery.verified,
+                "mismatches": recovery.mismatches,
+            },
+            "lines": lines,
+        });
+        if let Some(name) = self.name {
+            value["channel"] = name.into();
+        }
+        if let Some(decoding) = &self.decoding {
+            value["decode_us"] = time_json(decoding);
+            value["measure_every"] = self.measure_every.into();
+        }
+        value
+    }
+}
+
+/// What to look at where snapshots showed books to be wrong.
+fn mismatch_hint(mismatches: u64) -> Option<&'static str> {
+    (mismatches > 0).then_some(
+        "Snapshots differ from books: is --books the way in which the feed names levels, and --depth, \
+         if given, that of its books?",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshots_that_differ_lead_to_the_options_of_books() {
+        assert_eq!(mismatch_hint(0), None);
+        assert!(mismatch_hint(3).is_some_and(|hint| hint.contains("--depth")));
+    }
+}

@@ -1,0 +1,115 @@
+//! What one line brought.
+
+use super::times::time_json;
+use serde_json::{Value, json};
+use tickwire_feed::arbiter::LineCounters;
+use tickwire_feed::handler::{HandlerView, InputCounters, Source};
+use tickwire_net::histogram::Summary;
+use tickwire_net::multicast::{Receiver, ReceiverCounters};
+
+/// What a socket says.
+pub struct Socket {
+    counters: ReceiverCounters,
+    receive_buffer_bytes: usize,
+    /// Delays from the kernel's stamps on.
+    pub delay: Summary,
+}
+
+/// What one line brought.
+pub struct Line {
+    /// Which line.
+    pub source: Source,
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that the capture cut short.
+    pub truncated: u64,
+    /// What its socket says.
+    pub socket: Option<Socket>,
+    /// What the handler counted before arbitration.
+    pub input: InputCounters,
+    /// What the arbiter counted of a line of the incremental feed.
+    pub arbitrated: Option<LineCounters>,
+}
+
+impl Line {
+    /// What the handler counted of a line.
+    pub fn new(source: Source, handler: &HandlerView<'_>) -> Self {
+        let counters = handler.counters;
+        let (input, arbitrated) = match source {
+            Source::Incremental(line) => {
+                (counters.lines[line.index()], Some(handler.arbiter.line_counters(line)))
+            }
+            Source::Snapshot(line) => (counters.snapshot_lines[line.index()], None),
+        };
+        Self { source, packets: 0, bytes: 0, truncated: 0, socket: None, input, arbitrated }
+    }
+
+    /// The same with what its socket counted.
+    pub fn of_socket(source: Source, receiver: &Receiver, handler: &HandlerView<'_>) -> Self {
+        let counters = receiver.counters();
+        let socket = Socket {
+            counters,
+            receive_buffer_bytes: receiver.receive_buffer_bytes(),
+            delay: Summary::from(receiver.delays()),
+        };
+        let (packets, bytes) = (counters.packets, counters.bytes);
+        Self { packets, bytes, socket: Some(socket), ..Self::new(source, handler) }
+    }
+
+    /// Packets that the kernel dropped.
+    pub fn dropped(&self) -> u64 {
+        self.socket.as_ref().map_or(0, |socket| socket.counters.dropped_by_kernel)
+    }
+
+    /// Packets longer than the limit, of the socket or the arbiter.
+    fn too_long(&self) -> u64 {
+        let of_socket = self.socket.as_ref().map_or(0, |socket| socket.counters.too_long);
+        of_socket + self.arbitrated.map_or(0, |line| line.too_long)
+    }
+
+    /// Packets that are not as the framing says.
+    pub fn malformed(&self) -> u64 {
+        self.input.malformed + self.input.no_seq_num + self.too_long()
+    }
+
+    /// The counters as JSON.
+    pub fn to_json(&self) -> Value {
+        let mut value = json!({
+            "line": self.source.to_string(),
+            "received": self.packets,
+            "bytes": self.bytes,
+            "too_long": self.too_long(),
+            "malformed": self.input.malformed,
+            "no_seq_num": self.input.no_seq_num,
+            "unnumbered": self.input.unnumbered,
+
+        });
+        match &self.socket {
+            Some(socket) => {
+                value["batches"] = socket.counters.batches.into();
+                value["dropped_by_kernel"] = socket.counters.dropped_by_kernel.into();
+                value["receive_buffer_bytes"] = socket.receive_buffer_bytes.into();
+                value["delay_us"] = time_json(&socket.delay);
+            }
+            None => value["truncated"] = self.truncated.into(),
+        }
+        if let (Some(line), Value::Object(members)) = (&self.arbitrated, &mut value) {
+            let counts = [
+                ("first", line.first),
+                ("duplicate", line.duplicate),
+                ("replacement", line.replacement),
+                ("late", line.late),
+                ("lost", line.lost),
+                ("old_epoch", line.old_epoch),
+                ("unexpected", line.unexpected),
+                ("put_aside", line.put_aside),
+                ("differing", line.differing),
+                ("out_of_order", line.out_of_order),
+            ];
+            members.extend(counts.map(|(name, count)| (name.to_owned(), count.into())));
+        }
+        value
+    }
+}
