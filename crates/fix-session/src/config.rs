@@ -7,6 +7,7 @@ use tickwire_fix::{Checks, Dictionary, Precision, Tag};
 
 use crate::id::{ApplVersion, BeginString, SessionId};
 use crate::schedule::Schedule;
+use crate::secret::Secret;
 
 /// Who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,9 +107,9 @@ pub struct Config {
     /// Username of an initiator's Logon.
     pub username: Option<String>,
     /// Password of an initiator's Logon.
-    pub password: Option<String>,
+    pub password: Option<Secret>,
     /// More body fields of every Logon that is sent, with their values.
-    pub logon_fields: Vec<(Tag, String)>,
+    pub logon_fields: Vec<(Tag, Secret)>,
     /// DefaultApplVerID, as sent: an initiator of FIXT must have one; an acceptor answers the peer's.
     pub default_appl_ver_id: Option<String>,
     /// Whether the application decides on each Logon ([`crate::Event::Logon`]). Default no.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use tickwire_fix::Tag;
+
 /// What a store could not do. The session cannot go on without it and disconnects.
 #[derive(Debug)]
 pub struct StoreError {
@@ -35,6 +37,9 @@ impl std::error::Error for StoreError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SendError {
+    /// A field of the header cannot be sent: one that the session writes itself, out of order, or with a
+    /// value that would end it. [`Tag::MSG_TYPE`] for a MsgType that is none, or one of the session's.
+    Header(Tag),
     /// The message is longer than [`crate::Limits::message_len_max`].
     MessageLength,
     /// Not logged on, and a reset to come would lose the message.
@@ -44,17 +49,21 @@ pub enum SendError {
     QueueFull,
     /// The store failed; the session disconnects.
     Store(StoreError),
+    /// A field of the body is empty or contains a delimiter.
+    Value,
 }
 
 impl fmt::Display for SendError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Header(tag) => write!(out, "header field {tag} cannot be sent as given"),
             Self::MessageLength => out.write_str("the message is longer than the limit allows"),
             Self::NotLoggedOn => {
                 out.write_str("not logged on, and the session resets its numbers when it does")
             }
             Self::QueueFull => out.write_str("the peer does not read; send again later"),
             Self::Store(error) => error.fmt(out),
+            Self::Value => out.write_str("a field is empty or contains a delimiter"),
         }
     }
 }

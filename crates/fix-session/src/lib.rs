@@ -9,10 +9,12 @@
 
 mod config;
 mod error;
+pub mod files;
 mod id;
 mod log;
 mod now;
 mod schedule;
+mod secret;
 mod session;
 pub mod settings;
 pub mod store;
@@ -24,5 +26,9 @@ pub use id::{ApplVersion, BeginString, Identity, SessionId};
 pub use log::{Direction, LogLine};
 pub use now::Now;
 pub use schedule::{Schedule, ScheduleError};
-pub use session::{Counters, Delivery, Event, Head, LogonRequest, Notice, Session, Why, is_admin};
+pub use secret::Secret;
+pub use session::{
+    Counters, Delivery, Event, Head, LogonRequest, Notice, Refusal, Session, Why, admit, is_admin,
+    refusal_logout,
+};
 pub use store::{FileStore, FileStoreOptions, Fsync, MemoryStore, Store};

@@ -3,7 +3,9 @@
 mod talk;
 
 use talk::{NOW, TIME, Talk};
-use tickwire_fix_session::{BeginString, Config, Head, Notice, Role, SendError, Store, Why};
+use tickwire_fix_session::{
+    BeginString, Config, Head, Notice, Refusal, Role, SendError, Store, Why,
+};
 
 const LOGON: &str = "98=0|108=30|";
 
@@ -29,11 +31,11 @@ fn the_application_decides_on_a_logon_if_it_is_to_be_asked() {
     talk.refusal = Some("unknown user");
     assert_eq!(talk.say(1, "A", LOGON), ["35=5|58=unknown user"]);
     assert!(!talk.session.is_logged_on());
-    assert_eq!(closed(&mut talk), Some(Why::LogonRefused));
+    assert_eq!(closed(&mut talk), Some(Why::LogonRefused(Refusal::Credentials)));
     let mut talk = acceptor(asks);
     talk.refusal = Some("");
     assert!(talk.say(1, "A", LOGON).is_empty(), "sent away without a word");
-    assert_eq!(closed(&mut talk), Some(Why::LogonRefused));
+    assert_eq!(closed(&mut talk), Some(Why::LogonRefused(Refusal::Credentials)));
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn a_silent_peer_is_neither_asked_nor_left_if_heartbeats_are_not_checked() {
 #[test]
 fn a_logon_has_the_fields_and_every_header_the_locations_that_are_configured() {
     let more = |config: &mut Config| {
-        config.logon_fields = vec![(Tag(95), "3".to_owned()), (Tag(96), "abc".to_owned())];
+        config.logon_fields = vec![(Tag(95), "3".into()), (Tag(96), "abc".into())];
         config.sender_location_id = Some("LDN".to_owned());
         config.target_location_id = Some("NYC".to_owned());
     };

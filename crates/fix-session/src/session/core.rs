@@ -32,6 +32,7 @@ pub(super) struct Asked {
 #[derive(Clone, Debug)]
 pub(super) struct PendingLogon {
     pub seq_num: u64,
+    pub poss_dup: bool,
     pub reset: bool,
     pub heartbeat_s: Option<u32>,
     pub next_expected: Option<u64>,
@@ -52,6 +53,8 @@ pub(crate) struct Core<S> {
     pub(super) held: Held,
     pub(super) asked: Option<Asked>,
     pub(super) pending_logon: Option<PendingLogon>,
+    /// Whether the application has accepted the Logon before the session got it.
+    pub(super) authenticated: bool,
     /// Of application messages without ApplVerID.
     pub(super) appl_version: Option<ApplVersion>,
     /// DefaultApplVerID as the peer wrote it.
@@ -88,6 +91,7 @@ impl<S: Store> Core<S> {
             held: Held::default(),
             asked: None,
             pending_logon: None,
+            authenticated: false,
             appl_version: None,
             appl_ver_id: None,
             decoding_from: None,
@@ -180,14 +184,16 @@ impl<S: Store> Core<S> {
             return;
         }
         if self.is_initiator() {
+            self.begin_session_of_schedule(now);
             self.send_first_logon(now);
         }
     }
 
     pub(super) fn disconnected(&mut self, now: Now) {
-        let was_connected = self.connected_ns.is_some();
+        // A peer that was not let in changes nothing by going.
+        let was_in = self.sent_logon || self.received_logon;
         self.disconnected_state();
-        if was_connected && self.config.reset_on_disconnect {
+        if was_in && self.config.reset_on_disconnect {
             self.reset(now);
         }
     }
@@ -198,6 +204,7 @@ impl<S: Store> Core<S> {
         self.held = Held::default();
         self.asked = None;
         self.pending_logon = None;
+        self.authenticated = false;
         self.connected_ns = None;
         self.session_end_ns = None;
         self.closing = false;

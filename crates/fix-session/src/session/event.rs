@@ -2,6 +2,7 @@
 
 use tickwire_fix::{BusinessRejectReason, Message, SessionRejectReason, Tag, Writer};
 
+use super::admission::Refusal;
 use super::core::Core;
 use crate::error::SendError;
 use crate::now::Now;
@@ -89,8 +90,8 @@ pub enum Notice {
 pub enum Why {
     /// The Logon was not answered in time, or none came.
     LogonTimeout,
-    /// The application or the configuration refuses the Logon.
-    LogonRefused,
+    /// The Logon is refused: nothing was stored because of it.
+    LogonRefused(Refusal),
     /// Both sides said Logout.
     LoggedOut {
         /// The peer's words.
@@ -254,7 +255,8 @@ impl<S: Store> LogonRequest<'_, S> {
         self.core.accept_logon(self.now);
     }
 
-    /// Sends the peer away with a Logout; empty text sends none and only disconnects.
+    /// Sends the peer away with a Logout that uses no number; empty text sends none and only disconnects,
+    /// which is right for QuickFIX: it counts the Logout.
     pub fn refuse(self, text: &str) {
         self.core.refuse_logon(self.now, text);
     }

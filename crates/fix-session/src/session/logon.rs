@@ -2,10 +2,12 @@
 
 use tickwire_fix::{Message, Tag};
 
+use super::admission::{Refusal, heartbeat_s, knows, refusal_logout};
 use super::core::{Core, PendingLogon};
 use super::event::{Notice, Why};
 use super::head::Header;
 use super::receive::{Order, Outcome};
+use super::transmit::Transmit;
 use crate::id::{ApplVersion, BeginString};
 use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
@@ -53,10 +55,11 @@ impl<S: Store> Core<S> {
             if reset {
                 writer.boolean(tags::RESET_SEQ_NUM_FLAG, true);
             }
-            for (tag, text) in [(tags::USERNAME, &username), (tags::PASSWORD, &password)] {
-                if let Some(text) = text {
-                    writer.str(tag, text);
-                }
+            if let Some(name) = &username {
+                writer.str(tags::USERNAME, name);
+            }
+            if let Some(password) = &password {
+                writer.str(tags::PASSWORD, password.expose());
             }
             if with_next {
                 writer.uint(tags::NEXT_EXPECTED_MSG_SEQ_NUM, next_target);
@@ -65,7 +68,7 @@ impl<S: Store> Core<S> {
                 writer.bytes(tags::DEFAULT_APPL_VER_ID, version);
             }
             for (tag, text) in &more {
-                writer.str(*tag, text);
+                writer.str(*tag, text.expose());
             }
         });
     }
@@ -78,58 +81,67 @@ impl<S: Store> Core<S> {
     ) -> Outcome {
         let value = |tag: Tag| message.field(tag).map(|field| field.value);
         let reset = value(tags::RESET_SEQ_NUM_FLAG) == Some(b"Y");
-        let answers_reset = self.sent_reset;
-        if self.received_logon && !reset && !answers_reset {
+        if self.received_logon && !reset && !self.sent_reset {
             self.close(Why::NotLoggedOn);
             return Outcome::Done;
         }
-        let is_known = !self.config.check_comp_id
-            || head.sender == self.config.id.target_comp_id.as_bytes()
-                && head.target == self.config.id.sender_comp_id.as_bytes();
-        if !is_known {
-            self.close(Why::LogonRefused);
+        if self.config.check_comp_id && !knows(&self.config, head) {
+            self.close(Why::LogonRefused(Refusal::CompId));
             return Outcome::Done;
         }
-        let acceptor_resets = !self.is_initiator() && self.config.reset_on_logon;
-        if !answers_reset && (reset || acceptor_resets) {
-            self.reset(now);
-        }
-        if !self.verify(now, message, head, Order::NotLow) {
+        if !self.verify(now, message, head, Order::Any) {
             return Outcome::Done;
         }
-        let heartbeat_s =
-            Self::number(message, tags::HEART_BT_INT).and_then(|s| u32::try_from(s).ok());
+        let heartbeat_s = heartbeat_s(message);
         if heartbeat_s.is_none() && !self.is_initiator() {
             self.send_logout(now, b"HeartBtInt missing or not a number");
-            self.close(Why::LogonRefused);
+            self.close(Why::LogonRefused(Refusal::HeartBtInt));
             return Outcome::Done;
         }
         let is_first = !self.received_logon;
         self.pending_logon = Some(PendingLogon {
             seq_num: head.seq_num,
+            poss_dup: head.poss_dup,
             reset,
             heartbeat_s,
             next_expected: Self::number(message, tags::NEXT_EXPECTED_MSG_SEQ_NUM),
             appl_ver_id: value(tags::DEFAULT_APPL_VER_ID).map(<[u8]>::to_vec),
         });
-        if self.config.authenticate && !self.is_initiator() && is_first {
+        let is_to_ask = self.config.authenticate && !self.authenticated;
+        if is_to_ask && !self.is_initiator() && is_first {
             return Outcome::Authenticate;
         }
         self.accept_logon(now);
         Outcome::Done
     }
 
+    /// Sends the peer away, without using a number.
     pub(super) fn refuse_logon(&mut self, now: Now, text: &str) {
-        if self.pending_logon.take().is_some() {
-            if !text.is_empty() {
-                self.send_logout(now, text.as_bytes());
-            }
-            self.close(Why::LogonRefused);
+        if self.pending_logon.take().is_none() {
+            return;
         }
+        if !text.is_empty() {
+            let logout = refusal_logout(&self.config, now, self.store.next_sender(), text);
+            Transmit::push(&mut self.transmit.out, &mut self.transmit.log, now, &logout);
+        }
+        self.close(Why::LogonRefused(Refusal::Credentials));
     }
 
+    /// Lets the peer in: only now may its Logon change the store.
     pub(super) fn accept_logon(&mut self, now: Now) {
         let Some(logon) = self.pending_logon.take() else { return };
+        let is_first = !self.received_logon;
+        if !self.is_initiator() && is_first {
+            self.begin_session_of_schedule(now);
+        }
+        let acceptor_resets = !self.is_initiator() && self.config.reset_on_logon;
+        if !self.sent_reset && (logon.reset || acceptor_resets) {
+            self.reset(now);
+        }
+        let expected = self.store.next_target();
+        if self.config.check_seq_nums && logon.seq_num < expected {
+            return self.handle_low_logon(now, &logon, is_first);
+        }
         self.received_logon = true;
         self.appl_version = logon.appl_ver_id.as_deref().and_then(ApplVersion::parse);
         self.appl_ver_id.clone_from(&logon.appl_ver_id);
@@ -162,6 +174,23 @@ impl<S: Store> Core<S> {
         self.notices.push_back(Notice::LoggedOn);
         self.send_what_peer_expects(now, &logon, sender_before);
         self.after_received(now);
+    }
+
+    /// A Logon with a number used before. A peer that nobody has authenticated is not answered, because
+    /// an answer would use a number.
+    ///
+    /// Spec: FIX session layer, test cases 1S and 2c.
+    fn handle_low_logon(&mut self, now: Now, logon: &PendingLogon, is_first: bool) {
+        let is_anybody = !self.is_initiator() && is_first && !self.config.authenticate;
+        if is_anybody || is_first && logon.poss_dup {
+            return self.close(Why::LogonRefused(Refusal::MsgSeqNum));
+        }
+        if logon.poss_dup {
+            self.counters.duplicates += 1;
+            self.notices.push_back(Notice::PossDupIgnored { seq_num: logon.seq_num });
+            return;
+        }
+        self.end_because_low(now, logon.seq_num);
     }
 
     /// Sends again what the peer says it has not got, without waiting to be asked.

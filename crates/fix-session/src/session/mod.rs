@@ -1,9 +1,11 @@
 //! The session as a state machine.
 
+mod admission;
 mod core;
 mod event;
 mod gap;
 mod head;
+mod header_check;
 mod logon;
 mod receive;
 mod refuse;
@@ -11,9 +13,11 @@ mod send;
 mod timer;
 mod transmit;
 
+pub use admission::{Refusal, admit, refusal_logout};
 pub use event::{Counters, Delivery, Event, Head, LogonRequest, Notice, Why};
 pub(crate) use head::is_header;
 
+use self::admission::one_field;
 use self::core::Core;
 use self::receive::Outcome;
 use crate::config::Config;
@@ -113,6 +117,13 @@ impl<S: Store> Session<S> {
         self.inbox.buffer.clear();
         self.inbox.start = 0;
         self.core.connected(now);
+    }
+
+    /// As [`Session::handle_connected`], of a connection whose Logon the application has accepted already:
+    /// it is not asked again.
+    pub fn handle_authenticated(&mut self, now: Now) {
+        self.handle_connected(now);
+        self.core.authenticated = true;
     }
 
     /// Tells that the connection is gone.
@@ -229,7 +240,7 @@ impl<S: Store> Session<S> {
 
     /// Asks the peer for a sign of life.
     pub fn send_test_request(&mut self, now: Now, id: &str) {
-        self.core.send_test_request(now, id.as_bytes());
+        self.core.send_test_request(now, &one_field(id));
     }
 
     /// Goes on with a higher MsgSeqNum and tells the peer by a Sequence Reset: what lies between is given

@@ -2,12 +2,13 @@
 
 use tickwire_fix::{Message, SessionRejectReason, Tag};
 
+use super::admission::{admit, is_in_time, knows};
 use super::core::Core;
 use super::event::{Notice, Why};
 use super::head::Header;
 use super::is_admin;
 use crate::id::{ApplVersion, BeginString};
-use crate::now::{Now, SECOND_NS};
+use crate::now::Now;
 use crate::store::Store;
 use crate::tags;
 
@@ -26,8 +27,6 @@ pub(super) enum Outcome {
 pub(super) enum Order {
     /// Neither.
     Any,
-    /// A message that comes too late is refused; one that comes too early is the caller's.
-    NotLow,
     /// Both.
     Exact,
 }
@@ -43,6 +42,13 @@ impl<S: Store> Core<S> {
 
     pub(super) fn handle_message(&mut self, now: Now, message: &Message<'_>) -> Outcome {
         self.counters.received += 1;
+        if !self.received_logon
+            && !self.is_initiator()
+            && let Err(refusal) = admit(&self.config, now, message)
+        {
+            self.close(Why::LogonRefused(refusal));
+            return Outcome::Done;
+        }
         let head = match Header::of(message) {
             Ok(head) => head,
             Err(_) => {
@@ -188,15 +194,12 @@ impl<S: Store> Core<S> {
             self.close(Why::NotLoggedOn);
             return false;
         }
-        if !self.is_in_time(now, head) {
+        if !is_in_time(&self.config, now, head) {
             self.refuse(now, message, head, SessionRejectReason::SendingTimeAccuracy, None);
             self.send_logout_if_logged_on(now);
             return false;
         }
-        let id = &self.config.id;
-        let known = head.sender == id.target_comp_id.as_bytes()
-            && head.target == id.sender_comp_id.as_bytes();
-        if self.config.check_comp_id && !known {
+        if self.config.check_comp_id && !knows(&self.config, head) {
             self.refuse(now, message, head, SessionRejectReason::CompId, None);
             self.send_logout_if_logged_on(now);
             return false;
@@ -212,28 +215,18 @@ impl<S: Store> Core<S> {
             self.ask_for_missing(now, head.seq_num);
             return false;
         }
-        if order != Order::Any && head.seq_num < expected {
-            self.handle_low(now, message, head, expected);
+        if order == Order::Exact && head.seq_num < expected {
+            self.handle_low(now, message, head);
             return false;
         }
         true
     }
 
-    fn is_in_time(&self, now: Now, head: &Header<'_>) -> bool {
-        let Some(latency_max_s) = self.config.latency_max_s else { return true };
-        let Some(sent) = head.sending_time else { return false };
-        let distance = (sent.unix_nanos() - i128::from(now.wall_ns)).unsigned_abs();
-        distance <= u128::from(latency_max_s) * u128::from(SECOND_NS)
-    }
-
     /// A number lower than expected: a possible duplicate is ignored, anything else ends the session.
-    fn handle_low(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>, expected: u64) {
+    fn handle_low(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) {
         let seq_num = head.seq_num;
         if !head.poss_dup {
-            let text = format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
-            self.send_logout(now, text.as_bytes());
-            self.close(Why::SeqNum);
-            return;
+            return self.end_because_low(now, seq_num);
         }
         self.counters.duplicates += 1;
         if message.msg_type() != b"4" {
@@ -254,6 +247,14 @@ impl<S: Store> Core<S> {
             }
         }
         self.notices.push_back(Notice::PossDupIgnored { seq_num });
+    }
+
+    /// Ends the session because of a number lower than expected.
+    pub(super) fn end_because_low(&mut self, now: Now, seq_num: u64) {
+        let expected = self.store.next_target();
+        let text = format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
+        self.send_logout(now, text.as_bytes());
+        self.close(Why::SeqNum);
     }
 
     fn handle_logout(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) {

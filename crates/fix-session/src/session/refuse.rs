@@ -164,7 +164,7 @@ impl<S: Store> Core<S> {
             writer.str(tags::TEXT, reason.text());
             writer.bytes(tags::REF_MSG_TYPE, msg_type);
             if let Some(id) = ref_id {
-                writer.bytes(tags::BUSINESS_REJECT_REF_ID, id);
+                writer.text(tags::BUSINESS_REJECT_REF_ID, id);
             }
             writer.uint(tags::BUSINESS_REJECT_REASON, u64::from(reason.code()));
             if let Some(version) = &version {

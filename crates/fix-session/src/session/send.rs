@@ -2,8 +2,10 @@
 
 use tickwire_fix::{ErrorKind, Tag, UtcTimestamp, Writer};
 
+use super::admission::one_field;
 use super::core::Core;
 use super::event::{Head, Why};
+use super::header_check::check_head;
 use super::transmit::Transmit;
 use crate::config::Config;
 use crate::error::SendError;
@@ -37,7 +39,10 @@ pub(super) fn encode<'b>(
                 let len = scratch.len().saturating_mul(2).min(len_max);
                 scratch.resize(len, 0);
             }
-            Err(_) => return Err(SendError::MessageLength),
+            Err(error) if error.kind == ErrorKind::BufferFull => {
+                return Err(SendError::MessageLength);
+            }
+            Err(_) => return Err(SendError::Value),
         }
     }
 }
@@ -128,6 +133,7 @@ impl<S: Store> Core<S> {
         head: &Head<'_>,
         body: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
     ) -> Result<u64, SendError> {
+        check_head(&self.config, head)?;
         let logged_on = self.is_logged_on();
         let keeps = self.config.persist_messages;
         if !logged_on && (self.config.resets() || !keeps) {
@@ -248,7 +254,7 @@ impl<S: Store> Core<S> {
             return;
         }
         if self.is_logged_on() {
-            self.send_logout(now, text.as_bytes());
+            self.send_logout(now, &one_field(text));
         } else {
             self.close(Why::NotLoggedOn);
         }

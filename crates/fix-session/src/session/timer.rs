@@ -46,8 +46,7 @@ impl<S: Store> Core<S> {
         self.sent_logout_ns.map(|sent| sent.saturating_add(wait))
     }
 
-    /// Begins the numbers at 1 if they are of another session of the schedule, and closes outside of
-    /// sessions; returns whether the session may go on.
+    /// Closes outside of the schedule's sessions; returns whether the session may go on.
     pub(super) fn keep_schedule(&mut self, now: Now) -> bool {
         self.session_end_ns = None;
         // Without a schedule it is always in session, since ever.
@@ -56,7 +55,7 @@ impl<S: Store> Core<S> {
             Some(schedule) => schedule.session_at(now.wall_ns),
         };
         let session = within(&self.config.schedule).zip(within(&self.config.logon_schedule));
-        let Some(((begun_ns, end_ns), (_, logon_end_ns))) = session else {
+        let Some(((_, end_ns), (_, logon_end_ns))) = session else {
             self.close(Why::Schedule);
             return false;
         };
@@ -65,10 +64,16 @@ impl<S: Store> Core<S> {
             let left_ns = end_ns.saturating_sub(now.wall_ns);
             self.session_end_ns = Some(now.steady_ns.saturating_add(left_ns));
         }
-        if self.store.created_ns() < begun_ns {
+        true
+    }
+
+    /// Begins the numbers at 1 if they are of another session of the schedule.
+    pub(super) fn begin_session_of_schedule(&mut self, now: Now) {
+        let Some(schedule) = &self.config.schedule else { return };
+        let begun_ns = schedule.session_at(now.wall_ns).map(|(begun_ns, _)| begun_ns);
+        if begun_ns.is_some_and(|begun_ns| self.store.created_ns() < begun_ns) {
             self.reset(now);
         }
-        true
     }
 
     /// Says Logout when the schedule's session or the time to be logged on has ended. Returns whether

@@ -8,11 +8,11 @@ use tickwire_fix::{Precision, Tag};
 
 use super::section::{Section, Value};
 use super::{
-    AcceptorLimits, ConnectionSettings, DictionarySettings, Finding, SessionSettings, TlsSettings,
-    schedule,
+    AcceptorLimits, ConnectionSettings, DictionarySettings, Finding, SessionSettings, schedule, tls,
 };
 use crate::config::{Config, Role};
 use crate::id::{ApplVersion, BeginString, SessionId};
+use crate::secret::Secret;
 use crate::session::is_header;
 use crate::tags;
 
@@ -53,7 +53,7 @@ const WITHOUT_EFFECT: [&str; 23] = [
 /// The keys of one session while they are read.
 pub(super) struct Keys {
     line: u32,
-    values: BTreeMap<String, (String, Value)>,
+    pub values: BTreeMap<String, (String, Value)>,
     errors: Vec<Finding>,
 }
 
@@ -64,7 +64,7 @@ impl Keys {
         found.map_or(self.line, |(_, value)| value.line)
     }
 
-    fn take(&mut self, key: &str) -> Option<Value> {
+    pub fn take(&mut self, key: &str) -> Option<Value> {
         let (_, value) = self.values.remove(&key.to_ascii_lowercase())?;
         (!value.text.is_empty()).then_some(value)
     }
@@ -135,7 +135,7 @@ pub(super) fn read(
     schedule::read(&mut keys, &mut config);
     let dictionaries = read_dictionaries(&mut keys, &mut config);
     let connection = read_connection(&mut keys, role);
-    let tls = read_tls(&mut keys);
+    let tls = tls::read(&mut keys, role);
     if config.next_expected_seq_num && !config.check_seq_nums {
         let line = keys.line;
         let text = "EnableNextExpectedMsgSeqNum has no effect without ValidateSequenceNumbers=Y";
@@ -209,7 +209,7 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     config.sender_location_id = keys.text("SenderLocationID");
     config.target_location_id = keys.text("TargetLocationID");
     config.username = keys.text("Username");
-    config.password = keys.text("Password");
+    config.password = keys.text("Password").map(Secret::from);
     config.heartbeat_s = keys.number("HeartBtInt", seconds).unwrap_or(config.heartbeat_s);
     config.logon_timeout_s = keys.number("LogonTimeout", seconds).unwrap_or(10);
     config.logout_timeout_s = keys.number("LogoutTimeout", seconds).unwrap_or(2);
@@ -273,7 +273,7 @@ fn read_logon_fields(keys: &mut Keys, config: &mut Config) {
         let Some(value) = keys.take(&key) else { continue };
         let field = value.text.split_once('=').and_then(|(tag, text)| {
             let tag = tag.trim().parse().ok().filter(|tag| *tag > 0)?;
-            (!text.is_empty() && !text.contains('\u{1}')).then(|| (Tag(tag), text.to_owned()))
+            (!text.is_empty() && !text.contains('\u{1}')).then(|| (Tag(tag), Secret::from(text)))
         });
         match field {
             Some((tag, _)) if is_written(tag, config) => {
@@ -282,8 +282,7 @@ fn read_logon_fields(keys: &mut Keys, config: &mut Config) {
             }
             Some(field) => config.logon_fields.push(field),
             None => {
-                let text = format!("{key}: '{}' is not tag=value, as 553=name", value.text);
-                keys.fail(value.line, text);
+                keys.fail(value.line, format!("{key}: it is not tag=value, as 553=name"));
             }
         }
     }
@@ -446,19 +445,4 @@ fn read_hosts(keys: &mut Keys) -> Vec<(String, u16)> {
         }
     }
     hosts
-}
-
-fn read_tls(keys: &mut Keys) -> Option<TlsSettings> {
-    let wanted = keys.flag("SocketUseSSL").unwrap_or(false);
-    let certificates =
-        ["SERVER_CERTIFICATE_FILE", "CLIENT_CERTIFICATE_FILE", "SocketCertificateFile"];
-    let private =
-        ["SERVER_CERTIFICATE_KEY_FILE", "CLIENT_CERTIFICATE_KEY_FILE", "SocketPrivateKeyFile"];
-    let tls = TlsSettings {
-        certificates: keys.path(&certificates),
-        key: keys.path(&private),
-        authorities: keys.path(&["CERTIFICATION_AUTHORITIES_FILE", "SocketCAFile"]),
-        server_name: keys.text("SocketServerName"),
-    };
-    (wanted || tls != TlsSettings::default()).then_some(tls)
 }

@@ -6,7 +6,9 @@
 mod keys;
 mod schedule;
 mod section;
+mod tls;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -88,7 +90,16 @@ pub enum ConnectionSettings {
     },
 }
 
-/// Files for an encrypted connection.
+/// A version of TLS. Older ones are not spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TlsVersion {
+    /// 1.2.
+    Tls12,
+    /// 1.3.
+    Tls13,
+}
+
+/// An encrypted connection: files, and what the peer must show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsSettings {
     /// Own certificates, PEM.
@@ -99,6 +110,8 @@ pub struct TlsSettings {
     pub authorities: Option<PathBuf>,
     /// The name that the server's certificate must have; the host if not given.
     pub server_name: Option<String>,
+    /// Versions that may be spoken; all if empty.
+    pub versions: Vec<TlsVersion>,
 }
 
 /// The dictionaries that a file names.
@@ -161,6 +174,7 @@ impl Settings {
                 Err(mut more) => errors.append(&mut more),
             }
         }
+        duplicates(&found, &mut errors);
         if sections.is_empty() && errors.is_empty() {
             let text = "there is no [SESSION] section".to_owned();
             errors.push(Finding { line: 0, text });
@@ -173,6 +187,18 @@ impl Settings {
             Ok(Self { sessions: found, warnings })
         } else {
             Err(SettingsError(errors))
+        }
+    }
+}
+
+/// Tells of sections that are one and the same session.
+fn duplicates(sessions: &[SessionSettings], errors: &mut Vec<Finding>) {
+    let mut lines = HashMap::new();
+    for session in sessions {
+        let id = &session.config.id;
+        if let Some(first) = lines.insert(id, session.line) {
+            let text = format!("the session {id} is that of line {first}; keep one of the two");
+            errors.push(Finding { line: session.line, text });
         }
     }
 }

@@ -129,8 +129,7 @@ fn silence_numbers_and_headers_have_their_keys() {
     assert!(!config.check_seq_nums && config.last_seq_num_processed && session.store_syncs);
     assert_eq!(config.sender_location_id.as_deref(), Some("LDN"));
     assert_eq!(config.target_location_id.as_deref(), Some("NYC"));
-    let fields =
-        vec![(tickwire_fix::Tag(95), "3".to_owned()), (tickwire_fix::Tag(96), "a=b".to_owned())];
+    let fields = vec![(tickwire_fix::Tag(95), "3".into()), (tickwire_fix::Tag(96), "a=b".into())];
     assert_eq!(config.logon_fields, fields);
     let text = acceptor_with("DisableHeartBeatCheck=Y\n");
     let settings = Settings::parse(&text).expect("well written");
@@ -243,4 +242,116 @@ proptest! {
             prop_assert!(!errors.is_empty());
         }
     }
+}
+
+#[test]
+fn passwords_are_not_shown() {
+    let keys = "Username=me\nPassword=hush-hush\nLogonTag=96=hush-hush\nLogonTag1=58\n";
+    let settings = Settings::parse(&acceptor_with(&keys.replace("LogonTag1=58\n", "")));
+    let settings = settings.expect("well written");
+    assert_eq!(settings.sessions[0].config.password.as_ref().expect("there").expose(), "hush-hush");
+    assert!(!format!("{settings:?}").contains("hush"), "{settings:?}");
+    let errors = Settings::parse(&acceptor_with("LogonTag=554 hush-hush\n")).expect_err("wrong");
+    assert!(!errors.to_string().contains("hush"), "{errors}");
+}
+
+/// An initiator's file with more keys.
+fn initiator_with(keys: &str) -> String {
+    let session =
+        "BeginString=FIX.4.4\nSenderCompID=US\nTargetCompID=THEM\nSocketConnectPort=5001\n";
+    format!("[SESSION]\nConnectionType=initiator\nSocketConnectHost=127.0.0.1\n{session}{keys}")
+}
+
+#[test]
+fn keys_of_tls_encrypt_or_are_errors() {
+    let files = "SocketCertificateFile=a.pem\nSocketPrivateKeyFile=a.key\nSocketCAFile=ca.pem\n";
+    let fine = [
+        "SSLEnable=Y\nSSLCACertificate=ca.pem\nSSLServerName=venue\nSSLProtocols=Tls12|Tls13\n\
+         SSLValidateCertificates=Y\nSSLCheckCertificateRevocation=N\n",
+        "SocketUseSSL=Y\nSocketCAFile=ca.pem\nUseSNI=Y\nSNIHostName=venue\nEnabledProtocols=TLSv1.3\n\
+         EndpointIdentificationAlgorithm=HTTPS\n",
+        "CLIENT_CERTIFICATE_FILE=a.pem\nCLIENT_CERTIFICATE_KEY_FILE=a.key\n\
+         CERTIFICATION_AUTHORITIES_FILE=ca.pem\nCERTIFICATE_VERIFY_LEVEL=2\nSSL_PROTOCOL=+TLSv1_2\n",
+        "ClientCertificateFile=a.pem\nClientCertificateKeyFile=a.key\n",
+        "SocketCAFile=ca.pem\nSocketMinimumTLSVersion=TLS12\nSocketInsecureSkipVerify=N\n",
+    ];
+    for keys in fine {
+        for text in [initiator_with(keys), initiator_with(keys).replace("SSLEnable=Y\n", "")] {
+            let settings = Settings::parse(&text).unwrap_or_else(|errors| panic!("{keys}{errors}"));
+            assert_eq!(settings.warnings, [], "{keys}");
+            assert!(settings.sessions[0].tls.is_some(), "{keys}");
+        }
+    }
+    let versions = |keys: &str| {
+        Settings::parse(&initiator_with(keys)).expect("fine").sessions[0]
+            .tls
+            .clone()
+            .expect("TLS")
+            .versions
+    };
+    assert_eq!(versions("EnabledProtocols=TLSv1, TLSv1.2\n"), [TlsVersion::Tls12]);
+    assert_eq!(versions("SocketMinimumTLSVersion=TLS13\n"), [TlsVersion::Tls13]);
+    for plain in ["", "SSLEnable=N\n", "SocketUseSSL=N\n"] {
+        let settings = Settings::parse(&initiator_with(plain)).expect("well written");
+        assert!(settings.sessions[0].tls.is_none(), "{plain}");
+    }
+    let wrong = [
+        "SSLCertificate=a.pfx",
+        "SSLCertificatePassword=x",
+        "SSLValidateCertificates=N",
+        "SSLCheckCertificateRevocation=Y",
+        "SocketKeyStore=a.jks",
+        "SocketKeyStorePassword=x",
+        "SocketTrustStore=a.jks",
+        "KeyStoreType=JKS",
+        "TrustManagerFactoryAlgorithm=PKIX",
+        "KeyManagerFactoryAlgorithm=SunX509",
+        "CipherSuites=TLS_RSA_WITH_NULL_MD5",
+        "UseSNI=N",
+        "SSL_CIPHER_SUITE=HIGH",
+        "SSL_PROTOCOL=SSLv3",
+        "EnabledProtocols=TLSv9",
+        "SSLEnable=perhaps",
+        "SocketInsecureSkipVerify=Y",
+        "SocketPrivateKeyBytes=x",
+        "SocketCABytes=x",
+        "SocketCertificateBytes=x",
+        "SocketMinimumTLSVersion=9",
+        "CERTIFICATE_VERIFY_LEVEL=0",
+        "CERTIFICATION_AUTHORITIES_DIRECTORY=x",
+        "CERTIFICATE_REVOCATION_LIST_FILE=x",
+        "CERTIFICATE_REVOCATION_LIST_DIRECTORY=x",
+        "EndpointIdentificationAlgorithm=LDAPS",
+        "SSLSomethingNew=1",
+        "MyTlsSwitch=1",
+    ];
+    for key in wrong {
+        let SettingsError(errors) =
+            Settings::parse(&initiator_with(&format!("{key}\n"))).expect_err(key);
+        assert_eq!((errors.len(), errors[0].line), (1, 8), "{key}: {errors:?}");
+    }
+    for keys in [format!("SSLEnable=N\n{files}"), "SSLEnable=Y\nSocketUseSSL=N\n".to_owned()] {
+        assert!(Settings::parse(&initiator_with(&keys)).is_err(), "{keys}: a contradiction");
+    }
+    let acceptor = |keys: &str| Settings::parse(&acceptor_with(&format!("{files}{keys}")));
+    assert!(acceptor("NeedClientAuth=Y\n").is_ok() && acceptor("NeedClientAuth=N\n").is_err());
+    let without_authorities = |keys: &str| {
+        Settings::parse(&acceptor_with(&format!(
+            "{}{keys}",
+            files.replace("SocketCAFile=ca.pem\n", "")
+        )))
+    };
+    assert!(without_authorities("SSLRequireClientCertificate=N\n").is_ok());
+    assert!(without_authorities("SSLRequireClientCertificate=Y\n").is_err());
+    assert!(without_authorities("CERTIFICATE_VERIFY_LEVEL=1\n").is_err());
+}
+
+#[test]
+fn two_sections_of_one_session_are_an_error_with_both_lines() {
+    let text = format!("{}{}", acceptor_with(""), acceptor_with("SocketAcceptAddress=127.0.0.1\n"));
+    let SettingsError(errors) = Settings::parse(&text).expect_err("twice");
+    let told = "line 7: the session FIX.4.4:US->THEM is that of line 1; keep one of the two";
+    assert_eq!(errors.iter().map(Finding::to_string).collect::<Vec<_>>(), [told]);
+    let other = acceptor_with("SessionQualifier=second\n");
+    assert!(Settings::parse(&format!("{}{other}", acceptor_with(""))).is_ok());
 }

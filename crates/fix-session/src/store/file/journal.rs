@@ -6,6 +6,8 @@ use std::path::Path;
 
 use crc32fast::Hasher;
 
+use crate::files::private_file;
+
 /// What a journal begins with.
 const MAGIC: [u8; 8] = *b"TWFIXJ01";
 /// Length of magic and creation time.
@@ -24,7 +26,7 @@ const MESSAGE_HEAD: usize = 13;
 /// Makes an empty journal in place of one that may be there, all at once.
 pub(super) fn create(path: &Path, created_ns: u64) -> io::Result<()> {
     let temporary = path.with_extension("journal.new");
-    let mut file = File::create(&temporary)?;
+    let mut file = private_file().write(true).create(true).truncate(true).open(&temporary)?;
     file.write_all(&MAGIC)?;
     file.write_all(&created_ns.to_le_bytes())?;
     file.sync_data()?;

@@ -7,7 +7,7 @@
 mod index;
 mod journal;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use self::index::{Entry, Index};
 use self::journal::{HEADER_LEN, Record, Scan};
 use super::Store;
 use crate::error::StoreError;
+use crate::files::{make_private_folder, private_file};
 
 /// When the disk itself is waited for.
 ///
@@ -77,7 +78,7 @@ impl FileStore {
         let fail = |doing: &str, path: &Path, error| {
             StoreError::new(format!("{doing} {}", path.display()), error)
         };
-        fs::create_dir_all(&options.folder)
+        make_private_folder(&options.folder)
             .map_err(|error| fail("make folder", &options.folder, error))?;
         let path = |extension: &str| options.folder.join(format!("{}.{extension}", options.name));
         let lock_path = path("lock");
@@ -173,7 +174,7 @@ impl FileStore {
 }
 
 fn open_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+    private_file().read(true).write(true).create(true).truncate(false).open(path)
 }
 
 impl Store for FileStore {

@@ -175,3 +175,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn nobody_else_can_read_the_files_of_a_store() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let inner = folder.0.join("deep").join("er");
+    let options =
+        || FileStoreOptions { folder: inner.clone(), name: "s".to_owned(), fsync: Fsync::None };
+    let mut store = FileStore::open(options(), 1).expect("opens");
+    store.append(b"8=x").expect("kept");
+    store.commit().expect("written");
+    store.reset(2).expect("reset");
+    for (path, wanted) in std::fs::read_dir(&inner)
+        .expect("there")
+        .map(|entry| (entry.expect("an entry").path(), 0o600))
+        .chain([(inner.clone(), 0o700), (folder.0.join("deep"), 0o700)])
+    {
+        let mode = std::fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, wanted, "{}", path.display());
+    }
+}

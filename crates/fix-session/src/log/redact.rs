@@ -1,0 +1,181 @@
+//! Secrets in messages: what a log must not show.
+//!
+//! Passwords are replaced by `***` in every message, RawData in a Logon, where venues have signatures and
+//! passwords in it. BodyLength and CheckSum are made to fit, so that the line is still a message; a
+//! message that was garbled stays garbled.
+
+use std::borrow::Cow;
+
+use tickwire_fix::reader::SOH;
+
+/// What stands for a secret.
+const MASK: &[u8] = b"***";
+/// Password, NewPassword, EncryptedPassword, EncryptedNewPassword.
+const ALWAYS: [&[u8]; 4] = [b"554", b"925", b"1402", b"1404"];
+/// Their lengths, for those that are data, and RawDataLength with RawData.
+const LENGTHS: [(&[u8], &[u8]); 3] = [(b"1401", b"1402"), (b"1403", b"1404"), (b"95", b"96")];
+/// RawData, which is a secret in a Logon.
+const RAW_DATA: &[u8] = b"96";
+/// Length of `10=nnn` and its delimiter.
+const TRAILER_LEN: usize = 7;
+
+/// Returns a message without its secrets.
+pub(super) fn redacted(message: &[u8]) -> Cow<'_, [u8]> {
+    if !may_have_secrets(message) {
+        return Cow::Borrowed(message);
+    }
+    let is_logon = fields(message).any(|(tag, value)| tag == b"35" && value == b"A");
+    let is_secret = |tag: &[u8]| ALWAYS.contains(&tag) || is_logon && tag == RAW_DATA;
+    let mut masked = Vec::with_capacity(message.len());
+    let mut rest = message;
+    // Length and tag of the data field that has to follow.
+    let mut data: Option<(usize, &[u8])> = None;
+    while !rest.is_empty() {
+        let (tag, value_at) = match rest.iter().position(|byte| matches!(*byte, b'=' | SOH)) {
+            Some(at) if rest[at] == b'=' => (&rest[..at], at + 1),
+            _ => (&rest[..0], 0),
+        };
+        let to_delimiter =
+            |from: usize| rest[from..].iter().position(|byte| *byte == SOH).map(|at| from + at);
+        let said = data.take().filter(|(_, wanted)| *wanted == tag).map(|(len, _)| value_at + len);
+        let end = match said {
+            Some(end) if rest.get(end) == Some(&SOH) => end,
+            // A length that is not right may hide where a secret ends.
+            Some(_) if is_secret(tag) => rest.len().saturating_sub(TRAILER_LEN + 1).max(value_at),
+            _ => to_delimiter(value_at).unwrap_or(rest.len()),
+        };
+        let value = &rest[value_at..end];
+        let following = LENGTHS.iter().find(|(length, _)| *length == tag).map(|(_, data)| *data);
+        let masks_length = following.is_some_and(is_secret);
+        if let Some(following) = following {
+            let len = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+            data = len.map(|len: usize| (len.min(message.len()), following));
+        }
+        masked.extend_from_slice(&rest[..value_at]);
+        match (is_secret(tag), masks_length) {
+            (true, _) => masked.extend_from_slice(MASK),
+            (_, true) => masked.extend_from_slice(MASK.len().to_string().as_bytes()),
+            _ => masked.extend_from_slice(value),
+        }
+        let next = (end + 1).min(rest.len());
+        masked.extend_from_slice(&rest[end..next]);
+        rest = &rest[next..];
+    }
+    Cow::Owned(fitted(message, masked))
+}
+
+/// Whether the tag of a secret stands anywhere.
+fn may_have_secrets(message: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(found) = message.get(at..).and_then(|rest| rest.iter().position(|b| *b == SOH)) {
+        at += found + 1;
+        let rest = &message[at..];
+        let begins = |tag: &&[u8]| rest.starts_with(tag) && rest.get(tag.len()) == Some(&b'=');
+        if ALWAYS.iter().any(&begins) || begins(&RAW_DATA) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns tags and values, without regard to data fields.
+fn fields(message: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    message.split(|byte| *byte == SOH).filter_map(|field| {
+        let equal = field.iter().position(|byte| *byte == b'=')?;
+        Some((&field[..equal], &field[equal + 1..]))
+    })
+}
+
+fn sum_of(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte))
+}
+
+/// Where the body begins and the trailer, if BodyLength and CheckSum are right.
+fn frame(message: &[u8]) -> Option<(usize, usize, usize)> {
+    let begin_end = message.iter().position(|byte| *byte == SOH)? + 1;
+    let length = message.get(begin_end..)?.strip_prefix(b"9=")?;
+    let digits = length.iter().position(|byte| *byte == SOH)?;
+    let body = begin_end + 2 + digits + 1;
+    let body_len: usize = std::str::from_utf8(&length[..digits]).ok()?.parse().ok()?;
+    let trailer = body.checked_add(body_len)?;
+    let sum = message.get(trailer..)?.strip_prefix(b"10=")?.strip_suffix(&[SOH])?;
+    let said: u8 = std::str::from_utf8(sum).ok()?.parse().ok()?;
+    (said == sum_of(&message[..trailer])).then_some((begin_end, body, trailer))
+}
+
+/// Makes BodyLength and CheckSum fit what was masked, if they were right before.
+fn fitted(message: &[u8], masked: Vec<u8>) -> Vec<u8> {
+    let Some((begin_end, body, _)) = frame(message) else { return masked };
+    // Nothing before the body is masked, nor is the trailer.
+    let Some(content) = masked.get(body..masked.len().saturating_sub(TRAILER_LEN)) else {
+        return masked;
+    };
+    let mut fitted = masked[..begin_end].to_vec();
+    fitted.extend_from_slice(format!("9={}\u{1}", content.len()).as_bytes());
+    fitted.extend_from_slice(content);
+    let sum = sum_of(&fitted);
+    fitted.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+    fitted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tickwire_fix::Reader;
+
+    fn message(body: &str) -> Vec<u8> {
+        let body = body.replace('|', "\u{1}");
+        let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+        let sum = sum_of(&bytes);
+        bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+        bytes
+    }
+
+    fn shown(body: &str) -> String {
+        let message = message(body);
+        let shown = redacted(&message);
+        Reader::new().decode(&shown).expect("still a message");
+        let text = String::from_utf8(shown.into_owned()).expect("text").replace('\u{1}', "|");
+        let (_, rest) = text.split_once("|35=").expect("MsgType");
+        rest.rsplit_once("10=").expect("CheckSum").0.to_owned()
+    }
+
+    #[test]
+    fn secrets_are_masked_wherever_they_stand() {
+        assert_eq!(shown("35=A|553=me|554=secret|98=0|"), "A|553=me|554=***|98=0|");
+        assert_eq!(shown("35=BE|925=new|554=old|"), "BE|925=***|554=***|");
+        assert_eq!(shown("35=A|95=5|96=a|b=c|98=0|"), "A|95=3|96=***|98=0|");
+        assert_eq!(shown("35=A|95=5|96=554=x|98=0|"), "A|95=3|96=***|98=0|");
+        assert_eq!(shown("35=A|1401=4|1402=a|bc|98=0|"), "A|1401=3|1402=***|98=0|");
+        assert_eq!(shown("35=B|148=x|95=5|96=a|b=c|"), "B|148=x|95=5|96=a|b=c|");
+        assert_eq!(shown("35=B|148=x|95=5|96=a|b=c|554=x|"), "B|148=x|95=5|96=a|b=c|554=***|");
+    }
+
+    #[test]
+    fn a_garbled_logon_shows_no_secret_either() {
+        for body in [
+            "35=A|95=500|96=se|cr|et|",
+            "35=A|95=2|96=secret|",
+            "35=A|96=secret|",
+            "35=A|554=secret",
+        ] {
+            for cut in 0..3 {
+                let mut bytes = message(body);
+                bytes[5] ^= 1;
+                bytes.truncate(bytes.len() - cut);
+                let shown = redacted(&bytes).into_owned();
+                let text = String::from_utf8_lossy(&shown).into_owned();
+                assert!(!text.contains("se") && !text.contains("cr"), "{body} {cut}: {text}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_masked_without_panic(bytes in "(\x01|=|35=A|95=|96=|554=|10=|8=FIX|9=|1|2|x)*") {
+            let shown = redacted(bytes.as_bytes()).into_owned();
+            prop_assert_eq!(redacted(&shown).into_owned(), shown);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Admission: what a first Logon must fulfil before anything is stored because of it.
+//!
+//! The rules stand here once. A session applies them to its own first Logon; whoever has no session yet,
+//! because its store is not to be opened for just anybody, applies them to the configuration alone.
+
+use std::fmt;
+
+use tickwire_fix::{Message, Validator};
+
+use super::event::Head;
+use super::head::Header;
+use super::send::{Stamp, encode_new};
+use crate::config::Config;
+use crate::now::{Now, SECOND_NS};
+use crate::tags;
+
+/// Why a first Logon is refused. In the order in which it is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The first message is not a Logon, or is garbled.
+    NotLogon,
+    /// No session has these CompIDs.
+    CompId,
+    /// BeginString is not the session's.
+    BeginString,
+    /// MsgSeqNum is missing, no number, or lower than expected.
+    MsgSeqNum,
+    /// SendingTime is missing or too far from the time of arrival.
+    SendingTime,
+    /// The dictionary finds the Logon invalid.
+    Invalid,
+    /// HeartBtInt is missing or no number.
+    HeartBtInt,
+    /// Outside of the schedule.
+    Schedule,
+    /// The peer's address is not allowed.
+    Address,
+    /// The peer's certificate is not allowed.
+    Certificate,
+    /// The session has a connection already.
+    Connected,
+    /// The application refuses the Logon.
+    Credentials,
+    /// The application did not decide in time, or too many decisions are pending.
+    Undecided,
+    /// A limit on connections, Logons or sessions is reached.
+    Limit,
+    /// The store cannot be opened.
+    Store,
+}
+
+impl Refusal {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::NotLogon,
+        Self::CompId,
+        Self::BeginString,
+        Self::MsgSeqNum,
+        Self::SendingTime,
+        Self::Invalid,
+        Self::HeartBtInt,
+        Self::Schedule,
+        Self::Address,
+        Self::Certificate,
+        Self::Connected,
+        Self::Credentials,
+        Self::Undecided,
+        Self::Limit,
+        Self::Store,
+    ];
+
+    /// Returns a name for logs and labels of metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotLogon => "not_logon",
+            Self::CompId => "comp_id",
+            Self::BeginString => "begin_string",
+            Self::MsgSeqNum => "msg_seq_num",
+            Self::SendingTime => "sending_time",
+            Self::Invalid => "invalid",
+            Self::HeartBtInt => "heart_bt_int",
+            Self::Schedule => "schedule",
+            Self::Address => "address",
+            Self::Certificate => "certificate",
+            Self::Connected => "connected",
+            Self::Credentials => "credentials",
+            Self::Undecided => "undecided",
+            Self::Limit => "limit",
+            Self::Store => "store",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+/// Checks a first Logon against the configuration of the session that it is for. Needs no store and
+/// changes nothing; whether MsgSeqNum is too low and the credentials are right is for later.
+///
+/// # Errors
+/// [`Refusal`]: disconnect without a message, because a Reject or Logout would use a number.
+///
+/// Spec: FIX session layer, test cases 1S (Logon received by the acceptor).
+pub fn admit(config: &Config, now: Now, message: &Message<'_>) -> Result<(), Refusal> {
+    let check = |is_fulfilled: bool, refusal| is_fulfilled.then_some(()).ok_or(refusal);
+    check(message.msg_type() == b"A", Refusal::NotLogon)?;
+    let head = Header::of(message).map_err(|_| Refusal::MsgSeqNum)?;
+    check(!config.check_comp_id || knows(config, &head), Refusal::CompId)?;
+    let version = config.id.begin_string.as_str().as_bytes();
+    check(message.begin_string() == version, Refusal::BeginString)?;
+    check(is_in_time(config, now, &head), Refusal::SendingTime)?;
+    check(!config.reject_invalid || is_valid(config, message), Refusal::Invalid)?;
+    check(heartbeat_s(message).is_some(), Refusal::HeartBtInt)?;
+    check(config.logon_from(now.wall_ns) == Some(now.wall_ns), Refusal::Schedule)
+}
+
+/// Whether the CompIDs are those of the session.
+pub(super) fn knows(config: &Config, head: &Header<'_>) -> bool {
+    head.sender == config.id.target_comp_id.as_bytes()
+        && head.target == config.id.sender_comp_id.as_bytes()
+}
+
+/// Whether SendingTime is near enough to the time of arrival.
+pub(super) fn is_in_time(config: &Config, now: Now, head: &Header<'_>) -> bool {
+    let Some(latency_max_s) = config.latency_max_s else { return true };
+    let Some(sent) = head.sending_time else { return false };
+    let distance = (sent.unix_nanos() - i128::from(now.wall_ns)).unsigned_abs();
+    distance <= u128::from(latency_max_s) * u128::from(SECOND_NS)
+}
+
+/// Returns HeartBtInt in seconds.
+pub(super) fn heartbeat_s(message: &Message<'_>) -> Option<u32> {
+    let seconds = message.field(tags::HEART_BT_INT)?.uint().ok()?;
+    u32::try_from(seconds).ok()
+}
+
+fn is_valid(config: &Config, message: &Message<'_>) -> bool {
+    match &config.dictionaries {
+        None => message.fault().is_none(),
+        Some(dictionaries) => {
+            Validator::new(config.checks).validate(message, &dictionaries.session).is_ok()
+        }
+    }
+}
+
+/// Encodes a Logout for a peer that is not let in. It is not stored and uses no number: `seq_num` is the
+/// one that the next message will have. Empty if it cannot be encoded.
+///
+/// QuickFIX counts it as received, whatever its number, and then finds the next Logon's too low: say
+/// nothing to such peers.
+pub fn refusal_logout(config: &Config, now: Now, seq_num: u64, text: &str) -> Vec<u8> {
+    let stamp = Stamp { now, seq_num, orig: None, last_processed: None };
+    let mut scratch = Vec::new();
+    let text = one_field(text);
+    let encoded = encode_new(&mut scratch, config, &stamp, &Head::new("5"), |mut writer| {
+        writer.text(tags::TEXT, &text);
+        writer
+    });
+    encoded.map(<[u8]>::to_vec).unwrap_or_default()
+}
+
+/// Returns words with delimiters as spaces, so that they are one field.
+pub(super) fn one_field(text: &str) -> Vec<u8> {
+    text.bytes().map(|byte| if byte == tickwire_fix::reader::SOH { b' ' } else { byte }).collect()
+}

@@ -1,0 +1,195 @@
+//! Keys of encrypted connections: those of QuickFIX for C++, QuickFIX/J, QuickFIX/n and QuickFIX/Go.
+//!
+//! A key that is about TLS is understood, or an error: nothing is sent in plain text where the file says
+//! anything of encryption.
+
+use std::path::PathBuf;
+
+use super::keys::Keys;
+use super::{TlsSettings, TlsVersion};
+use crate::config::Role;
+
+/// Whether the connection is encrypted.
+const SWITCHES: [&str; 2] = ["socketusessl", "sslenable"];
+/// Own certificates, their key, and those that the peer's must come from: PEM files.
+const CERTIFICATES: [&str; 3] =
+    ["servercertificatefile", "clientcertificatefile", "socketcertificatefile"];
+const KEYS: [&str; 3] =
+    ["servercertificatekeyfile", "clientcertificatekeyfile", "socketprivatekeyfile"];
+const AUTHORITIES: [&str; 3] = ["certificationauthoritiesfile", "socketcafile", "sslcacertificate"];
+/// The name of the server.
+const SERVER_NAMES: [&str; 3] = ["socketservername", "sslservername", "snihostname"];
+/// Versions, as a list.
+const VERSIONS: [&str; 3] = ["sslprotocol", "sslprotocols", "enabledprotocols"];
+
+/// What stands in the names of keys about TLS.
+const PARTS: [&str; 13] = [
+    "usessl",
+    "enablessl",
+    "tls",
+    "certificat",
+    "keystore",
+    "truststore",
+    "cipher",
+    "privatekey",
+    "socketca",
+    "insecureskipverify",
+    "needclientauth",
+    "managerfactory",
+    "endpointidentification",
+];
+
+/// Returns what engines call a key, whether with underscores or without.
+fn plain(key: &str) -> String {
+    key.replace('_', "")
+}
+
+/// Whether a key is about TLS.
+fn is_tls(key: &str) -> bool {
+    let key = plain(key);
+    let key = key.as_str();
+    let is_named = SERVER_NAMES.contains(&key) || VERSIONS.contains(&key) || key == "usesni";
+    is_named || key.starts_with("ssl") || PARTS.iter().any(|part| key.contains(part))
+}
+
+/// Reads all keys about TLS; `None` if the connection is a plain one.
+pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
+    let names: Vec<String> = keys.values.keys().filter(|key| is_tls(key)).cloned().collect();
+    let mut tls = TlsSettings::default();
+    let mut switch: Option<bool> = None;
+    let mut wants_client: Option<(u32, bool)> = None;
+    let mut others: Vec<(String, u32)> = Vec::new();
+    for name in names {
+        let line = keys.line_of(&name);
+        let shown = keys.values.get(&name).map_or_else(|| name.clone(), |(shown, _)| shown.clone());
+        let key = plain(&name);
+        let key = key.as_str();
+        if SWITCHES.contains(&key) {
+            let flag = keys.flag(&name);
+            if switch.is_some() && switch != flag {
+                keys.fail(line, format!("{shown}: another key says the opposite"));
+            }
+            switch = flag.or(switch);
+            continue;
+        }
+        let Some(value) = keys.values.remove(&name).map(|(_, value)| value.text) else { continue };
+        others.push((shown.clone(), line));
+        let flag = is_yes(&value);
+        let outcome = match key {
+            _ if value.is_empty() => Ok(()),
+            key if CERTIFICATES.contains(&key) => set(&mut tls.certificates, PathBuf::from(value)),
+            key if KEYS.contains(&key) => set(&mut tls.key, PathBuf::from(value)),
+            key if AUTHORITIES.contains(&key) => set(&mut tls.authorities, PathBuf::from(value)),
+            key if SERVER_NAMES.contains(&key) => set(&mut tls.server_name, value),
+            key if VERSIONS.contains(&key) => read_versions(&value, &mut tls.versions),
+            "socketminimumtlsversion" => read_minimum(&value, &mut tls.versions),
+            "needclientauth" | "sslrequireclientcertificate" => {
+                wants_client = flag.map(|flag| (line, flag));
+                flag.map(drop).ok_or("is not Y or N")
+            }
+            "certificateverifylevel" if role == Role::Acceptor => {
+                wants_client = Some((line, value != "0"));
+                Ok(())
+            }
+            "certificateverifylevel" if value != "0" => Ok(()),
+            "certificateverifylevel" => Err(ALWAYS_VERIFIED),
+            "sslvalidatecertificates" | "usesni" if flag == Some(true) => Ok(()),
+            "socketinsecureskipverify" | "sslcheckcertificaterevocation" if flag == Some(false) => {
+                Ok(())
+            }
+            "sslvalidatecertificates" | "socketinsecureskipverify" => Err(ALWAYS_VERIFIED),
+            "sslcheckcertificaterevocation" => Err(NO_REVOCATION),
+            "endpointidentificationalgorithm" if value.eq_ignore_ascii_case("https") => Ok(()),
+            "endpointidentificationalgorithm" => Err(ALWAYS_VERIFIED),
+            key if key.contains("revocation") => Err(NO_REVOCATION),
+            key if key.contains("keystore")
+                || key.contains("truststore")
+                || key.contains("managerfactory") =>
+            {
+                Err(
+                    "Java key stores are not read; export certificate and key to PEM files and name \
+                     them by SocketCertificateFile, SocketPrivateKeyFile and SocketCAFile",
+                )
+            }
+            "sslcertificate" | "sslcertificatepassword" => Err(
+                "PKCS#12 files are not read; export certificate and key to PEM files and name them by \
+                 SocketCertificateFile and SocketPrivateKeyFile",
+            ),
+            key if key.contains("cipher") => Err(
+                "cipher suites cannot be chosen; those of TLS 1.2 and 1.3 that are safe are used",
+            ),
+            _ => Err("is not understood; a connection is not made without what it asks for"),
+        };
+        if let Err(text) = outcome {
+            keys.fail(line, format!("{shown}: {text}"));
+        }
+    }
+    if let (Some(false), Some((other, line))) = (switch, others.first()) {
+        keys.fail(
+            *line,
+            format!("{other}: TLS is switched off by another key; remove one of them"),
+        );
+    }
+    match wants_client {
+        Some((line, true)) if role == Role::Acceptor && tls.authorities.is_none() => {
+            let text = "client certificates are wanted; name their authorities by SocketCAFile";
+            keys.fail(line, text.to_owned());
+        }
+        Some((line, false)) if role == Role::Acceptor && tls.authorities.is_some() => {
+            let text =
+                "authorities are named, so client certificates are wanted; remove one of the two";
+            keys.fail(line, text.to_owned());
+        }
+        _ => {}
+    }
+    (switch == Some(true) || !others.is_empty()).then_some(tls)
+}
+
+const ALWAYS_VERIFIED: &str = "the peer's certificate is always verified";
+const NO_REVOCATION: &str = "revocation of certificates is not checked; say N or remove the key";
+
+fn is_yes(text: &str) -> Option<bool> {
+    match text {
+        "Y" | "y" | "yes" | "true" | "1" => Some(true),
+        "N" | "n" | "no" | "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Sets what may be said once.
+fn set<T: PartialEq>(place: &mut Option<T>, value: T) -> Result<(), &'static str> {
+    if place.as_ref().is_some_and(|known| *known != value) {
+        return Err("another key names something else");
+    }
+    *place = Some(value);
+    Ok(())
+}
+
+/// Reads a list of versions as the engines write them: `TLSv1.2`, `Tls12`, `TLS12`, `+TLSv1_3`.
+fn read_versions(text: &str, versions: &mut Vec<TlsVersion>) -> Result<(), &'static str> {
+    for word in text.split([',', ' ', '|', ';']).filter(|word| !word.is_empty()) {
+        let name: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+        let found: &[TlsVersion] = match name.to_ascii_lowercase().as_str() {
+            "tls12" | "tlsv12" => &[TlsVersion::Tls12],
+            "tls13" | "tlsv13" => &[TlsVersion::Tls13],
+            "all" | "default" => &[TlsVersion::Tls12, TlsVersion::Tls13],
+            "sslv2" | "sslv3" | "ssl2" | "ssl3" | "tls" | "tlsv1" | "tls10" | "tlsv10"
+            | "tls11" | "tlsv11" => &[],
+            _ => return Err("there is a version that is not known; expected TLSv1.2 and TLSv1.3"),
+        };
+        versions.extend(found);
+    }
+    versions.sort_unstable();
+    versions.dedup();
+    if versions.is_empty() { Err("only TLSv1.2 and TLSv1.3 are spoken") } else { Ok(()) }
+}
+
+fn read_minimum(text: &str, versions: &mut Vec<TlsVersion>) -> Result<(), &'static str> {
+    let known = match text.to_ascii_uppercase().as_str() {
+        "SSL30" | "TLS10" | "TLS11" | "TLS12" => vec![TlsVersion::Tls12, TlsVersion::Tls13],
+        "TLS13" => vec![TlsVersion::Tls13],
+        _ => return Err("is not SSL30, TLS10, TLS11, TLS12 or TLS13"),
+    };
+    *versions = known;
+    Ok(())
+}
