@@ -102,6 +102,8 @@ pub struct LogLine<'l> {
     pub direction: Direction,
     /// The message.
     pub message: Cow<'l, [u8]>,
+    /// The message as the line has it, escaped.
+    pub escaped: &'l [u8],
 }
 
 impl<'l> LogLine<'l> {
@@ -115,7 +117,8 @@ impl<'l> LogLine<'l> {
             _ => return None,
         };
         let is_time = time.len() == 27 && time.as_bytes().get(8) == Some(&b'-');
-        is_time.then(|| Self { time, direction, message: unescape(message) })
+        let escaped = message;
+        is_time.then(|| Self { time, direction, message: unescape(message), escaped })
     }
 }
 

@@ -142,7 +142,8 @@ fn fields_of_the_application_cannot_add_others() {
     let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
         config.target_sub_id = Some("DESK".to_owned());
     });
-    let cases: [(&str, &[(Tag, &[u8])]); 16] = [
+    type Fields = &'static [(Tag, &'static [u8])];
+    let cases: [(&str, Fields); 16] = [
         ("B", &[(Tag(50), b"x\x0149=EVIL")]),
         ("B", &[(Tag(50), b"")]),
         ("B", &[(Tag(49), b"EVIL")]),
@@ -169,7 +170,7 @@ fn fields_of_the_application_cannot_add_others() {
     assert!(matches!(body, Err(SendError::Value)), "{body:?}");
     assert!(talk.answers(false).is_empty());
     assert_eq!(talk.session.store().next_sender(), 2);
-    let fields: &[(Tag, &[u8])] =
+    let fields: Fields =
         &[(Tag(50), b"me"), (Tag(212), b"3"), (Tag(213), b"a\x01b"), (Tag(5001), b"own")];
     let head = Head { msg_type: "B", fields };
     talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "x")).expect("accepted");

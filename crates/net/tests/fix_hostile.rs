@@ -3,7 +3,7 @@
 
 mod peers;
 
-use peers::{Collector, acceptor_config, initiator_config, run_until};
+use peers::{Collector, accept, acceptor_config, connect, listen, loopback, run_until};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -11,8 +11,7 @@ use tickwire_fix::{Precision, Tag, UtcTimestamp, Writer};
 use tickwire_fix_session::{Head, MemoryStore};
 use tickwire_net::clock::unix_ns;
 use tickwire_net::fix::{
-    AcceptorOptions, AddressRange, Backoff, Engine, EngineOptions, InitiatorOptions, Rate,
-    SessionKey,
+    AcceptorOptions, Access, AddressRange, Engine, EngineOptions, ListenerKey, Rate, SessionKey,
 };
 
 /// Messages of the honest session while others attack.
@@ -23,6 +22,7 @@ struct Stage {
     acceptor: Engine<Collector>,
     honest: Engine<Collector>,
     honest_key: SessionKey,
+    listener: ListenerKey,
     address: SocketAddr,
 }
 
@@ -31,15 +31,12 @@ impl Stage {
         let mut acceptor = Engine::new(engine, Collector::default()).expect("an engine");
         let mut honest =
             Engine::new(EngineOptions::default(), Collector::default()).expect("an engine");
-        acceptor.add_session(acceptor_config("HONEST"), Box::new(MemoryStore::new()));
-        let mut options = AcceptorOptions::new(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let mut options = AcceptorOptions::new(loopback());
         tweak(&mut options);
-        let address = acceptor.listen(options, None).expect("listens");
-        let mut options = InitiatorOptions::new(address);
-        options.backoff = Backoff::fixed(Duration::from_millis(10));
-        let store = Box::new(MemoryStore::new());
-        let honest_key = honest.add_initiator(initiator_config("HONEST"), store, options);
-        Self { acceptor, honest, honest_key, address }
+        let (listener, address) = listen(&mut acceptor, options);
+        accept(&mut acceptor, listener, acceptor_config("HONEST"));
+        let honest_key = connect(&mut honest, "HONEST", address);
+        Self { acceptor, honest, honest_key, listener, address }
     }
 
     /// Waits for the honest session to be logged on.
@@ -114,7 +111,7 @@ fn resident() -> u64 {
 #[test]
 fn a_flood_of_connections_leaves_room_for_others() {
     let limit = |options: &mut AcceptorOptions| {
-        options.strangers_max = 16;
+        options.pending_max = 16;
         options.connections_max = 32;
         options.first_message_timeout_s = 1;
     };
@@ -180,7 +177,7 @@ fn garbage_and_absurd_lengths_cost_nothing() {
 #[test]
 fn a_session_that_turns_hostile_is_bounded_too() {
     let mut stage = Stage::new(|_| {}, EngineOptions::default());
-    stage.acceptor.add_session(acceptor_config("EVIL"), Box::new(MemoryStore::new()));
+    accept(&mut stage.acceptor, stage.listener, acceptor_config("EVIL"));
     stage.begin();
     let before = resident();
     let mut stream = stage.connect();
@@ -229,7 +226,7 @@ impl Stage {
 #[test]
 fn absurd_lengths_and_garbage_after_the_logon_cost_nothing_and_the_session_goes_on() {
     let mut stage = Stage::new(|_| {}, EngineOptions::default());
-    stage.acceptor.add_session(acceptor_config("EVIL"), Box::new(MemoryStore::new()));
+    accept(&mut stage.acceptor, stage.listener, acceptor_config("EVIL"));
     stage.begin();
     let before = resident();
     let mut stream = stage.connect();
@@ -257,7 +254,7 @@ fn absurd_lengths_and_garbage_after_the_logon_cost_nothing_and_the_session_goes_
 fn a_flood_of_requests_by_a_peer_that_does_not_read_is_bounded() {
     let options = EngineOptions { slow_reader_s: 2, ..EngineOptions::default() };
     let mut stage = Stage::new(|_| {}, options);
-    let key = stage.acceptor.add_session(acceptor_config("EVIL"), Box::new(MemoryStore::new()));
+    let key = accept(&mut stage.acceptor, stage.listener, acceptor_config("EVIL"));
     stage.begin();
     // There is much to send again.
     let long = "x".repeat(1000);
@@ -297,7 +294,8 @@ fn a_peer_that_does_not_read_is_disconnected_and_harms_nobody() {
     let store = Box::new(MemoryStore::with_bytes_max(4 << 20));
     let mut config = acceptor_config("SLEEPER");
     config.limits.backlog_bytes_max = 2 << 20;
-    let key = stage.acceptor.add_session(config, store);
+    let access = Access::default();
+    let key = stage.acceptor.add_acceptor(stage.listener, config, store, access).expect("added");
     stage.acceptor.application_mut().answers = true;
     stage.begin();
     let before = resident();
@@ -333,7 +331,7 @@ fn a_peer_that_does_not_read_is_disconnected_and_harms_nobody() {
 #[test]
 fn a_peer_that_ends_right_after_a_message_is_gone_at_once() {
     let mut stage = Stage::new(|_| {}, EngineOptions::default());
-    let key = stage.acceptor.add_session(acceptor_config("BRIEF"), Box::new(MemoryStore::new()));
+    let key = accept(&mut stage.acceptor, stage.listener, acceptor_config("BRIEF"));
     let mut stream = stage.connect();
     // With such a heartbeat silence is not noticed while the test runs.
     let logon = message("A", "BRIEF", 1, &[(98, "0"), (108, "3600")]);

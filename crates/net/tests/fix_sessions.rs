@@ -2,40 +2,23 @@
 
 mod peers;
 
-use peers::{Collector, Folder, acceptor_config, initiator_config, run_until};
-use std::net::SocketAddr;
+use peers::{
+    Collector, Folder, accept, acceptor_config, connect, engine, in_memory, initiator_config,
+    listen, loopback, quick, run_until,
+};
 use std::path::PathBuf;
 use tickwire_fix_session::settings::Settings;
-use tickwire_fix_session::{Fsync, MemoryStore, SessionId};
+use tickwire_fix_session::{Fsync, MemoryStore, Refusal, SessionId};
 use tickwire_net::fix::{
-    AcceptorOptions, Backoff, ClientTls, Engine, EngineOptions, InitiatorOptions, ServerTls,
-    TemplateSession,
+    AcceptorOptions, Access, ClientTls, Decision, Engine, Fingerprint, ServerTls,
 };
-
-fn engine() -> Engine<Collector> {
-    Engine::new(EngineOptions::default(), Collector::default()).expect("an engine")
-}
-
-fn loopback() -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], 0))
-}
-
-fn quick(address: SocketAddr) -> InitiatorOptions {
-    let mut options = InitiatorOptions::new(address);
-    options.backoff = Backoff::fixed(std::time::Duration::from_millis(10));
-    options
-}
 
 #[test]
 fn messages_pass_both_ways_and_a_logout_ends_it() {
     let (mut acceptor, mut initiator) = (engine(), engine());
-    let accepting = acceptor.add_session(acceptor_config("I"), Box::new(MemoryStore::new()));
-    let address = acceptor.listen(AcceptorOptions::new(loopback()), None).expect("listens");
-    let calling = initiator.add_initiator(
-        initiator_config("I"),
-        Box::new(MemoryStore::new()),
-        quick(address),
-    );
+    let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+    let accepting = accept(&mut acceptor, listener, acceptor_config("I"));
+    let calling = connect(&mut initiator, "I", address);
     initiator.application_mut().to_send.insert(calling, 100);
     acceptor.application_mut().to_send.insert(accepting, 50);
     run_until(&mut [&mut acceptor, &mut initiator], |engines| {
@@ -59,19 +42,12 @@ fn unknown_counterparties_get_a_session_of_the_template() {
     let (mut acceptor, mut initiator) = (engine(), engine());
     let template = |id: &SessionId| {
         let known = id.target_comp_id.starts_with("OK");
-        known.then(|| {
-            let config = acceptor_config(&id.target_comp_id);
-            TemplateSession { config, store: Box::new(MemoryStore::new()), log: None }
-        })
+        known.then(|| in_memory(acceptor_config(&id.target_comp_id)))
     };
-    let options = AcceptorOptions::new(loopback());
-    let address = acceptor.listen(options, Some(Box::new(template))).expect("listens");
+    let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+    acceptor.set_template(listener, Box::new(template)).expect("set");
     for name in ["OK1", "OK2", "NO"] {
-        let key = initiator.add_initiator(
-            initiator_config(name),
-            Box::new(MemoryStore::new()),
-            quick(address),
-        );
+        let key = connect(&mut initiator, name, address);
         initiator.application_mut().to_send.insert(key, 10);
     }
     run_until(&mut [&mut acceptor, &mut initiator], |engines| {
@@ -90,8 +66,7 @@ fn a_settings_file_bounds_who_comes() {
     let (mut acceptor, mut initiator) = (engine(), engine());
     let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
     let keys = ["ONE", "TWO", "THREE"].map(|name| {
-        let store = Box::new(MemoryStore::new());
-        let key = initiator.add_initiator(initiator_config(name), store, quick(address));
+        let key = connect(&mut initiator, name, address);
         initiator.application_mut().to_send.insert(key, 5);
         key
     });
@@ -118,8 +93,7 @@ fn a_template_of_a_settings_file_keeps_a_log_of_each_counterparty() {
     let (mut acceptor, mut initiator) = (engine(), engine());
     let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
     for name in ["ONE", "TWO"] {
-        let store = Box::new(MemoryStore::new());
-        let key = initiator.add_initiator(initiator_config(name), store, quick(address));
+        let key = connect(&mut initiator, name, address);
         initiator.application_mut().to_send.insert(key, 5);
     }
     run_until(&mut [&mut acceptor, &mut initiator], |engines| {
@@ -136,17 +110,12 @@ fn a_template_of_a_settings_file_keeps_a_log_of_each_counterparty() {
 #[test]
 fn a_template_makes_no_more_sessions_than_allowed() {
     let (mut acceptor, mut initiator) = (engine(), engine());
-    let template = |id: &SessionId| {
-        let config = acceptor_config(&id.target_comp_id);
-        Some(TemplateSession { config, store: Box::new(MemoryStore::new()), log: None })
-    };
+    let template = |id: &SessionId| Some(in_memory(acceptor_config(&id.target_comp_id)));
     let mut options = AcceptorOptions::new(loopback());
     options.template_sessions_max = 2;
-    let address = acceptor.listen(options, Some(Box::new(template))).expect("listens");
-    let keys = ["ONE", "TWO", "THREE"].map(|name| {
-        let store = Box::new(MemoryStore::new());
-        initiator.add_initiator(initiator_config(name), store, quick(address))
-    });
+    let (listener, address) = listen(&mut acceptor, options);
+    acceptor.set_template(listener, Box::new(template)).expect("set");
+    let keys = ["ONE", "TWO", "THREE"].map(|name| connect(&mut initiator, name, address));
     let logons = |engine: &Engine<Collector>| {
         keys.map(|key| engine.sessions().session(key).expect("there").counters().logons)
     };
@@ -194,15 +163,26 @@ impl Certificates {
         self.folder.path(name)
     }
 
+    /// A certificate as it is on the wire.
+    fn der(&self, name: &str) -> Vec<u8> {
+        use rustls::pki_types::{CertificateDer, pem::PemObject};
+        CertificateDer::from_pem_file(self.path(name)).expect("a certificate").to_vec()
+    }
+
     fn server(&self) -> ServerTls {
         let authorities = self.path("authority");
-        ServerTls::from_files(&self.path("server"), &self.path("server.key"), Some(&authorities))
-            .expect("files of a server")
+        ServerTls::from_files(
+            &self.path("server"),
+            &self.path("server.key"),
+            Some(&authorities),
+            &[],
+        )
+        .expect("files of a server")
     }
 
     fn client(&self, name: &str) -> ClientTls {
         let (own, key) = (self.path(name), self.path(&format!("{name}.key")));
-        ClientTls::from_files(&self.path("authority"), Some((&own, &key)), "localhost")
+        ClientTls::from_files(&self.path("authority"), Some((&own, &key)), "localhost", &[])
             .expect("files of a client")
     }
 }
@@ -213,16 +193,16 @@ fn with_tls_only_clients_with_the_right_certificate_get_in() {
     let (mut acceptor, mut initiator) = (engine(), engine());
     let mut options = AcceptorOptions::new(loopback());
     options.tls = Some(certificates.server());
+    let (listener, address) = listen(&mut acceptor, options);
     for name in ["GOOD", "STRANGER"] {
-        acceptor.add_session(acceptor_config(name), Box::new(MemoryStore::new()));
+        accept(&mut acceptor, listener, acceptor_config(name));
     }
-    let address = acceptor.listen(options, None).expect("listens");
     let mut keys = Vec::new();
     for (name, identity) in [("GOOD", "client"), ("STRANGER", "stranger")] {
         let mut options = quick(address);
         options.tls = Some(certificates.client(identity));
         let store = Box::new(MemoryStore::new());
-        let key = initiator.add_initiator(initiator_config(name), store, options);
+        let key = initiator.add_initiator(initiator_config(name), store, options).expect("added");
         initiator.application_mut().to_send.insert(key, 3000);
         keys.push(key);
     }
@@ -240,11 +220,45 @@ fn with_tls_only_clients_with_the_right_certificate_get_in() {
 }
 
 #[test]
+fn a_session_may_want_a_certificate_of_its_own() {
+    let certificates = Certificates::new();
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let mut options = AcceptorOptions::new(loopback());
+    options.tls = Some(certificates.server());
+    let (listener, address) = listen(&mut acceptor, options);
+    // The authority has signed both: the server's may not be used by the client's session.
+    for (name, certificate) in [("CLIENT", "client"), ("SERVER", "client")] {
+        let mut config = acceptor_config(name);
+        config.authenticate = true;
+        let access = Access {
+            addresses: Vec::new(),
+            certificates: vec![Fingerprint::of(&certificates.der(certificate))],
+        };
+        let store = Box::new(MemoryStore::new());
+        acceptor.add_acceptor(listener, config, store, access).expect("added");
+    }
+    acceptor.application_mut().decision = Some(Decision::Accept);
+    for (name, identity) in [("CLIENT", "client"), ("SERVER", "server")] {
+        let mut options = quick(address);
+        options.tls = Some(certificates.client(identity));
+        let store = Box::new(MemoryStore::new());
+        let key = initiator.add_initiator(initiator_config(name), store, options).expect("added");
+        initiator.application_mut().to_send.insert(key, 10);
+    }
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines[0].application().received == 10 && engines[0].refusals(Refusal::Certificate) > 2
+    });
+    let [(id, peer, _)] = acceptor.application().asked.as_slice() else { panic!("one is asked") };
+    assert_eq!((id.target_comp_id.as_str(), peer.certificates.len()), ("CLIENT", 1));
+    assert_eq!(peer.certificates[0], certificates.der("client"));
+}
+
+#[test]
 fn files_that_cannot_be_used_are_named() {
     let folder = Folder::new("no-tls");
     folder.write("empty", "");
-    let error = ServerTls::from_files(&folder.path("empty"), &folder.path("none"), None);
+    let error = ServerTls::from_files(&folder.path("empty"), &folder.path("none"), None, &[]);
     let text = error.expect_err("no certificate").to_string();
     assert!(text.contains("empty") && text.contains("PEM"), "{text}");
-    assert!(ClientTls::from_files(&folder.path("none"), None, "localhost").is_err());
+    assert!(ClientTls::from_files(&folder.path("none"), None, "localhost", &[]).is_err());
 }

@@ -172,3 +172,46 @@ fn a_file_for_the_other_side_and_one_that_is_no_text_are_refused() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("stay on that CPU"), "{said}");
 }
+
+#[test]
+fn a_message_of_a_log_cannot_forge_lines_of_the_printed_log() {
+    let folder = Folder::new("forged-log");
+    let beat = logged(">", "35=0|49=A|56=B|34=7|52=20260105-08:00:00.123|");
+    let forged = format!("x\n{}", beat.trim_end().replace("> 8", "< 8"));
+    let data = format!(
+        "35=B|49=A|56=B|34=8|52=20260105-08:00:00.123|148=h|95={}|96={forged}|",
+        forged.len()
+    );
+    let line = logged("<", &data);
+    let written = line.trim_end().replace('\n', "\\n") + "\n";
+    let path = folder.write("a.log", &format!("{beat}{written}"));
+    for raw in [&["--raw"][..], &[]] {
+        let arguments: Vec<&str> =
+            ["log"].iter().chain(raw).copied().chain([text(&path)]).collect();
+        let output = tickwire(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let times = printed.lines().filter(|line| line.starts_with("20260105-")).count();
+        assert_eq!(times, 2, "{printed}");
+    }
+}
+
+#[test]
+fn sections_that_want_different_things_of_one_port_are_told_with_file_and_lines() {
+    let folder = Folder::new("conflict");
+    let base = "ConnectionType=acceptor\nBeginString=FIX.4.2\nSenderCompID=A\nSocketAcceptPort=0\n";
+    let tls = "SERVER_CERTIFICATE_FILE=a.pem\nSERVER_CERTIFICATE_KEY_FILE=a.key\n";
+    let cases = [
+        (format!("TargetCompID=C\n{tls}"), "session of line 6 and session of line 8: "),
+        ("TargetCompID=B\n".to_owned(), "line 8: the session FIX.4.2:A->B is that of line 6"),
+        ("TargetCompID=C\nSSLEnable=N\nSSLCACertificate=ca.pem\n".to_owned(), "line 11: SSLCACert"),
+    ];
+    for (second, wanted) in cases {
+        let text_of = format!("[DEFAULT]\n{base}[SESSION]\nTargetCompID=B\n[SESSION]\n{second}");
+        let path = folder.write("a.cfg", &text_of);
+        let output = tickwire(&["server", "--config", text(&path)]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(wanted) && said.contains("a.cfg"), "{said}");
+    }
+}

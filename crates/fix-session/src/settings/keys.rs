@@ -386,22 +386,17 @@ fn read_dictionaries(keys: &mut Keys, config: &mut Config) -> DictionarySettings
 }
 
 fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
-    let allowed: Vec<String> = keys
-        .text("AllowedRemoteAddresses")
-        .map(|text| text.split(',').map(|part| part.trim().to_owned()).collect())
-        .unwrap_or_default();
+    let allowed = read_list(keys, "AllowedRemoteAddresses");
+    let certificates = read_list(keys, "AllowedClientCertificates");
     let is_template = [keys.flag("AcceptorTemplate"), keys.flag("DynamicSession")];
     let is_template = is_template.contains(&Some(true));
     let accept_address = keys.text("SocketAcceptAddress");
     let accept_port = keys.number("SocketAcceptPort", "a port from 0 to 65535");
     let reconnect_s = keys.number("ReconnectInterval", "a number of seconds").unwrap_or(30);
-    let number = "a number";
-    let limits = AcceptorLimits {
-        connections_max: keys.number("MaxConnections", number),
-        connections_per_second: keys.number("MaxConnectionsPerSecond", number),
-        logons_per_second: keys.number("MaxLogonsPerSecond", number),
-        template_sessions_max: keys.number("MaxTemplateSessions", number),
-    };
+    let mut limits = AcceptorLimits::default();
+    for (key, place) in limits.values_mut() {
+        *place = keys.number(key, "a number");
+    }
     let hosts = read_hosts(keys);
     match role {
         Role::Acceptor => {
@@ -413,6 +408,7 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
                 address: accept_address,
                 port,
                 allowed,
+                certificates,
                 limits,
                 is_template,
             }
@@ -425,6 +421,13 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
             ConnectionSettings::Initiator { hosts, reconnect_s }
         }
     }
+}
+
+/// Reads a list with commas between.
+fn read_list(keys: &mut Keys, key: &str) -> Vec<String> {
+    let text = keys.text(key);
+    let parts = text.map(|text| text.split(',').map(|part| part.trim().to_owned()).collect());
+    parts.unwrap_or_default()
 }
 
 /// Reads `SocketConnectHost`, `SocketConnectHost1` and so on, each with its port.

@@ -52,17 +52,64 @@ impl fmt::Display for SettingsError {
 
 impl std::error::Error for SettingsError {}
 
-/// Bounds of a listener; those not given are the listener's own.
+/// Bounds of a listener; those not given are the listener's own. Sessions of one listener must not say
+/// different things.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceptorLimits {
     /// `MaxConnections`: at a time.
-    pub connections_max: Option<usize>,
+    pub connections_max: Option<u32>,
+    /// `MaxPendingConnections`: those whose Logon was not accepted yet.
+    pub pending_max: Option<u32>,
+    /// `MaxPendingConnectionsPerAddress`.
+    pub pending_per_address_max: Option<u32>,
     /// `MaxConnectionsPerSecond`; 0 for any number.
     pub connections_per_second: Option<u32>,
+    /// `MaxConnectionsPerSecondPerAddress`; 0 for any number.
+    pub connections_per_second_per_address: Option<u32>,
     /// `MaxLogonsPerSecond`; 0 for any number.
     pub logons_per_second: Option<u32>,
-    /// `MaxTemplateSessions`: sessions that templates make.
-    pub template_sessions_max: Option<usize>,
+    /// `MaxTemplateSessions`: sessions of templates that are connected at a time.
+    pub template_sessions_max: Option<u32>,
+    /// `FirstMessageTimeout` in seconds.
+    pub first_message_timeout_s: Option<u32>,
+    /// `MaxPendingDecisions`: Logons that the application has not decided on.
+    pub decisions_max: Option<u32>,
+    /// `DecisionTimeout` in seconds.
+    pub decision_timeout_s: Option<u32>,
+}
+
+impl AcceptorLimits {
+    /// Returns each key with its value.
+    pub const fn values(&self) -> [(&'static str, Option<u32>); 10] {
+        [
+            ("MaxConnections", self.connections_max),
+            ("MaxPendingConnections", self.pending_max),
+            ("MaxPendingConnectionsPerAddress", self.pending_per_address_max),
+            ("MaxConnectionsPerSecond", self.connections_per_second),
+            ("MaxConnectionsPerSecondPerAddress", self.connections_per_second_per_address),
+            ("MaxLogonsPerSecond", self.logons_per_second),
+            ("MaxTemplateSessions", self.template_sessions_max),
+            ("FirstMessageTimeout", self.first_message_timeout_s),
+            ("MaxPendingDecisions", self.decisions_max),
+            ("DecisionTimeout", self.decision_timeout_s),
+        ]
+    }
+
+    /// Returns each key with its value to be changed.
+    pub const fn values_mut(&mut self) -> [(&'static str, &mut Option<u32>); 10] {
+        [
+            ("MaxConnections", &mut self.connections_max),
+            ("MaxPendingConnections", &mut self.pending_max),
+            ("MaxPendingConnectionsPerAddress", &mut self.pending_per_address_max),
+            ("MaxConnectionsPerSecond", &mut self.connections_per_second),
+            ("MaxConnectionsPerSecondPerAddress", &mut self.connections_per_second_per_address),
+            ("MaxLogonsPerSecond", &mut self.logons_per_second),
+            ("MaxTemplateSessions", &mut self.template_sessions_max),
+            ("FirstMessageTimeout", &mut self.first_message_timeout_s),
+            ("MaxPendingDecisions", &mut self.decisions_max),
+            ("DecisionTimeout", &mut self.decision_timeout_s),
+        ]
+    }
 }
 
 /// How a session gets its connection.
@@ -76,6 +123,8 @@ pub enum ConnectionSettings {
         port: u16,
         /// `AllowedRemoteAddresses`: addresses or ranges; empty for everyone.
         allowed: Vec<String>,
+        /// `AllowedClientCertificates`: SHA-256 sums of certificates; empty for all.
+        certificates: Vec<String>,
         /// Bounds on who comes; all are keys of Tickwire's own.
         limits: AcceptorLimits,
         /// `AcceptorTemplate` or `DynamicSession`: it stands for counterparties that are not known.

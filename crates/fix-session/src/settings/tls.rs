@@ -175,7 +175,9 @@ fn read_versions(text: &str, versions: &mut Vec<TlsVersion>) -> Result<(), &'sta
             "all" | "default" => &[TlsVersion::Tls12, TlsVersion::Tls13],
             "sslv2" | "sslv3" | "ssl2" | "ssl3" | "tls" | "tlsv1" | "tls10" | "tlsv10"
             | "tls11" | "tlsv11" => &[],
-            _ => return Err("there is a version that is not known; expected TLSv1.2 and TLSv1.3"),
+            _ => {
+                return Err("it names something else than a version; expected TLSv1.2 and TLSv1.3");
+            }
         };
         versions.extend(found);
     }

@@ -5,54 +5,31 @@ use std::net::{IpAddr, SocketAddr};
 
 use tickwire_fix_session::{Config, SessionId};
 
+use super::access::{Access, AddressRange};
 use super::rate::Rate;
 use super::sessions::BoxStore;
 use super::tls::ServerTls;
 
-/// Addresses that begin with the same bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressRange {
-    address: IpAddr,
-    bits: u8,
-}
+/// Which listener of an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListenerKey(pub(super) usize);
 
-impl AddressRange {
-    /// Parses an address, `192.0.2.7`, or a range, `192.0.2.0/24`.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits.parse().ok()?)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.trim().parse().ok()?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.unwrap_or(most);
-        (bits <= most).then_some(Self { address, bits })
-    }
-
-    /// Whether an address is in the range.
-    pub fn contains(&self, address: IpAddr) -> bool {
-        let bits = |address: IpAddr| match address {
-            IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
-            IpAddr::V6(address) => address.to_bits(),
-        };
-        let address = address.to_canonical();
-        let shift = 128_u32.saturating_sub(u32::from(self.bits));
-        let same = |address| bits(address).checked_shr(shift).unwrap_or(0);
-        self.address.is_ipv4() == address.is_ipv4() && same(self.address) == same(address)
-    }
-}
-
-/// Makes sessions for counterparties that are not known, by the id that the Logon names; `None` refuses it.
+/// Makes sessions for counterparties that are not known, by the id that the Logon names; `None` refuses
+/// it. Called for anybody who sends a Logon: nothing is to be opened or counted here.
 pub type Template = Box<dyn FnMut(&SessionId) -> Option<TemplateSession> + Send>;
+
+/// Opens the store of a session, and the file of its message log if the configuration says that one is
+/// made; the error says in words what cannot be opened.
+pub type Opener = Box<dyn FnOnce() -> Result<(BoxStore, Option<File>), String> + Send>;
 
 /// What a template makes.
 pub struct TemplateSession {
     /// The configuration, with the id that the Logon names.
     pub config: Config,
-    /// The store.
-    pub store: BoxStore,
-    /// Where the message log goes, if the configuration says that one is made.
-    pub log: Option<File>,
+    /// Who may log on.
+    pub access: Access,
+    /// Called only after the Logon has been accepted.
+    pub open: Opener,
 }
 
 impl std::fmt::Debug for TemplateSession {
@@ -61,29 +38,39 @@ impl std::fmt::Debug for TemplateSession {
     }
 }
 
-/// What a listener allows.
+/// What a listener allows. A connection is pending until its Logon has been accepted.
 #[derive(Clone, Debug)]
 pub struct AcceptorOptions {
     /// Where to listen.
     pub address: SocketAddr,
-    /// Who may connect; empty for everyone.
+    /// Who may connect; empty for everyone. Sessions may be stricter ([`Access`]).
     pub allowed: Vec<AddressRange>,
     /// Encryption; `None` for plain connections.
     pub tls: Option<ServerTls>,
     /// Most connections at a time. Default 1,024.
     pub connections_max: usize,
-    /// Most of them that have not sent a Logon. Default 128.
-    pub strangers_max: usize,
-    /// Connections a second. Default 200.
+    /// Most of them that are pending. One more closes the oldest of the address that has most. Default 128.
+    pub pending_max: usize,
+    /// Most pending connections of one address (of an IPv6 network of 64 bits); one more closes its
+    /// oldest. Default 32.
+    pub pending_per_address_max: usize,
+    /// Connections a second. Default 400.
     pub connection_rate: Rate,
-    /// Logons a second. Default 200.
+    /// Connections a second of one address. Default 200.
+    pub connection_rate_per_address: Rate,
+    /// Logons a second. Default 400.
     pub logon_rate: Rate,
-    /// Most sessions that the template makes; who comes later is refused. Default 1,000.
+    /// Most sessions of the template that are connected at a time; who comes later is refused. Default
+    /// 1,000.
     pub template_sessions_max: usize,
     /// Most bytes before the first message is whole. Default 8 KiB.
     pub first_message_len_max: usize,
     /// Seconds for the first message to come. Default 10.
     pub first_message_timeout_s: u32,
+    /// Most Logons on which the application has not decided yet. Default 64.
+    pub decisions_max: usize,
+    /// Seconds for the application to decide. Default 10.
+    pub decision_timeout_s: u32,
 }
 
 impl AcceptorOptions {
@@ -94,38 +81,20 @@ impl AcceptorOptions {
             allowed: Vec::new(),
             tls: None,
             connections_max: 1024,
-            strangers_max: 128,
-            connection_rate: Rate { per_second: 200 },
-            logon_rate: Rate { per_second: 200 },
+            pending_max: 128,
+            pending_per_address_max: 32,
+            connection_rate: Rate { per_second: 400 },
+            connection_rate_per_address: Rate { per_second: 200 },
+            logon_rate: Rate { per_second: 400 },
             template_sessions_max: 1000,
             first_message_len_max: 8 << 10,
             first_message_timeout_s: 10,
+            decisions_max: 64,
+            decision_timeout_s: 10,
         }
     }
 
     pub(super) fn allows(&self, address: IpAddr) -> bool {
         self.allowed.is_empty() || self.allowed.iter().any(|range| range.contains(address))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_holds_addresses_that_begin_alike() {
-        let holds = |range: &str, address: &str| {
-            let range = AddressRange::parse(range).expect("well written");
-            range.contains(address.parse().expect("well written"))
-        };
-        assert!(holds("192.0.2.0/24", "192.0.2.200"));
-        assert!(!holds("192.0.2.0/24", "192.0.3.1"));
-        assert!(holds("192.0.2.7", "192.0.2.7") && !holds("192.0.2.7", "192.0.2.8"));
-        assert!(holds("0.0.0.0/0", "203.0.113.1") && !holds("0.0.0.0/0", "2001:db8::1"));
-        assert!(holds("192.0.2.0/24", "::ffff:192.0.2.1"));
-        assert!(holds("2001:db8::/32", "2001:db8:7::1"));
-        for bad in ["192.0.2.0/33", "here", "192.0.2.1/x", ""] {
-            assert_eq!(AddressRange::parse(bad), None, "{bad}");
-        }
     }
 }

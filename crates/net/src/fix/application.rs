@@ -2,8 +2,9 @@
 
 use std::io;
 
-use tickwire_fix_session::{Delivery, LogonRequest, Notice, Now};
+use tickwire_fix_session::{Delivery, Notice, Now};
 
+use super::admission::{Decision, LogonAttempt, Refused};
 use super::sessions::{BoxStore, SessionKey, Sessions};
 
 /// What the application does with what happens. Called on the engine's thread.
@@ -12,10 +13,17 @@ pub trait Application {
     /// that the message was received.
     fn handle_message(&mut self, session: SessionKey, delivery: Delivery<'_, BoxStore>);
 
-    /// A Logon to decide on, for sessions that are configured to ask.
-    fn handle_logon(&mut self, session: SessionKey, request: LogonRequest<'_, BoxStore>) {
-        let _ = session;
-        request.accept();
+    /// A Logon to decide on, for sessions that are configured to ask
+    /// ([`tickwire_fix_session::Config::authenticate`]). Nothing has been stored because of it yet, and no
+    /// store was opened for a session of a template.
+    fn handle_logon(&mut self, attempt: &LogonAttempt<'_>) -> Decision {
+        let _ = attempt;
+        Decision::Accept
+    }
+
+    /// A connection was refused.
+    fn handle_refused(&mut self, refused: &Refused<'_>) {
+        let _ = refused;
     }
 
     /// Something else that happened.

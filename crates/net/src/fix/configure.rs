@@ -1,6 +1,7 @@
 //! Settings files to listeners, connections and sessions.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire_fix::Dictionary;
+use tickwire_fix_session::files::{make_private_folder, private_file};
 use tickwire_fix_session::settings::{
     AcceptorLimits, ConnectionSettings, SessionSettings, Settings, TlsSettings,
 };
@@ -18,7 +20,8 @@ use tickwire_fix_session::{
     MemoryStore, SessionId,
 };
 
-use super::acceptor::{AcceptorOptions, AddressRange, Template, TemplateSession};
+use super::acceptor::{AcceptorOptions, Template, TemplateSession};
+use super::access::{Access, AddressRange, Fingerprint};
 use super::application::Application;
 use super::engine::Engine;
 use super::initiator::{Backoff, InitiatorOptions};
@@ -35,13 +38,19 @@ const DICTIONARY_LEN_MAX: u64 = 64 << 20;
 pub struct ConfigureError {
     /// Line of the session's section.
     pub line: u32,
+    /// Line of the section of another session that it conflicts with.
+    pub other: Option<u32>,
     /// What is wrong, and with which file or address.
     pub text: String,
 }
 
 impl fmt::Display for ConfigureError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "session of line {}: {}", self.line, self.text)
+        write!(out, "session of line {}", self.line)?;
+        if let Some(other) = self.other {
+            write!(out, " and session of line {other}")?;
+        }
+        write!(out, ": {}", self.text)
     }
 }
 
@@ -67,55 +76,175 @@ impl<A: Application> Engine<A> {
         fsync: Fsync,
     ) -> Result<Configured, ConfigureError> {
         let mut configured = Configured::default();
-        let mut listeners: BTreeMap<SocketAddr, (AcceptorOptions, Vec<Prepared>)> = BTreeMap::new();
+        let mut sessions = Vec::new();
+        let mut listeners: BTreeMap<SocketAddr, Planned> = BTreeMap::new();
         for session in &settings.sessions {
-            let fail = |text: String| ConfigureError { line: session.line, text };
-            let prepared = Prepared::new(session, fsync).map_err(fail)?;
-            match &session.connection {
-                ConnectionSettings::Initiator { hosts, reconnect_s } => {
-                    let options = initiator(session, hosts, *reconnect_s).map_err(fail)?;
-                    let (config, store) = prepared.open(&session.config.id).map_err(fail)?;
-                    let key = self.add_initiator(config, store, options);
-                    prepared.log(self, key).map_err(fail)?;
-                    configured.sessions.push(key);
-                }
-                ConnectionSettings::Acceptor { address, port, allowed, limits, is_template } => {
-                    let address = accept_address(address.as_deref(), *port).map_err(fail)?;
-                    let (_, templates) = match listeners.entry(address) {
-                        std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                        std::collections::btree_map::Entry::Vacant(entry) => {
-                            let options =
-                                acceptor(address, session, allowed, limits).map_err(fail)?;
-                            entry.insert((options, Vec::new()))
-                        }
-                    };
-                    if *is_template {
-                        templates.push(prepared);
-                    } else {
-                        let (config, store) = prepared.open(&session.config.id).map_err(fail)?;
-                        let key = self.add_session(config, store);
-                        prepared.log(self, key).map_err(fail)?;
-                        configured.sessions.push(key);
-                    }
-                }
+            let fail = |text: String| ConfigureError { line: session.line, other: None, text };
+            let ConnectionSettings::Acceptor { address, port, .. } = &session.connection else {
+                continue;
+            };
+            let address = accept_address(address.as_deref(), *port).map_err(fail)?;
+            match listeners.entry(address) {
+                Entry::Occupied(entry) => entry.into_mut().join(session)?,
+                Entry::Vacant(entry) => drop(entry.insert(Planned::new(session))),
             }
         }
-        for (options, templates) in listeners.into_values() {
-            let line = templates.first().map_or(0, |prepared| prepared.line);
-            let address = self
-                .listen(options, template(templates))
-                .map_err(|error| ConfigureError { line, text: error.to_string() })?;
-            configured.addresses.push(address);
+        check_overlaps(&listeners)?;
+        for (address, planned) in &listeners {
+            let line = planned.first().line;
+            let fail = |text: String| ConfigureError { line, other: None, text };
+            let options = acceptor(*address, planned).map_err(fail)?;
+            let key = self.listen(options).map_err(|error| fail(error.to_string()))?;
+            let mut templates = Vec::new();
+            for session in &planned.sessions {
+                let fail = |text: String| ConfigureError { line: session.line, other: None, text };
+                let prepared = Prepared::new(session, fsync).map_err(fail)?;
+                if is_template(session) {
+                    templates.push(prepared);
+                    continue;
+                }
+                let config = prepared.config.clone();
+                let (store, log) = prepared.open(&config.id).map_err(fail)?;
+                let access = prepared.access.clone();
+                let added = self.add_acceptor(key, config, store, access);
+                let added = added.map_err(|error| fail(error.to_string()))?;
+                self.keep_log(added, log);
+                sessions.push((session.line, added));
+            }
+            if !templates.is_empty() {
+                let set = self.set_template(key, template(templates));
+                set.map_err(|error| fail(error.to_string()))?;
+            }
+            configured.addresses.extend(self.address(key));
         }
+        for session in &settings.sessions {
+            let ConnectionSettings::Initiator { hosts, reconnect_s } = &session.connection else {
+                continue;
+            };
+            let fail = |text: String| ConfigureError { line: session.line, other: None, text };
+            let prepared = Prepared::new(session, fsync).map_err(fail)?;
+            let options = initiator(session, hosts, *reconnect_s).map_err(fail)?;
+            let (store, log) = prepared.open(&prepared.config.id).map_err(fail)?;
+            let added = self.add_initiator(prepared.config, store, options);
+            let added = added.map_err(|error| fail(error.to_string()))?;
+            self.keep_log(added, log);
+            sessions.push((session.line, added));
+        }
+        sessions.sort_by_key(|(line, _)| *line);
+        configured.sessions = sessions.into_iter().map(|(_, key)| key).collect();
         Ok(configured)
     }
+
+    fn keep_log(&mut self, key: SessionKey, log: Option<fs::File>) {
+        if let Some(file) = log {
+            self.sessions_mut().keep_log(key, file);
+        }
+    }
+}
+
+fn is_template(session: &SessionSettings) -> bool {
+    matches!(session.connection, ConnectionSettings::Acceptor { is_template: true, .. })
+}
+
+/// The sessions of one listener.
+struct Planned<'s> {
+    /// Never empty.
+    sessions: Vec<&'s SessionSettings>,
+    limits: AcceptorLimits,
+}
+
+impl<'s> Planned<'s> {
+    fn new(session: &'s SessionSettings) -> Self {
+        let mut planned = Self { sessions: vec![session], limits: AcceptorLimits::default() };
+        planned.limits = limits(session);
+        planned
+    }
+
+    fn first(&self) -> &'s SessionSettings {
+        self.sessions[0]
+    }
+
+    /// Adds a session, if it wants the same of the listener as the others.
+    fn join(&mut self, session: &'s SessionSettings) -> Result<(), ConfigureError> {
+        let fail = |other: &SessionSettings, text: &str| ConfigureError {
+            line: other.line,
+            other: Some(session.line),
+            text: text.to_owned(),
+        };
+        if let Some(other) = self.sessions.iter().find(|other| other.tls != session.tls) {
+            let text = "they listen on one address with different TLS; give both the same keys of \
+                        TLS, or another port";
+            return Err(fail(other, text));
+        }
+        let named = |session: &SessionSettings| {
+            let id = &session.config.id;
+            (id.begin_string, id.sender_comp_id.clone(), id.target_comp_id.clone())
+        };
+        if let Some(other) = self.sessions.iter().find(|other| named(other) == named(session)) {
+            let text = "a Logon cannot say which of them it is for: it has no SessionQualifier; \
+                        give one of them another port";
+            return Err(fail(other, text));
+        }
+        let merged = merge(&self.limits, &limits(session)).map_err(|key| {
+            let text = format!("they listen on one address with different {key}");
+            let says = |other: &&&SessionSettings| merge(&limits(other), &limits(session)).is_err();
+            fail(self.sessions.iter().find(says).copied().unwrap_or(session), &text)
+        })?;
+        self.limits = merged;
+        self.sessions.push(session);
+        Ok(())
+    }
+}
+
+fn limits(session: &SessionSettings) -> AcceptorLimits {
+    match &session.connection {
+        ConnectionSettings::Acceptor { limits, .. } => *limits,
+        ConnectionSettings::Initiator { .. } => AcceptorLimits::default(),
+    }
+}
+
+/// Puts together what sessions of one listener say of it; the error is the key of which they say
+/// different things.
+fn merge(one: &AcceptorLimits, other: &AcceptorLimits) -> Result<AcceptorLimits, &'static str> {
+    let mut merged = *one;
+    for ((key, place), (_, value)) in merged.values_mut().into_iter().zip(other.values()) {
+        match (*place, value) {
+            (Some(known), Some(value)) if known != value => return Err(key),
+            (None, value) => *place = value,
+            _ => {}
+        }
+    }
+    Ok(merged)
+}
+
+/// Refuses a listener of all addresses beside one of a single address on the same port: which of them
+/// a connection comes to would depend on the machine.
+fn check_overlaps(listeners: &BTreeMap<SocketAddr, Planned<'_>>) -> Result<(), ConfigureError> {
+    for (address, planned) in listeners {
+        let overlapping = listeners.iter().find(|(other, _)| {
+            let is_other = *other != address && other.port() == address.port();
+            is_other && address.port() != 0 && address.ip().is_unspecified()
+        });
+        if let Some((_, other)) = overlapping {
+            let lines = [planned.first().line, other.first().line];
+            return Err(ConfigureError {
+                line: lines[0].min(lines[1]),
+                other: Some(lines[0].max(lines[1])),
+                text: format!(
+                    "one listens on all addresses of port {}; give the other another port",
+                    address.port()
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A session whose files were read.
 #[derive(Clone)]
 struct Prepared {
-    line: u32,
     config: Config,
+    access: Access,
     store_folder: Option<PathBuf>,
     log_folder: Option<PathBuf>,
     fsync: Fsync,
@@ -127,46 +256,32 @@ impl Prepared {
         config.dictionaries = dictionaries(session)?;
         config.log_messages = session.log_folder.is_some();
         Ok(Self {
-            line: session.line,
             config,
+            access: access(session)?,
             store_folder: session.store_folder.clone(),
             log_folder: session.log_folder.clone(),
             fsync: if session.store_syncs { Fsync::Always } else { fsync },
         })
     }
 
-    /// Makes configuration and store for an id.
-    fn open(&self, id: &SessionId) -> Result<(Config, BoxStore), String> {
-        let config = Config { id: id.clone(), ..self.config.clone() };
-        let store: BoxStore = match &self.store_folder {
-            None => Box::new(MemoryStore::new()),
-            Some(folder) => {
-                let options = FileStoreOptions {
-                    folder: folder.clone(),
-                    name: id.file_name(),
-                    fsync: self.fsync,
-                };
-                let opened = FileStore::open(options, unix_ns());
-                Box::new(opened.map_err(|error| error.to_string())?)
-            }
+    /// Opens store and message log for an id.
+    fn open(&self, id: &SessionId) -> Result<(BoxStore, Option<fs::File>), String> {
+        let log = self.open_log(id)?;
+        let Some(folder) = &self.store_folder else {
+            return Ok((Box::new(MemoryStore::new()), log));
         };
-        Ok((config, store))
-    }
-
-    /// Lets the engine keep the message log.
-    fn log<A: Application>(&self, engine: &mut Engine<A>, key: SessionKey) -> Result<(), String> {
-        if let Some(file) = self.open_log(&self.config.id)? {
-            engine.sessions_mut().keep_log(key, file);
-        }
-        Ok(())
+        let options =
+            FileStoreOptions { folder: folder.clone(), name: id.file_name(), fsync: self.fsync };
+        let opened = FileStore::open(options, unix_ns()).map_err(|error| error.to_string())?;
+        Ok((Box::new(opened), log))
     }
 
     /// Opens the message log of a session, if there is to be one.
     fn open_log(&self, id: &SessionId) -> Result<Option<fs::File>, String> {
         let Some(folder) = &self.log_folder else { return Ok(None) };
         let path = folder.join(format!("{}.messages.log", id.file_name()));
-        let opened = fs::create_dir_all(folder)
-            .and_then(|()| fs::OpenOptions::new().append(true).create(true).open(&path));
+        let opened = make_private_folder(folder)
+            .and_then(|()| private_file().append(true).create(true).open(&path));
         opened.map(Some).map_err(|error| format!("{}: {error}", path.display()))
     }
 
@@ -180,17 +295,13 @@ impl Prepared {
     }
 }
 
-fn template(templates: Vec<Prepared>) -> Option<Template> {
-    if templates.is_empty() {
-        return None;
-    }
-    Some(Box::new(move |id: &SessionId| {
-        let prepared = templates.iter().find(|prepared| prepared.fits(id))?;
-        // A counterparty whose files cannot be opened is not let in.
-        let log = prepared.open_log(id).ok()?;
-        let (config, store) = prepared.open(id).ok()?;
-        Some(TemplateSession { config, store, log })
-    }))
+fn template(templates: Vec<Prepared>) -> Template {
+    Box::new(move |id: &SessionId| {
+        let prepared = templates.iter().find(|prepared| prepared.fits(id))?.clone();
+        let config = Config { id: id.clone(), ..prepared.config.clone() };
+        let (access, id) = (prepared.access.clone(), id.clone());
+        Some(TemplateSession { config, access, open: Box::new(move || prepared.open(&id)) })
+    })
 }
 
 fn accept_address(address: Option<&str>, port: u16) -> Result<SocketAddr, String> {
@@ -203,32 +314,59 @@ fn accept_address(address: Option<&str>, port: u16) -> Result<SocketAddr, String
     Ok(SocketAddr::from((ip, port)))
 }
 
-fn acceptor(
-    address: SocketAddr,
-    session: &SessionSettings,
-    allowed: &[String],
-    limits: &AcceptorLimits,
-) -> Result<AcceptorOptions, String> {
+fn acceptor(address: SocketAddr, planned: &Planned<'_>) -> Result<AcceptorOptions, String> {
+    let limits = &planned.limits;
     let mut options = AcceptorOptions::new(address);
+    let number = |given: Option<u32>, own: usize| given.map_or(own, |number| number as usize);
     let rate =
         |per_second: Option<u32>, own| per_second.map_or(own, |per_second| Rate { per_second });
-    options.connections_max = limits.connections_max.unwrap_or(options.connections_max);
+    options.connections_max = number(limits.connections_max, options.connections_max);
+    options.pending_max = number(limits.pending_max, options.pending_max);
+    options.pending_per_address_max =
+        number(limits.pending_per_address_max, options.pending_per_address_max);
     options.connection_rate = rate(limits.connections_per_second, options.connection_rate);
+    options.connection_rate_per_address =
+        rate(limits.connections_per_second_per_address, options.connection_rate_per_address);
     options.logon_rate = rate(limits.logons_per_second, options.logon_rate);
     options.template_sessions_max =
-        limits.template_sessions_max.unwrap_or(options.template_sessions_max);
+        number(limits.template_sessions_max, options.template_sessions_max);
+    options.first_message_timeout_s =
+        limits.first_message_timeout_s.unwrap_or(options.first_message_timeout_s);
+    options.decisions_max = number(limits.decisions_max, options.decisions_max);
+    options.decision_timeout_s = limits.decision_timeout_s.unwrap_or(options.decision_timeout_s);
+    if let Some(tls) = &planned.first().tls {
+        let (own, key) = identity(tls)?.ok_or("TLS: an acceptor needs certificate and key")?;
+        let server = ServerTls::from_files(own, key, tls.authorities.as_deref(), &tls.versions);
+        options.tls = Some(server.map_err(|error| error.to_string())?);
+    }
+    Ok(options)
+}
+
+/// Reads who may log on to a session.
+fn access(session: &SessionSettings) -> Result<Access, String> {
+    let mut access = Access::default();
+    let ConnectionSettings::Acceptor { allowed, certificates, .. } = &session.connection else {
+        return Ok(access);
+    };
     for text in allowed {
         let range = AddressRange::parse(text).ok_or_else(|| {
             format!("AllowedRemoteAddresses: '{text}' is no address or range, as 192.0.2.0/24")
         })?;
-        options.allowed.push(range);
+        access.addresses.push(range);
     }
-    if let Some(tls) = &session.tls {
-        let (own, key) = identity(tls)?.ok_or("TLS: an acceptor needs certificate and key")?;
-        let server = ServerTls::from_files(own, key, tls.authorities.as_deref());
-        options.tls = Some(server.map_err(|error| error.to_string())?);
+    for text in certificates {
+        let fingerprint = Fingerprint::parse(text).ok_or_else(|| {
+            format!("AllowedClientCertificates: '{text}' is no SHA-256 of a certificate, 64 digits")
+        })?;
+        access.certificates.push(fingerprint);
     }
-    Ok(options)
+    let asks = session.tls.as_ref().is_some_and(|tls| tls.authorities.is_some());
+    if !access.certificates.is_empty() && !asks {
+        let text =
+            "clients show certificates only if CERTIFICATION_AUTHORITIES_FILE names authorities";
+        return Err(format!("AllowedClientCertificates: {text}"));
+    }
+    Ok(access)
 }
 
 fn initiator(
@@ -251,7 +389,7 @@ fn initiator(
             authorities.ok_or("TLS: an initiator needs CERTIFICATION_AUTHORITIES_FILE")?;
         let host = hosts.first().map_or("", |(host, _)| host.as_str());
         let name = tls.server_name.as_deref().unwrap_or(host);
-        let client = ClientTls::from_files(authorities, identity(tls)?, name);
+        let client = ClientTls::from_files(authorities, identity(tls)?, name, &tls.versions);
         options.tls = Some(client.map_err(|error| error.to_string())?);
     }
     Ok(options)

@@ -1,5 +1,7 @@
 //! One connection of an engine.
 
+use super::access::Peer;
+use super::admission::Attempt;
 use super::sessions::SessionKey;
 use super::transport::Transport;
 
@@ -8,8 +10,10 @@ use super::transport::Transport;
 pub(super) enum State {
     /// An initiator's, not open yet.
     Connecting { until_ns: u64 },
-    /// An acceptor's, before the first message.
-    Stranger { until_ns: u64 },
+    /// An acceptor's, before the first message is whole.
+    Pending { until_ns: u64 },
+    /// An acceptor's whose Logon the application has not decided on. Nothing is read meanwhile.
+    Deciding { until_ns: u64 },
     /// Of a session.
     Attached,
     /// Everything was said; what still comes is thrown away, so that the peer gets to read the last
@@ -22,8 +26,10 @@ pub(super) struct Connection {
     pub transport: Transport,
     pub state: State,
     pub session: Option<SessionKey>,
-    /// Which listener it came through.
-    pub listener: Option<usize>,
+    /// Which listener it came through, and from whom.
+    pub listener: Option<(usize, Peer)>,
+    /// The Logon that is being decided on.
+    pub attempt: Option<Attempt>,
     /// Bytes before the first message is whole.
     pub early: Vec<u8>,
     /// Whether there may be bytes to read that no event will tell of.
@@ -43,6 +49,7 @@ impl Connection {
             state,
             session: None,
             listener: None,
+            attempt: None,
             early: Vec::new(),
             readable: false,
             ended: false,
@@ -51,11 +58,17 @@ impl Connection {
         }
     }
 
+    /// Whether nobody has accepted its Logon yet.
+    pub const fn is_pending(&self) -> bool {
+        matches!(self.state, State::Pending { .. } | State::Deciding { .. })
+    }
+
     /// Returns when something has to be done though nothing arrives.
     pub fn deadline_ns(&self, slow_reader_ns: u64) -> Option<u64> {
         match self.state {
             State::Connecting { until_ns }
-            | State::Stranger { until_ns }
+            | State::Pending { until_ns }
+            | State::Deciding { until_ns }
             | State::Lingering { until_ns } => Some(until_ns),
             State::Attached => self.blocked_ns.map(|since| since.saturating_add(slow_reader_ns)),
         }

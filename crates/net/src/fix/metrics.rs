@@ -120,6 +120,7 @@ impl FixMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fix::Access;
     use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
 
     #[test]
@@ -128,7 +129,9 @@ mod tests {
         let mut publisher = FixMetrics::new(&metrics);
         let mut sessions = Sessions::default();
         let id = SessionId::new(BeginString::Fix42, "A", "B");
-        sessions.add(Config::new(Role::Acceptor, id), Box::new(MemoryStore::new()));
+        let store = Box::new(MemoryStore::new());
+        let added = sessions.add(Config::new(Role::Acceptor, id), store, Access::default(), None);
+        added.expect("the first");
         assert!(publisher.publish(&sessions, 1));
         assert!(!publisher.publish(&sessions, PUBLISH_NS));
         let text = metrics.encode();

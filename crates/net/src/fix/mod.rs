@@ -6,23 +6,29 @@
 //! ports or with sessions divided among them. What the application does is in an [`Application`].
 
 mod acceptor;
+mod access;
+mod admission;
 mod application;
 mod configure;
 mod connection;
 mod engine;
 mod initiator;
+mod listener;
 mod metrics;
+mod pending;
 mod rate;
 mod sessions;
 mod tls;
 mod transport;
 
-pub use acceptor::{AcceptorOptions, AddressRange, Template, TemplateSession};
+pub use acceptor::{AcceptorOptions, ListenerKey, Opener, Template, TemplateSession};
+pub use access::{Access, AddressRange, Fingerprint, Peer};
+pub use admission::{Decision, LogonAttempt, Refused, Ticket};
 pub use application::Application;
 pub use configure::{ConfigureError, Configured};
-pub use engine::{Engine, EngineOptions};
+pub use engine::{Engine, EngineOptions, Waker};
 pub use initiator::{Backoff, InitiatorOptions};
 pub use metrics::{FixCounters, FixMetrics};
 pub use rate::Rate;
-pub use sessions::{BoxStore, SessionKey, Sessions};
+pub use sessions::{AddError, BoxStore, SessionKey, Sessions};
 pub use tls::{ClientTls, ServerTls, TlsError};

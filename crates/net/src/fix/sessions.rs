@@ -1,21 +1,55 @@
 //! The sessions of an engine.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use tickwire_fix::Writer;
 use tickwire_fix_session::{Config, Head, Now, SendError, Session, SessionId, Store};
 
+use super::access::Access;
+use super::admission::{Decision, Ticket};
+
 /// A store of any kind.
 pub type BoxStore = Box<dyn Store + Send>;
 
-/// Which session of an engine.
+/// Which session of an engine. The key of a session that was removed is never another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionKey(pub(super) usize);
+pub struct SessionKey {
+    index: usize,
+    generation: u64,
+}
+
+/// Why a session is not added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AddError {
+    /// There is one with that id.
+    Duplicate(SessionId),
+    /// Its role is that of the other side: an acceptor does not connect, an initiator is not connected to.
+    Role,
+    /// There is no such listener.
+    Listener,
+}
+
+impl fmt::Display for AddError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate(id) => write!(out, "there is a session {id} already"),
+            Self::Role => out.write_str("the session has the role of the other side"),
+            Self::Listener => out.write_str("there is no such listener"),
+        }
+    }
+}
+
+impl std::error::Error for AddError {}
 
 struct Slot {
+    generation: u64,
     session: Session<BoxStore>,
+    access: Access,
+    /// Index of the listener that it belongs to; none for an initiator.
+    listener: Option<usize>,
     /// Index of the connection.
     connection: Option<usize>,
     /// Whether it is among the dirty.
@@ -27,29 +61,82 @@ struct Slot {
 /// The sessions of an engine.
 #[derive(Default)]
 pub struct Sessions {
-    slots: Vec<Slot>,
+    slots: Vec<Option<Slot>>,
+    generations: u64,
     by_id: HashMap<SessionId, SessionKey>,
     /// Sessions with something to transmit.
     dirty: Vec<SessionKey>,
+    /// Decisions on Logons that the engine has not seen yet.
+    decisions: Vec<(Ticket, Decision)>,
 }
 
 impl std::fmt::Debug for Sessions {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Sessions").field("count", &self.slots.len()).finish_non_exhaustive()
+        out.debug_struct("Sessions").field("count", &self.len()).finish_non_exhaustive()
     }
 }
 
 impl Sessions {
-    /// Adds a session; returns the one there is if its id is taken.
-    pub fn add(&mut self, config: Config, store: BoxStore) -> SessionKey {
-        if let Some(key) = self.find(&config.id) {
-            return key;
+    /// Adds a session of a listener, or of an initiator if there is none.
+    pub(super) fn add(
+        &mut self,
+        config: Config,
+        store: BoxStore,
+        access: Access,
+        listener: Option<usize>,
+    ) -> Result<SessionKey, AddError> {
+        if self.by_id.contains_key(&config.id) {
+            return Err(AddError::Duplicate(config.id));
         }
-        let key = SessionKey(self.slots.len());
+        let index = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
+        self.generations += 1;
+        let key = SessionKey { index, generation: self.generations };
         self.by_id.insert(config.id.clone(), key);
-        let session = Session::new(config, store);
-        self.slots.push(Slot { session, connection: None, dirty: false, log: None });
-        key
+        let slot = Slot {
+            generation: key.generation,
+            session: Session::new(config, store),
+            access,
+            listener,
+            connection: None,
+            dirty: false,
+            log: None,
+        };
+        if index == self.slots.len() {
+            self.slots.push(None);
+        }
+        if let Some(place) = self.slots.get_mut(index) {
+            *place = Some(slot);
+        }
+        Ok(key)
+    }
+
+    /// Removes a session, which closes its store.
+    pub(super) fn remove(&mut self, key: SessionKey) {
+        if self.slot(key).is_some()
+            && let Some(slot) = self.slots.get_mut(key.index).and_then(Option::take)
+        {
+            self.by_id.remove(&slot.session.config().id);
+        }
+    }
+
+    fn slot(&self, key: SessionKey) -> Option<&Slot> {
+        let slot = self.slots.get(key.index)?.as_ref()?;
+        (slot.generation == key.generation).then_some(slot)
+    }
+
+    fn slot_mut(&mut self, key: SessionKey) -> Option<&mut Slot> {
+        let slot = self.slots.get_mut(key.index)?.as_mut()?;
+        (slot.generation == key.generation).then_some(slot)
+    }
+
+    /// Decides on a Logon after the application said [`Decision::Later`]. A decision that comes too late
+    /// has no effect.
+    pub fn decide(&mut self, ticket: Ticket, decision: Decision) {
+        self.decisions.push((ticket, decision));
+    }
+
+    pub(super) fn take_decisions(&mut self) -> Vec<(Ticket, Decision)> {
+        std::mem::take(&mut self.decisions)
     }
 
     /// Returns the session with that id.
@@ -58,33 +145,36 @@ impl Sessions {
     }
 
     /// Returns how many there are.
-    pub const fn len(&self) -> usize {
-        self.slots.len()
+    pub fn len(&self) -> usize {
+        self.by_id.len()
     }
 
     /// Whether there is none.
-    pub const fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
     }
 
-    /// Returns the keys of all, in the order in which they were added.
+    /// Returns the keys of all, in the order in which they were added unless some were removed.
     pub fn keys(&self) -> impl Iterator<Item = SessionKey> + use<> {
-        (0..self.slots.len()).map(SessionKey)
+        let key = |(index, slot): (usize, &Option<Slot>)| {
+            Some(SessionKey { index, generation: slot.as_ref()?.generation })
+        };
+        self.slots.iter().enumerate().filter_map(key).collect::<Vec<_>>().into_iter()
     }
 
     /// Returns a session; `None` for a key of another engine.
     pub fn session(&self, key: SessionKey) -> Option<&Session<BoxStore>> {
-        self.slots.get(key.0).map(|slot| &slot.session)
+        self.slot(key).map(|slot| &slot.session)
     }
 
     /// Returns a session to be changed; the engine looks afterwards what it wants to transmit.
     pub fn session_mut(&mut self, key: SessionKey) -> Option<&mut Session<BoxStore>> {
-        let slot = self.slots.get_mut(key.0)?;
+        let slot = self.slot_mut(key)?;
         if !slot.dirty {
             slot.dirty = true;
             self.dirty.push(key);
         }
-        Some(&mut slot.session)
+        self.session_quietly(key)
     }
 
     /// Sends a message of the application, as [`Session::send`] does.
@@ -118,30 +208,38 @@ impl Sessions {
     }
 
     pub(super) fn connection(&self, key: SessionKey) -> Option<usize> {
-        self.slots.get(key.0)?.connection
+        self.slot(key)?.connection
+    }
+
+    pub(super) fn access(&self, key: SessionKey) -> Option<&Access> {
+        self.slot(key).map(|slot| &slot.access)
+    }
+
+    pub(super) fn listener(&self, key: SessionKey) -> Option<usize> {
+        self.slot(key)?.listener
     }
 
     pub(super) fn set_connection(&mut self, key: SessionKey, connection: Option<usize>) {
-        if let Some(slot) = self.slots.get_mut(key.0) {
+        if let Some(slot) = self.slot_mut(key) {
             slot.connection = connection;
         }
     }
 
     /// Returns a session to be changed by the engine, which looks what it wants to transmit by itself.
     pub(super) fn session_quietly(&mut self, key: SessionKey) -> Option<&mut Session<BoxStore>> {
-        self.slots.get_mut(key.0).map(|slot| &mut slot.session)
+        self.slot_mut(key).map(|slot| &mut slot.session)
     }
 
     /// Keeps a session's message log in a file, if the session is configured to make one.
     pub fn keep_log(&mut self, key: SessionKey, file: File) {
-        if let Some(slot) = self.slots.get_mut(key.0) {
+        if let Some(slot) = self.slot_mut(key) {
             slot.log = Some(BufWriter::with_capacity(1 << 16, file));
         }
     }
 
     /// Moves lines of the message log to its file; an error ends the log.
     pub(super) fn write_log(&mut self, key: SessionKey) -> io::Result<()> {
-        let Some(Slot { session, log, .. }) = self.slots.get_mut(key.0) else { return Ok(()) };
+        let Some(Slot { session, log, .. }) = self.slot_mut(key) else { return Ok(()) };
         let mut written = Ok(());
         session.take_log(|lines| {
             if let Some(log) = log {
@@ -156,7 +254,7 @@ impl Sessions {
 
     /// Hands what a session committed to the disk.
     pub(super) fn sync(&mut self, key: SessionKey) {
-        if let Some(slot) = self.slots.get_mut(key.0) {
+        if let Some(slot) = self.slot_mut(key) {
             slot.session.sync();
             if slot.log.as_mut().is_some_and(|log| log.flush().is_err()) {
                 slot.log = None;
@@ -167,7 +265,7 @@ impl Sessions {
     /// Returns a session that has something to transmit, each once.
     pub(super) fn take_dirty(&mut self) -> Option<SessionKey> {
         let key = self.dirty.pop()?;
-        if let Some(slot) = self.slots.get_mut(key.0) {
+        if let Some(slot) = self.slot_mut(key) {
             slot.dirty = false;
         }
         Some(key)
@@ -175,6 +273,6 @@ impl Sessions {
 
     /// Returns when the first session wants to be told of the time.
     pub(super) fn next_timeout(&self) -> Option<u64> {
-        self.slots.iter().filter_map(|slot| slot.session.poll_timeout()).min()
+        self.slots.iter().flatten().filter_map(|slot| slot.session.poll_timeout()).min()
     }
 }

@@ -5,12 +5,18 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tickwire_fix_session::settings::TlsVersion;
+
 use mio::net::TcpStream;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    ALL_VERSIONS, ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection,
+    SupportedProtocolVersion,
+};
 
 /// Why TLS cannot be set up: which file, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,12 +74,25 @@ fn roots(path: &Path) -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
+/// Returns the versions to speak; all for none.
+fn versions(wanted: &[TlsVersion]) -> Vec<&'static SupportedProtocolVersion> {
+    let version = |version: &TlsVersion| match version {
+        TlsVersion::Tls12 => &TLS12,
+        TlsVersion::Tls13 => &TLS13,
+    };
+    match wanted {
+        [] => ALL_VERSIONS.to_vec(),
+        wanted => wanted.iter().map(version).collect(),
+    }
+}
+
 /// TLS of a listener.
 #[derive(Clone, Debug)]
 pub struct ServerTls(Arc<ServerConfig>);
 
 impl ServerTls {
     /// Reads certificates and key. With `authorities`, clients must show a certificate from them.
+    /// `wanted` are the versions to speak, all if empty.
     ///
     /// # Errors
     /// [`TlsError`] with the file that cannot be used.
@@ -81,9 +100,10 @@ impl ServerTls {
         own: &Path,
         private: &Path,
         authorities: Option<&Path>,
+        wanted: &[TlsVersion],
     ) -> Result<Self, TlsError> {
         let builder = ServerConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(&versions(wanted))
             .map_err(TlsError::of)?;
         let builder = match authorities {
             None => builder.with_no_client_auth(),
@@ -116,7 +136,8 @@ pub struct ClientTls {
 
 impl ClientTls {
     /// Reads the certificates that the server's must come from, and own certificates and key where the
-    /// server wants them. `name` is what the server's certificate must be for.
+    /// server wants them. `name` is what the server's certificate must be for, `wanted` the versions to
+    /// speak, all if empty.
     ///
     /// # Errors
     /// [`TlsError`] with the file that cannot be used.
@@ -124,9 +145,10 @@ impl ClientTls {
         authorities: &Path,
         own: Option<(&Path, &Path)>,
         name: &str,
+        wanted: &[TlsVersion],
     ) -> Result<Self, TlsError> {
         let builder = ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(&versions(wanted))
             .map_err(TlsError::of)?
             .with_root_certificates(roots(authorities)?);
         let config = match own {
@@ -182,6 +204,12 @@ impl TlsStream {
             _ if written == 0 => Err(io::ErrorKind::WouldBlock.into()),
             _ => Ok(written),
         }
+    }
+
+    /// Returns the certificates that the peer has shown, its own first.
+    pub fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        let shown = self.session.peer_certificates().unwrap_or_default();
+        shown.iter().map(|certificate| certificate.to_vec()).collect()
     }
 
     /// Writes what is encrypted already.

@@ -49,6 +49,14 @@ impl Transport {
         }
     }
 
+    /// Returns the certificates that the peer has shown, its own first; none without TLS.
+    pub fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        match self {
+            Self::Plain(_) => Vec::new(),
+            Self::Tls(tls) => tls.peer_certificates(),
+        }
+    }
+
     /// Tells the peer that nothing more comes.
     pub fn shutdown(&mut self) {
         if let Self::Tls(tls) = self {

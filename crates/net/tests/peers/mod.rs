@@ -2,13 +2,20 @@
 #![allow(dead_code)]
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tickwire_fix::Tag;
-use tickwire_fix_session::{BeginString, Config, Delivery, Head, Now, Role, SendError, SessionId};
+use tickwire_fix_session::{
+    BeginString, Config, Delivery, Head, MemoryStore, Now, Refusal, Role, SendError, SessionId,
+};
 use tickwire_net::clock::{monotonic_ns, unix_ns};
-use tickwire_net::fix::{Application, BoxStore, Engine, SessionKey, Sessions};
+use tickwire_net::fix::{
+    AcceptorOptions, Access, Application, Backoff, BoxStore, Decision, Engine, EngineOptions,
+    InitiatorOptions, ListenerKey, LogonAttempt, Peer, Refused, SessionKey, Sessions,
+    TemplateSession, Ticket,
+};
 
 /// Longest that a test waits for something.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,6 +34,12 @@ pub struct Collector {
     pub received: u64,
     /// Whether every message is answered with a long one.
     pub answers: bool,
+    /// What is said to Logons that are asked about; the password `right` is right if there is nothing.
+    pub decision: Option<Decision>,
+    /// Logons that were asked about.
+    pub asked: Vec<(SessionId, Peer, Ticket)>,
+    /// Connections refused.
+    pub refused: Vec<(Option<SessionId>, Refusal, String)>,
 }
 
 impl Application for Collector {
@@ -43,6 +56,20 @@ impl Application for Collector {
             // A peer that does not read is answered no more in time; nobody waits for it.
             assert!(matches!(sent, Ok(_) | Err(SendError::QueueFull)), "{sent:?}");
         }
+    }
+
+    fn handle_logon(&mut self, attempt: &LogonAttempt<'_>) -> Decision {
+        self.asked.push((attempt.id.clone(), attempt.peer.clone(), attempt.ticket));
+        let password = attempt.message.field(Tag(554)).map(|field| field.value);
+        let decided = match password {
+            Some(b"right") => Decision::Accept,
+            _ => Decision::Refuse { text: String::new() },
+        };
+        self.decision.clone().unwrap_or(decided)
+    }
+
+    fn handle_refused(&mut self, refused: &Refused<'_>) {
+        self.refused.push((refused.id.cloned(), refused.refusal, refused.text.to_owned()));
     }
 
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
@@ -79,6 +106,47 @@ pub fn acceptor_config(target: &str) -> Config {
 /// An initiator that calls `A`.
 pub fn initiator_config(sender: &str) -> Config {
     config(Role::Initiator, sender, "A")
+}
+
+pub fn engine() -> Engine<Collector> {
+    Engine::new(EngineOptions::default(), Collector::default()).expect("an engine")
+}
+
+pub fn loopback() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
+}
+
+/// Listens; returns the listener and where it listens.
+pub fn listen(
+    engine: &mut Engine<Collector>,
+    options: AcceptorOptions,
+) -> (ListenerKey, SocketAddr) {
+    let listener = engine.listen(options).expect("listens");
+    (listener, engine.address(listener).expect("there"))
+}
+
+/// Adds a session in memory to a listener.
+pub fn accept(engine: &mut Engine<Collector>, listener: ListenerKey, config: Config) -> SessionKey {
+    let store = Box::new(MemoryStore::new());
+    engine.add_acceptor(listener, config, store, Access::default()).expect("added")
+}
+
+/// What a template makes of a configuration.
+pub fn in_memory(config: Config) -> TemplateSession {
+    let open = || Ok((Box::new(MemoryStore::new()) as BoxStore, None));
+    TemplateSession { config, access: Access::default(), open: Box::new(open) }
+}
+
+pub fn quick(address: SocketAddr) -> InitiatorOptions {
+    let mut options = InitiatorOptions::new(address);
+    options.backoff = Backoff::fixed(Duration::from_millis(10));
+    options
+}
+
+/// Adds an initiator in memory that calls `A`.
+pub fn connect(engine: &mut Engine<Collector>, name: &str, address: SocketAddr) -> SessionKey {
+    let store = Box::new(MemoryStore::new());
+    engine.add_initiator(initiator_config(name), store, quick(address)).expect("added")
 }
 
 /// Runs engines in turn until something is so.
@@ -122,4 +190,13 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Connects from an address of this machine.
+pub fn connect_from(from: std::net::IpAddr, to: SocketAddr) -> std::net::TcpStream {
+    use socket2::{Domain, Socket, Type};
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::new(from, 0).into()).expect("bound");
+    socket.connect(&to.into()).expect("connects");
+    socket.into()
 }

@@ -71,7 +71,6 @@ impl<W: Write> Printer<'_, W> {
         let (mut line, mut number) = (Vec::new(), 0_u64);
         let (mut messages, mut others) = (0_u64, 0_u64);
         loop {
-            let before = line.len();
             let read = (&mut input).take(LINE_MAX).read_until(b'\n', &mut line);
             let read = read.map_err(|e| Failure::file("read", &name, &e))?;
             if read == 0 && line.is_empty() {
@@ -80,11 +79,6 @@ impl<W: Write> Printer<'_, W> {
             number += u64::from(read > 0);
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
             let parsed = LogLine::parse(text);
-            // Data may hold the end of a line: the message then goes on in the next.
-            let goes_on = parsed.is_some_and(|parsed| !parsed.is_whole());
-            if goes_on && read > 0 && (line.len() as u64) < LINE_MAX && line.len() > before {
-                continue;
-            }
             match parsed {
                 Some(parsed) => {
                     messages += 1;
@@ -113,8 +107,8 @@ impl<W: Write> Printer<'_, W> {
 
     fn print(&mut self, place: &str, line: &LogLine<'_>) -> Result<(), Failure> {
         let way = if line.direction == Direction::In { "<" } else { ">" };
-        let raw = || String::from_utf8_lossy(line.message).replace('\u{1}', "|");
-        let message = match self.reader.decode(line.message) {
+        let raw = || String::from_utf8_lossy(line.escaped).replace('\u{1}', "|");
+        let message = match self.reader.decode(&line.message) {
             Ok(message) => message,
             Err(error) => {
                 self.flaws += 1;

@@ -1,20 +1,21 @@
-//! Connections that come in, until they belong to a session.
+//! Connections that come in: who may connect, and how many.
 
 use std::io;
 use std::net::SocketAddr;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Token};
-use tickwire_fix::{Framer, Limits, Step};
-use tickwire_fix_session::{Identity, Now, SessionId};
+use tickwire_fix_session::{Now, Refusal};
 
-use super::super::acceptor::{AcceptorOptions, Template};
+use super::super::acceptor::{AcceptorOptions, ListenerKey, Template};
+use super::super::access::Peer;
+use super::super::admission::Refused;
 use super::super::application::Application;
 use super::super::connection::{Connection, State};
-use super::super::rate::Bucket;
-use super::super::sessions::SessionKey;
+use super::super::listener::Listener;
+use super::super::sessions::AddError;
 use super::super::transport::Transport;
-use super::{CONNECTIONS, Engine, Listener};
+use super::{CONNECTIONS, Engine};
 use crate::clock::{SECOND_NS, monotonic_ns};
 use crate::{Action, Error};
 
@@ -22,35 +23,38 @@ use crate::{Action, Error};
 const ACCEPT_MAX: usize = 64;
 
 impl<A: Application> Engine<A> {
-    /// Listens; returns the address, with the port that was chosen if it was 0. `template` makes
-    /// sessions for counterparties that are not known.
+    /// Listens. Whoever connects can log on to the sessions that are added to this listener
+    /// ([`Engine::add_acceptor`], [`Engine::set_template`]), and to no others.
     ///
     /// # Errors
     /// If the address cannot be listened on.
-    pub fn listen(
-        &mut self,
-        options: AcceptorOptions,
-        template: Option<Template>,
-    ) -> Result<SocketAddr, Error> {
+    pub fn listen(&mut self, options: AcceptorOptions) -> Result<ListenerKey, Error> {
         let failed = |error| Error::at(Action::Bind, options.address, error);
         let mut socket = TcpListener::bind(options.address).map_err(failed)?;
-        let address = socket.local_addr().map_err(failed)?;
-        let token = Token(self.listeners.len());
+        let key = ListenerKey(self.listeners.len());
         let registry = self.poll.registry();
-        registry.register(&mut socket, token, Interest::READABLE).map_err(failed)?;
-        let now_ns = monotonic_ns();
-        self.listeners.push(Listener {
-            socket,
-            template,
-            made: 0,
-            connections: Bucket::new(options.connection_rate, now_ns),
-            logons: Bucket::new(options.logon_rate, now_ns),
-            options,
-            open: 0,
-            strangers: 0,
-            readable: false,
-        });
-        Ok(address)
+        registry.register(&mut socket, Token(key.0), Interest::READABLE).map_err(failed)?;
+        self.listeners.push(Listener::new(socket, options, monotonic_ns()));
+        Ok(key)
+    }
+
+    /// Returns where a listener listens, with the port that was chosen if it was 0.
+    pub fn address(&self, listener: ListenerKey) -> Option<SocketAddr> {
+        self.listeners.get(listener.0)?.socket.local_addr().ok()
+    }
+
+    /// Lets a listener make sessions for counterparties that are not known.
+    ///
+    /// # Errors
+    /// [`AddError::Listener`] for a key of another engine.
+    pub fn set_template(
+        &mut self,
+        listener: ListenerKey,
+        template: Template,
+    ) -> Result<(), AddError> {
+        let listener = self.listeners.get_mut(listener.0).ok_or(AddError::Listener)?;
+        listener.template = Some(template);
+        Ok(())
     }
 
     /// Goes on with listeners that had more connections than were taken.
@@ -66,33 +70,14 @@ impl<A: Application> Engine<A> {
         for _ in 0..ACCEPT_MAX {
             let Some(listener) = self.listeners.get_mut(index) else { return };
             listener.readable = false;
-            let (stream, peer) = match listener.socket.accept() {
+            let (stream, address) = match listener.socket.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // The peer is gone again, or there are no descriptors: others may still come.
                 Err(_) => return,
             };
-            let welcome = listener.options.allows(peer.ip())
-                && listener.open < listener.options.connections_max
-                && listener.strangers < listener.options.strangers_max
-                && listener.connections.take(now.steady_ns);
-            let transport = match (&listener.options.tls, welcome) {
-                (_, false) => None,
-                (None, true) => Some(Transport::Plain(stream)),
-                (Some(tls), true) => {
-                    tls.accept(stream).ok().map(|tls| Transport::Tls(Box::new(tls)))
-                }
-            };
-            if let Some(transport) = transport {
-                listener.open += 1;
-                listener.strangers += 1;
-                let wait = u64::from(listener.options.first_message_timeout_s) * SECOND_NS;
-                let until_ns = now.steady_ns.saturating_add(wait);
-                let state = State::Stranger { until_ns };
-                let mut connection = Connection::new(transport, state);
-                connection.listener = Some(index);
-                self.add_connection(connection, now);
-                self.wake_at(until_ns);
+            if let Err(refusal) = self.take_in(index, stream, address, now) {
+                self.note_refused(&Refused { peer: address, id: None, refusal, text: "" });
             }
         }
         if let Some(listener) = self.listeners.get_mut(index) {
@@ -100,8 +85,69 @@ impl<A: Application> Engine<A> {
         }
     }
 
+    /// Makes a connection pending, if there is or can be made room for it.
+    fn take_in(
+        &mut self,
+        index: usize,
+        stream: TcpStream,
+        address: SocketAddr,
+        now: Now,
+    ) -> Result<(), Refusal> {
+        let listener = self.listeners.get_mut(index).ok_or(Refusal::Limit)?;
+        if !listener.options.allows(address.ip()) {
+            return Err(Refusal::Address);
+        }
+        let own_rate = listener.options.connection_rate_per_address;
+        if !listener.pending.take_rate(address.ip(), own_rate, now.steady_ns)
+            || !listener.connections.take(now.steady_ns)
+        {
+            return Err(Refusal::Limit);
+        }
+        self.make_room(index, address, now)?;
+        let listener = self.listeners.get_mut(index).ok_or(Refusal::Limit)?;
+        let transport = match &listener.options.tls {
+            None => Transport::Plain(stream),
+            Some(tls) => {
+                let tls = tls.accept(stream).map_err(|_| Refusal::Certificate)?;
+                Transport::Tls(Box::new(tls))
+            }
+        };
+        let wait = u64::from(listener.options.first_message_timeout_s) * SECOND_NS;
+        let until_ns = now.steady_ns.saturating_add(wait);
+        let mut connection = Connection::new(transport, State::Pending { until_ns });
+        connection.listener = Some((index, Peer { address, certificates: Vec::new() }));
+        let connection = self.add_connection(connection).ok_or(Refusal::Limit)?;
+        if let Some(listener) = self.listeners.get_mut(index) {
+            listener.open += 1;
+            listener.pending.add(address.ip(), connection);
+        }
+        self.wake_at(until_ns);
+        Ok(())
+    }
+
+    /// Makes room for one more pending connection: at the cost of its own address if that has its share,
+    /// else of the address that has most.
+    fn make_room(&mut self, index: usize, address: SocketAddr, now: Now) -> Result<(), Refusal> {
+        let listener = self.listeners.get(index).ok_or(Refusal::Limit)?;
+        let (options, pending) = (&listener.options, &listener.pending);
+        let candidates = if pending.of(address.ip()) >= options.pending_per_address_max {
+            pending.oldest_of(address.ip())
+        } else if pending.len() >= options.pending_max || listener.open >= options.connections_max {
+            pending.oldest_of_largest()
+        } else {
+            return Ok(());
+        };
+        let is_idle = |index: &usize| {
+            let connection = self.connections.get(*index).and_then(Option::as_ref);
+            connection.is_some_and(|found| matches!(found.state, State::Pending { .. }))
+        };
+        let oldest = candidates.into_iter().find(is_idle).ok_or(Refusal::Limit)?;
+        self.refuse(oldest, Refusal::Limit, "displaced by a newer connection", now);
+        Ok(())
+    }
+
     /// Adds a connection and waits for its events; returns its index.
-    pub(super) fn add_connection(&mut self, mut connection: Connection, _: Now) -> Option<usize> {
+    pub(super) fn add_connection(&mut self, mut connection: Connection) -> Option<usize> {
         let index = self.free.pop().unwrap_or(self.connections.len());
         let token = Token(CONNECTIONS + index);
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -113,7 +159,6 @@ impl<A: Application> Engine<A> {
             self.connections.push(None);
         }
         if registered.is_err() {
-            self.leave_listener(&connection);
             self.free.push(index);
             return None;
         }
@@ -123,83 +168,14 @@ impl<A: Application> Engine<A> {
         Some(index)
     }
 
-    /// Looks whether a stranger's first message is whole, and whose it is. Returns whether the
-    /// connection goes on.
-    pub(super) fn introduce(&mut self, index: usize, now: Now) -> bool {
-        let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) else {
-            return false;
-        };
-        let listener_index = connection.listener;
-        let Some(listener) = listener_index.and_then(|at| self.listeners.get_mut(at)) else {
-            return false;
-        };
-        let len_max = listener.options.first_message_len_max;
-        self.framer = Framer::new(Limits { message_len_max: len_max, ..Limits::default() });
-        let bytes = match self.framer.step(&connection.early) {
-            Step::NeedMore(_) => return connection.early.len() < len_max,
-            Step::Garbage(_) => return false,
-            Step::Message(bytes) => bytes,
-        };
-        let identity = self.reader.decode(bytes).ok().and_then(|message| Identity::of(&message));
-        let Some(identity) = identity.filter(|identity| identity.is_logon) else { return false };
-        if !listener.logons.take(now.steady_ns) {
-            return false;
+    /// Counts a connection out of those that are pending.
+    pub(super) fn leave_pending(&mut self, index: usize) {
+        let Some(connection) = self.connections.get(index).and_then(Option::as_ref) else { return };
+        let Some((listener, peer)) = &connection.listener else { return };
+        let Some(listener) = self.listeners.get_mut(*listener) else { return };
+        if connection.is_pending() {
+            listener.pending.remove(peer.address.ip(), index);
         }
-        let Some(key) = self.find_session(listener_index, &identity.id) else { return false };
-        if self.sessions.connection(key).is_some() {
-            return false;
-        }
-        self.attach(index, key, now);
-        true
-    }
-
-    fn find_session(&mut self, listener: Option<usize>, id: &SessionId) -> Option<SessionKey> {
-        if let Some(key) = self.sessions.find(id) {
-            return Some(key);
-        }
-        let listener = self.listeners.get_mut(listener?)?;
-        if listener.made >= listener.options.template_sessions_max {
-            return None;
-        }
-        let made = listener.template.as_mut()?(id)?;
-        listener.made += 1;
-        let key = self.sessions.add(made.config, made.store);
-        if let Some(log) = made.log {
-            self.sessions.keep_log(key, log);
-        }
-        Some(key)
-    }
-
-    /// Gives a connection to its session, with what arrived already.
-    pub(super) fn attach(&mut self, index: usize, key: SessionKey, now: Now) {
-        let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) else {
-            return;
-        };
-        if matches!(connection.state, State::Stranger { .. })
-            && let Some(listener) =
-                connection.listener.and_then(|listener| self.listeners.get_mut(listener))
-        {
-            listener.strangers -= 1;
-        }
-        connection.state = State::Attached;
-        connection.session = Some(key);
-        let early = std::mem::take(&mut connection.early);
-        self.sessions.set_connection(key, Some(index));
-        if let Some(session) = self.sessions.session_mut(key) {
-            session.handle_connected(now);
-            session.handle_bytes(&early);
-        }
-        self.handle_events(key, now);
-        self.transmit(key, now);
-        self.next_timer_ns = 0;
-    }
-
-    /// Counts a connection out.
-    pub(super) fn leave_listener(&mut self, connection: &Connection) {
-        let listener = connection.listener.and_then(|listener| self.listeners.get_mut(listener));
-        if let Some(listener) = listener {
-            listener.open -= 1;
-            listener.strangers -= usize::from(matches!(connection.state, State::Stranger { .. }));
-        }
+        listener.deciding -= usize::from(matches!(connection.state, State::Deciding { .. }));
     }
 }

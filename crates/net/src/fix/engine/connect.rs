@@ -79,7 +79,7 @@ impl<A: Application> Engine<A> {
             let state = State::Connecting { until_ns };
             let mut connection = Connection::new(transport, state);
             connection.session = Some(key);
-            match self.add_connection(connection, now) {
+            match self.add_connection(connection) {
                 Some(index) => self.sessions.set_connection(key, Some(index)),
                 None => self.dial_later(key, now),
             }

@@ -1,24 +1,26 @@
 //! The loop: waits for the operating system, lets sessions handle what arrived, writes what they say.
 
 mod accept;
+mod admit;
 mod connect;
 mod serve;
 
+use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mio::net::TcpListener;
 use mio::{Events, Poll, Token};
-use tickwire_fix::{Framer, Reader};
-use tickwire_fix_session::{Config, Now};
+use tickwire_fix::Reader;
+use tickwire_fix_session::{Config, Now, Refusal, Role};
 
 use self::connect::Dialer;
-use super::acceptor::{AcceptorOptions, Template};
+use super::access::Access;
 use super::application::Application;
 use super::connection::Connection;
 use super::initiator::InitiatorOptions;
-use super::rate::Bucket;
-use super::sessions::{BoxStore, SessionKey, Sessions};
+use super::listener::Listener;
+use super::sessions::{AddError, BoxStore, SessionKey, Sessions};
 use crate::clock::{SECOND_NS, monotonic_ns, unix_ns};
 use crate::{Action, Error, Stop};
 
@@ -28,6 +30,8 @@ const EVENTS: usize = 256;
 const READ_LEN: usize = 64 << 10;
 /// First token of connections; those below are listeners.
 const CONNECTIONS: usize = 1 << 16;
+/// Token of wakers.
+const WAKER: usize = usize::MAX;
 /// Longest sleep without anything to do.
 const SLEEP_NS: u64 = SECOND_NS;
 
@@ -56,17 +60,18 @@ impl Default for EngineOptions {
     }
 }
 
-struct Listener {
-    socket: TcpListener,
-    options: AcceptorOptions,
-    template: Option<Template>,
-    /// Sessions that the template has made.
-    made: usize,
-    connections: Bucket,
-    logons: Bucket,
-    open: usize,
-    strangers: usize,
-    readable: bool,
+/// Ends the sleep of an engine from another thread, so that its application looks what there is to do.
+#[derive(Clone, Debug)]
+pub struct Waker(Arc<mio::Waker>);
+
+impl Waker {
+    /// Wakes the engine.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn wake(&self) -> io::Result<()> {
+        self.0.wake()
+    }
 }
 
 /// Runs listeners, connections and sessions on the thread that calls it.
@@ -78,12 +83,19 @@ pub struct Engine<A> {
     listeners: Vec<Listener>,
     dialers: Vec<Dialer>,
     connections: Vec<Option<Connection>>,
+    /// Indices for connections to come.
     free: Vec<usize>,
+    /// Those of connections dropped in this turn: events of theirs may still be under way.
+    freed: Vec<usize>,
     /// Connections that may have more to read than was read.
     unread: Vec<usize>,
     read_buffer: Box<[u8]>,
     reader: Reader,
-    framer: Framer,
+    waker: Waker,
+    /// Of the next Logon to be decided on.
+    next_serial: u64,
+    /// Connections refused, by reason.
+    refusals: BTreeMap<Refusal, u64>,
     /// Not later than the first thing due; looked up anew when it has come.
     next_timer_ns: u64,
     next_sync_ns: u64,
@@ -106,8 +118,11 @@ impl<A: Application> Engine<A> {
     /// # Errors
     /// If the operating system gives no means to wait for events.
     pub fn new(options: EngineOptions, application: A) -> Result<Self, Error> {
+        let failed = |error| Error::of(Action::Receive, error);
+        let poll = Poll::new().map_err(failed)?;
+        let waker = mio::Waker::new(poll.registry(), Token(WAKER)).map_err(failed)?;
         Ok(Self {
-            poll: Poll::new().map_err(|error| Error::of(Action::Receive, error))?,
+            poll,
             options,
             application,
             sessions: Sessions::default(),
@@ -115,10 +130,13 @@ impl<A: Application> Engine<A> {
             dialers: Vec::new(),
             connections: Vec::new(),
             free: Vec::new(),
+            freed: Vec::new(),
             unread: Vec::new(),
             read_buffer: vec![0; READ_LEN].into(),
             reader: Reader::new(),
-            framer: Framer::default(),
+            waker: Waker(Arc::new(waker)),
+            next_serial: 0,
+            refusals: BTreeMap::new(),
             next_timer_ns: 0,
             next_sync_ns: 0,
             has_committed: false,
@@ -145,9 +163,9 @@ impl<A: Application> Engine<A> {
         &mut self.application
     }
 
-    /// Adds a session; whoever connects to a listener of this engine with its id is attached to it.
-    pub fn add_session(&mut self, config: Config, store: BoxStore) -> SessionKey {
-        self.sessions.add(config, store)
+    /// Returns what ends the engine's sleep from another thread.
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
     }
 
     /// Runs until `stop` is set or the application says so by setting it.
@@ -175,6 +193,7 @@ impl<A: Application> Engine<A> {
     }
 
     fn turn_with(&mut self, events: &mut Events, wait: Option<Duration>) -> Result<(), Error> {
+        self.free.append(&mut self.freed);
         let timeout = self.sleep(wait);
         if let Err(error) = self.poll.poll(events, Some(timeout))
             && error.kind() != io::ErrorKind::Interrupted
@@ -187,6 +206,9 @@ impl<A: Application> Engine<A> {
         }
         for event in events.iter() {
             let Token(token) = event.token();
+            if token == WAKER {
+                continue;
+            }
             match token.checked_sub(CONNECTIONS) {
                 None => self.accept(token, now),
                 Some(index) => {
@@ -205,6 +227,7 @@ impl<A: Application> Engine<A> {
         if let Some(at) = self.application.handle_turn(&mut self.sessions, now) {
             self.next_timer_ns = self.next_timer_ns.min(at);
         }
+        self.settle_decisions(now);
         self.transmit_dirty(now);
         self.sync(now);
         Ok(())
@@ -275,16 +298,23 @@ impl<A: Application> Engine<A> {
 }
 
 impl<A: Application> Engine<A> {
-    /// Adds a session that connects, and goes on connecting whenever the connection is lost.
+    /// Adds a session that connects, and goes on connecting whenever the connection is lost. It belongs to
+    /// no listener: nobody who connects can log on to it.
+    ///
+    /// # Errors
+    /// [`AddError`].
     pub fn add_initiator(
         &mut self,
         config: Config,
         store: BoxStore,
         options: InitiatorOptions,
-    ) -> SessionKey {
-        let key = self.sessions.add(config, store);
+    ) -> Result<SessionKey, AddError> {
+        if config.role != Role::Initiator {
+            return Err(AddError::Role);
+        }
+        let key = self.sessions.add(config, store, Access::default(), None)?;
         self.dialers.push(Dialer::new(key, options));
         self.next_timer_ns = 0;
-        key
+        Ok(key)
     }
 }

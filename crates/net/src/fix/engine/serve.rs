@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tickwire_fix_session::{Event, Notice, Now, Why};
+use tickwire_fix_session::{Event, Notice, Now, Refusal, Why};
 
 use super::super::application::Application;
 use super::super::connection::{Connection, State};
@@ -50,7 +50,15 @@ impl<A: Application> Engine<A> {
             self.transmit(key, now);
         }
         let is_readable = self.connection_mut(index).is_some_and(|connection| connection.readable);
-        if is_readable {
+        let is_deciding = self
+            .connection_mut(index)
+            .is_some_and(|connection| matches!(connection.state, State::Deciding { .. }));
+        if is_deciding {
+            // Nothing is read meanwhile; a peer that does not wait is gone.
+            if self.connection_mut(index).is_some_and(|connection| connection.ended) {
+                self.drop_connection(index, now);
+            }
+        } else if is_readable {
             match self.read(index, now) {
                 Read::Drained => {}
                 Read::More => self.unread.push(index),
@@ -76,10 +84,14 @@ impl<A: Application> Engine<A> {
             };
             let bytes = self.read_buffer.get(..len).unwrap_or_default();
             match (connection.state, connection.session) {
-                (State::Stranger { .. }, _) => {
+                (State::Pending { .. }, _) => {
                     connection.early.extend_from_slice(bytes);
-                    if !self.introduce(index, now) {
-                        return Read::Closed;
+                    self.introduce(index, now);
+                    let is_deciding = self.connection_mut(index).is_some_and(|connection| {
+                        matches!(connection.state, State::Deciding { .. })
+                    });
+                    if is_deciding {
+                        return Read::Drained;
                     }
                 }
                 (State::Attached, Some(key)) => {
@@ -112,7 +124,8 @@ impl<A: Application> Engine<A> {
         while let Some(event) = session.poll_event(now) {
             match event {
                 Event::Application(delivery) => application.handle_message(key, delivery),
-                Event::Logon(request) => application.handle_logon(key, request),
+                // Logons were decided on before they came here.
+                Event::Logon(request) => request.refuse(""),
                 Event::Notice(notice) => {
                     is_closing |= matches!(notice, Notice::Disconnect(_));
                     application.handle_notice(key, &notice);
@@ -196,8 +209,8 @@ impl<A: Application> Engine<A> {
         }
     }
 
-    /// Ends a connection whose session has said everything.
-    fn linger(&mut self, index: usize, now: Now) {
+    /// Ends a connection when everything was said.
+    pub(super) fn linger(&mut self, index: usize, now: Now) {
         let until_ns = now.steady_ns.saturating_add(LINGER_NS);
         let Some(connection) = self.connection_mut(index) else { return };
         connection.transport.shutdown();
@@ -216,25 +229,41 @@ impl<A: Application> Engine<A> {
         if let Some(session) = self.sessions.session_mut(key) {
             session.handle_disconnected(now);
         }
+        if let Some(listener) = self.sessions.listener(key)
+            && let Some(listener) = self.listeners.get_mut(listener)
+        {
+            listener.disconnected(key);
+        }
         self.application.handle_disconnected(key);
         self.dial_later(key, now);
     }
 
     /// Drops a connection.
     pub(super) fn drop_connection(&mut self, index: usize, now: Now) {
+        self.leave_pending(index);
         let Some(mut connection) = self.connections.get_mut(index).and_then(Option::take) else {
             return;
         };
+        let listener = connection.listener.as_ref().map(|(listener, _)| *listener);
+        if let Some(listener) = listener.and_then(|listener| self.listeners.get_mut(listener)) {
+            listener.open -= 1;
+        }
         // A socket that is closed is forgotten by the operating system in any case.
         let _ = self.poll.registry().deregister(connection.transport.stream());
-        self.free.push(index);
-        self.leave_listener(&connection);
+        self.freed.push(index);
         self.detach(connection.session, now);
     }
 
     /// Does what a deadline of a connection calls for.
     pub(super) fn give_up(&mut self, index: usize, now: Now) {
         let Some(connection) = self.connection_mut(index) else { return };
+        match connection.state {
+            State::Pending { .. } => {
+                return self.refuse(index, Refusal::NotLogon, "none came in time", now);
+            }
+            State::Deciding { .. } => return self.refuse(index, Refusal::Undecided, "", now),
+            _ => {}
+        }
         if let (State::Attached, Some(key)) = (connection.state, connection.session)
             && let Some(session) = self.sessions.session_mut(key)
         {

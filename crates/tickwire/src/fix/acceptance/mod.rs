@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tickwire_fix::Checks;
 use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
 use tickwire_net::Stop;
-use tickwire_net::fix::{AcceptorOptions, Engine, EngineOptions, Rate};
+use tickwire_net::fix::{AcceptorOptions, Access, Engine, EngineOptions, Rate};
 
 /// Be the acceptor of the FIX session acceptance suite: all versions on one port of this machine
 ///
@@ -57,6 +57,12 @@ pub fn run(args: &AcceptanceArgs) -> Result<Outcome, Failure> {
     let failed = |error: tickwire_net::Error| Failure::Usage(error.to_string());
     let options = EngineOptions::default();
     let mut engine = Engine::new(options, EchoApplication::default()).map_err(failed)?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    let mut listening = AcceptorOptions::new(address);
+    listening.connection_rate = Rate::UNLIMITED;
+    listening.connection_rate_per_address = Rate::UNLIMITED;
+    listening.logon_rate = Rate::UNLIMITED;
+    let listener = engine.listen(listening).map_err(failed)?;
     let with_values = args.validate_fields_have_values == YesNo::Yes;
     for (version, target) in SESSIONS {
         let id = SessionId::new(version, SENDER, target);
@@ -67,14 +73,12 @@ pub fn run(args: &AcceptanceArgs) -> Result<Outcome, Failure> {
         config.checks = Checks { fields_have_values, ..Checks::default() };
         let dictionaries = dictionaries::shipped(version)?;
         config.dictionaries = Some(dictionaries.clone());
-        let key = engine.add_session(config, Box::new(MemoryStore::new()));
+        let store = Box::new(MemoryStore::new());
+        let added = engine.add_acceptor(listener, config, store, Access::default());
+        let key = added.map_err(|error| Failure::Usage(error.to_string()))?;
         engine.application_mut().add(key, dictionaries);
     }
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
-    let mut options = AcceptorOptions::new(address);
-    options.connection_rate = Rate::UNLIMITED;
-    options.logon_rate = Rate::UNLIMITED;
-    let address = engine.listen(options, None).map_err(failed)?;
+    let address = engine.address(listener).unwrap_or(address);
     let mut out = std::io::stdout().lock();
     writeln!(out, "listening on {address}")?;
     out.flush()?;

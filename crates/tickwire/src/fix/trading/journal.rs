@@ -5,9 +5,10 @@
 
 use crate::failure::Failure;
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use tickwire_fix_session::files::{make_private_folder, private_file};
 
 /// Execution reports that the application has handled.
 #[derive(Debug)]
@@ -24,10 +25,10 @@ impl Journal {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::file("open", path.display(), &error);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
+            make_private_folder(folder).map_err(failed)?;
         }
         let file =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+            private_file().read(true).append(true).create(true).open(path).map_err(failed)?;
         let mut reader = BufReader::new(&file);
         let (mut known, mut line, mut len, mut finished) = (HashSet::new(), Vec::new(), 0, 0);
         loop {

@@ -12,12 +12,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use tickwire_fix::BusinessRejectReason;
 use tickwire_fix_session::{
-    BeginString, Delivery, Head, MemoryStore, Notice, Now, Role, SessionId, Why,
+    BeginString, Delivery, Head, MemoryStore, Notice, Now, Refusal, Role, SessionId, Why,
 };
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::fix::{
-    AcceptorOptions, Application, BoxStore, Engine, FixMetrics, Rate, SessionKey, Sessions,
-    TemplateSession,
+    AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, Refused, SessionKey,
+    Sessions, TemplateSession,
 };
 use tickwire_net::histogram;
 use tickwire_net::metrics::{Distribution, Exporter, Metrics};
@@ -109,6 +109,13 @@ impl Application for Server {
         }
     }
 
+    fn handle_refused(&mut self, refused: &Refused<'_>) {
+        // Whoever was let in but for its store is to be helped.
+        if refused.refusal == Refusal::Store {
+            anstream::eprintln!("tickwire: {}", refused.text);
+        }
+    }
+
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         if self.metrics.publish(sessions, now.steady_ns) {
             self.answer_times.publish(&self.answers);
@@ -146,25 +153,33 @@ impl Server {
         let mut engine = Self::engine(plan.seed, session, once)?;
         let mut options = AcceptorOptions::new(plan.address);
         options.connection_rate = Rate { per_second: 10_000 };
+        options.connection_rate_per_address = Rate { per_second: 10_000 };
         options.logon_rate = Rate { per_second: 10_000 };
-        let (plan, session) = (plan.clone(), session.clone());
+        let (kept_max, sender, session) = (plan.kept_max, plan.sender.clone(), session.clone());
         let template = Box::new(move |id: &SessionId| {
-            if id.begin_string != BeginString::Fix42 || id.sender_comp_id != plan.sender {
+            if id.begin_string != BeginString::Fix42 || id.sender_comp_id != sender {
                 return None;
             }
+            let access = Access::default();
             let mut config = session.config(Role::Acceptor, id.clone()).ok()?;
-            if let (None, Some(kept_max)) = (&session.store, plan.kept_max) {
+            if let (None, Some(kept_max)) = (&session.store, kept_max) {
                 config.limits.backlog_bytes_max = kept_max as u64 / 2;
-                let store: BoxStore = Box::new(MemoryStore::with_bytes_max(kept_max));
-                return Some(TemplateSession { config, store, log: None });
+                let store = MemoryStore::with_bytes_max(kept_max);
+                let open = move || Ok((Box::new(store) as BoxStore, None));
+                return Some(TemplateSession { config, access, open: Box::new(open) });
             }
-            let store = session.open_store(id);
-            if let Err(Failure::Usage(text) | Failure::Data(text)) = &store {
-                anstream::eprintln!("tickwire: {text}");
-            }
-            Some(TemplateSession { config, store: store.ok()?, log: None })
+            let (session, id) = (session.clone(), id.clone());
+            let open = move || match session.open_store(&id) {
+                Ok(store) => Ok((store, None)),
+                Err(Failure::Usage(text) | Failure::Data(text)) => Err(text),
+                Err(Failure::OutputClosed) => Err("the output is closed".to_owned()),
+            };
+            Some(TemplateSession { config, access, open: Box::new(open) })
         });
-        let address = engine.listen(options, Some(template)).map_err(failed)?;
+        let listener = engine.listen(options).map_err(failed)?;
+        let set = engine.set_template(listener, template);
+        set.map_err(|error| Failure::Usage(error.to_string()))?;
+        let address = engine.address(listener).unwrap_or(plan.address);
         Ok((engine, address))
     }
 

@@ -169,7 +169,8 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
         };
         let mut options = InitiatorOptions::new(address);
         options.backoff = Backoff::fixed(Duration::from_millis(100));
-        let key = engine.add_initiator(config, store, options);
+        let added = engine.add_initiator(config, store, options);
+        let key = added.map_err(|error| Failure::Usage(error.to_string()))?;
         // Sessions send one after the other, not all at once.
         let offset =
             u64::from(number) * engine.application().interval_ns / u64::from(args.sessions);

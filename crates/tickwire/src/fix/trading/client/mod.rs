@@ -135,7 +135,8 @@ fn add_session(engine: &mut Engine<Client>, args: &ClientArgs) -> Result<Session
     if args.reliable {
         options.backoff = Backoff::fixed(first);
     }
-    Ok(engine.add_initiator(config, store, options))
+    let added = engine.add_initiator(config, store, options);
+    added.map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// Returns the number of the last order that a store holds; 0 if there is none.
