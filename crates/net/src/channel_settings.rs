@@ -32,12 +32,10 @@ pub struct ChannelSettings {
     pub reset: Option<ResetPolicy>,
     /// Where sequence numbers are; found in framing and templates if absent.
     pub seq_num: Option<SeqNumSource>,
-    /// Lines A and B of the incremental feed, then of snapshots.
+    /// Lines A and B of the incremental feed, then of snapshots, then of instrument definitions.
     pub inputs: Vec<(Source, Endpoint)>,
     /// Lines that are capture files.
     pub captures: Vec<(Source, PathBuf)>,
-    /// Lines of instrument definitions.
-    pub definitions: Vec<(Line, Endpoint)>,
     /// The TCP replay service.
     pub replay: Option<Replay>,
     /// Instruments known beforehand.
@@ -122,15 +120,12 @@ pub fn channel_settings(config: &FeedConfig, name: &str) -> Result<ChannelSettin
     let mut captures = Vec::new();
     for (source, address) in sources(&channel.lines, Source::Incremental)
         .chain(sources(&channel.snapshots, Source::Snapshot))
+        .chain(sources(&channel.definitions, Source::Definitions))
     {
         match address {
             Address::Capture(path) => captures.push((source, config.dir.join(path))),
             address => inputs.extend(endpoint(address)?.map(|endpoint| (source, endpoint))),
         }
-    }
-    let mut definitions = Vec::new();
-    for (line, address) in sources(&channel.definitions, |line| line) {
-        definitions.extend(endpoint(address)?.map(|endpoint| (line, endpoint)));
     }
     let no_templates = || ChannelError::NoTemplates { channel: name.to_owned() };
     Ok(ChannelSettings {
@@ -141,7 +136,6 @@ pub fn channel_settings(config: &FeedConfig, name: &str) -> Result<ChannelSettin
         seq_num: settings.seq_num.clone(),
         inputs,
         captures,
-        definitions,
         replay: channel.replay.clone(),
         instruments: channel.instruments.clone(),
         books: settings.books.clone(),
@@ -154,7 +148,10 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn sources<T>(lines: &Lines, source: impl Fn(Line) -> T) -> impl Iterator<Item = (T, &Address)> {
+fn sources(
+    lines: &Lines,
+    source: impl Fn(Line) -> Source,
+) -> impl Iterator<Item = (Source, &Address)> {
     [(source(Line::A), &lines.a), (source(Line::B), &lines.b)]
         .into_iter()
         .filter_map(|(source, address)| Some((source, address.as_ref()?)))
@@ -257,10 +254,10 @@ mod tests {
                 "line A: 233.252.0.1:9001 on 127.0.0.1",
                 "line B: 233.252.0.2:9002 on 127.0.0.2",
                 "snapshots A: 233.252.0.3:9003 on 127.0.0.1",
+                "definitions A: 233.252.0.4:9004 on 127.0.0.1",
             ]
         );
         assert_eq!(channel.captures, [(Source::Snapshot(Line::B), "dir/b.dat".into())]);
-        assert_eq!(channel.definitions.len(), 1);
         assert_eq!(channel.templates, PathBuf::from("dir/t.xml"));
         let mut arbiter = ArbiterOptions::default();
         channel.apply_to_arbiter(&mut arbiter);

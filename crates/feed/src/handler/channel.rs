@@ -10,7 +10,7 @@ use super::{
     Source,
 };
 use crate::arbiter::{Arbiter, Gap, Line, Output};
-use crate::framing::{ResetPolicy, Segment, next_block};
+use crate::framing::{FramingError, ResetPolicy, Segment, next_block};
 use crate::market::Adapt;
 use crate::recovery::{Recovery, RecoveryOptions};
 
@@ -48,9 +48,6 @@ pub(super) struct Channel<E, A> {
     unnumbered: Unnumbered,
     silence: Silence,
     rejected: Option<Rejected>,
-    /// By line of snapshots, the number of the next packet; `None` before the first, 0 where packets
-    /// have none.
-    snapshot_next: [Option<u64>; 2],
     pub(super) decoding: Decoding<A>,
     pub(super) counters: HandlerCounters,
 }
@@ -79,7 +76,6 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             unnumbered: Unnumbered::default(),
             silence: Silence::new(options.heartbeat_ns),
             rejected: None,
-            snapshot_next: [None; 2],
             decoding,
             counters: HandlerCounters::default(),
         }
@@ -109,28 +105,38 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Takes a segment of a packet of the snapshot feed.
-    pub(super) fn handle_snapshot(
+    /// Takes a segment of a packet of snapshots or definitions.
+    pub(super) fn handle_beside(
         &mut self,
         engine: &mut E,
         received_ns: u64,
-        line: Line,
+        source: Source,
         segment: &Segment<'_>,
         sink: &mut impl Sink<E::Message>,
     ) {
-        if self.keeps_dictionaries && !self.is_next_snapshot(line, segment.seq_num) {
-            engine.lose_dictionaries();
+        let delivery = |line| Delivery { seq_num: segment.seq_num, line, received_ns, index: 0 };
+        let Self { decoding, counters, .. } = self;
+        match source {
+            Source::Definitions(line) => {
+                let counters = &mut counters.definitions;
+                decoding.definitions(engine, segment.bytes, delivery(line), counters, sink);
+            }
+            Source::Snapshot(line) | Source::Incremental(line) => {
+                let counters = &mut counters.snapshots;
+                decoding.snapshot(engine, segment.bytes, delivery(line), counters, sink);
+            }
         }
-        let counters = &mut self.counters.snapshots;
-        let delivery = Delivery { seq_num: segment.seq_num, line, received_ns, index: 0 };
-        self.decoding.snapshot(engine, segment.bytes, delivery, counters, sink);
     }
 
-    /// Whether a packet of snapshots is the first of its line, or known to follow the one before.
-    fn is_next_snapshot(&mut self, line: Line, seq_num: Option<u64>) -> bool {
-        let next = seq_num.and_then(|seq_num| seq_num.checked_add(1)).unwrap_or(0);
-        let expected = self.snapshot_next[line.index()].replace(next);
-        expected.is_none_or(|expected| seq_num == Some(expected))
+    /// Counts and tells of a packet that is not framed as it should be.
+    pub(super) fn handle_framing_error(
+        &mut self,
+        source: Source,
+        error: FramingError,
+        sink: &mut impl Sink<E::Message>,
+    ) {
+        self.counters.of(source).malformed += 1;
+        sink.handle_fault(&Fault::Framing { source, error });
     }
 
     pub(super) fn handle_timeout(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {

@@ -41,10 +41,14 @@ pub struct MessageCounters {
 pub struct HandlerCounters {
     /// Lines A and B of the incremental feed.
     pub lines: [InputCounters; 2],
+    /// Lines A and B of the feed of definitions.
+    pub definition_lines: [InputCounters; 2],
     /// Lines A and B of the snapshot feed.
     pub snapshot_lines: [InputCounters; 2],
     /// Messages of the incremental feed.
     pub messages: MessageCounters,
+    /// Messages of the feed of definitions.
+    pub definitions: MessageCounters,
     /// Messages of the snapshot feed.
     pub snapshots: MessageCounters,
     /// Lost messages that a replay service sent again.
@@ -54,9 +58,19 @@ pub struct HandlerCounters {
 }
 
 impl HandlerCounters {
+    /// What came from a line, before arbitration.
+    pub const fn input(&self, source: Source) -> &InputCounters {
+        match source {
+            Source::Definitions(line) => &self.definition_lines[line.index()],
+            Source::Incremental(line) => &self.lines[line.index()],
+            Source::Snapshot(line) => &self.snapshot_lines[line.index()],
+        }
+    }
+
     /// What came from this line.
     pub(super) const fn of(&mut self, source: Source) -> &mut InputCounters {
         match source {
+            Source::Definitions(line) => &mut self.definition_lines[line.index()],
             Source::Incremental(line) => &mut self.lines[line.index()],
             Source::Snapshot(line) => &mut self.snapshot_lines[line.index()],
         }

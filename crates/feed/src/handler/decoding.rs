@@ -187,6 +187,36 @@ impl<A> Decoding<A> {
         }
     }
 
+    /// A packet of the feed of definitions that came on this line.
+    pub(super) fn definitions<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        bytes: &[u8],
+        delivery: Delivery,
+        counters: &mut MessageCounters,
+        sink: &mut impl Sink<E::Message>,
+    ) where
+        A: Adapt<E::Message>,
+    {
+        let Self { framing, adapter, recovery, .. } = self;
+        recovery.set_time(delivery.received_ns);
+        let seq_num = delivery.seq_num;
+        let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
+            counters.decoded += 1;
+            let own = decoded.seq_num.or(seq_num);
+            let delivery = Delivery { index, seq_num: own, ..delivery };
+            let mut outlet = Outlet::definitions(recovery, sink, delivery);
+            if let Err(error) = adapter.adapt(decoded.message, own.unwrap_or(0), &mut outlet) {
+                counters.not_understood += 1;
+                sink.handle_fault(&Fault::MarketData { seq_num, error });
+            }
+            tell_changes(recovery, sink);
+        });
+        if let Err(failure) = decoded {
+            report::<E>(&failure, seq_num, counters, sink);
+        }
+    }
+
     /// A lost packet that a replay service sent again. Returns the highest number of its messages, if all
     /// of it was decoded and understood.
     pub(super) fn replayed<E: Engine>(

@@ -80,7 +80,7 @@ pub use view::HandlerView;
 use std::fmt;
 
 use crate::arbiter::{Arbiter, Gap, Line};
-use crate::framing::Framer;
+use crate::framing::{Framer, Framing};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
 use channel::Channel;
@@ -89,6 +89,9 @@ use replayed::Replays;
 /// Where a packet came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
+    /// A line of the feed of instrument definitions. Lines are not arbitrated: what one has told already is
+    /// nothing new.
+    Definitions(Line),
     /// A line of the incremental feed.
     Incremental(Line),
     /// A line of the snapshot feed.
@@ -98,24 +101,47 @@ pub enum Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Definitions(line) => write!(f, "definitions {line:?}"),
             Self::Incremental(line) => write!(f, "line {line:?}"),
             Self::Snapshot(line) => write!(f, "snapshots {line:?}"),
         }
     }
 }
 
+/// A feed beside the incremental one, both of its lines.
+#[derive(Debug)]
+struct Beside<E> {
+    framers: [Framer; 2],
+    engines: [E; 2],
+    /// The number of the next packet; `None` before the first, 0 where packets have none.
+    next: [Option<u64>; 2],
+}
+
+impl<E> Beside<E> {
+    fn new(framing: Framing, engine: &mut impl FnMut() -> E) -> Self {
+        let framers = [Framer::new(framing), Framer::new(framing)];
+        Self { framers, engines: [engine(), engine()], next: [None; 2] }
+    }
+}
+
+/// Whether a packet is the first of its line, or known to follow the one before.
+fn is_next(next: &mut Option<u64>, seq_num: Option<u64>) -> bool {
+    let following = seq_num.and_then(|seq_num| seq_num.checked_add(1)).unwrap_or(0);
+    next.replace(following).is_none_or(|expected| seq_num == Some(expected))
+}
+
 /// Handles one channel. See the [module](self).
 #[derive(Debug)]
 pub struct Handler<E, A> {
     framers: [Framer; 2],
-    snapshot_framers: [Framer; 2],
-    snapshot_engines: [E; 2],
+    snapshots: Beside<E>,
+    definitions: Beside<E>,
     channel: Channel<E, A>,
 }
 
 impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
     /// A handler before its first packet. `engine` is called for each feed that keeps dictionaries of
-    /// its own: the incremental one and both lines of snapshots.
+    /// its own: the incremental one and both lines of snapshots and of definitions.
     ///
     /// # Errors
     /// [`HandlerConfigError`] if the feed cannot be handled as described.
@@ -125,11 +151,11 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         adapter: A,
     ) -> Result<Self, HandlerConfigError> {
         options.check()?;
-        let framers = || [Framer::new(options.framing), Framer::new(options.framing)];
+        let framing = options.framing;
         Ok(Self {
-            framers: framers(),
-            snapshot_framers: framers(),
-            snapshot_engines: [engine(), engine()],
+            framers: [Framer::new(framing), Framer::new(framing)],
+            snapshots: Beside::new(framing, &mut engine),
+            definitions: Beside::new(framing, &mut engine),
             channel: Channel::new(options, engine(), adapter),
         })
     }
@@ -205,7 +231,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         &mut self,
         replacement: Replacement<E, A>,
     ) -> Result<Replaced, HandlerConfigError> {
-        self.channel.replace(replacement).inspect(|_| self.take_snapshot_engines())
+        self.channel.replace(replacement).inspect(|_| self.take_engines())
     }
 
     /// Whether a replacement waits for a reset.
@@ -213,9 +239,12 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         self.channel.staging.is_waiting()
     }
 
-    fn take_snapshot_engines(&mut self) {
-        if let Some(engines) = self.channel.staging.take_snapshot_engines() {
-            self.snapshot_engines = engines;
+    /// Takes over the engines of a replacement that took effect.
+    fn take_engines(&mut self) {
+        if let Some(engines) = self.channel.staging.take_engines() {
+            let [snapshots, definitions] = *engines;
+            self.snapshots.engines = snapshots;
+            self.definitions.engines = definitions;
         }
     }
 
@@ -230,26 +259,31 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         let counters = self.channel.counters.of(source);
         counters.packets += 1;
         counters.bytes += packet.len() as u64;
-        let framer = match source {
-            Source::Incremental(line) => &mut self.framers[line.index()],
-            Source::Snapshot(line) => &mut self.snapshot_framers[line.index()],
-        };
-        for segment in framer.split(packet) {
-            match (segment, source) {
-                (Ok(segment), Source::Incremental(line)) => {
-                    self.channel.handle_segment(received_ns, line, &segment, sink);
-                    if let Some(engines) = self.channel.staging.take_snapshot_engines() {
-                        self.snapshot_engines = engines;
+        let Self { framers, snapshots, definitions, channel } = self;
+        let (beside, line) = match source {
+            Source::Incremental(line) => {
+                for segment in framers[line.index()].split(packet) {
+                    match segment {
+                        Ok(segment) => channel.handle_segment(received_ns, line, &segment, sink),
+                        Err(error) => channel.handle_framing_error(source, error, sink),
                     }
                 }
-                (Ok(segment), Source::Snapshot(line)) => {
-                    let engine = &mut self.snapshot_engines[line.index()];
-                    self.channel.handle_snapshot(engine, received_ns, line, &segment, sink);
+                return self.take_engines();
+            }
+            Source::Definitions(line) => (definitions, line),
+            Source::Snapshot(line) => (snapshots, line),
+        };
+        let Beside { framers, engines, next } = beside;
+        for segment in framers[line.index()].split(packet) {
+            match segment {
+                Ok(segment) => {
+                    let (engine, next) = (&mut engines[line.index()], &mut next[line.index()]);
+                    if channel.keeps_dictionaries && !is_next(next, segment.seq_num) {
+                        engine.lose_dictionaries();
+                    }
+                    channel.handle_beside(engine, received_ns, source, &segment, sink);
                 }
-                (Err(error), source) => {
-                    self.channel.counters.of(source).malformed += 1;
-                    sink.handle_fault(&Fault::Framing { source, error });
-                }
+                Err(error) => channel.handle_framing_error(source, error, sink),
             }
         }
     }
@@ -258,7 +292,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
     /// have been handed in.
     pub fn handle_timeout(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
         self.channel.handle_timeout(now_ns, sink);
-        self.take_snapshot_engines();
+        self.take_engines();
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.

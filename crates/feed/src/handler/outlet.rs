@@ -11,6 +11,7 @@ use crate::recovery::Recovery;
 /// Which feed a message came on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feed {
+    Definitions,
     Incremental,
     /// Lost packets, sent again.
     Replay,
@@ -54,6 +55,16 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         Self::new(recovery, sink, delivery, Feed::Snapshot)
     }
 
+    /// For a message of the feed of definitions: all but definitions and status is none of the books'
+    /// business.
+    pub(super) fn definitions(
+        recovery: &'a mut Recovery,
+        sink: &'a mut S,
+        delivery: Delivery,
+    ) -> Self {
+        Self::new(recovery, sink, delivery, Feed::Definitions)
+    }
+
     /// For a message of a lost packet: later ones were handled before it, so only its updates count.
     pub(super) fn replay(recovery: &'a mut Recovery, sink: &'a mut S, delivery: Delivery) -> Self {
         Self::new(recovery, sink, delivery, Feed::Replay)
@@ -85,7 +96,7 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
             Feed::Replay => {
                 self.recovery.handle_replayed(update);
             }
-            Feed::Snapshot => {}
+            Feed::Definitions | Feed::Snapshot => {}
         }
     }
 
@@ -93,12 +104,12 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
         match self.feed {
             Feed::Incremental => self.recovery.handle_clear(clear),
             Feed::Replay => self.recovery.handle_replayed_clear(clear),
-            Feed::Snapshot => {}
+            Feed::Definitions | Feed::Snapshot => {}
         }
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot<'_>) {
-        if self.feed == Feed::Replay {
+        if matches!(self.feed, Feed::Definitions | Feed::Replay) {
             return;
         }
         self.had_snapshot = true;
@@ -144,6 +155,7 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
 
     #[inline]
     fn end_message(&mut self, continues: bool) {
-        self.recovery.end_message(continues && self.feed != Feed::Snapshot);
+        let is_beside = matches!(self.feed, Feed::Definitions | Feed::Snapshot);
+        self.recovery.end_message(continues && !is_beside);
     }
 }

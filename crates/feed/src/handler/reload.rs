@@ -22,7 +22,8 @@ use crate::market::Adapt;
 #[derive(Debug)]
 pub struct Replacement<E, A> {
     pub(super) engine: E,
-    pub(super) snapshot_engines: [E; 2],
+    /// Of snapshots and of definitions.
+    pub(super) beside: Box<[[E; 2]; 2]>,
     pub(super) replay_engine: E,
     pub(super) adapter: A,
     pub(super) sequence: SequenceSource,
@@ -32,8 +33,8 @@ impl<E, A> Replacement<E, A> {
     /// Creates a replacement. `engine` is called for each feed that keeps dictionaries of its own;
     /// `adapter` is bound to the same templates, and `sequence` found in them.
     pub fn new(mut engine: impl FnMut() -> E, adapter: A, sequence: SequenceSource) -> Self {
-        let (snapshot_engines, replay_engine) = ([engine(), engine()], engine());
-        Self { engine: engine(), snapshot_engines, replay_engine, adapter, sequence }
+        let beside = Box::new([[engine(), engine()], [engine(), engine()]]);
+        Self { engine: engine(), beside, replay_engine: engine(), adapter, sequence }
     }
 }
 
@@ -96,28 +97,29 @@ impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
     /// Puts the waiting replacement, if there is one, in the place of what runs.
     pub(super) fn switch(&mut self) {
         let Some(waiting) = self.staging.waiting.take() else { return };
-        let Replacement { engine, snapshot_engines, replay_engine, adapter, sequence } = *waiting;
+        let Replacement { engine, beside, replay_engine, adapter, sequence } = *waiting;
         *self.engine = engine;
         if let Some(replays) = self.replays {
             replays.engine = replay_engine;
         }
         self.decoding.adapter = adapter;
         *self.sequence = sequence;
-        self.staging.snapshot_engines = Some(Box::new(snapshot_engines));
+        self.staging.beside = Some(beside);
         self.counters.replacements += 1;
     }
 }
 
-/// A replacement that waits, and engines of snapshots that the handler has not taken over yet.
+/// A replacement that waits, and engines of snapshots and definitions that the handler has not taken
+/// over yet.
 #[derive(Debug)]
 pub(super) struct Staging<E, A> {
     waiting: Option<Box<Replacement<E, A>>>,
-    snapshot_engines: Option<Box<[E; 2]>>,
+    beside: Option<Box<[[E; 2]; 2]>>,
 }
 
 impl<E, A> Default for Staging<E, A> {
     fn default() -> Self {
-        Self { waiting: None, snapshot_engines: None }
+        Self { waiting: None, beside: None }
     }
 }
 
@@ -135,8 +137,10 @@ impl<E, A> Staging<E, A> {
         self.waiting.as_ref().map(|waiting| &waiting.sequence)
     }
 
-    pub(super) fn take_snapshot_engines(&mut self) -> Option<[E; 2]> {
-        self.snapshot_engines.take().map(|engines| *engines)
+    /// Engines of snapshots and of definitions, once after a replacement took effect.
+    #[inline]
+    pub(super) fn take_engines(&mut self) -> Option<Box<[[E; 2]; 2]>> {
+        self.beside.take()
     }
 }
 

@@ -25,7 +25,8 @@ impl LineHandler {
 /// OPRA has no snapshot feed: a source names the A or the B side by its line.
 impl<S: OpraSink> PacketHandler<S> for LineHandler {
     fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
-        let (Source::Incremental(side) | Source::Snapshot(side)) = source;
+        let (Source::Definitions(side) | Source::Incremental(side) | Source::Snapshot(side)) =
+            source;
         Self::handle_packet(self, received_ns, side, packet);
         self.poll_all(sink);
     }

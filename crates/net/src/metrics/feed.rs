@@ -142,6 +142,7 @@ impl FeedMetrics {
 impl LineMetrics {
     fn new(metrics: &Metrics, channel: &[(&str, &str)], source: Source) -> Self {
         let (feed, line) = match source {
+            Source::Definitions(line) => ("definitions", line),
             Source::Incremental(line) => ("incremental", line),
             Source::Snapshot(line) => ("snapshot", line),
         };
@@ -177,11 +178,7 @@ impl LineMetrics {
         self.socket.publish(&receiver.counters());
         self.age.set_ns(now_ns.saturating_sub(receiver.last_packet_ns()));
         self.delay.publish(receiver.delays());
-        let counters = handler.counters;
-        match self.source {
-            Source::Incremental(line) => self.input.publish(&counters.lines[line.index()]),
-            Source::Snapshot(line) => self.input.publish(&counters.snapshot_lines[line.index()]),
-        }
+        self.input.publish(handler.counters.input(self.source));
         if let (Some((group, lost)), Source::Incremental(line)) = (&self.line, self.source) {
             let counters = handler.arbiter.line_counters(line);
             group.publish(&counters);

@@ -59,7 +59,7 @@ pub(super) const ARBITER: [Named<ArbiterCounters>; 4] = named! {
     "feed_sequence_resets", "Sequence resets", |c| c.resets;
 };
 
-pub(super) const MESSAGES: [Named<HandlerCounters>; 9] = named! {
+pub(super) const MESSAGES: [Named<HandlerCounters>; 11] = named! {
     "decode_messages", "Messages decoded", |c| c.messages.decoded;
     "decode_failed_packets", "Packets in which a message could not be decoded",
         |c| c.messages.undecodable;
@@ -69,6 +69,11 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 9] = named! {
     "decode_failed_snapshot_packets",
         "Packets of the snapshot feed in which a message could not be decoded",
         |c| c.snapshots.undecodable;
+    "decode_definition_messages", "Messages of the feed of definitions decoded",
+        |c| c.definitions.decoded;
+    "decode_failed_definition_packets",
+        "Packets of the feed of definitions in which a message could not be decoded",
+        |c| c.definitions.undecodable;
     "decode_misunderstood_messages", "Messages about books that could not be understood",
         |c| c.messages.not_understood + c.snapshots.not_understood + c.replays.not_understood;
     "decode_untrusted_seq_num_messages", "Messages whose own number their packet cannot have",

@@ -172,7 +172,7 @@ impl MulticastArgs {
         let has_snapshots = self.snapshots.is_some();
         let found = self.endpoints.endpoints(self.file_b.is_some(), has_snapshots)?;
         let snapshots = found.snapshots.filter(|_| has_snapshots);
-        Ok(Endpoints { snapshots, snapshots_b: None, ..found })
+        Ok(Endpoints { snapshots, snapshots_b: None, definitions: [None; 2], ..found })
     }
 
     /// Options that serve metrics.
@@ -234,7 +234,10 @@ mod tests {
         let args = parse("").unwrap();
         let endpoints = args.endpoints().unwrap();
         let a = Endpoint::default();
-        assert_eq!(endpoints, Endpoints { a, b: None, snapshots: None, snapshots_b: None });
+        assert_eq!(
+            endpoints,
+            Endpoints { a, b: None, snapshots: None, snapshots_b: None, definitions: [None; 2] }
+        );
         assert_eq!(args.pace(), Pace::Gap { gap_ns: 1_000_000 });
         assert_eq!(args.faults(0), Faults::default());
     }

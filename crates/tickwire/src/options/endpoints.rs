@@ -1,5 +1,6 @@
 //! Groups and ports of the feeds of a channel.
 
+use super::DefinitionArgs;
 use crate::failure::Failure;
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -51,6 +52,8 @@ pub struct Endpoints {
     pub snapshots: Option<Endpoint>,
     /// Line B of the snapshot feed.
     pub snapshots_b: Option<Endpoint>,
+    /// Lines A and B of the feed of instrument definitions.
+    pub definitions: [Option<Endpoint>; 2],
 }
 
 /// A feed beside line A.
@@ -97,6 +100,8 @@ impl Endpoints {
             self.b.map(|endpoint| (Source::Incremental(Line::B), endpoint)),
             self.snapshots.map(|endpoint| (Source::Snapshot(Line::A), endpoint)),
             self.snapshots_b.map(|endpoint| (Source::Snapshot(Line::B), endpoint)),
+            self.definitions[0].map(|endpoint| (Source::Definitions(Line::A), endpoint)),
+            self.definitions[1].map(|endpoint| (Source::Definitions(Line::B), endpoint)),
         ];
         all.into_iter().flatten()
     }
@@ -140,6 +145,7 @@ impl EndpointArgs {
             b: endpoint(Source::Incremental(Line::B)),
             snapshots: endpoint(Source::Snapshot(Line::A)),
             snapshots_b: endpoint(Source::Snapshot(Line::B)),
+            definitions: Line::ALL.map(|line| endpoint(Source::Definitions(line))),
         });
         Ok(())
     }
@@ -182,6 +188,8 @@ impl EndpointArgs {
             beside(channel.and_then(|lines| lines.snapshots), snapshots, has_snapshots)?;
         let snapshots_b = channel.and_then(|lines| lines.snapshots_b);
         let snapshots_b = snapshots_b.map(|found| over(found, None, None));
+        let definitions = channel.map_or([None; 2], |lines| lines.definitions);
+        let definitions = definitions.map(|found| found.map(|found| over(found, None, None)));
         if b == Some(a) || snapshots == Some(a) || (b.is_some() && b == snapshots) {
             return Err(Failure::Usage(
                 "two feeds have the same group and port: choose others with --group-b, --port-b, \
@@ -189,7 +197,33 @@ impl EndpointArgs {
                     .to_owned(),
             ));
         }
-        Ok(Endpoints { a, b, snapshots, snapshots_b })
+        Ok(Endpoints { a, b, snapshots, snapshots_b, definitions })
+    }
+
+    /// The same with instrument definitions if options name or ask for them; line A of a channel's is
+    /// overridden.
+    pub fn with_definitions(
+        found: Endpoints,
+        args: DefinitionArgs,
+        is_wanted: bool,
+    ) -> Result<Endpoints, Failure> {
+        let beside = Beside {
+            options: ["--instrument-group", "--instrument-port"],
+            group: args.instrument_group,
+            port: args.instrument_port,
+            more: 3,
+        };
+        let [a, b] = found.definitions;
+        let a = match a {
+            Some(a) if beside.is_named() => Some(Endpoint {
+                group: args.instrument_group.unwrap_or(a.group),
+                port: args.instrument_port.unwrap_or(a.port),
+                ..a
+            }),
+            None if is_wanted || beside.is_named() => Some(beside.endpoint(found.a)?),
+            a => a,
+        };
+        Ok(Endpoints { definitions: [a, b], ..found })
     }
 }
 

@@ -3,6 +3,7 @@
 mod channel;
 mod channels;
 mod decoder;
+mod definitions;
 mod endpoints;
 mod faults;
 mod framing;
@@ -16,6 +17,7 @@ mod sources;
 pub use channel::ChannelArgs;
 pub use channels::ChannelsArgs;
 pub use decoder::{DecoderArgs, Reset};
+pub use definitions::DefinitionArgs;
 pub use endpoints::{EndpointArgs, Endpoints};
 pub use faults::{FaultArgs, Interval, Percent};
 pub use framing::{FramingArgs, is_by_packet, reset_policy, with_reset_template};

@@ -4,8 +4,8 @@ use super::captures::CaptureArgs;
 use super::show::ShowArgs;
 use crate::failure::Failure;
 use crate::options::{
-    ChannelsArgs, DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs, RecordArgs,
-    SourceArgs, sequencing,
+    ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
+    RecordArgs, SourceArgs, sequencing,
 };
 use crate::units::{Size, Span};
 use clap::ValueEnum;
@@ -18,7 +18,7 @@ use tickwire_feed::framing::{Framing, Preset};
 use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
 use tickwire_feed::market::{BookAdapter, BookChoice};
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
-use tickwire_feed_config::{BooksBy, KeyField};
+use tickwire_feed_config::{BooksBy, Instrument, KeyField};
 use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::{
     MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT, ReceiverOptions,
@@ -64,6 +64,11 @@ pub struct ReceiveArgs {
     /// Receive snapshots too.
     #[arg(long, help_heading = "Line B and snapshots")]
     snapshots: bool,
+    /// Receive instrument definitions too: symbol, price step, expiry, depth of books.
+    #[arg(long, help_heading = "Line B and snapshots")]
+    definitions: bool,
+    #[command(flatten)]
+    definition_lines: DefinitionArgs,
     #[command(flatten)]
     pub framing: FramingArgs,
     /// Field with the sequence number, by name or tag, where it is inside messages. Found by itself
@@ -242,8 +247,12 @@ impl ReceiveArgs {
 
     /// Refuses options that are of one channel.
     fn check_several(&self) -> Result<(), Failure> {
+        let lines = self.definition_lines;
+        let names_definitions =
+            lines.instrument_group.is_some() || lines.instrument_port.is_some() || self.definitions;
+        let names_lines = self.endpoints.names_any() || self.sources.names_any();
         let is_of_one = [
-            (self.endpoints.names_any() || self.sources.names_any(), "addresses"),
+            (names_lines || names_definitions || self.snapshots, "addresses"),
             (self.captures.is_of_lines(), "--capture-line"),
             (self.captures.finds_lines(), "--lines auto"),
         ];
@@ -278,6 +287,11 @@ impl ReceiveArgs {
         Ok(args)
     }
 
+    /// Instruments that the feed file tells of.
+    pub fn instruments(&self) -> &[Instrument] {
+        self.settings.as_ref().map_or(&[], |channel| &channel.instruments)
+    }
+
     /// The name of the channel, where several are received.
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
@@ -304,7 +318,10 @@ impl ReceiveArgs {
     }
 
     fn endpoints_of(&self, endpoints: &EndpointArgs) -> Result<Endpoints, Failure> {
-        Ok(self.sources.apply(endpoints.endpoints(false, self.snapshots)?))
+        let found = endpoints.endpoints(false, self.snapshots)?;
+        let lines = self.definition_lines;
+        let found = EndpointArgs::with_definitions(found, lines, self.definitions)?;
+        Ok(self.sources.apply(found))
     }
 
     /// Whether the group or the port of line A is named.
@@ -359,7 +376,11 @@ impl ReceiveArgs {
         recovery.depth = self.depth.or(recovery.depth);
         recovery.checks = !self.no_checks;
         recovery.natural_refresh |= self.natural_refresh;
-        let heartbeat_ns = Some(Preset::heartbeat_of(&framing));
+        // A channel is silent after twice the interval.
+        let silence = self.settings.as_ref().and_then(|channel| channel.silence);
+        let half_ns = |silence: Duration| u64::try_from(silence.as_nanos() / 2).unwrap_or(u64::MAX);
+        let heartbeat_ns = silence.map_or_else(|| Preset::heartbeat_of(&framing), half_ns);
+        let heartbeat_ns = Some(heartbeat_ns);
         let sequence = sequencing.source.clone();
         Ok(HandlerOptions { framing, sequence, arbiter, recovery, heartbeat_ns })
     }

@@ -29,8 +29,8 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "record")]
     #[arg(help_heading = "Captures")]
     capture: Vec<PathBuf>,
-    /// Read a capture whose packets are all of one line: a, b, snapshots or snapshots-b. For
-    /// length-prefixed files, which have no groups; those without times take turns, one packet of
+    /// Read a capture whose packets are all of one line: a, b, snapshots, snapshots-b, definitions or
+    /// definitions-b. For length-prefixed files, which have no groups; those without times take turns, one packet of
     /// each.
     #[arg(long, value_name = "LINE=FILE", conflicts_with = "record", help_heading = "Captures")]
     capture_line: Vec<LineFile>,
@@ -72,7 +72,13 @@ impl FromStr for LineFile {
             "b" | "B" => Source::Incremental(Line::B),
             "snapshots" | "snapshots-a" => Source::Snapshot(Line::A),
             "snapshots-b" => Source::Snapshot(Line::B),
-            _ => return Err(format!("no line \"{line}\": a, b, snapshots or snapshots-b")),
+            "definitions" | "definitions-a" => Source::Definitions(Line::A),
+            "definitions-b" => Source::Definitions(Line::B),
+            _ => {
+                return Err(format!(
+                    "no line \"{line}\": a, b, snapshots, snapshots-b, definitions or definitions-b"
+                ));
+            }
         };
         Ok(Self { source, path: path.into() })
     }

@@ -3,6 +3,7 @@
 use super::ReceiveArgs;
 use super::args::EngineChoice;
 use super::captures::Lines;
+use super::defined::define;
 use super::handler::{BookMaker, ChannelHandler, channel_handler};
 use crate::failure::Failure;
 use crate::files;
@@ -65,7 +66,9 @@ impl Described {
             }
             _ => self.dynamic(),
         };
-        made.map_err(|error| Failure::Usage(error.to_string()))
+        let mut handler = made.map_err(|error| Failure::Usage(error.to_string()))?;
+        define(self.args.instruments(), handler.recovery_mut());
+        Ok(handler)
     }
 
     fn not_built_in(&self) -> Failure {

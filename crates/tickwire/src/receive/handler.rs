@@ -10,6 +10,7 @@ use tickwire_feed::handler::{
     Replacement, SeqNumField, Sequencing, Source,
 };
 use tickwire_feed::market::{Adapt, BookAdapter, BookChoice};
+use tickwire_feed::recovery::Recovery;
 use tickwire_net::log::Logged;
 use tickwire_net::timed::Timed;
 
@@ -37,6 +38,9 @@ impl BookMaker {
 pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
     /// Counters, arbiter and books.
     fn view(&self) -> HandlerView<'_>;
+
+    /// The books, to tell them of instruments.
+    fn recovery_mut(&mut self) -> &mut Recovery;
 
     /// How long decoding takes.
     fn decode_times(&self) -> &Histogram<u64>;
@@ -83,6 +87,10 @@ where
 {
     fn view(&self) -> HandlerView<'_> {
         self.handler.view()
+    }
+
+    fn recovery_mut(&mut self) -> &mut Recovery {
+        self.handler.recovery_mut()
     }
 
     fn decode_times(&self) -> &Histogram<u64> {

@@ -2,6 +2,7 @@
 
 mod args;
 mod captures;
+mod defined;
 mod described;
 mod handler;
 mod live;

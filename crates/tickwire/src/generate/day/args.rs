@@ -1,10 +1,10 @@
 //! The command line of `tickwire generate day`.
 
 use crate::failure::Failure;
-use crate::options::{EndpointArgs, FaultArgs, Interval, Percent};
+use crate::options::{DefinitionArgs, EndpointArgs, FaultArgs, Interval, Percent};
 use crate::units::Span;
 use clap::ValueEnum;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::str::FromStr;
 use tickwire_exchange::day::{
@@ -12,9 +12,6 @@ use tickwire_exchange::day::{
 };
 use tickwire_feed::framing::Preset;
 use tickwire_net::inject::{ClockStep, Faults};
-
-/// The instruments are this far behind line A, in groups and ports.
-const INSTRUMENTS_BEHIND: u16 = 3;
 
 #[derive(Debug, clap::Args)]
 pub struct DayArgs {
@@ -115,12 +112,8 @@ pub struct DayArgs {
     /// Leave line B out
     #[arg(long, help_heading = "Line B and snapshots", conflicts_with = "line_b")]
     no_line_b: bool,
-    /// Group of the instrument definitions; the third number behind A's unless given
-    #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
-    instrument_group: Option<Ipv4Addr>,
-    /// Port of the instrument definitions; the third behind A's unless given
-    #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
-    instrument_port: Option<u16>,
+    #[command(flatten)]
+    definitions: DefinitionArgs,
 
     #[command(flatten)]
     faults: FaultArgs,
@@ -277,18 +270,12 @@ impl DayArgs {
     pub fn addresses(&self) -> Result<Addresses, Failure> {
         let endpoints = self.endpoints.endpoints(!self.no_line_b, true)?;
         let a = endpoints.a.address();
-        let group = self.instrument_group.unwrap_or_else(|| {
-            Ipv4Addr::from(u32::from(*a.ip()).wrapping_add(INSTRUMENTS_BEHIND.into()))
-        });
-        let port = self.instrument_port.or_else(|| a.port().checked_add(INSTRUMENTS_BEHIND));
-        let port = port.ok_or_else(|| {
-            Failure::Usage(format!("no port lies 3 behind {a}: name one with --instrument-port"))
-        })?;
-        let none = || Failure::Usage("the snapshots have no address".to_owned());
+        let endpoints = EndpointArgs::with_definitions(endpoints, self.definitions, true)?;
+        let none = || Failure::Usage("snapshots or definitions have no address".to_owned());
         Ok(Addresses {
             lines: [Some(a), endpoints.b.map(|b| b.address())],
             snapshots: endpoints.snapshots.ok_or_else(none)?.address(),
-            instruments: SocketAddrV4::new(group, port),
+            instruments: endpoints.definitions[0].ok_or_else(none)?.address(),
         })
     }
 

@@ -86,6 +86,7 @@ impl<'r> ChannelReport<'r> {
         let malformed: u64 = self.lines.iter().map(Line::malformed).sum();
         counters.messages.undecodable.saturating_sub(replacements)
             + counters.snapshots.undecodable
+            + counters.definitions.undecodable
             + malformed
     }
 
@@ -207,7 +208,8 @@ impl<'r> ChannelReport<'r> {
     /// Whether packets came and each of them was malformed or could not be decoded.
     fn is_nothing_decoded(&self) -> bool {
         let counters = self.handler.counters;
-        let decoded = counters.messages.decoded + counters.snapshots.decoded;
+        let beside = counters.snapshots.decoded + counters.definitions.decoded;
+        let decoded = counters.messages.decoded + beside;
         let received: u64 = self.lines.iter().map(|line| line.packets).sum();
         received > 0 && decoded == 0 && self.not_decoded() > 0
     }
@@ -227,6 +229,7 @@ impl<'r> ChannelReport<'r> {
             "undecodable": counters.messages.undecodable,
             "unknown_template": counters.messages.unknown_template,
             "snapshots": counters.snapshots.decoded,
+            "definitions": counters.definitions.decoded,
             "books": {
                 "known": self.books,
                 "fresh": self.fresh_books,

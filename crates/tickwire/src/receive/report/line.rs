@@ -36,12 +36,10 @@ pub struct Line {
 impl Line {
     /// What the handler counted of a line.
     pub fn new(source: Source, handler: &HandlerView<'_>) -> Self {
-        let counters = handler.counters;
-        let (input, arbitrated) = match source {
-            Source::Incremental(line) => {
-                (counters.lines[line.index()], Some(handler.arbiter.line_counters(line)))
-            }
-            Source::Snapshot(line) => (counters.snapshot_lines[line.index()], None),
+        let input = *handler.counters.input(source);
+        let arbitrated = match source {
+            Source::Incremental(line) => Some(handler.arbiter.line_counters(line)),
+            Source::Definitions(_) | Source::Snapshot(_) => None,
         };
         Self { source, packets: 0, bytes: 0, truncated: 0, socket: None, input, arbitrated }
     }

@@ -1,0 +1,14 @@
+//! Where instrument definitions are.
+
+use std::net::Ipv4Addr;
+
+/// Group and port of the feed of instrument definitions.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct DefinitionArgs {
+    /// Group of the instrument definitions; the third number behind A's unless given.
+    #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
+    pub instrument_group: Option<Ipv4Addr>,
+    /// Port of the instrument definitions; the third behind A's unless given.
+    #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
+    pub instrument_port: Option<u16>,
+}
