@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
 
 impl<'p> Module<'p> {
-    /// `visit_tags` of every root, and of the entries of their sequences.
+    /// `visit_tags` of every root, and `show_tags` of the entries of their sequences.
     pub(crate) fn visits_by_tag(&self) -> String {
         let roots = || self.shapes.iter().filter(|shape| shape.root.is_some() && shape.is_stored);
         let entries: BTreeSet<usize> = roots()
@@ -22,25 +22,28 @@ impl<'p> Module<'p> {
         roots().chain(entries).map(|shape| self.visit_tags(shape)).collect()
     }
 
-    /// `visit_tags` of a root or of the entry of a sequence: its scalars, and of a root the sequences
-    /// with the scalars of their entries.
+    /// `visit_tags` of a root, with its sequences, or `show_tags` of the entry of a sequence.
     fn visit_tags(&self, shape: &Shape<'p>) -> String {
         let shows: String =
             shape.members.iter().map(|member| self.show_tag(shape, member)).collect();
-        let (parameter, begin) = match (shape.root.is_some(), shape.has_text) {
-            (true, true) => ("", "let arena = &self.arena[..];\n"),
-            (true, false) => ("", "let arena: &'m [u8] = &[];\n"),
-            (false, _) => ("arena: &'m [u8], ", ""),
+        let arena = match (shape.root.is_some(), shape.has_text) {
+            (true, true) => "let arena = &self.arena[..];\n",
+            (true, false) => "let arena: &'m [u8] = &[];\n",
+            (false, _) => "",
         };
+        let (head, parameter) = match shape.root.is_some() {
+            true => (format!("impl {}", shape.name), ""),
+            false => (format!("impl rt::ShowTags for {}", shape.name), "arena: &'m [u8], "),
+        };
+        let name = if shape.root.is_some() { "visit_tags" } else { "show_tags" };
         format!(
-            "impl {} {{
+            "{head} {{
                 #[allow(unused_variables, clippy::collapsible_if)]
                 #[inline]
-                fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, {parameter}visitor: &mut V) {{
-                    {begin}{shows}
+                fn {name}<'m, V: rt::VisitTags<'m>>(&'m self, {parameter}visitor: &mut V) {{
+                    {arena}{shows}
                 }}
-            }}\n",
-            shape.name
+            }}\n"
         )
     }
 
@@ -59,8 +62,7 @@ impl<'p> Module<'p> {
             FieldKind::Sequence { .. } if shape.root.is_some() && member.child.is_some() => {
                 format!(
                     "if visitor.begin_sequence({index}, self.{ident}.len()) {{ \
-                 for entry in self.{ident}.iter() {{ visitor.begin_entry(); \
-                 entry.visit_tags(arena, visitor); visitor.end_entry(); }} }}",
+                 for entry in self.{ident}.iter() {{ visitor.entry(entry, arena); }} }}",
                     ident = member.ident
                 )
             }

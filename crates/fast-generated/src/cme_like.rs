@@ -2955,9 +2955,7 @@ impl MdIncRefresh81 {
         }
         if visitor.begin_sequence(6, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
-                visitor.begin_entry();
-                entry.visit_tags(arena, visitor);
-                visitor.end_entry();
+                visitor.entry(entry, arena);
             }
         }
     }
@@ -2978,9 +2976,7 @@ impl MdIncRefresh84 {
         visitor.value::<6, 75>(Value::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(7, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
-                visitor.begin_entry();
-                entry.visit_tags(arena, visitor);
-                visitor.end_entry();
+                visitor.entry(entry, arena);
             }
         }
     }
@@ -3001,17 +2997,15 @@ impl MdIncRefresh109 {
         visitor.value::<6, 75>(Value::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(7, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
-                visitor.begin_entry();
-                entry.visit_tags(arena, visitor);
-                visitor.end_entry();
+                visitor.entry(entry, arena);
             }
         }
     }
 }
-impl MdIncRefresh81MdEntries {
+impl rt::ShowTags for MdIncRefresh81MdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
-    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+    fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         if self.present[0] & (1 << 0) != 0 {
             visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
         }
@@ -3046,10 +3040,10 @@ impl MdIncRefresh81MdEntries {
         }
     }
 }
-impl MdIncRefresh84MdEntries {
+impl rt::ShowTags for MdIncRefresh84MdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
-    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+    fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
         visitor.value::<1, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
         visitor.value::<2, 22>(Value::UInt(8));
@@ -3084,10 +3078,10 @@ impl MdIncRefresh84MdEntries {
         }
     }
 }
-impl MdIncRefresh109MdEntries {
+impl rt::ShowTags for MdIncRefresh109MdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
-    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+    fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
         if self.present[0] & (1 << 0) != 0 {
             visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));

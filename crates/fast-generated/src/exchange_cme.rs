@@ -1975,9 +1975,7 @@ impl MdIncrementalRefresh {
         visitor.value::<6, 75>(Value::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(7, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
-                visitor.begin_entry();
-                entry.visit_tags(arena, visitor);
-                visitor.end_entry();
+                visitor.entry(entry, arena);
             }
         }
     }
@@ -2006,17 +2004,15 @@ impl MdSnapshotFullRefresh {
         }
         if visitor.begin_sequence(13, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
-                visitor.begin_entry();
-                entry.visit_tags(arena, visitor);
-                visitor.end_entry();
+                visitor.entry(entry, arena);
             }
         }
     }
 }
-impl MdIncrementalRefreshMdEntries {
+impl rt::ShowTags for MdIncrementalRefreshMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
-    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+    fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
         if self.present[0] & (1 << 0) != 0 {
             visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
@@ -2060,10 +2056,10 @@ impl MdIncrementalRefreshMdEntries {
         }
     }
 }
-impl MdSnapshotFullRefreshMdEntries {
+impl rt::ShowTags for MdSnapshotFullRefreshMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
-    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+    fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         visitor.value::<0, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
         visitor.value::<1, 270>(Value::Decimal(self.md_entry_px));
         if self.present[0] & (1 << 0) != 0 {

@@ -1731,9 +1731,7 @@ impl MarketData {
         visitor.value::<5, 75>(Value::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(6, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
-                visitor.begin_entry();
-                entry.visit_tags(arena, visitor);
-                visitor.end_entry();
+                visitor.entry(entry, arena);
             }
         }
     }
@@ -1753,9 +1751,7 @@ impl QuoteRequest {
         }
         if visitor.begin_sequence(6, self.related_sym.len()) {
             for entry in self.related_sym.iter() {
-                visitor.begin_entry();
-                entry.visit_tags(arena, visitor);
-                visitor.end_entry();
+                visitor.entry(entry, arena);
             }
         }
     }
@@ -1768,10 +1764,10 @@ impl Done {
         visitor.value::<0, 35>(Value::Bytes(b"99"));
     }
 }
-impl MarketDataMdEntries {
+impl rt::ShowTags for MarketDataMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
-    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+    fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
         if self.present[0] & (1 << 0) != 0 {
             visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
@@ -1821,10 +1817,10 @@ impl MarketDataMdEntries {
         }
     }
 }
-impl QuoteRequestRelatedSym {
+impl rt::ShowTags for QuoteRequestRelatedSym {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
-    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+    fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         visitor.value::<0, 55>(Value::Bytes(b"[N/A]"));
         if self.present[0] & (1 << 0) != 0 {
             visitor.value::<1, 38>(Value::UInt(self.order_qty));

@@ -1185,17 +1185,15 @@ impl MarketData {
         visitor.value::<5, 75>(Value::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(6, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
-                visitor.begin_entry();
-                entry.visit_tags(arena, visitor);
-                visitor.end_entry();
+                visitor.entry(entry, arena);
             }
         }
     }
 }
-impl MarketDataMdEntries {
+impl rt::ShowTags for MarketDataMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
-    fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
+    fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
         if self.present[0] & (1 << 0) != 0 {
             visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));

@@ -36,7 +36,9 @@ pub use program::{
     CompileError, CompileOptions, FieldLayout, FieldRef, Program, Segment, SegmentRef, Storage,
     TemplateLayout,
 };
-pub use slot::{Int, Repeated, Scaled, Slot, SlotKind, Text, UInt};
+pub use slot::{
+    GroupedRecord, GroupedSlot, Int, Repeated, Scaled, Slot, SlotGroup, SlotKind, Text, UInt,
+};
 pub use template::{Decimal, TemplateId, TemplateSet};
 pub use wire::{Conformance, Findings};
 

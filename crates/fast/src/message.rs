@@ -86,7 +86,12 @@ impl Store {
     /// The string of a word.
     #[inline]
     pub(crate) fn bytes_at(&self, at: usize) -> &[u8] {
-        let word = &self.words[at];
+        self.bytes_of(&self.words[at])
+    }
+
+    /// The string of a word of this message.
+    #[inline]
+    fn bytes_of<'m>(&'m self, word: &'m Word) -> &'m [u8] {
         if word[7] != OUTSIDE {
             return &word[..usize::from(word[7]).min(INLINE_MAX)];
         }
@@ -139,9 +144,10 @@ impl Message {
     }
 
     /// The fields of the template.
+    #[inline]
     pub fn root(&self) -> Record<'_> {
         let segment = self.program.templates()[self.template as usize].segment;
-        Record { program: &self.program, store: &self.store, segment, base: 0 }
+        Record { program: &self.program, store: &self.store, words: &self.store.words, segment }
     }
 }
 
@@ -150,9 +156,9 @@ impl Message {
 pub struct Record<'m> {
     program: &'m Program,
     store: &'m Store,
+    /// From the first word of the record on.
+    words: &'m [Word],
     segment: SegmentRef,
-    /// First word of the record.
-    base: usize,
 }
 
 /// The value of a field in a record.
@@ -229,21 +235,27 @@ impl<'m> Record<'m> {
     /// Word `at` of the record.
     #[inline]
     pub(crate) fn word(&self, at: usize) -> u64 {
-        u64::from_le_bytes(self.store.words[self.base + at])
+        u64::from_le_bytes(self.words[at])
     }
 
     /// The string of word `at` of the record.
     #[inline]
     pub(crate) fn bytes(&self, at: usize) -> &'m [u8] {
-        self.store.bytes_at(self.base + at)
+        self.store.bytes_of(&self.words[at])
     }
 
     /// The entries, of this segment, of the sequence at word `at` of the record.
     #[inline]
     pub(crate) fn entries(&self, at: usize, segment: SegmentRef) -> Entries<'m> {
-        let (count, first) = pair_of(self.store.words[self.base + at]);
-        let first = Record { segment, base: first as usize, ..*self };
-        Entries { first, count: count as usize }
+        let (count, first) = pair_of(self.words[at]);
+        let stride = self.program.segment(segment).record_words as usize;
+        Entries { first: self.of(segment, first as usize), stride, count: count as usize }
+    }
+
+    /// The record of a segment at this word of the message.
+    #[inline]
+    fn of(&self, segment: SegmentRef, first: usize) -> Record<'m> {
+        Record { segment, words: &self.store.words[first..], ..*self }
     }
 
     fn is_present(&self, field: &FieldLayout) -> bool {
@@ -273,10 +285,9 @@ impl<'m> Record<'m> {
                 FieldValue::Sequence(self.entries(*slot as usize, *segment))
             }
             Storage::Dynamic(slot) => {
-                let (template, base) = pair_of(self.store.words[self.base + *slot as usize]);
+                let (template, first) = pair_of(self.words[*slot as usize]);
                 let segment = self.program.templates()[template as usize].segment;
-                let record = Record { segment, base: base as usize, ..*self };
-                FieldValue::Dynamic(template as usize, record)
+                FieldValue::Dynamic(template as usize, self.of(segment, first as usize))
             }
         }
     }
@@ -314,16 +325,16 @@ impl<'m> Record<'m> {
 
     #[inline]
     fn scalar(&self, field: &FieldLayout, slot: u32) -> FieldValue<'m> {
-        let at = self.base + slot as usize;
-        let word = u64::from_le_bytes(self.store.words[at]);
+        let at = slot as usize;
+        let word = self.word(at);
         match field.field_type {
             Some(FieldType::Int(_) | FieldType::Timestamp(_)) => FieldValue::Int(word as i64),
-            Some(FieldType::Ascii) => FieldValue::Ascii(self.store.bytes_at(at)),
-            Some(FieldType::Unicode) => FieldValue::Unicode(self.store.bytes_at(at)),
-            Some(FieldType::ByteVector) => FieldValue::Bytes(self.store.bytes_at(at)),
+            Some(FieldType::Ascii) => FieldValue::Ascii(self.bytes(at)),
+            Some(FieldType::Unicode) => FieldValue::Unicode(self.bytes(at)),
+            Some(FieldType::ByteVector) => FieldValue::Bytes(self.bytes(at)),
             Some(FieldType::Decimal) => FieldValue::Decimal(Decimal {
                 exponent: word as i32,
-                mantissa: i64::from_le_bytes(self.store.words[at + 1]),
+                mantissa: self.word(at + 1) as i64,
             }),
             _ => FieldValue::UInt(word),
         }
@@ -362,6 +373,8 @@ impl<'m> FieldValue<'m> {
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'m> {
     first: Record<'m>,
+    /// Words of an entry.
+    stride: usize,
     count: usize,
 }
 
@@ -377,10 +390,10 @@ impl<'m> Entries<'m> {
     }
 
     /// The entry at `index`, from 0.
+    #[inline]
     pub fn entry(&self, index: usize) -> Option<Record<'m>> {
-        let words = self.first.layout().record_words as usize;
-        let at = |index: usize| Record { base: self.first.base + index * words, ..self.first };
-        (index < self.count).then(|| at(index))
+        let words = || &self.first.words[index * self.stride..];
+        (index < self.count).then(|| Record { words: words(), ..self.first })
     }
 
     /// All entries in order.

@@ -177,6 +177,100 @@ impl<'m> Record<'m> {
     }
 }
 
+/// What slots of one segment share, so that a record checks it once for all of them.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use tickwire_fast::{Decoder, GroupedSlot, Program, Slot, SlotGroup, TemplateSet, UInt};
+///
+/// let xml = r#"<templates><template name="Trade" id="1">
+///     <uInt32 name="Size"/><uInt32 name="Orders" presence="optional"/></template></templates>"#;
+/// let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+/// let slot = |name| -> Slot<UInt> { program.slot(program.handle(0, name).unwrap()).unwrap() };
+/// let group = SlotGroup::of(&slot("Size"));
+/// let size: GroupedSlot<UInt> = group.member(&slot("Size")).unwrap();
+/// let orders = group.member(&slot("Orders")).unwrap();
+///
+/// let mut decoder = Decoder::new(program);
+/// let decoded = decoder.decode(&[0xc0, 0x81, 0x87, 0x80]).unwrap();
+/// let record = decoded.message.root().group(&group);
+/// assert_eq!((record.read(&size), record.read(&orders)), (Some(7), None));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotGroup {
+    segment: SegmentRef,
+    presence_at: u32,
+}
+
+/// A slot of a group, for records of that group alone: with those of another it gives the value of
+/// some other field.
+#[derive(Debug)]
+pub struct GroupedSlot<K> {
+    presence: u64,
+    at: u32,
+    entries: SegmentRef,
+    /// Compared in debug builds.
+    group: SlotGroup,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> Clone for GroupedSlot<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for GroupedSlot<K> {}
+
+impl SlotGroup {
+    /// The group that a slot belongs to.
+    pub fn of<K: SlotKind>(slot: &Slot<K>) -> Self {
+        Self { segment: slot.segment, presence_at: slot.presence_at }
+    }
+
+    /// A slot as a member of this group; `None` if it is of another segment, or more than 64 optional
+    /// fields away.
+    pub fn member<K: SlotKind>(&self, slot: &Slot<K>) -> Option<GroupedSlot<K>> {
+        let Slot { presence, at, entries, kind, .. } = *slot;
+        let group = *self;
+        (Self::of(slot) == group).then_some(GroupedSlot { presence, at, entries, group, kind })
+    }
+}
+
+/// A record, to be read by slots of one group.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupedRecord<'m> {
+    record: Record<'m>,
+    presence: u64,
+    group: SlotGroup,
+}
+
+impl<'m> Record<'m> {
+    /// This record for slots of a group.
+    ///
+    /// # Panics
+    /// If the group is of another segment.
+    #[inline(always)]
+    pub fn group(&self, group: &SlotGroup) -> GroupedRecord<'m> {
+        assert_eq!(self.segment(), group.segment, "the slots belong to another segment");
+        let presence = self.word(group.presence_at as usize);
+        GroupedRecord { record: *self, presence, group: *group }
+    }
+}
+
+impl<'m> GroupedRecord<'m> {
+    /// The value of a field; `None` where it is absent.
+    #[inline(always)]
+    pub fn read<K: SlotKind>(&self, slot: &GroupedSlot<K>) -> Option<K::Value<'m>> {
+        debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
+        if self.presence & slot.presence == 0 {
+            return None;
+        }
+        Some(K::load(&self.record, slot.at as usize, slot.entries))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,7 +63,7 @@ pub use past::{Fresh, Past, Unknown, Warm};
 pub(crate) use slices::space::{Room, Space};
 pub use state::{LastTemplate, PreviousValues, Saved, Slot, State};
 pub use text::{Charset, Text};
-pub use visit::{Value, Visit, VisitTags};
+pub use visit::{ShowTags, Value, Visit, VisitTags};
 #[cfg(not(feature = "portable"))]
 pub(crate) use window::space::{Room, Space};
 

@@ -25,12 +25,22 @@ pub trait VisitTags<'m> {
     /// A scalar that is present, constants included. `INDEX` is that of the field in its segment, `TAG`
     /// its id, 0 if it has none.
     fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>);
+
     /// The sequence of `len` entries at `index`. Returns whether its entries are to be shown.
-    fn begin_sequence(&mut self, index: usize, len: usize) -> bool;
-    /// An entry begins.
-    fn begin_entry(&mut self);
-    /// The entry ends.
-    fn end_entry(&mut self);
+    #[inline(always)]
+    fn begin_sequence(&mut self, _index: usize, _len: usize) -> bool {
+        false
+    }
+
+    /// An entry of the sequence that began last, whose fields it shows with `arena` to any visitor.
+    #[inline(always)]
+    fn entry<E: ShowTags>(&mut self, _entry: &'m E, _arena: &'m [u8]) {}
+}
+
+/// A generated struct that shows its scalars by their ids.
+pub trait ShowTags {
+    /// Shows what is present. `arena` has the message's strings.
+    fn show_tags<'m, V: VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V);
 }
 
 /// Is shown the fields that are present, in template order; mandatory constants are left out.
