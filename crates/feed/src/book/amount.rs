@@ -82,6 +82,7 @@ impl Ord for Amount {
 
 impl Amount {
     /// Compares amounts of different exponents.
+    #[cold]
     fn cmp_scaled(&self, other: &Self) -> Ordering {
         let signs = self.mantissa.signum().cmp(&other.mantissa.signum());
         signs.then_with(|| match self.mantissa.signum() {
@@ -93,12 +94,14 @@ impl Amount {
 }
 
 impl PartialOrd for Amount {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl PartialEq for Amount {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }

@@ -29,10 +29,13 @@ pub(crate) struct PublishedSide<'a> {
     pub(crate) slots: &'a [Level; INLINE],
 }
 
-/// Levels of one side; an update that fails changes nothing.
+/// Levels of one side; an update that fails changes nothing. What every update reads lies together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Ladder {
-    pub(super) side: Side,
+    order: u64,
+    /// Positions to be compared with the one before, a bit each; the last bit stands for all behind.
+    unchecked: u64,
     /// Depth of the feed, where it is known.
     depth: Option<u32>,
     /// Deepest position an update or a snapshot has named, from 1.
@@ -41,11 +44,9 @@ pub(super) struct Ladder {
     len: u32,
     /// Levels that the exchange is known to publish: the first ones.
     certain: u32,
-    order: u64,
     /// Slots written since they were last published.
     dirty: u16,
-    /// Positions to be compared with the one before, a bit each; the last bit stands for all behind.
-    unchecked: u64,
+    pub(super) side: Side,
     slots: [Level; INLINE],
     /// Positions from [`INLINE`] on, deepest first.
     deep: Vec<Level>,
@@ -127,6 +128,7 @@ impl Ladder {
         self.deep.clear();
     }
 
+    #[inline(always)]
     fn slot(&self, position: u32) -> usize {
         (self.order >> (position % 16 * 4)) as usize % INLINE
     }
@@ -144,6 +146,12 @@ impl Ladder {
         }
     }
 
+    /// The best level shown.
+    #[inline]
+    pub(super) fn best(&self) -> Option<&Level> {
+        if self.certain > 0 { Some(&self.slots[self.slot(0)]) } else { None }
+    }
+
     /// The level shown at a position from 0.
     #[inline]
     pub(super) fn get(&self, position: u32) -> Option<&Level> {
@@ -155,6 +163,7 @@ impl Ladder {
     }
 
     /// Checks a level named by the exchange and returns its position.
+    #[inline(always)]
     pub(super) fn position(&self, level: u32) -> Result<u32, BookFault> {
         let depth_max = self.depth.unwrap_or(LEVELS_MAX);
         match level.checked_sub(1) {
@@ -165,6 +174,7 @@ impl Ladder {
 
     /// Checks that a named level is there and returns its position: the exchange has it, so all
     /// levels down to it are certain.
+    #[inline(always)]
     pub(super) fn present(&mut self, level: u32) -> Result<u32, BookFault> {
         let position = self.position(level)?;
         if position >= self.len {
@@ -176,6 +186,7 @@ impl Ladder {
     }
 
     /// Inserts a level by its position. Levels that the feed's depth excludes go.
+    #[inline]
     pub(super) fn insert_by_level(&mut self, level: u32, new: Level) -> Result<(), BookFault> {
         let position = self.position(level)?;
         if position > self.len {
@@ -226,22 +237,33 @@ impl Ladder {
     }
 
     /// Replaces a level that is there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set(&mut self, position: u32, new: Level) {
-        if (position as usize) < INLINE {
-            let slot = self.slot(position);
-            let is_same_price = self.slots[slot].price == new.price;
-            self.slots[slot] = new;
-            self.dirty |= 1 << slot;
-            if is_same_price {
-                return;
-            }
-        } else {
-            let behind = position as usize - INLINE;
-            let index = self.deep.len().checked_sub(behind + 1);
-            if let Some(level) = index.and_then(|index| self.deep.get_mut(index)) {
-                *level = new;
-            }
+        if position as usize >= INLINE {
+            return self.set_deep(position, new);
+        }
+        let slot = self.slot(position);
+        let level = &mut self.slots[slot];
+        let is_same_price = level.price == new.price;
+        // Field by field: a copy of the whole would read wider than the fields were just written.
+        let Level { price, size, orders } = new;
+        level.price.mantissa = price.mantissa;
+        level.price.exponent = price.exponent;
+        level.size.mantissa = size.mantissa;
+        level.size.exponent = size.exponent;
+        level.orders = orders;
+        self.dirty |= 1 << slot;
+        if !is_same_price {
+            self.note_unchecked(position);
+        }
+    }
+
+    #[cold]
+    fn set_deep(&mut self, position: u32, new: Level) {
+        let behind = position as usize - INLINE;
+        let index = self.deep.len().checked_sub(behind + 1);
+        if let Some(level) = index.and_then(|index| self.deep.get_mut(index)) {
+            *level = new;
         }
         self.note_unchecked(position);
     }
@@ -327,21 +349,46 @@ impl Ladder {
         self.disorder_in(0, self.certain)
     }
 
-    /// Checks the order around the levels changed since the last call.
+    /// The positions to be checked, which then no longer are.
+    #[inline(always)]
+    pub(super) fn take_unchecked(&mut self) -> u64 {
+        std::mem::take(&mut self.unchecked)
+    }
+
+    pub(super) fn uncheck_best(&mut self) {
+        self.unchecked |= 1;
+    }
+
+    /// Compares the levels at these positions with those before them.
     #[inline]
-    pub(super) fn changed_disorder(&mut self) -> Option<BookFault> {
-        let mut unchecked = std::mem::take(&mut self.unchecked);
+    pub(super) fn disorder_at(&self, unchecked: u64) -> Option<BookFault> {
+        if unchecked >> INLINE != 0 && self.certain as usize > INLINE {
+            return self.deep_disorder_at(unchecked);
+        }
+        // The best level has none before it.
+        let mut unchecked = unchecked & positions_below(self.certain) & !1;
+        while unchecked != 0 {
+            let position = unchecked.trailing_zeros();
+            unchecked &= unchecked - 1;
+            let before = &self.slots[self.slot(position - 1)];
+            let level = &self.slots[self.slot(position)];
+            if !self.side.is_better(before.price, level.price) {
+                return Some(BookFault::Disordered { side: self.side, level: position + 1 });
+            }
+        }
+        None
+    }
+
+    #[cold]
+    fn deep_disorder_at(&self, mut unchecked: u64) -> Option<BookFault> {
         if unchecked & TAIL_BIT != 0 && self.certain > TAIL {
             return self.disorder();
         }
         while unchecked != 0 {
             let position = unchecked.trailing_zeros();
             unchecked &= unchecked - 1;
-            let before = position.checked_sub(1).and_then(|before| self.get(before));
-            if let (Some(before), Some(level)) = (before, self.get(position))
-                && !self.side.is_better(before.price, level.price)
-            {
-                return Some(BookFault::Disordered { side: self.side, level: position + 1 });
+            if let fault @ Some(_) = self.disorder_in(position, position + 1) {
+                return fault;
             }
         }
         None

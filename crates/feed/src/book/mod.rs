@@ -35,6 +35,8 @@ pub use update::{BookUpdate, Level, LevelAction, OrderAction, OrderId, PriceActi
 
 pub(crate) use ladder::PublishedSide;
 
+use std::cmp::Ordering;
+
 use ladder::Ladder;
 use orders::Orders;
 
@@ -82,6 +84,7 @@ impl Book {
         self.orders = None;
     }
 
+    #[inline(always)]
     fn ladder(&self, side: Side) -> &Ladder {
         let [bids, offers] = &self.sides;
         match side {
@@ -90,6 +93,7 @@ impl Book {
         }
     }
 
+    #[inline(always)]
     fn ladder_mut(&mut self, side: Side) -> &mut Ladder {
         let [bids, offers] = &mut self.sides;
         match side {
@@ -121,7 +125,7 @@ impl Book {
     /// The best level of a side.
     #[inline]
     pub fn best(&self, side: Side) -> Option<&Level> {
-        self.ladder(side).get(0)
+        self.ladder(side).best()
     }
 
     /// Orders in a book by order.
@@ -141,7 +145,7 @@ impl Book {
     ///
     /// # Errors
     /// [`BookFault`] if the update does not fit; the book is as before then.
-    #[inline]
+    #[inline(always)]
     pub fn apply(&mut self, update: &BookUpdate) -> Result<(), BookFault> {
         match *update {
             BookUpdate::ByLevel { side, level, action } => {
@@ -150,15 +154,18 @@ impl Book {
             BookUpdate::ByPrice { side, action, level } => {
                 apply_price(self.ladder_mut(side), action, level)
             }
-            BookUpdate::ByOrder { id, action } => {
-                self.orders.get_or_insert_default().apply(&mut self.sides, id, action)
-            }
+            BookUpdate::ByOrder { id, action } => self.apply_order(id, action),
             BookUpdate::Clear => {
                 self.clear();
                 Ok(())
             }
             BookUpdate::Other => Ok(()),
         }
+    }
+
+    #[inline(never)]
+    fn apply_order(&mut self, id: OrderId, action: OrderAction) -> Result<(), BookFault> {
+        self.orders.get_or_insert_default().apply(&mut self.sides, id, action)
     }
 
     /// What readers on other threads are to see of a side, and the slots written since the last call.
@@ -193,25 +200,40 @@ impl Book {
         self.sides.iter().find_map(Ladder::disorder).or_else(|| self.crossing())
     }
 
-    /// As [`check`](Self::check), for the levels that changed since the last call.
-    #[inline]
+    /// As [`check`](Self::check), for the prices that changed since the last call; most messages change
+    /// sizes alone.
+    #[inline(always)]
     pub(crate) fn check_changed(&mut self) -> Option<BookFault> {
         let [bids, offers] = &mut self.sides;
-        let disorder = bids.changed_disorder().or(offers.changed_disorder());
+        match (bids.take_unchecked(), offers.take_unchecked()) {
+            (0, 0) => None,
+            unchecked => self.check_at(unchecked),
+        }
+    }
+
+    fn check_at(&self, (of_bids, of_offers): (u64, u64)) -> Option<BookFault> {
+        let [bids, offers] = &self.sides;
+        let disorder = bids.disorder_at(of_bids).or_else(|| offers.disorder_at(of_offers));
         disorder.or_else(|| self.crossing())
     }
 
+    /// Has the next check look for a crossing whatever changed: what counts as one is another now.
+    pub(crate) fn uncheck_crossing(&mut self) {
+        self.ladder_mut(Side::Bid).uncheck_best();
+    }
+
+    #[inline]
     fn crossing(&self) -> Option<BookFault> {
         let (bid, offer) = (self.best(Side::Bid)?.price, self.best(Side::Offer)?.price);
         match bid.cmp(&offer) {
-            std::cmp::Ordering::Less => None,
-            std::cmp::Ordering::Equal => Some(BookFault::Locked { price: bid }),
-            std::cmp::Ordering::Greater => Some(BookFault::Crossed { bid, offer }),
+            Ordering::Less => None,
+            Ordering::Equal => Some(BookFault::Locked { price: bid }),
+            Ordering::Greater => Some(BookFault::Crossed { bid, offer }),
         }
     }
 }
 
-#[inline]
+#[inline(always)]
 fn apply_level(ladder: &mut Ladder, level: u32, action: LevelAction) -> Result<(), BookFault> {
     match action {
         LevelAction::New(new) => return ladder.insert_by_level(level, new),
@@ -235,6 +257,7 @@ fn apply_level(ladder: &mut Ladder, level: u32, action: LevelAction) -> Result<(
     Ok(())
 }
 
+#[inline(never)]
 fn apply_price(ladder: &mut Ladder, action: PriceAction, level: Level) -> Result<(), BookFault> {
     let (side, price) = (ladder.side, level.price);
     match (action, ladder.find(price)) {

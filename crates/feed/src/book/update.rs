@@ -18,6 +18,7 @@ impl Side {
     pub const ALL: [Self; 2] = [Self::Bid, Self::Offer];
 
     /// Whether `price` is better on this side than `other`.
+    #[inline]
     pub fn is_better(self, price: Amount, other: Amount) -> bool {
         match self {
             Self::Bid => price > other,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tickwire_fast::rt::{self, Templates, Value, Visit};
+use tickwire_fast::rt::{self, Templates, Value, VisitTags};
 use tickwire_fast::{Error, ErrorKind, Message, MessageBuilder, Program};
 
 use super::engine::seq_num_indexes;
@@ -116,9 +116,8 @@ fn number_of<T: Templates>(message: &GeneratedMessage<T>, index: usize) -> Optio
             _ => None,
         },
         rt::Message::Known(known) => {
-            let mut search = Search { index, depth: 0, found: None };
-            // The search ends where the field is.
-            let _ = T::visit(known, &mut search);
+            let mut search = Search { index, found: None };
+            T::visit_tags(known, &mut search);
             search.found
         }
     }
@@ -127,52 +126,14 @@ fn number_of<T: Templates>(message: &GeneratedMessage<T>, index: usize) -> Optio
 /// Looks for an integer in the outermost record.
 struct Search {
     index: usize,
-    depth: u32,
     found: Option<u64>,
 }
 
-impl Search {
-    /// Whether fields of the outermost record can still be the one that is looked for.
-    fn go_on(&self, index: usize) -> Result<(), Error> {
-        let is_behind = self.depth == 0 && index >= self.index;
-        // Any error ends the walk; nobody sees this one.
-        if is_behind { Err(Error::new(ErrorKind::Truncated, 0)) } else { Ok(()) }
-    }
-
-    fn go_in(&mut self, index: usize) -> Result<(), Error> {
-        self.go_on(index)?;
-        self.depth = self.depth.saturating_add(1);
-        Ok(())
-    }
-}
-
-impl Visit for Search {
-    fn value(&mut self, index: usize, value: Value<'_>) -> Result<(), Error> {
-        if let (0, true, Value::UInt(number)) = (self.depth, index == self.index, value) {
+impl<'m> VisitTags<'m> for Search {
+    #[inline(always)]
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
+        if let (true, Value::UInt(number)) = (INDEX == self.index, value) {
             self.found = Some(number);
         }
-        self.go_on(index)
-    }
-
-    fn begin_group(&mut self, index: usize) -> Result<(), Error> {
-        self.go_in(index)
-    }
-
-    fn begin_sequence(&mut self, index: usize, _len: usize) -> Result<(), Error> {
-        self.go_in(index)
-    }
-
-    fn begin_entry(&mut self) -> Result<(), Error> {
-        self.depth = self.depth.saturating_add(1);
-        Ok(())
-    }
-
-    fn begin_dynamic(&mut self, index: usize, _number: usize) -> Result<(), Error> {
-        self.go_in(index)
-    }
-
-    fn end(&mut self) -> Result<(), Error> {
-        self.depth = self.depth.saturating_sub(1);
-        Ok(())
     }
 }

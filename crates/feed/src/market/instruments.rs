@@ -72,9 +72,16 @@ struct Known {
     definition: Option<Box<Definition>>,
 }
 
+/// Numbers that are found without asking the map: few instruments have most of the updates.
+const RECENT: usize = 256;
+/// 2^64 by the golden ratio, which spreads numbers that follow one another.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// The instruments of a channel, at most as many as it was told.
 #[derive(Clone, Debug)]
 pub struct Instruments {
+    /// Numbers asked for lately, each where its hash says.
+    recent: Box<[(u64, Option<Instrument>); RECENT]>,
     numbers: HashMap<u64, Instrument, RandomState>,
     texts: HashMap<Box<[u8]>, Instrument, RandomState>,
     known: Vec<Known>,
@@ -96,6 +103,7 @@ impl Instruments {
     /// Creates a table of at most so many instruments.
     pub fn new(instruments_max: usize) -> Self {
         Self {
+            recent: Box::new([(0, None); RECENT]),
             numbers: HashMap::default(),
             texts: HashMap::default(),
             known: Vec::new(),
@@ -108,10 +116,13 @@ impl Instruments {
     #[inline]
     pub fn intern(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
         match key {
-            InstrumentKey::Number(number) => match self.numbers.get(&number) {
-                Some(instrument) => Some(*instrument),
-                None => self.add_number(number),
-            },
+            InstrumentKey::Number(number) => {
+                let at = (number.wrapping_mul(SPREAD) >> (u64::BITS - RECENT.ilog2())) as usize;
+                match self.recent[at % RECENT] {
+                    (known, found @ Some(_)) if known == number => found,
+                    _ => self.intern_number(number, at % RECENT),
+                }
+            }
             InstrumentKey::Text(text) => match self.texts.get(text) {
                 Some(instrument) => Some(*instrument),
                 None => self.add_text(text),
@@ -134,6 +145,15 @@ impl Instruments {
     pub fn named(&self, name: &str) -> Option<Instrument> {
         let index = self.known.iter().position(|known| &*known.name == name)?;
         Some(Instrument(u32::try_from(index).ok()?))
+    }
+
+    fn intern_number(&mut self, number: u64, recent: usize) -> Option<Instrument> {
+        let found = match self.numbers.get(&number) {
+            Some(instrument) => Some(*instrument),
+            None => self.add_number(number),
+        };
+        self.recent[recent] = (number, found);
+        found
     }
 
     #[cold]

@@ -11,7 +11,15 @@ pub(super) struct Changes {
     /// Touched by the messages since the last end of a transaction.
     pub(super) touched: Vec<Id>,
     /// Checked, and to be told of: the last first.
-    ready: Vec<BookChange>,
+    ready: Vec<Ready>,
+}
+
+/// A book to be told of.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    instrument: Id,
+    kind: BookKind,
+    is_new_state: bool,
 }
 
 impl Recovery {
@@ -27,7 +35,9 @@ impl Recovery {
     /// `None`. The end of the next message forgets those that were not asked for.
     #[inline]
     pub fn next_change(&mut self) -> Option<BookChange> {
-        self.changes.ready.pop()
+        let Ready { instrument, kind, is_new_state } = self.changes.ready.pop()?;
+        // As it was when the message ended: nothing came since.
+        Some(BookChange { instrument, kind, state: self.state(instrument), is_new_state })
     }
 
     pub(super) fn touch(&mut self, id: Id) {
@@ -50,39 +60,29 @@ impl Recovery {
         self.changes.ready.clear();
         let mut touched = std::mem::take(&mut self.changes.touched);
         // What is ready is taken from the end.
-        for id in touched.drain(..).rev() {
-            let Some(instrument) = self.instruments.get_mut(id.index()) else { continue };
-            instrument.is_touched = false;
-            let is_fresh = !self.is_silent && instrument.is_fresh(self.gap);
-            let is_as_told = is_fresh && instrument.told == Told::Fresh;
-            if is_fresh && self.options.checks && instrument.kinds_changed != 0 {
-                self.check(id);
-            }
-            self.note_changes(id, is_as_told);
+        for id in touched.iter().rev() {
+            self.check(*id);
         }
+        touched.clear();
         self.changes.touched = touched;
     }
 
+    /// Checks an instrument's books that changed, and notes which are to be told of.
     #[inline]
     fn check(&mut self, id: Id) {
-        let Some(fault) = self.inconsistency(id) else { return };
-        self.counters.inconsistent += 1;
-        if let Some(instrument) = self.instruments.get_mut(id.index()) {
+        let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
+        instrument.is_touched = false;
+        let kinds_changed = std::mem::take(&mut instrument.kinds_changed);
+        let is_fresh = !self.is_silent && instrument.is_fresh(self.gap);
+        if is_fresh
+            && self.options.checks
+            && let Some(fault) = instrument.inconsistency(kinds_changed, self.session_may_cross)
+        {
+            self.counters.inconsistent += 1;
             instrument.broken = Some(StaleReason::Inconsistent(fault));
         }
-    }
-
-    /// Notes which books of an instrument are to be told of. `was_fresh`: it was fresh before the
-    /// check, and told of as fresh.
-    #[inline]
-    fn note_changes(&mut self, id: Id, was_fresh: bool) {
-        let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
-        let kinds_changed = std::mem::take(&mut instrument.kinds_changed);
-        let (state, is_new_state) = if was_fresh && instrument.broken.is_none() {
-            (Ok(()), false)
-        } else {
-            self.new_state(id)
-        };
+        let is_as_told = is_fresh && instrument.told == Told::Fresh && instrument.broken.is_none();
+        let is_new_state = !is_as_told && self.note_state(id);
         if self.board.is_some() {
             self.publish(id, if is_new_state { u8::MAX } else { kinds_changed });
         }
@@ -90,8 +90,7 @@ impl Recovery {
         for kind in BookKind::ALL.into_iter().rev() {
             let is_changed = kinds_changed >> kind as u8 & 1 != 0;
             if (is_changed || is_new_state) && instrument.books.get(kind).is_some() {
-                let change = BookChange { instrument: id, kind, state, is_new_state };
-                self.changes.ready.push(change);
+                self.changes.ready.push(Ready { instrument: id, kind, is_new_state });
             }
         }
     }
@@ -108,15 +107,14 @@ impl Recovery {
         }
     }
 
-    /// The state of an instrument, and whether it is another than was told of.
+    /// Whether an instrument's state is another than was told of.
     #[cold]
-    fn new_state(&mut self, id: Id) -> (Result<(), StaleReason>, bool) {
-        let state = self.state(id);
-        let told = match &state {
+    fn note_state(&mut self, id: Id) -> bool {
+        let told = match self.state(id) {
             Ok(()) => Told::Fresh,
             Err(reason) => Told::Stale(reason.index()),
         };
-        let Some(instrument) = self.instruments.get_mut(id.index()) else { return (state, false) };
-        (state, std::mem::replace(&mut instrument.told, told) != told)
+        let Some(instrument) = self.instruments.get_mut(id.index()) else { return false };
+        std::mem::replace(&mut instrument.told, told) != told
     }
 }

@@ -103,8 +103,16 @@ pub(super) enum Told {
     Stale(usize),
 }
 
+/// An instrument of the channel. What every update reads lies together.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Instrument {
+    /// Whether the book changed since changes were last told of, or its state may have.
+    pub(super) is_touched: bool,
+    /// Kinds whose levels changed since then, a bit each.
+    pub(super) kinds_changed: u8,
+    /// Whether the last status of the instrument lets its book be crossed; `None` before the first.
+    pub(super) may_cross: Option<bool>,
     /// RptSeq of the last update in the book.
     pub(super) rpt_seq: u64,
     /// Numbers of the incremental feed below this are accounted for.
@@ -112,23 +120,17 @@ pub(super) struct Instrument {
     /// The gaps there were when the last update was taken: what came after it in its packet may yet
     /// be lost. `None` where a snapshot accounts for all of it.
     gaps_before: Option<u64>,
+    /// The state that was told of last.
+    pub(super) told: Told,
+    /// Why the book is stale, gaps of the channel and silence apart.
+    pub(super) broken: Option<StaleReason>,
+    pub(super) books: Books,
+    pub(super) held: VecDeque<Update>,
     /// Snapshots that end below this are from before the books were emptied by an entry that is no
     /// update of the instrument: RptSeq does not tell them from later ones.
     pub(super) cleared_to: u64,
     /// Numbers below this are in the book by the snapshot it began with.
     pub(super) base_end: u64,
-    /// Why the book is stale, gaps of the channel and silence apart.
-    pub(super) broken: Option<StaleReason>,
-    /// Whether the book changed since changes were last told of, or its state may have.
-    pub(super) is_touched: bool,
-    /// Kinds whose levels changed since then, a bit each.
-    pub(super) kinds_changed: u8,
-    /// Whether the last status of the instrument lets its book be crossed; `None` before the first.
-    pub(super) may_cross: Option<bool>,
-    /// The state that was told of last.
-    pub(super) told: Told,
-    pub(super) books: Books,
-    pub(super) held: VecDeque<Update>,
     /// The last update that was to be held and is gone.
     pub(super) dropped: Option<(u64, Option<u64>)>,
     pub(super) pending: Option<Box<Pending>>,
@@ -256,7 +258,7 @@ impl Instrument {
 
     /// Applies an update that follows the last one and came after so many gaps. One that does not fit
     /// changes nothing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn follow(&mut self, update: &Update, gaps: u64) -> Result<(), BookFault> {
         self.change(update)?;
         self.rpt_seq = update.rpt_seq.unwrap_or(self.rpt_seq);
@@ -276,7 +278,7 @@ impl Instrument {
         reason.map_or(Ok(()), Err)
     }
 
-    #[inline]
+    #[inline(always)]
     fn change(&mut self, update: &Update) -> Result<(), BookFault> {
         match &update.change {
             BookUpdate::Other => Ok(()),
@@ -289,6 +291,35 @@ impl Instrument {
                 let Some(book) = self.books.get_mut(update.kind) else { return Ok(()) };
                 self.kinds_changed |= 1 << update.kind as u8;
                 book.apply(change)
+            }
+        }
+    }
+
+    /// What is wrong with the books of these kinds, a bit each, apart from being locked, or crossed where
+    /// they may be.
+    #[inline]
+    pub(super) fn inconsistency(
+        &mut self,
+        kinds: u8,
+        session_may_cross: bool,
+    ) -> Option<BookFault> {
+        for kind in BookKind::ALL {
+            if kinds >> kind as u8 & 1 != 0
+                && let Some(book) = self.books.get_mut(kind)
+                && let Some(fault) = book.check_changed()
+                && is_wrong(&fault, self.may_cross.unwrap_or(session_may_cross))
+            {
+                return Some(fault);
+            }
+        }
+        None
+    }
+
+    /// Has the next check look for a crossing whatever changed.
+    pub(super) fn uncheck_crossing(&mut self) {
+        for kind in BookKind::ALL {
+            if let Some(book) = self.books.get_mut(kind) {
+                book.uncheck_crossing();
             }
         }
     }
@@ -411,5 +442,14 @@ impl Instrument {
         self.known_to = seq_num.saturating_add(1);
         self.gaps_before = Some(gaps);
         held
+    }
+}
+
+/// Whether a fault shows that a book is wrong.
+pub(super) fn is_wrong(fault: &BookFault, may_cross: bool) -> bool {
+    match fault {
+        BookFault::Locked { .. } => false,
+        BookFault::Crossed { .. } => !may_cross,
+        _ => true,
     }
 }

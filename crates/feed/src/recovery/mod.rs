@@ -70,7 +70,7 @@ pub use outcome::{BookChange, RecoveryCounters, SnapshotOutcome, StaleReason, Up
 
 use crate::arbiter::Gap;
 use crate::board::{Board, BoardReader};
-use crate::book::{Book, BookFault, BookUpdate};
+use crate::book::{Book, BookUpdate};
 use crate::market::{
     BookKind, Clear, ClearScope, Definition, Instrument as Id, InstrumentKey, Instruments, Status,
     StatusScope, Update,
@@ -78,7 +78,7 @@ use crate::market::{
 use changes::Changes;
 use fragments::Assembly;
 use gaps::OpenGaps;
-use instrument::{Books, Instrument, LastGap, Place};
+use instrument::{Books, Instrument, LastGap, Place, Told};
 use session::Sessions;
 
 /// The books of one channel. See the [module](self).
@@ -146,13 +146,19 @@ impl Recovery {
         let found = self.ids.intern(key);
         match found {
             Some(id) if id.index() < self.instruments.len() => {}
-            Some(_) => {
-                let depth = self.known_depth(None);
-                self.instruments.push(Instrument::new(&self.options, depth, self.cleared_to));
-            }
-            None => self.counters.too_many_instruments += 1,
+            _ => self.add(found),
         }
         found
+    }
+
+    #[cold]
+    fn add(&mut self, found: Option<Id>) {
+        if found.is_none() {
+            self.counters.too_many_instruments += 1;
+            return;
+        }
+        let depth = self.known_depth(None);
+        self.instruments.push(Instrument::new(&self.options, depth, self.cleared_to));
     }
 
     /// Depth by kind: as set, else as defined.
@@ -338,44 +344,87 @@ impl Recovery {
         let may_cross = status.may_cross();
         match status.scope {
             StatusScope::Channel => {
-                std::mem::replace(&mut self.session_may_cross, may_cross) != may_cross
+                let is_new = std::mem::replace(&mut self.session_may_cross, may_cross) != may_cross;
+                if is_new {
+                    self.instruments.iter_mut().for_each(Instrument::uncheck_crossing);
+                }
+                is_new
             }
             StatusScope::Instrument(id) => match self.instruments.get_mut(id.index()) {
-                Some(known) => known.may_cross.replace(may_cross) != Some(may_cross),
+                Some(known) => {
+                    let is_new = known.may_cross.replace(may_cross) != Some(may_cross);
+                    known.uncheck_crossing();
+                    is_new
+                }
                 None => false,
             },
         }
     }
 
     /// Takes one update of the incremental feed, in the order the arbiter delivers.
-    #[inline]
+    #[inline(always)]
     pub fn handle_update(&mut self, update: &Update) -> UpdateOutcome {
+        match self.follow(update) {
+            true => UpdateOutcome::Applied,
+            // By value, so that an update that follows never has to be in memory.
+            false => self.take(*update),
+        }
+    }
+
+    /// Applies an update that its RptSeq shows to be the next one of a fresh book, as nearly all are.
+    /// Returns whether it did; if not, nothing but the position of the feed and the depth changed.
+    #[inline(always)]
+    pub(crate) fn follow(&mut self, update: &Update) -> bool {
         let seq_end = update.seq_num.saturating_add(1);
         if self.sessions.position() < seq_end && self.sessions.advance(seq_end) {
             self.take_pending();
         }
         let Some(instrument) = self.instruments.get_mut(update.instrument.index()) else {
-            // Only an index of another channel gets here.
-            return UpdateOutcome::Held(StaleReason::NoSnapshot);
+            return false;
         };
-        if !instrument.is_touched {
-            instrument.is_touched = true;
-            self.changes.touched.push(update.instrument);
-        }
         if let (Some(depth), None, BookUpdate::ByLevel { .. }) =
             (update.depth, self.options.depth, update.change)
         {
             instrument.learn_depth(update.kind, depth);
         }
-        let is_fresh = instrument.is_fresh(self.gap);
-        if is_fresh
-            && self.options.continuity == Continuity::RptSeq
+        let follows = self.options.continuity == Continuity::RptSeq
             && update.rpt_seq == Some(instrument.rpt_seq.wrapping_add(1))
-            && instrument.follow(update, self.gap.count).is_ok()
-        {
+            && instrument.is_fresh(self.gap)
+            && instrument.follow(update, self.gap.count).is_ok();
+        if follows {
             self.counters.applied += 1;
-            return UpdateOutcome::Applied;
+            if !instrument.is_touched {
+                instrument.is_touched = true;
+                self.changes.touched.push(update.instrument);
+            }
         }
+        follows
+    }
+
+    /// Takes any update.
+    #[inline(never)]
+    fn take(&mut self, update: Update) -> UpdateOutcome {
+        let outcome = self.place(&update);
+        // What is held changes nothing that is not told already.
+        let is_as_told = match (outcome, self.instruments.get(update.instrument.index())) {
+            (UpdateOutcome::Held(reason), Some(known)) => {
+                known.kinds_changed == 0 && known.told == Told::Stale(reason.index())
+            }
+            _ => false,
+        };
+        if !is_as_told {
+            self.touch(update.instrument);
+        }
+        outcome
+    }
+
+    /// Applies an update, holds it, or leaves it out.
+    fn place(&mut self, update: &Update) -> UpdateOutcome {
+        let Some(instrument) = self.instruments.get_mut(update.instrument.index()) else {
+            // Only an index of another channel gets here.
+            return UpdateOutcome::Held(StaleReason::NoSnapshot);
+        };
+        let is_fresh = instrument.is_fresh(self.gap);
         let is_from_start = self.options.starts_empty && self.sessions.is_from_start();
         match instrument.place(update, self.options.continuity, self.gap, is_from_start) {
             Place::Next => match instrument.apply(update, self.gap.count) {
@@ -467,29 +516,6 @@ impl Recovery {
         self.held_total += 1;
         self.counters.held += 1;
         UpdateOutcome::Held(reason)
-    }
-
-    /// What is wrong with an instrument's books, apart from being locked, or crossed where they may be.
-    fn inconsistency(&mut self, id: Id) -> Option<BookFault> {
-        let instrument = self.instruments.get_mut(id.index())?;
-        let may_cross = instrument.may_cross.unwrap_or(self.session_may_cross);
-        let kinds_changed = instrument.kinds_changed;
-        BookKind::ALL.into_iter().find_map(|kind| {
-            if kinds_changed >> kind as u8 & 1 == 0 {
-                return None;
-            }
-            let fault = instrument.books.get_mut(kind)?.check_changed();
-            fault.filter(|fault| is_wrong(fault, may_cross))
-        })
-    }
-}
-
-/// Whether a fault shows that a book is wrong.
-fn is_wrong(fault: &BookFault, may_cross: bool) -> bool {
-    match fault {
-        BookFault::Locked { .. } => false,
-        BookFault::Crossed { .. } => !may_cross,
-        _ => true,
     }
 }
 

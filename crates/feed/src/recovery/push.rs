@@ -13,7 +13,7 @@ impl MarketSink for Recovery {
         Recovery::instrument(self, key)
     }
 
-    #[inline]
+    #[inline(always)]
     fn update(&mut self, update: &Update) {
         self.handle_update(update);
     }

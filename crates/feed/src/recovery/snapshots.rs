@@ -1,8 +1,9 @@
 //! Snapshots: whether they can be used, compared or have to wait.
 
 use super::fragments::Assembled;
+use super::instrument::is_wrong;
 use super::pending::{PENDING_LEVELS_MAX, Pending};
-use super::{Continuity, Recovery, SnapshotOutcome, StaleReason, is_wrong};
+use super::{Continuity, Recovery, SnapshotOutcome, StaleReason};
 use crate::book::{BookFault, BookUpdate, LevelAction, OrderAction, PriceAction};
 use crate::market::{BookKind, Fragment, Instrument as Id, LevelName, Snapshot, SnapshotLevel};
 

@@ -38,7 +38,8 @@ pub(super) struct Reading<'a, S> {
     /// Whether anything named an instrument so far.
     is_named: bool,
     trade_date: Option<u64>,
-    definition: Definition,
+    /// Depth by kind, as parts of the message told.
+    depth: [Option<u32>; 2],
 }
 
 impl<'a, S> Reading<'a, S> {
@@ -51,7 +52,7 @@ impl<'a, S> Reading<'a, S> {
         sink: &'a mut S,
     ) -> Self {
         levels.clear();
-        let (number, instrument, trade_date, definition) = Default::default();
+        let (number, instrument, trade_date, depth) = Default::default();
         let (is_named, codes) = (false, [&[][..]; 2]);
         Self {
             model,
@@ -65,7 +66,7 @@ impl<'a, S> Reading<'a, S> {
             codes,
             is_named,
             trade_date,
-            definition,
+            depth,
         }
     }
 
@@ -173,7 +174,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     }
 
     /// Reads an entry.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn entry<'m>(&mut self, role: Role, row: impl Row<'m>) -> Result<()> {
         match role {
             Role::Incremental => self.update(row),
@@ -201,7 +202,6 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         true
     }
 
-    #[inline(always)]
     fn update<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
         let named = self.name(row)?;
         let entry_type = self.entry_type(row)?;
@@ -330,8 +330,8 @@ impl<'a, S: MarketSink> Reading<'a, S> {
             return Err(invalid(tag::ENTRY_TYPE));
         }
         let kind = if is_implied(row) { BookKind::Implied } else { BookKind::Outright };
-        if self.definition.depth[0].is_none() {
-            self.definition.depth[0] = depth(row)?;
+        if self.depth[0].is_none() {
+            self.depth[0] = depth(row)?;
         }
         self.levels.push(SnapshotLevel { kind, side, name, content: level_content(row)? });
         Ok(())
@@ -350,7 +350,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
             b"GBX" => 0,
             _ => return Ok(()),
         };
-        if let Some(known) = self.definition.depth.get_mut(at) {
+        if let Some(known) = self.depth.get_mut(at) {
             *known = depth.or(*known);
         }
         Ok(())
@@ -401,7 +401,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         let last_tag = tag::LAST_MSG_SEQ_NUM_PROCESSED;
         let last = root.get::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>().unsigned(last_tag)?;
         let Some(instrument) = self.instrument else { return Ok(()) };
-        let depth = depth(root)?.or(self.definition.depth[0]);
+        let depth = depth(root)?.or(self.depth[0]);
         self.sink.snapshot(&Snapshot {
             instrument,
             last_seq_num: required(last, last_tag)?,
@@ -438,7 +438,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
             },
             tick: tick.amount(tag::MIN_PRICE_INCREMENT)?,
             expiry: expiry.or_else(|| text(root.get::<{ tag::MATURITY_MONTH_YEAR }>())),
-            depth: [self.definition.depth[0].or(own_depth), self.definition.depth[1]],
+            depth: [self.depth[0].or(own_depth), self.depth[1]],
         };
         self.sink.define(instrument, &definition);
         Ok(())

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use tickwire_fast::rt::{self, Templates};
-use tickwire_fast::{Message, Program};
+use tickwire_fast::{Entries, Message, Program};
 
 use super::bind::{Role, Shape};
 use super::entries::Reading;
 use super::options::KEY_FIELDS_MAX;
-use super::row::{Bound, Collected, Slots};
+use super::row::{Bound, Slots};
 use super::tags::{PLACES, TAGS, place_of, tag};
-use super::{AdapterOptions, BookModel, MarketDataError, visit};
+use super::visit::{self, Part};
+use super::{AdapterOptions, BookModel, MarketDataError};
 use crate::handler::GeneratedMessage;
 use crate::market::{Adapt, MarketSink, SnapshotLevel};
 
@@ -116,13 +117,8 @@ impl Adapt<Message> for MarketDataAdapter {
         let root = Slots { record, bounds: &shape.root };
         let entries = shape.entries.as_ref().and_then(|slot| record.read(slot));
         reading.begin(shape, root)?;
-        for record in entries.iter().flat_map(|entries| entries.iter()) {
-            if let Some(update) = shape.quick.as_ref().and_then(|quick| quick.read(record))
-                && reading.quick_update(&update)
-            {
-                continue;
-            }
-            reading.entry(shape.role, Slots { record, bounds: &shape.entry })?;
+        if let Some(entries) = entries {
+            read_entries(&mut reading, shape, entries)?;
         }
         if let Some((slot, bounds)) = &shape.feeds {
             for record in record.read(slot).iter().flat_map(|feeds| feeds.iter()) {
@@ -131,6 +127,23 @@ impl Adapt<Message> for MarketDataAdapter {
         }
         reading.end(shape.role, root)
     }
+}
+
+#[inline]
+fn read_entries<'a, S: MarketSink>(
+    reading: &mut Reading<'a, S>,
+    shape: &'a Shape,
+    entries: Entries<'_>,
+) -> Result<(), MarketDataError> {
+    for record in entries.iter() {
+        if let Some(update) = shape.quick.as_ref().and_then(|quick| quick.read(record))
+            && reading.quick_update(&update)
+        {
+            continue;
+        }
+        reading.entry(shape.role, Slots { record, bounds: &shape.entry })?;
+    }
+    Ok(())
 }
 
 impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
@@ -149,33 +162,37 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
         if shape.role == Role::Other {
             return Ok(());
         }
-        let tags: &[u32] = reading.key_tags();
-        let mut fields = visit::Root::new(tags);
+        if shape.quick.is_some() {
+            let mut head = visit::Head::default();
+            T::visit_tags(known, &mut head);
+            reading.begin(shape, &head)?;
+            visit_entries::<T, S>(known, &mut reading, Part::UsualEntries, shape.entries_at)?;
+            return reading.end(shape.role, &head);
+        }
+        let mut fields = visit::Fields::new(reading.key_tags());
         T::visit_tags(known, &mut fields);
-        let root = fields.values.row();
+        let root = fields.row();
         reading.begin(shape, root)?;
-        let mut result = Ok(());
         if shape.entries.is_some() {
-            T::visit_tags(
-                known,
-                &mut visit::Entries::new(tags, shape.entries_at, |row: Collected<'_, '_>| {
-                    if result.is_ok() {
-                        result = reading.entry(shape.role, row);
-                    }
-                }),
-            );
+            let part = Part::Entries(shape.role);
+            visit_entries::<T, S>(known, &mut reading, part, shape.entries_at)?;
         }
         if shape.feeds.is_some() {
-            T::visit_tags(
-                known,
-                &mut visit::Entries::new(tags, shape.feeds_at, |row: Collected<'_, '_>| {
-                    if result.is_ok() {
-                        result = reading.feed(row);
-                    }
-                }),
-            );
+            visit_entries::<T, S>(known, &mut reading, Part::Feeds, shape.feeds_at)?;
         }
-        result?;
         reading.end(shape.role, root)
     }
+}
+
+/// Reads the entries of the sequence at `wanted`.
+#[inline]
+fn visit_entries<T: Templates, S: MarketSink>(
+    message: T::Message<'_>,
+    reading: &mut Reading<'_, S>,
+    part: Part,
+    wanted: usize,
+) -> Result<(), MarketDataError> {
+    let mut entries = visit::Entries { reading, part, wanted, result: Ok(()) };
+    T::visit_tags(message, &mut entries);
+    entries.result
 }

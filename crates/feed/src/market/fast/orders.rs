@@ -196,14 +196,6 @@ impl<'m> VisitTags<'m> for Collect<'_, 'm> {
             *kept = value.into();
         }
     }
-
-    fn begin_sequence(&mut self, _index: usize, _len: usize) -> bool {
-        false
-    }
-
-    fn begin_entry(&mut self) {}
-
-    fn end_entry(&mut self) {}
 }
 
 impl<T: Templates> Adapt<GeneratedMessage<T>> for OrderAdapter {

@@ -1,95 +1,141 @@
-//! Generated messages, collected by tag.
+//! Generated messages, read by tag.
 
-use tickwire_fast::rt::{Value, VisitTags};
+use tickwire_fast::rt::{ShowTags, Value, VisitTags};
 
-use super::row::{Collected, Scalar};
-use super::tags::{PLACES, TAGS, place_of};
+use super::MarketDataError;
+use super::bind::Role;
+use super::entries::Reading;
+use super::quick::Usual;
+use super::row::{Collected, Row, Scalar};
+use super::tags::{PLACES, TAGS, place_of, tag};
+use crate::market::MarketSink;
 
 const _: () = assert!(PLACES <= 64, "presence is a word");
 
-/// Values by place.
-pub(super) struct Values<'m> {
+/// The fields of a root or of an entry, by place.
+pub(super) struct Fields<'k, 'm> {
     values: [Scalar<'m>; PLACES],
     present: u64,
+    /// Tags of the key.
+    key: &'k [u32],
 }
 
-impl<'m> Values<'m> {
-    const EMPTY: Self = Self { values: [Scalar::Absent; PLACES], present: 0 };
-
-    #[inline(always)]
-    fn set(&mut self, place: usize, value: Value<'m>) {
-        if place < PLACES {
-            self.values[place] = value.into();
-            self.present |= 1 << place;
-        }
+impl<'k, 'm> Fields<'k, 'm> {
+    pub(super) const fn new(key: &'k [u32]) -> Self {
+        Self { values: [Scalar::Absent; PLACES], present: 0, key }
     }
 
     pub(super) fn row(&self) -> Collected<'_, 'm> {
         Collected { values: &self.values, present: self.present }
     }
-}
-
-/// Sets a field: the tags of [`TAGS`] by a constant, those of a key by search.
-#[inline(always)]
-fn set<'m, const TAG: u32>(values: &mut Values<'m>, extra: &[u32], value: Value<'m>) {
-    let place = const { place_of(TAG) };
-    if place < PLACES {
-        values.set(place, value);
-    } else if let Some(index) = extra.iter().position(|tag| TAG != 0 && *tag == TAG) {
-        values.set(TAGS.len() + index, value);
-    }
-}
-
-/// Collects the root's fields.
-pub(super) struct Root<'k, 'm> {
-    pub(super) values: Values<'m>,
-    key: &'k [u32],
-}
-
-impl<'k> Root<'k, '_> {
-    pub(super) const fn new(key: &'k [u32]) -> Self {
-        Self { values: Values::EMPTY, key }
-    }
-}
-
-impl<'m> VisitTags<'m> for Root<'_, 'm> {
-    #[inline(always)]
-    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
-        set::<TAG>(&mut self.values, self.key, value);
-    }
 
     #[inline(always)]
-    fn begin_sequence(&mut self, _index: usize, _len: usize) -> bool {
-        false
-    }
-
-    fn begin_entry(&mut self) {}
-
-    fn end_entry(&mut self) {}
-}
-
-/// Shows the entries of the sequence at `wanted` to a closure, each with its fields.
-pub(super) struct Entries<'k, 'm, F> {
-    values: Values<'m>,
-    key: &'k [u32],
-    wanted: usize,
-    is_inside: bool,
-    show: F,
-}
-
-impl<'k, F> Entries<'k, '_, F> {
-    pub(super) const fn new(key: &'k [u32], wanted: usize, show: F) -> Self {
-        Self { values: Values::EMPTY, key, wanted, is_inside: false, show }
-    }
-}
-
-impl<'m, F: FnMut(Collected<'_, 'm>)> VisitTags<'m> for Entries<'_, 'm, F> {
-    #[inline(always)]
-    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
-        if self.is_inside {
-            set::<TAG>(&mut self.values, self.key, value);
+    fn set(&mut self, place: usize, value: Value<'m>) {
+        if let Some(kept) = self.values.get_mut(place) {
+            *kept = value.into();
+            self.present |= 1 << place;
         }
     }
+}
+
+impl<'m> VisitTags<'m> for Fields<'_, 'm> {
+    /// The place of one of [`TAGS`] is a constant, that of another field of the key is searched for.
+    #[inline(always)]
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
+        let place = const { place_of(TAG) };
+        if place < PLACES {
+            self.set(place, value);
+        } else if let Some(index) = self.key.iter().position(|tag| TAG != 0 && *tag == TAG) {
+            self.set(TAGS.len() + index, value);
+        }
+    }
+}
+
+/// What the root of an incremental message tells where all else is in its entries.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Head<'m> {
+    trade_date: Scalar<'m>,
+    last_fragment: Scalar<'m>,
+}
+
+impl<'m> VisitTags<'m> for Head<'m> {
+    #[inline(always)]
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
+        match TAG {
+            tag::TRADE_DATE => self.trade_date = value.into(),
+            tag::LAST_FRAGMENT => self.last_fragment = value.into(),
+            _ => {}
+        }
+    }
+}
+
+impl<'m> Row<'m> for &Head<'m> {
+    #[inline(always)]
+    fn at(self, place: usize) -> Scalar<'m> {
+        if place == const { place_of(tag::TRADE_DATE) } {
+            self.trade_date
+        } else if place == const { place_of(tag::LAST_FRAGMENT) } {
+            self.last_fragment
+        } else {
+            Scalar::Absent
+        }
+    }
+}
+
+impl<'m> VisitTags<'m> for Usual {
+    #[inline(always)]
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
+        match TAG {
+            tag::SECURITY_ID => self.set_instrument(value.into()),
+            tag::RPT_SEQ => self.set_rpt_seq(value.into()),
+            tag::ENTRY_TYPE => self.set_entry_type(value.into()),
+            tag::UPDATE_ACTION => self.set_action(value.into()),
+            tag::PRICE_LEVEL => self.set_level(value.into()),
+            tag::ENTRY_PX => self.set_price(value.into()),
+            tag::ENTRY_SIZE => self.set_size(value.into()),
+            tag::NUMBER_OF_ORDERS => self.set_orders(value.into()),
+            tag::QUOTE_CONDITION => self.set_condition(value.into()),
+            tag::MARKET_DEPTH => self.set_depth(value.into()),
+            _ => {}
+        }
+    }
+}
+
+/// What a sequence has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Entries of a message of this role.
+    Entries(Role),
+    /// Entries of the usual types, of an incremental message.
+    UsualEntries,
+    /// Feeds of an instrument.
+    Feeds,
+}
+
+/// Reads the entries of the sequence at `wanted`.
+pub(super) struct Entries<'r, 'a, S> {
+    pub(super) reading: &'r mut Reading<'a, S>,
+    pub(super) part: Part,
+    pub(super) wanted: usize,
+    pub(super) result: Result<(), MarketDataError>,
+}
+
+impl<S: MarketSink> Entries<'_, '_, S> {
+    #[inline(never)]
+    fn read<E: ShowTags>(&mut self, entry: &E, arena: &[u8]) -> Result<(), MarketDataError> {
+        let mut fields = Fields::new(self.reading.key_tags());
+        entry.show_tags(arena, &mut fields);
+        match self.part {
+            Part::Entries(role) => self.reading.entry(role, fields.row()),
+            Part::UsualEntries => self.reading.entry(Role::Incremental, fields.row()),
+            Part::Feeds => self.reading.feed(fields.row()),
+        }
+    }
+}
+
+impl<'m, S: MarketSink> VisitTags<'m> for Entries<'_, '_, S> {
+    #[inline(always)]
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, _value: Value<'m>) {}
 
     #[inline(always)]
     fn begin_sequence(&mut self, index: usize, _len: usize) -> bool {
@@ -97,14 +143,16 @@ impl<'m, F: FnMut(Collected<'_, 'm>)> VisitTags<'m> for Entries<'_, 'm, F> {
     }
 
     #[inline(always)]
-    fn begin_entry(&mut self) {
-        self.is_inside = true;
-        self.values.present = 0;
-    }
-
-    #[inline(always)]
-    fn end_entry(&mut self) {
-        self.is_inside = false;
-        (self.show)(self.values.row());
+    fn entry<E: ShowTags>(&mut self, entry: &'m E, arena: &'m [u8]) {
+        if self.part == Part::UsualEntries {
+            let mut usual = Usual::default();
+            entry.show_tags(arena, &mut usual);
+            if usual.update().is_some_and(|update| self.reading.quick_update(&update)) {
+                return;
+            }
+        }
+        if self.result.is_ok() {
+            self.result = self.read(entry, arena);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What is told of after each message.
 
 use super::*;
+use crate::book::BookFault;
 
 fn ended(recovery: &mut Recovery, continues: bool) -> Vec<BookChange> {
     recovery.end_message(continues);

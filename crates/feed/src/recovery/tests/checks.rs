@@ -1,6 +1,7 @@
 //! Books that cannot be right after a message.
 
 use super::*;
+use crate::book::BookFault;
 use crate::market::{Status, StatusScope};
 
 fn offer(seq_num: u64, rpt_seq: u64, price: i64) -> Update {

@@ -1,6 +1,7 @@
 //! Updates, gaps, and snapshots of numbers that the lines have brought.
 
 use super::*;
+use crate::book::BookFault;
 
 #[test]
 fn updates_wait_for_the_snapshot_they_follow() {
