@@ -10,9 +10,7 @@ use tickwire_fast::rt::{self, Packet, Templates};
 use tickwire_fast::{
     CompileOptions, Decoder, Engine as DynamicEngine, FieldLayout, FieldValue, Program, Visitor,
 };
-use tickwire_fast_generated::{
-    TryModule, cme_like, complex, exchange_cme, exchange_complex, first_capture, random_cme, simple,
-};
+use tickwire_fast_generated::{TryModule, WithModule, first_capture, with_module};
 use tickwire_feed::parallel::Parallel;
 
 /// One decoding of a whole corpus.
@@ -35,6 +33,8 @@ pub enum Engine {
     Projection,
     /// The dynamic engine, and the books of every instrument with checks and kinds.
     Books,
+    /// Generated code, and the books.
+    BooksGenerated,
 }
 
 /// Fields of a projection, the first row of which the templates have all.
@@ -43,7 +43,7 @@ const PROJECTIONS: [[&str; 3]; 2] =
 
 impl Engine {
     /// All, in the order of tables.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Generated,
         Self::DynamicCompiled,
         Self::DynamicWide,
@@ -51,6 +51,7 @@ impl Engine {
         Self::Visitor,
         Self::Projection,
         Self::Books,
+        Self::BooksGenerated,
     ];
 
     /// Name in tables and in JSON.
@@ -63,6 +64,7 @@ impl Engine {
             Self::Visitor => "visitor",
             Self::Projection => "projection",
             Self::Books => books::NAME,
+            Self::BooksGenerated => books::NAME_GENERATED,
         }
     }
 
@@ -83,7 +85,7 @@ impl Engine {
     /// Decodes a whole corpus each time it is called; `None` where this engine cannot.
     pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<Pass<'c>>, Failure> {
         Ok(match self {
-            Self::Generated => generated(corpus),
+            Self::Generated => generated(corpus, &Alone),
             Self::DynamicCompiled => where_it_runs(corpus, DynamicEngine::Compiled),
             Self::DynamicWide => where_it_runs(corpus, DynamicEngine::Wide),
             Self::DynamicScalar => {
@@ -93,6 +95,7 @@ impl Engine {
                 .map(|program| stored(corpus, corpus.decoder(&program, DynamicEngine::Automatic))),
             Self::Visitor => Some(visited(corpus)),
             Self::Books => books::pass(corpus),
+            Self::BooksGenerated => generated(corpus, &WithBooks),
         })
     }
 }
@@ -149,29 +152,72 @@ fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
     })
 }
 
-/// Decodes by the first of the generated modules that is for these templates.
-fn generated(corpus: &Corpus) -> Option<Pass<'_>> {
-    generated_by::<simple::Templates>(corpus)
-        .or_else(|| generated_by::<complex::Templates>(corpus))
-        .or_else(|| generated_by::<exchange_complex::Templates>(corpus))
-        .or_else(|| generated_by::<exchange_cme::Templates>(corpus))
-        .or_else(|| generated_by::<random_cme::Templates>(corpus))
-        .or_else(|| generated_by::<cme_like::Templates>(corpus))
-        .or_else(|| first_capture(&mut Adopting { corpus }))
+/// What is done with what a generated decoder decodes.
+trait Work {
+    /// A pass over a corpus; `None` where there is nothing to do.
+    fn pass<'c, T: Templates>(
+        &self,
+        corpus: &'c Corpus,
+        decoder: rt::Decoder<T>,
+    ) -> Option<Pass<'c>>;
 }
 
-fn generated_by<T: Templates>(corpus: &Corpus) -> Option<Pass<'_>> {
-    let options = corpus.decoder_options(DynamicEngine::Automatic);
-    let decoder = rt::Decoder::<T>::with_options(corpus.program.clone(), options).ok()?;
-    Some(generated_pass(corpus, decoder))
+/// Nothing but decoding.
+struct Alone;
+
+impl Work for Alone {
+    fn pass<'c, T: Templates>(
+        &self,
+        corpus: &'c Corpus,
+        decoder: rt::Decoder<T>,
+    ) -> Option<Pass<'c>> {
+        Some(generated_pass(corpus, decoder))
+    }
+}
+
+/// Books.
+struct WithBooks;
+
+impl Work for WithBooks {
+    fn pass<'c, T: Templates>(
+        &self,
+        corpus: &'c Corpus,
+        decoder: rt::Decoder<T>,
+    ) -> Option<Pass<'c>> {
+        books::pass_generated(corpus, decoder)
+    }
+}
+
+/// Decodes by the first of the generated modules that is for these templates.
+fn generated<'c>(corpus: &'c Corpus, work: &impl Work) -> Option<Pass<'c>> {
+    let signature = corpus.set.signature();
+    with_module(&signature, Known { corpus, work })
+        .unwrap_or_else(|| first_capture(&mut Adopting { corpus, work }))
+}
+
+/// A module of these very templates.
+struct Known<'c, 'w, W> {
+    corpus: &'c Corpus,
+    work: &'w W,
+}
+
+impl<'c, W: Work> WithModule for Known<'c, '_, W> {
+    type Output = Option<Pass<'c>>;
+
+    fn with<T: Templates>(self) -> Option<Pass<'c>> {
+        let options = self.corpus.decoder_options(DynamicEngine::Automatic);
+        let decoder = rt::Decoder::<T>::with_options(self.corpus.program.clone(), options).ok()?;
+        self.work.pass(self.corpus, decoder)
+    }
 }
 
 /// Tries modules of some of a capture's templates.
-struct Adopting<'c> {
+struct Adopting<'c, 'w, W> {
     corpus: &'c Corpus,
+    work: &'w W,
 }
 
-impl<'c> TryModule for Adopting<'c> {
+impl<'c, W: Work> TryModule for Adopting<'c, '_, W> {
     type Output = Pass<'c>;
 
     fn try_module<T: Templates>(&mut self) -> Option<Pass<'c>> {
@@ -180,7 +226,7 @@ impl<'c> TryModule for Adopting<'c> {
         let decoder = rt::Decoder::<T>::adopting(corpus.program.clone(), options).ok()?;
         let mut numbers = 0..T::TEMPLATES.len();
         let has_all = numbers.all(|number| decoder.template_index(number).is_some());
-        has_all.then(|| generated_pass(corpus, decoder))
+        if has_all { self.work.pass(corpus, decoder) } else { None }
     }
 }
 
