@@ -43,10 +43,14 @@ pub const TOP_LEVELS: usize = INLINE;
 
 /// Words of a level: mantissa of the price and of the size, both exponents, orders.
 const LEVEL_WORDS: usize = 4;
-/// Words of a side: the permutation of slots, the number of levels, the slots.
-const SIDE_WORDS: usize = 2 + TOP_LEVELS * LEVEL_WORDS;
-/// Words of a book: time, state, both sides.
-const BOOK_WORDS: usize = 2 + 2 * SIDE_WORDS;
+/// Words ahead of the levels, which fill a cache line with the version: time, state with the number of
+/// levels of both sides, the permutation of slots of each side; the rest is not used.
+const HEAD_WORDS: usize = 7;
+const TIME: usize = 0;
+const STATE: usize = 1;
+const ORDERS: usize = 2;
+/// Words of a book: head, bids, offers.
+const BOOK_WORDS: usize = HEAD_WORDS + 2 * TOP_LEVELS * LEVEL_WORDS;
 
 /// Entries of the first chunk; each further one is twice as large as the one before.
 const FIRST_CHUNK: usize = 64;
@@ -121,25 +125,35 @@ impl Board {
     pub fn publish(&mut self, index: usize, book: &mut Book, is_fresh: bool, time_ns: u64) {
         let Some(entry) = self.entries.get_or_add(index) else { return };
         entry.write(|words| {
-            words.set(0, time_ns);
-            words.set(1, u64::from(is_fresh));
+            words.set(TIME, time_ns);
+            let mut state = u64::from(is_fresh);
             for (number, side) in Side::ALL.into_iter().enumerate() {
-                let first = 2 + number * SIDE_WORDS;
                 let top = book.publish_side(side);
-                words.set(first, top.order);
-                words.set(first + 1, top.len);
+                state |= top.len << len_shift(number);
+                words.set(ORDERS + number, top.order);
                 let mut dirty = top.dirty;
                 while dirty != 0 {
                     let slot = dirty.trailing_zeros() as usize % TOP_LEVELS;
                     dirty &= dirty - 1;
-                    let at = first + 2 + slot * LEVEL_WORDS;
+                    let at = level_at(number, slot);
                     for (offset, word) in pack(&top.slots[slot]).into_iter().enumerate() {
                         words.set(at + offset, word);
                     }
                 }
             }
+            words.set(STATE, state);
         });
     }
+}
+
+/// Where the number of levels of a side is in the word of the state.
+const fn len_shift(side: usize) -> usize {
+    8 + side * 8
+}
+
+/// The first word of the level in a slot of a side.
+const fn level_at(side: usize, slot: usize) -> usize {
+    HEAD_WORDS + (side * TOP_LEVELS + slot) * LEVEL_WORDS
 }
 
 /// The index at which a [`Recovery`](crate::recovery::Recovery) publishes a book.
@@ -232,19 +246,19 @@ impl BoardReader {
 
 /// Copies an entry; the copy may be torn and is then thrown away, so nothing in it is trusted.
 fn copy(words: Words<'_, BOOK_WORDS>) -> Top {
+    let state = words.get(STATE);
     let mut top = Top {
         levels: [[Level::NONE; TOP_LEVELS]; 2],
         counts: [0; 2],
-        is_fresh: words.get(1) != 0,
-        time_ns: words.get(0),
+        is_fresh: state & 1 != 0,
+        time_ns: words.get(TIME),
     };
     for (number, levels) in top.levels.iter_mut().enumerate() {
-        let first = 2 + number * SIDE_WORDS;
-        let order = words.get(first);
-        let count = (words.get(first + 1) as usize).min(TOP_LEVELS);
+        let order = words.get(ORDERS + number);
+        let count = ((state >> len_shift(number)) as usize & 0xFF).min(TOP_LEVELS);
         for (position, level) in levels.iter_mut().enumerate().take(count) {
             let slot = (order >> (position * 4)) as usize % TOP_LEVELS;
-            let at = first + 2 + slot * LEVEL_WORDS;
+            let at = level_at(number, slot);
             *level = unpack(std::array::from_fn(|offset| words.get(at + offset)));
         }
         top.counts[number] = count;

@@ -3,6 +3,8 @@
 use super::atomics::{AtomicU64, Ordering, fence, spin_loop};
 
 /// `N` words under a version: odd while they are being written, 0 before they were for the first time.
+/// The version and the first seven words share a cache line.
+#[repr(C, align(64))]
 pub(crate) struct Seqlock<const N: usize> {
     version: AtomicU64,
     words: [AtomicU64; N],

@@ -1,6 +1,6 @@
 use super::*;
 use crate::book::{BookUpdate, LevelAction};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn level(price: i64, size: i64) -> Level {
     let (price, size) = (Amount { mantissa: price, exponent: -2 }, Amount::integer(size));
@@ -60,36 +60,28 @@ fn what_is_read_is_what_was_published() {
     }
 }
 
+/// Reads of [`no_reader_sees_two_states_mixed`], where this variable does not say how many.
+const READS: u64 = 100_000;
+const READS_VARIABLE: &str = "TICKWIRE_BOARD_READS";
+
 /// Every level of a published book carries the number of the publication: a torn read would mix two.
 #[test]
 fn no_reader_sees_two_states_mixed() {
-    const TURNS: i64 = 200_000;
+    let reads_min = match std::env::var(READS_VARIABLE) {
+        Ok(reads) => reads.parse().expect("a number of reads"),
+        Err(_) => READS,
+    };
     let mut board = Board::new();
-    let done = AtomicBool::new(false);
+    let reads = AtomicU64::new(0);
     std::thread::scope(|scope| {
-        let readers: Vec<_> = (0..2)
-            .map(|_| {
-                let (reader, done) = (board.reader(), &done);
-                scope.spawn(move || {
-                    let mut reads = 0_u64;
-                    let mut last = 0;
-                    while !done.load(Ordering::Relaxed) {
-                        let Some(top) = reader.read(0) else { continue };
-                        let turn = top.time_ns() as i64;
-                        assert!(turn >= last, "time does not go back");
-                        last = turn;
-                        for side in Side::ALL {
-                            assert_eq!(top.levels(side).len(), 3);
-                            assert!(top.levels(side).iter().all(|l| l.size.mantissa == turn));
-                        }
-                        reads += 1;
-                    }
-                    reads
-                })
-            })
-            .collect();
+        for _ in 0..2 {
+            let (reader, reads) = (board.reader(), &reads);
+            scope.spawn(move || read_until(&reader, reads, reads_min));
+        }
         let mut book = Book::with_depth(Some(3));
-        for turn in 1..=TURNS {
+        let mut turn = 0;
+        while reads.load(Ordering::Relaxed) < reads_min {
+            turn += 1;
             for side in Side::ALL {
                 // The last level goes, the others move, all get the new size.
                 apply(&mut book, side, 1, LevelAction::New(level(turn, turn)));
@@ -101,8 +93,25 @@ fn no_reader_sees_two_states_mixed() {
                 board.publish(0, &mut book, true, turn as u64);
             }
         }
-        done.store(true, Ordering::Relaxed);
-        let reads: u64 = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
-        println!("{reads} reads");
+        println!("{turn} writes");
     });
+    println!("{} reads", reads.into_inner());
+}
+
+/// Reads, and adds to `reads` what was right, until there were `reads_min` by all readers.
+fn read_until(reader: &BoardReader, reads: &AtomicU64, reads_min: u64) {
+    let mut last = 0;
+    while reads.load(Ordering::Relaxed) < reads_min {
+        for _ in 0..1_000 {
+            let Some(top) = reader.read(0) else { continue };
+            let turn = top.time_ns() as i64;
+            assert!(turn >= last, "time does not go back");
+            last = turn;
+            for side in Side::ALL {
+                assert_eq!(top.levels(side).len(), 3);
+                assert!(top.levels(side).iter().all(|level| level.size.mantissa == turn));
+            }
+            reads.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
