@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use tickwire_fix::dictionary::{Problems, shipped};
-use tickwire_fix::{Checks, Dictionary, Precision, Tag};
+use tickwire_fix::{Checks, DataFields, Dictionary, Precision, Reader, Tag};
 
 use crate::id::{ApplVersion, BeginString, SessionId};
 use crate::schedule::Schedule;
 use crate::secret::Secret;
+use crate::session::Hooks;
 
 /// Who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +173,8 @@ pub struct Config {
     pub log_messages: bool,
     /// A clock in nanoseconds to time encoding and decoding with; `None` times nothing. Default none.
     pub codec_clock: Option<fn() -> u64>,
+    /// What the application does with messages on their way; `None` for nothing.
+    pub hooks: Option<Arc<dyn Hooks>>,
     /// Dictionaries to validate against; `None` validates only what the session itself needs.
     pub dictionaries: Option<Dictionaries>,
     /// What to validate.
@@ -224,6 +227,7 @@ impl Config {
             precision,
             log_messages: false,
             codec_clock: None,
+            hooks: None,
             dictionaries: None,
             checks: Checks::default(),
             limits: Limits::default(),
@@ -246,6 +250,18 @@ impl Config {
         self.next_expected_seq_num
             && self.check_seq_nums
             && self.id.begin_string >= BeginString::Fix44
+    }
+
+    /// Returns a reader of this session's messages: it knows the data fields of all dictionaries.
+    pub(crate) fn reader(&self) -> Reader {
+        let mut data_fields = DataFields::standard();
+        if let Some(dictionaries) = &self.dictionaries {
+            let application = dictionaries.application.iter().map(|(_, dictionary)| dictionary);
+            for dictionary in application.chain([&dictionaries.session]) {
+                data_fields.extend(&dictionary.data_fields());
+            }
+        }
+        Reader::new().data_fields(data_fields)
     }
 
     /// Whether a message sent while not logged on would be lost in a reset.

@@ -51,6 +51,8 @@ pub enum SendError {
     Store(StoreError),
     /// A field of the body is empty or contains a delimiter.
     Value,
+    /// A hook withholds the message.
+    Withheld,
 }
 
 impl fmt::Display for SendError {
@@ -63,6 +65,7 @@ impl fmt::Display for SendError {
             }
             Self::QueueFull => out.write_str("the peer does not read; send again later"),
             Self::Store(error) => error.fmt(out),
+            Self::Withheld => out.write_str("a hook withholds the message"),
             Self::Value => out.write_str("a field is empty or contains a delimiter"),
         }
     }

@@ -28,7 +28,7 @@ pub use now::Now;
 pub use schedule::{Schedule, ScheduleError};
 pub use secret::Secret;
 pub use session::{
-    Counters, Delivery, Event, Head, LogonRequest, Notice, Refusal, Session, Why, admit, is_admin,
-    refusal_logout,
+    Added, Counters, Delivery, Event, Head, Hooks, LogonRequest, Notice, Outgoing, Refusal,
+    Session, Verdict, Why, admit, is_admin, refusal_logout,
 };
 pub use store::{FileStore, FileStoreOptions, Fsync, MemoryStore, Store};

@@ -48,7 +48,7 @@ pub(crate) struct Core<S> {
     pub(super) notices: VecDeque<Notice>,
     pub(super) counters: Counters,
     pub(super) transmit: Transmit,
-    /// Reads stored messages to send them again.
+    /// Reads own messages: stored ones to send them again, new ones for hooks.
     pub(super) replay_reader: Reader,
     pub(super) held: Held,
     pub(super) asked: Option<Asked>,
@@ -77,17 +77,15 @@ pub(crate) struct Core<S> {
 
 impl<S: Store> Core<S> {
     pub(super) fn new(config: Config, store: S) -> Self {
-        let limits = tickwire_fix::Limits {
-            fields_max: config.limits.fields_max,
-            message_len_max: config.limits.message_len_max,
-        };
+        // What is stored was within the limits of its day, whatever they are now.
+        let limits = tickwire_fix::Limits { fields_max: usize::MAX, message_len_max: usize::MAX };
         Self {
             validator: Validator::new(config.checks),
             store,
             notices: VecDeque::new(),
             counters: Counters::default(),
             transmit: Transmit::new(config.log_messages),
-            replay_reader: Reader::new().limits(limits),
+            replay_reader: config.reader().limits(limits),
             held: Held::default(),
             asked: None,
             pending_logon: None,

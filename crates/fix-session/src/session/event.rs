@@ -111,6 +111,10 @@ pub enum Why {
     SlowReader,
     /// The store failed; the words say how.
     Store(String),
+    /// A message of the session, or one to be sent again, cannot be made; the words say why.
+    Unsendable(String),
+    /// A hook refuses a message of the peer; its words.
+    Hook(String),
 }
 
 /// Header fields of a message to send, beyond those that the session fills in.

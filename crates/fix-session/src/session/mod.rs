@@ -1,11 +1,13 @@
 //! The session as a state machine.
 
 mod admission;
+mod assemble;
 mod core;
 mod event;
 mod gap;
 mod head;
 mod header_check;
+mod hooks;
 mod logon;
 mod receive;
 mod refuse;
@@ -16,6 +18,7 @@ mod transmit;
 pub use admission::{Refusal, admit, refusal_logout};
 pub use event::{Counters, Delivery, Event, Head, LogonRequest, Notice, Why};
 pub(crate) use head::is_header;
+pub use hooks::{Added, Hooks, Outgoing, Verdict};
 
 use self::admission::one_field;
 use self::core::Core;
@@ -63,10 +66,7 @@ impl<S: Store> Session<S> {
             fields_max: config.limits.fields_max,
             message_len_max: config.limits.message_len_max,
         };
-        let mut reader = Reader::new().limits(limits);
-        if let Some(dictionaries) = &config.dictionaries {
-            reader = reader.data_fields(dictionaries.session.data_fields());
-        }
+        let reader = config.reader().limits(limits);
         let inbox = Inbox {
             buffer: Vec::new(),
             start: 0,

@@ -2,7 +2,7 @@
 
 use tickwire_fix::{Message, SessionRejectReason, Tag};
 
-use super::admission::{admit, is_in_time, knows};
+use super::admission::{admit, is_in_time, knows, one_field};
 use super::core::Core;
 use super::event::{Notice, Why};
 use super::head::Header;
@@ -206,20 +206,31 @@ impl<S: Store> Core<S> {
         }
         self.last_received_ns = now.steady_ns;
         self.test_requests = 0;
-        if !self.config.check_seq_nums {
-            return true;
-        }
         let expected = self.store.next_target();
-        if order == Order::Exact && head.seq_num > expected {
+        let is_checked = self.config.check_seq_nums && order == Order::Exact;
+        if is_checked && head.seq_num > expected {
             self.hold(head.seq_num, Some(message.bytes()));
             self.ask_for_missing(now, head.seq_num);
             return false;
         }
-        if order == Order::Exact && head.seq_num < expected {
+        if is_checked && head.seq_num < expected {
             self.handle_low(now, message, head);
             return false;
         }
-        true
+        self.passes_hooks(now, message)
+    }
+
+    /// Lets hooks hear of a message of the session; ends the session if they refuse it.
+    fn passes_hooks(&mut self, now: Now, message: &Message<'_>) -> bool {
+        let Some(hooks) = &self.config.hooks else { return true };
+        let is_decided_elsewhere = !self.received_logon && !self.is_initiator();
+        if !is_admin(message.msg_type()) || is_decided_elsewhere {
+            return true;
+        }
+        let Err(text) = hooks.admin_received(&self.config.id, message) else { return true };
+        self.send_logout(now, &one_field(&text));
+        self.close(Why::Hook(text));
+        false
     }
 
     /// A number lower than expected: a possible duplicate is ignored, anything else ends the session.

@@ -81,10 +81,10 @@ impl<S: Store> Core<S> {
         if !resets && self.is_due(head.seq_num) {
             self.count_received(head.seq_num);
         }
-        if let Err(SendError::Store(error)) =
-            self.send_reject(now, message, head.seq_num, reason, tag)
-        {
-            self.store_failed(&error);
+        match self.send_reject(now, message, head.seq_num, reason, tag) {
+            Ok(()) => {}
+            Err(SendError::Store(error)) => self.store_failed(&error),
+            Err(error) => self.close(Why::Unsendable(error.to_string())),
         }
         self.last_received_ns = now.steady_ns;
         self.after_received(now);

@@ -6,6 +6,7 @@ use super::admission::one_field;
 use super::core::Core;
 use super::event::{Head, Why};
 use super::header_check::check_head;
+use super::hooks::before_new;
 use super::transmit::Transmit;
 use crate::config::Config;
 use crate::error::SendError;
@@ -16,7 +17,8 @@ use crate::tags;
 /// Room that a buffer for messages begins with.
 const SCRATCH_LEN: usize = 1024;
 
-/// What a message may grow by when it is sent again: PossDupFlag and OrigSendingTime.
+/// What a message may grow by when it is sent again: PossDupFlag, OrigSendingTime, digits of BodyLength and
+/// of LastMsgSeqNumProcessed.
 const AGAIN_LEN: usize = 64;
 
 /// Encodes a message into `scratch`, which grows up to the limit.
@@ -25,7 +27,7 @@ pub(super) fn encode<'b>(
     config: &Config,
     mut write: impl FnMut(&mut [u8]) -> Result<(usize, usize), tickwire_fix::Error>,
 ) -> Result<&'b [u8], SendError> {
-    let len_max = config.limits.message_len_max.saturating_add(Writer::OVERHEAD + AGAIN_LEN);
+    let len_max = config.limits.message_len_max.saturating_add(Writer::OVERHEAD);
     if scratch.is_empty() {
         scratch.resize(SCRATCH_LEN.min(len_max), 0);
     }
@@ -149,9 +151,15 @@ impl<S: Store> Core<S> {
             return Err(SendError::QueueFull);
         }
         let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
-        let Self { transmit, store, config, counters, .. } = self;
+        let Self { transmit, store, config, counters, replay_reader, .. } = self;
         let started = config.codec_clock.map(|clock| (clock, clock()));
-        let message = encode_new(&mut transmit.scratch, config, &stamp, head, body)?;
+        let Transmit { scratch, made, out, log, .. } = transmit;
+        let message = encode_new(scratch, config, &stamp, head, body)?;
+        let message = before_new(config, replay_reader, false, message, made)?;
+        // It must fit when it is sent again, too.
+        if message.len() + AGAIN_LEN > config.limits.message_len_max {
+            return Err(SendError::MessageLength);
+        }
         if let Some((clock, started)) = started {
             counters.encode_ns += clock().saturating_sub(started);
         }
@@ -165,7 +173,7 @@ impl<S: Store> Core<S> {
         }
         self.counters.sent += 1;
         if logged_on && !lags {
-            Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
+            Transmit::push(out, log, now, message);
         } else if self.sent_logon {
             let len = message.len();
             transmit.lag_from(seq_num, len);
@@ -181,9 +189,10 @@ impl<S: Store> Core<S> {
         msg_type: &str,
         body: impl FnMut(&mut Writer<'_>),
     ) {
-        if let Err(SendError::Store(error)) = self.send_admin_with(now, &Head::new(msg_type), body)
-        {
-            self.store_failed(&error);
+        match self.send_admin_with(now, &Head::new(msg_type), body) {
+            Ok(()) => {}
+            Err(SendError::Store(error)) => self.store_failed(&error),
+            Err(error) => self.close(Why::Unsendable(error.to_string())),
         }
     }
 
@@ -202,17 +211,19 @@ impl<S: Store> Core<S> {
             && self.transmit.lags(self.config.limits.transmit_len_max);
         let seq_num = self.store.next_sender();
         let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
-        let Self { transmit, store, config, .. } = self;
-        let message = encode_new(&mut transmit.scratch, config, &stamp, head, |mut writer| {
+        let Self { transmit, store, config, replay_reader, .. } = self;
+        let Transmit { scratch, made, out, log, .. } = transmit;
+        let message = encode_new(scratch, config, &stamp, head, |mut writer| {
             body(&mut writer);
             writer
         })?;
+        let message = before_new(config, replay_reader, true, message, made)?;
         store.set_next_sender(seq_num.saturating_add(1))?;
         if waits {
             let message = message.into();
             transmit.lag_with(seq_num, message);
         } else {
-            Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
+            Transmit::push(out, log, now, message);
         }
         self.counters.sent += 1;
         self.last_sent_ns = now.steady_ns;

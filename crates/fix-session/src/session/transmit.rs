@@ -5,15 +5,16 @@
 //! a resend of a million messages, and a peer that sleeps, need no memory.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 
-use tickwire_fix::{Message, Tag, UtcTimestamp, Writer};
+use tickwire_fix::UtcTimestamp;
 
+use super::assemble::again;
 use super::core::Core;
-use super::event::Head;
-use super::head::is_header;
-use super::send::{Stamp, encode, encode_new, finish};
-use crate::config::Config;
-use crate::error::SendError;
+use super::event::{Head, Why};
+use super::hooks::may_go_again;
+use super::send::{Stamp, encode_new};
+use crate::error::{SendError, StoreError};
 use crate::log::{Direction, push_line};
 use crate::now::Now;
 use crate::store::Store;
@@ -55,6 +56,10 @@ pub(super) struct Transmit {
     /// Messages of the session among them.
     late: BTreeMap<u64, Box<[u8]>>,
     stored: Vec<u8>,
+    /// A message made of one that is stored, or of a new one by hooks.
+    pub made: Vec<u8>,
+    /// Its fields.
+    content: Vec<u8>,
 }
 
 impl Transmit {
@@ -164,7 +169,7 @@ impl<S: Store> Core<S> {
             let goes_on = replay.next <= replay.end || replay.gap_from.is_some();
             match (outcome, again) {
                 (Err(SendError::Store(error)), _) => return self.store_failed(&error),
-                (Err(_), _) => {}
+                (Err(error), _) => return self.close(Why::Unsendable(error.to_string())),
                 (Ok(()), true) if goes_on => self.transmit.replays.push_front(replay),
                 (Ok(()), false) if goes_on => self.transmit.lag = Some(replay),
                 (Ok(()), true) => {}
@@ -196,26 +201,19 @@ impl<S: Store> Core<S> {
             Some(_) => true,
             None => self.store.read(seq_num, &mut self.transmit.stored)?,
         };
-        if !found {
+        if !found || replay.again && !self.make_again(now, seq_num)? {
             replay.gap_from.get_or_insert(seq_num);
             return Ok(());
         }
         if let Some(gap_from) = replay.gap_from.take() {
             self.fill_gap(now, gap_from, seq_num)?;
         }
-        let last_processed = self.last_processed();
-        let Self { transmit, config, replay_reader, counters, .. } = self;
+        let Self { transmit, counters, .. } = self;
         if let Some(message) = late {
             transmit.lag_bytes = transmit.lag_bytes.saturating_sub(message.len() as u64);
             Transmit::push(&mut transmit.out, &mut transmit.log, now, &message);
         } else if replay.again {
-            let Ok(message) = replay_reader.decode(&transmit.stored) else {
-                replay.gap_from = Some(seq_num);
-                return Ok(());
-            };
-            let message =
-                encode_again(&mut transmit.scratch, config, now, last_processed, &message)?;
-            Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
+            Transmit::push(&mut transmit.out, &mut transmit.log, now, &transmit.made);
             counters.resent += 1;
         } else {
             let len = transmit.stored.len() as u64;
@@ -223,6 +221,22 @@ impl<S: Store> Core<S> {
             Transmit::push(&mut transmit.out, &mut transmit.log, now, &transmit.stored);
         }
         Ok(())
+    }
+
+    /// Makes the stored message a possible duplicate; returns whether it is to be sent again.
+    fn make_again(&mut self, now: Now, seq_num: u64) -> Result<bool, SendError> {
+        let last_processed = self.last_processed();
+        let Self { transmit, config, replay_reader, .. } = self;
+        let Transmit { stored, made, content, .. } = transmit;
+        let message = replay_reader.decode(stored).map_err(|error| {
+            let source = io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+            StoreError::new(format!("send message {seq_num} again"), source)
+        })?;
+        if !may_go_again(config, &message) {
+            return Ok(false);
+        }
+        again(made, content, config, now, last_processed, &message);
+        Ok(true)
     }
 
     /// Tells that the numbers from `begin` to before `end` have no message.
@@ -239,44 +253,4 @@ impl<S: Store> Core<S> {
         Transmit::push(&mut transmit.out, &mut transmit.log, now, message);
         Ok(())
     }
-}
-
-/// Encodes a message that was sent before as a possible duplicate.
-fn encode_again<'b>(
-    scratch: &'b mut Vec<u8>,
-    config: &Config,
-    now: Now,
-    last_processed: Option<u64>,
-    message: &Message<'_>,
-) -> Result<&'b [u8], SendError> {
-    let msg_type = std::str::from_utf8(message.msg_type()).unwrap_or_default();
-    let sent = message.field(Tag::SENDING_TIME).map(|field| field.value);
-    let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
-    let last = message.len().saturating_sub(1);
-    encode(scratch, config, |out| {
-        let mut writer = Writer::new(out, config.id.begin_string.as_str(), msg_type);
-        let mut orig = sent;
-        for field in (3..last).filter_map(|at| message.field_at(at)) {
-            let is_after = field.tag > tags::ORIG_SENDING_TIME || !is_header(field.tag.0);
-            if let Some(sent) = orig.take_if(|_| is_after) {
-                writer.bytes(tags::ORIG_SENDING_TIME, sent);
-            }
-            match field.tag {
-                Tag::MSG_SEQ_NUM => {
-                    writer.bytes(field.tag, field.value);
-                    writer.boolean(tags::POSS_DUP_FLAG, true);
-                }
-                Tag::SENDING_TIME => writer.utc_timestamp(field.tag, time, config.precision),
-                tags::POSS_DUP_FLAG | tags::ORIG_SENDING_TIME => {}
-                tags::LAST_MSG_SEQ_NUM_PROCESSED if last_processed.is_some() => {
-                    writer.uint(field.tag, last_processed.unwrap_or_default());
-                }
-                tag => writer.bytes(tag, field.value),
-            }
-        }
-        if let Some(sent) = orig {
-            writer.bytes(tags::ORIG_SENDING_TIME, sent);
-        }
-        finish(writer)
-    })
 }

@@ -94,6 +94,11 @@ impl DataFields {
         self.filter.0[(length >> 5) as usize & 15] |= 1 << (length & 31);
     }
 
+    /// Adds the pairs of another set.
+    pub fn extend(&mut self, other: &Self) {
+        other.pairs.iter().for_each(|(length, data)| self.add(*length, *data));
+    }
+
     /// Returns the data field whose length stands in field `length`.
     #[inline]
     pub fn data_of(&self, length: u32) -> Option<u32> {
