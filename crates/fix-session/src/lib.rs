@@ -31,4 +31,6 @@ pub use session::{
     Added, Counters, Delivery, Event, Head, Hooks, LogonRequest, Notice, Outgoing, Refusal,
     Session, Verdict, Why, admit, is_admin, refusal_logout,
 };
-pub use store::{FileStore, FileStoreOptions, Fsync, MemoryStore, Store};
+pub use store::{
+    FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, Store, StoreReport, check_store,
+};

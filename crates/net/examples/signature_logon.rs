@@ -16,7 +16,7 @@ use tickwire_fix_session::{
     Added, BeginString, Config, Delivery, Hooks, MemoryStore, Outgoing, Role, SessionId,
 };
 use tickwire_net::fix::{
-    Access, AcceptorOptions, Application, BoxStore, Decision, Engine, EngineOptions,
+    AcceptorOptions, Access, Application, BoxStore, Decision, Engine, EngineOptions,
     InitiatorOptions, LogonAttempt, SessionKey,
 };
 
@@ -59,6 +59,9 @@ impl Application for Venue {
 }
 
 /// Runs a venue and a client that knows `secret`; returns whether it is let in.
+///
+/// # Errors
+/// What the operating system says.
 pub fn is_let_in(secret: &[u8]) -> Result<bool, Box<dyn Error>> {
     let venue_key = Key::new(HMAC_SHA256, b"the secret of the API key");
     let mut venue = Engine::new(EngineOptions::default(), Venue(venue_key.clone()))?;

@@ -215,3 +215,62 @@ fn sections_that_want_different_things_of_one_port_are_told_with_file_and_lines(
         assert!(said.contains(wanted) && said.contains("a.cfg"), "{said}");
     }
 }
+
+#[test]
+fn damage_of_a_store_is_told_by_check_and_by_the_server() {
+    use tickwire_fix_session::{FileStore, FileStoreOptions, Fsync, Store};
+    let folder = Folder::new("store-check");
+    let options = FileStoreOptions {
+        folder: folder.0.clone(),
+        name: "FIX.4.2-A-B".to_owned(),
+        fsync: Fsync::None,
+    };
+    let mut store = FileStore::open(options, 1_709_210_096_789_000_000).expect("opens");
+    for number in 1..=3 {
+        store.append(format!("message {number}").as_bytes()).expect("kept");
+        store.commit().expect("written");
+    }
+    drop(store);
+    let path = folder.0.join("FIX.4.2-A-B.journal");
+    let bytes = std::fs::read(&path).expect("there");
+    let check = || {
+        let output = tickwire(&["store", "check", text(&path)]);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (status, said) = check();
+    assert!(status == Some(0) && said.contains("4 to send, 1 expected"), "{said}");
+    assert!(
+        said.contains("3 messages in 3 commits") && said.contains("2024-02-29 12:34:56"),
+        "{said}"
+    );
+    let config = folder.write(
+        "server.cfg",
+        &format!(
+            "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\n\
+             SocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\nFileStorePath={}\n",
+            text(&folder.0)
+        ),
+    );
+    let mut flipped = bytes.clone();
+    flipped[40] ^= 4;
+    std::fs::write(&path, &flipped).expect("written");
+    let (status, said) = check();
+    assert!(status == Some(1) && said.contains("damaged from offset 24 to "), "{said}");
+    let output = tickwire(&["server", "--config", text(&config)]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("offset 24 is damaged"), "{told}");
+    std::fs::write(&path, &bytes[..bytes.len() - 5]).expect("written");
+    let (status, said) = check();
+    assert!(status == Some(1) && said.contains("moved aside"), "{said}");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["fix", "server", "--config", text(&config)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let stderr = child.stderr.take().expect("piped");
+    let _server = Server(child);
+    let told = BufReader::new(stderr).lines().next().expect("a line").expect("text");
+    assert!(told.contains("moved to") && told.contains("cut-"), "{told}");
+    assert_eq!(check().0, Some(0));
+}

@@ -3,7 +3,7 @@
 mod file;
 mod memory;
 
-pub use file::{FileStore, FileStoreOptions, Fsync};
+pub use file::{FileStore, FileStoreOptions, Fsync, MovedAside, StoreReport, check_store};
 pub use memory::MemoryStore;
 
 use crate::error::StoreError;

@@ -17,7 +17,7 @@ use tickwire_fix_session::settings::{
 };
 use tickwire_fix_session::{
     ApplVersion, BeginString, Config, Dictionaries, FileStore, FileStoreOptions, Fsync,
-    MemoryStore, SessionId,
+    MemoryStore, MovedAside, SessionId,
 };
 
 use super::acceptor::{AcceptorOptions, Template, TemplateSession};
@@ -140,6 +140,23 @@ impl<A: Application> Engine<A> {
             self.sessions_mut().keep_log(key, file);
         }
     }
+}
+
+/// Opens a store, and tells in the log if the end of its journal was no frame.
+///
+/// # Errors
+/// What cannot be opened, in words.
+pub fn open_store(options: FileStoreOptions) -> Result<FileStore, String> {
+    let name = options.name.clone();
+    let store = FileStore::open(options, unix_ns()).map_err(|error| error.to_string())?;
+    if let Some(MovedAside { offset, len, path }) = store.moved_aside() {
+        tracing::warn!(
+            "message store {name}: {len} bytes from offset {offset} are no whole commit and were moved to {}; \
+             what they held is lost to the session",
+            path.display()
+        );
+    }
+    Ok(store)
 }
 
 fn is_template(session: &SessionSettings) -> bool {
@@ -272,8 +289,7 @@ impl Prepared {
         };
         let options =
             FileStoreOptions { folder: folder.clone(), name: id.file_name(), fsync: self.fsync };
-        let opened = FileStore::open(options, unix_ns()).map_err(|error| error.to_string())?;
-        Ok((Box::new(opened), log))
+        Ok((Box::new(open_store(options)?), log))
     }
 
     /// Opens the message log of a session, if there is to be one.

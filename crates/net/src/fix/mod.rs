@@ -25,7 +25,7 @@ pub use acceptor::{AcceptorOptions, ListenerKey, Opener, Template, TemplateSessi
 pub use access::{Access, AddressRange, Fingerprint, Peer};
 pub use admission::{Decision, LogonAttempt, Refused, Ticket};
 pub use application::Application;
-pub use configure::{ConfigureError, Configured};
+pub use configure::{ConfigureError, Configured, open_store};
 pub use engine::{Engine, EngineOptions, Waker};
 pub use initiator::{Backoff, InitiatorOptions};
 pub use metrics::{FixCounters, FixMetrics};

@@ -7,6 +7,7 @@ mod expected;
 mod generate;
 mod input;
 mod log;
+mod store;
 mod trading;
 mod validate;
 mod versions;
@@ -29,6 +30,7 @@ enum Action {
     Generate(generate::GenerateArgs),
     Log(log::LogArgs),
     Server(trading::server::ServerArgs),
+    Store(store::StoreArgs),
     Soak(trading::soak::SoakArgs),
     Validate(validate::ValidateArgs),
 }
@@ -42,6 +44,7 @@ pub fn run(args: &FixArgs) -> Result<Outcome, Failure> {
         Action::Generate(args) => generate::run(args),
         Action::Log(args) => log::run(args),
         Action::Server(args) => trading::server::run(args),
+        Action::Store(args) => store::run(args),
         Action::Soak(args) => trading::soak::run(args),
         Action::Validate(args) => validate::run(args),
     }

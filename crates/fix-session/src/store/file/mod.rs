@@ -1,22 +1,37 @@
-//! A store on disk: a journal that only grows, and an index that can be made anew from it.
+//! A store on disk: one file, a journal that only grows.
 //!
-//! Every commit is one frame with a sum of its own, written with one call: all of it is there after the
-//! process dies, or nothing. A frame that the end of the file cuts is dropped when the store is opened.
-//! What survives what is said at [`Fsync`].
+//! Every commit is one frame with sums of its own, written with one call: all of it is there after the
+//! process dies, or nothing. Where its messages are is known by marks in memory, made from the journal when
+//! it is opened. What cannot be read is never overwritten: a last frame that is cut is moved to a file beside
+//! the journal, and a journal that is damaged where frames follow is not opened. What survives what is said
+//! at [`Fsync`].
 
-mod index;
-mod journal;
+mod check;
+mod format;
+mod marks;
+mod scan;
+mod window;
 
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use self::index::{Entry, Index};
-use self::journal::{HEADER_LEN, Record, Scan};
+use self::format::{Frame, Record, Version, corrupt, header, message_len};
+use self::marks::Marks;
+use self::scan::{Scan, Tail};
+use self::window::Window;
 use super::Store;
 use crate::error::StoreError;
 use crate::files::{make_private_folder, private_file};
+
+pub use check::{StoreReport, check_store};
+
+/// A journal is written anew when it is opened if it is at least this long, and more than half of it is of no
+/// use any more.
+const COMPACT_MIN: u64 = 1 << 20;
+/// Bytes of messages in a frame of a journal that is written anew.
+const COMPACT_FRAME: usize = 64 << 10;
 
 /// When the disk itself is waited for.
 ///
@@ -44,137 +59,307 @@ pub struct FileStoreOptions {
     pub fsync: Fsync,
 }
 
+/// The end of a journal that was no frame, moved to a file of its own when the store was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovedAside {
+    /// Where it was in the journal.
+    pub offset: u64,
+    /// Its bytes.
+    pub len: u64,
+    /// The file that has it now.
+    pub path: PathBuf,
+}
+
 /// A store on disk.
 #[derive(Debug)]
 pub struct FileStore {
     options: FileStoreOptions,
+    /// Locked for as long as the store is open.
     journal: File,
     /// Where the next frame goes.
     end: u64,
-    index: Index,
+    marks: Marks,
+    window: Window,
     next_sender: u64,
     next_target: u64,
     created_ns: u64,
     /// The frame that the next commit writes.
-    frame: journal::Frame,
+    frame: Frame,
     /// Messages in it: number, where in the frame, length.
     in_frame: Vec<(u64, usize, usize)>,
     target_changed: bool,
     /// Whether there is something that the disk may not have.
     unsynced: bool,
-    /// Bytes of a cut frame that were dropped when the store was opened.
-    dropped: u64,
-    /// Held for as long as the store is open.
-    _lock: File,
+    /// Whether the last commit was not written: before more is taken, it has to be.
+    is_behind: bool,
+    /// What went wrong, after which nobody knows what is on the disk.
+    poisoned: Option<String>,
+    moved_aside: Option<MovedAside>,
 }
 
 impl FileStore {
-    /// Opens a store, or makes an empty one that is said to begin at `created_ns`.
+    /// Opens a store, or makes an empty one that is said to begin at `created_ns`. A journal of an earlier
+    /// version is written anew in today's form.
     ///
     /// # Errors
-    /// If a file cannot be opened, is in use by another process, or has a fault that is not a cut last
+    /// If a file cannot be opened, is in use by another process, or is damaged otherwise than by a cut last
     /// frame.
     pub fn open(options: FileStoreOptions, created_ns: u64) -> Result<Self, StoreError> {
-        let fail = |doing: &str, path: &Path, error| {
-            StoreError::new(format!("{doing} {}", path.display()), error)
-        };
-        make_private_folder(&options.folder)
-            .map_err(|error| fail("make folder", &options.folder, error))?;
-        let path = |extension: &str| options.folder.join(format!("{}.{extension}", options.name));
-        let lock_path = path("lock");
-        let lock = open_file(&lock_path).map_err(|error| fail("open", &lock_path, error))?;
-        lock.try_lock().map_err(|error| {
-            let doing = "lock (is another process using it?)";
-            fail(doing, &lock_path, io::Error::other(error.to_string()))
+        let path = options.folder.join(format!("{}.journal", options.name));
+        let fail =
+            |doing: &str, error| StoreError::new(format!("{doing} {}", path.display()), error);
+        make_private_folder(&options.folder).map_err(|error| {
+            StoreError::new(format!("make folder {}", options.folder.display()), error)
         })?;
-        let journal_path = path("journal");
-        let is_new = fs::metadata(&journal_path).map_or(0, |metadata| metadata.len()) < HEADER_LEN;
-        if is_new {
-            journal::create(&journal_path, created_ns)
-                .map_err(|error| fail("make", &journal_path, error))?;
-        }
-        let journal =
-            open_file(&journal_path).map_err(|error| fail("open", &journal_path, error))?;
-        let index_path = path("index");
-        let index = open_file(&index_path).map_err(|error| fail("open", &index_path, error))?;
-        let index = Index::empty(index).map_err(|error| fail("empty", &index_path, error))?;
+        check_old_lock(&options).map_err(|error| fail("open", error))?;
+        let is_there = path.try_exists().map_err(|error| fail("look for", error))?;
+        let journal = match is_there {
+            true => open_locked(&path).map_err(|error| fail("open", error))?,
+            false => create(&path, created_ns, |_| Ok(())).map_err(|error| fail("make", error))?,
+        };
         let mut store = Self {
             options,
             journal,
-            end: HEADER_LEN,
-            index,
+            end: 0,
+            marks: Marks::default(),
+            window: Window::default(),
             next_sender: 1,
             next_target: 1,
             created_ns,
-            frame: journal::Frame::default(),
+            frame: Frame::default(),
             in_frame: Vec::new(),
             target_changed: false,
             unsynced: false,
-            dropped: 0,
-            _lock: lock,
+            is_behind: false,
+            poisoned: None,
+            moved_aside: None,
         };
-        store.recover().map_err(|error| fail("read", &journal_path, error))?;
+        let is_to_rewrite = store.recover().map_err(|error| fail("read", error))?;
+        if is_to_rewrite {
+            store.write_anew().map_err(|error| fail("write anew", error))?;
+        }
         Ok(store)
     }
 
-    /// Returns how many bytes of a cut last frame were dropped when the store was opened.
-    pub const fn dropped(&self) -> u64 {
-        self.dropped
+    /// Returns what was moved aside when the store was opened: a last frame that is cut, by a loss of power
+    /// or otherwise. What it held is lost to the session.
+    pub const fn moved_aside(&self) -> Option<&MovedAside> {
+        self.moved_aside.as_ref()
     }
 
-    /// Reads the journal from its beginning.
-    fn recover(&mut self) -> io::Result<()> {
+    fn path(&self) -> PathBuf {
+        self.options.folder.join(format!("{}.journal", self.options.name))
+    }
+
+    /// Reads the journal from its beginning; returns whether it is to be written anew because it is of an
+    /// earlier version or mostly of no use.
+    fn recover(&mut self) -> io::Result<bool> {
         let mut scan = Scan::new(self.journal.try_clone()?)?;
         self.created_ns = scan.created_ns;
-        while let Some(frame_at) = scan.next_frame()? {
+        let mut useful = 0;
+        while let Some(at) = scan.next_frame()? {
             for record in scan.records() {
                 match record? {
-                    Record::Message { seq_num, offset, len } => {
-                        self.index.push(seq_num, Entry { offset: frame_at + offset, len })?;
+                    Record::Message { seq_num, message } => {
+                        useful += message_len(message.len()) as u64;
+                        self.marks.note(seq_num, at);
                         self.next_sender = seq_num.saturating_add(1);
                     }
-                    Record::Sender(seq_num) => {
-                        self.index.cut(seq_num, self.next_sender)?;
-                        self.next_sender = seq_num;
-                    }
+                    Record::Sender(seq_num) => self.set_sender(seq_num, at),
                     Record::Target(seq_num) => self.next_target = seq_num,
                 }
             }
         }
         self.end = scan.end();
-        let len = self.journal.metadata()?.len();
-        self.dropped = len.saturating_sub(self.end);
-        if self.dropped > 0 {
-            self.journal.set_len(self.end)?;
+        match scan.tail()? {
+            Tail::Clean => {}
+            Tail::Torn { len } => self.move_aside(len)?,
+            Tail::Damaged { .. } => {
+                return Err(corrupt(format!(
+                    "the frame at offset {} is damaged and others follow it; restore the file from a \
+                     copy, or move it away and agree with the counterparty on sequence numbers",
+                    self.end
+                )));
+            }
+        }
+        let is_wasteful = self.end >= COMPACT_MIN && useful < self.end / 2;
+        Ok(scan.version != Version::Two || is_wasteful)
+    }
+
+    fn set_sender(&mut self, seq_num: u64, at: u64) {
+        if seq_num < self.next_sender {
+            self.marks.cut(seq_num, at);
+            self.window.cut(seq_num);
+        }
+        self.next_sender = seq_num;
+    }
+
+    /// Moves what follows the last whole frame to a file of its own.
+    fn move_aside(&mut self, len: u64) -> io::Result<()> {
+        let name = format!("{}.journal.cut-{}", self.options.name, self.end);
+        let path = (0..)
+            .map(|number| match number {
+                0 => self.options.folder.join(&name),
+                number => self.options.folder.join(format!("{name}.{number}")),
+            })
+            .find(|path| !path.exists())
+            .unwrap_or_else(|| self.options.folder.join(&name));
+        let mut aside = private_file().write(true).create_new(true).open(&path)?;
+        self.journal.seek(SeekFrom::Start(self.end))?;
+        io::copy(&mut (&self.journal).take(len), &mut aside)?;
+        aside.sync_all()?;
+        self.journal.set_len(self.end)?;
+        self.moved_aside = Some(MovedAside { offset: self.end, len, path });
+        Ok(())
+    }
+
+    /// Writes messages and numbers to a new journal, which takes the place of this one.
+    fn write_anew(&mut self) -> io::Result<()> {
+        let mut numbers = std::collections::BTreeMap::new();
+        let mut scan = Scan::new(self.journal.try_clone()?)?;
+        while let Some(at) = scan.next_frame()? {
+            for record in scan.records() {
+                match record? {
+                    Record::Message { seq_num, .. } => drop(numbers.insert(seq_num, at)),
+                    Record::Sender(seq_num) => drop(numbers.split_off(&seq_num)),
+                    Record::Target(_) => {}
+                }
+            }
+        }
+        let path = self.path();
+        let (next_sender, next_target) = (self.next_sender, self.next_target);
+        let source = self.journal.try_clone()?;
+        self.journal = create(&path, self.created_ns, |out| {
+            let mut scan = Scan::new(source)?;
+            let mut frame = Frame::default();
+            let mut bytes = 0;
+            while let Some(at) = scan.next_frame()? {
+                let mut last = std::collections::BTreeMap::new();
+                for record in scan.records() {
+                    if let Record::Message { seq_num, message } = record?
+                        && numbers.get(&seq_num) == Some(&at)
+                    {
+                        last.insert(seq_num, message);
+                    }
+                }
+                for (seq_num, message) in last {
+                    frame.push_message(seq_num, message);
+                    bytes += message.len();
+                }
+                if bytes > COMPACT_FRAME {
+                    out.push(&mut frame)?;
+                    bytes = 0;
+                }
+            }
+            frame.push_sender(next_sender);
+            frame.push_target(next_target);
+            out.push(&mut frame)
+        })?;
+        self.marks.clear();
+        self.recover()?;
+        for extension in ["index", "lock"] {
+            // Files of earlier versions; one that stays does no harm.
+            let _ = fs::remove_file(path.with_extension(extension));
         }
         Ok(())
     }
 
     fn error(&self, doing: &str, error: io::Error) -> StoreError {
-        let path = self.options.folder.join(format!("{}.journal", self.options.name));
-        StoreError::new(format!("{doing} {}", path.display()), error)
+        StoreError::new(format!("{doing} {}", self.path().display()), error)
+    }
+
+    fn check_poison(&self) -> Result<(), StoreError> {
+        match &self.poisoned {
+            None => Ok(()),
+            Some(text) => Err(self.error("go on with", io::Error::other(text.clone()))),
+        }
+    }
+
+    /// Writes what an earlier commit could not, so that what waits does not grow.
+    fn catch_up(&mut self) -> Result<(), StoreError> {
+        self.check_poison()?;
+        if self.is_behind { self.commit() } else { Ok(()) }
+    }
+
+    /// Takes note that the disk may not have what it was given: nothing is built on it any more.
+    fn sync_failed(&mut self, error: io::Error) -> StoreError {
+        self.poisoned = Some(format!("an earlier sync failed: {error}"));
+        self.error("sync", error)
     }
 
     fn write_frame(&mut self) -> io::Result<()> {
-        let frame = self.frame.finish();
+        let frame = self.frame.finish(self.end);
         self.journal.write_all_at(frame, self.end)?;
-        let (at, len) = (self.end, frame.len() as u64);
-        for (seq_num, offset, len) in self.in_frame.drain(..) {
-            self.index.push(seq_num, Entry { offset: at + offset as u64, len: len as u32 })?;
-        }
-        self.end += len;
-        self.frame.clear();
-        self.unsynced = true;
-        if self.options.fsync == Fsync::Always {
-            self.journal.sync_data()?;
-            self.unsynced = false;
-        }
+        self.end += frame.len() as u64;
         Ok(())
     }
 }
 
-fn open_file(path: &Path) -> io::Result<File> {
-    private_file().read(true).write(true).create(true).truncate(false).open(path)
+/// A journal being written.
+struct Output {
+    file: File,
+    end: u64,
+}
+
+impl Output {
+    fn push(&mut self, frame: &mut Frame) -> io::Result<()> {
+        let bytes = frame.finish(self.end);
+        self.file.write_all_at(bytes, self.end)?;
+        self.end += bytes.len() as u64;
+        frame.clear();
+        Ok(())
+    }
+}
+
+/// Makes a journal in place of one that may be there, all at once, and locks it; `fill` writes its first
+/// frames.
+fn create(
+    path: &Path,
+    created_ns: u64,
+    fill: impl FnOnce(&mut Output) -> io::Result<()>,
+) -> io::Result<File> {
+    let mut temporary = path.to_owned().into_os_string();
+    temporary.push(".new");
+    let file =
+        private_file().read(true).write(true).create(true).truncate(true).open(&temporary)?;
+    lock(&file)?;
+    let header = header(created_ns);
+    file.write_all_at(&header, 0)?;
+    let mut output = Output { file, end: header.len() as u64 };
+    fill(&mut output)?;
+    output.file.sync_data()?;
+    fs::rename(&temporary, path)?;
+    // The name is on the disk only with the folder.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()?;
+    Ok(output.file)
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    file.try_lock()
+        .map_err(|error| io::Error::other(format!("is another process using it? {error}")))
+}
+
+/// Fails if a process of an earlier version has the store open: it locked a file of its own.
+fn check_old_lock(options: &FileStoreOptions) -> io::Result<()> {
+    match File::open(options.folder.join(format!("{}.lock", options.name))) {
+        Ok(file) => lock(&file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a journal and locks it. The lock is that of the file which has the name: another process may just
+/// have put a new one in its place.
+fn open_locked(path: &Path) -> io::Result<File> {
+    loop {
+        let file = private_file().read(true).write(true).open(path)?;
+        lock(&file)?;
+        let (own, named) = (file.metadata()?, fs::metadata(path)?);
+        if (own.dev(), own.ino()) == (named.dev(), named.ino()) {
+            return Ok(file);
+        }
+    }
 }
 
 impl Store for FileStore {
@@ -191,21 +376,24 @@ impl Store for FileStore {
     }
 
     fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        self.catch_up()?;
         let offset = self.frame.push_message(self.next_sender, message);
         self.in_frame.push((self.next_sender, offset, message.len()));
+        self.marks.note(self.next_sender, self.end);
         self.next_sender = self.next_sender.saturating_add(1);
         Ok(())
     }
 
     fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.catch_up()?;
         self.frame.push_sender(seq_num);
         self.in_frame.retain(|(number, ..)| *number < seq_num);
-        self.index.cut(seq_num, self.next_sender).map_err(|error| self.error("cut", error))?;
-        self.next_sender = seq_num;
+        self.set_sender(seq_num, self.end);
         Ok(())
     }
 
     fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.catch_up()?;
         self.next_target = seq_num;
         self.target_changed = true;
         Ok(())
@@ -220,22 +408,21 @@ impl Store for FileStore {
         if seq_num >= self.next_sender {
             return Ok(false);
         }
-        let entry = self.index.read(seq_num).map_err(|error| self.error("index", error))?;
-        let Some(Entry { offset, len }) = entry else { return Ok(false) };
-        let start = out.len();
-        out.resize(start + len as usize, 0);
-        let read = self.journal.read_exact_at(&mut out[start..], offset);
-        read.map_err(|error| self.error("read", error))?;
-        Ok(true)
+        let Some(from) = self.marks.find(seq_num) else { return Ok(false) };
+        let Self { window, journal, end, .. } = self;
+        let found = window.find(journal, from, *end, seq_num, out);
+        found.map_err(|error| self.error("read", error))
     }
 
     fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
-        let path = self.options.folder.join(format!("{}.journal", self.options.name));
-        self.journal = journal::create(&path, created_ns)
-            .and_then(|()| open_file(&path))
+        self.check_poison()?;
+        let path = self.path();
+        self.journal = create(&path, created_ns, |_| Ok(()))
             .map_err(|error| self.error("begin anew", error))?;
-        self.index.clear().map_err(|error| self.error("index", error))?;
-        self.end = HEADER_LEN;
+        self.is_behind = false;
+        self.marks.clear();
+        self.window.clear();
+        self.end = Version::Two.header_len() as u64;
         self.frame.clear();
         self.in_frame.clear();
         self.target_changed = false;
@@ -245,6 +432,7 @@ impl Store for FileStore {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
+        self.check_poison()?;
         if self.target_changed {
             self.frame.push_target(self.next_target);
             self.target_changed = false;
@@ -252,12 +440,24 @@ impl Store for FileStore {
         if self.frame.is_empty() {
             return Ok(());
         }
-        self.write_frame().map_err(|error| self.error("write", error))
+        // A frame that does not fit the disk stays, and the next commit writes it again at its place.
+        self.is_behind = true;
+        self.write_frame().map_err(|error| self.error("write", error))?;
+        self.is_behind = false;
+        self.in_frame.clear();
+        self.frame.clear();
+        self.unsynced = true;
+        if self.options.fsync == Fsync::Always {
+            self.journal.sync_data().map_err(|error| self.sync_failed(error))?;
+            self.unsynced = false;
+        }
+        Ok(())
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {
+        self.check_poison()?;
         if self.options.fsync == Fsync::Batch && self.unsynced {
-            self.journal.sync_data().map_err(|error| self.error("sync", error))?;
+            self.journal.sync_data().map_err(|error| self.sync_failed(error))?;
             self.unsynced = false;
         }
         Ok(())

@@ -8,10 +8,10 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
-    BeginString, Config, FileStore, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
+    BeginString, Config, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
 };
-use tickwire_net::clock::{monotonic_ns, unix_ns};
-use tickwire_net::fix::{Application, BoxStore, Configured, Engine, EngineOptions};
+use tickwire_net::clock::monotonic_ns;
+use tickwire_net::fix::{Application, BoxStore, Configured, Engine, EngineOptions, open_store};
 
 /// What server and client have in common.
 #[derive(Clone, Debug, Args)]
@@ -124,8 +124,6 @@ impl SessionArgs {
         let Some(folder) = &self.store else { return Ok(Box::new(MemoryStore::new())) };
         let options =
             FileStoreOptions { folder: folder.clone(), name: id.file_name(), fsync: self.fsync() };
-        let store = FileStore::open(options, unix_ns())
-            .map_err(|error| Failure::Usage(error.to_string()))?;
-        Ok(Box::new(store))
+        Ok(Box::new(open_store(options).map_err(Failure::Usage)?))
     }
 }

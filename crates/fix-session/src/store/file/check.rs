@@ -1,0 +1,82 @@
+//! A look at a journal without changing it.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::format::Record;
+use super::scan::{Scan, Tail};
+use crate::error::StoreError;
+
+/// What a journal holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreReport {
+    /// Version of its form.
+    pub version: u32,
+    /// When its numbers began at 1, in nanoseconds since 1970-01-01 UTC.
+    pub created_ns: u64,
+    /// Frames, each a commit.
+    pub frames: u64,
+    /// Messages that can be sent again.
+    pub messages: u64,
+    /// MsgSeqNum of the next message to send.
+    pub next_sender: u64,
+    /// MsgSeqNum of the next message expected.
+    pub next_target: u64,
+    /// Bytes that are whole.
+    pub whole: u64,
+    /// Bytes after them.
+    pub damaged: u64,
+    /// Where the next whole frame is after damage: what is between is lost.
+    pub resumes: Option<u64>,
+}
+
+impl StoreReport {
+    /// Whether the journal is damaged where frames follow, so that it is not opened.
+    pub const fn is_broken(&self) -> bool {
+        self.resumes.is_some()
+    }
+}
+
+/// Reads a journal, which may be in use.
+///
+/// # Errors
+/// If it cannot be read, or is not a journal.
+pub fn check_store(path: &Path) -> Result<StoreReport, StoreError> {
+    read(path).map_err(|error| StoreError::new(format!("check {}", path.display()), error))
+}
+
+fn read(path: &Path) -> std::io::Result<StoreReport> {
+    let mut scan = Scan::new(File::open(path)?)?;
+    let mut report = StoreReport {
+        version: scan.version.number(),
+        created_ns: scan.created_ns,
+        next_sender: 1,
+        next_target: 1,
+        ..StoreReport::default()
+    };
+    let mut numbers = std::collections::BTreeSet::new();
+    while scan.next_frame()?.is_some() {
+        report.frames += 1;
+        for record in scan.records() {
+            match record? {
+                Record::Message { seq_num, .. } => {
+                    numbers.insert(seq_num);
+                    report.next_sender = seq_num.saturating_add(1);
+                }
+                Record::Sender(seq_num) => {
+                    drop(numbers.split_off(&seq_num));
+                    report.next_sender = seq_num;
+                }
+                Record::Target(seq_num) => report.next_target = seq_num,
+            }
+        }
+    }
+    report.messages = numbers.len() as u64;
+    report.whole = scan.end();
+    let tail = scan.tail()?;
+    report.damaged = std::fs::metadata(path)?.len().saturating_sub(report.whole);
+    if let Tail::Damaged { next } = tail {
+        report.resumes = Some(next.unwrap_or(u64::MAX));
+    }
+    Ok(report)
+}

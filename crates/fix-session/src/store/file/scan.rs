@@ -1,0 +1,110 @@
+//! A journal read from its beginning, and what stands where it ends.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+
+use super::format::{Head, MARK, Records, Version, may_be_records, parse_header};
+
+/// Most bytes after damage that are searched for a frame.
+const SEARCH_MAX: u64 = 256 << 20;
+
+/// Reads a journal from its beginning.
+pub(super) struct Scan {
+    file: BufReader<File>,
+    len: u64,
+    /// After the last whole frame.
+    end: u64,
+    records: Vec<u8>,
+    pub version: Version,
+    pub created_ns: u64,
+}
+
+/// What follows the last frame that could be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// Nothing.
+    Clean,
+    /// Bytes that are no frame, and none after them: a write that was cut, or damage of the last frame.
+    Torn { len: u64 },
+    /// Bytes that are no frame, and a frame after them, or more than is searched.
+    Damaged { next: Option<u64> },
+}
+
+impl Scan {
+    pub fn new(mut file: File) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        file.seek(SeekFrom::Start(0))?;
+        let mut file = BufReader::with_capacity(1 << 20, file);
+        let mut header = Vec::new();
+        file.by_ref().take(Version::Two.header_len() as u64).read_to_end(&mut header)?;
+        let (version, created_ns) = parse_header(&header)?;
+        let end = version.header_len() as u64;
+        file.seek(SeekFrom::Start(end))?;
+        Ok(Self { file, len, end, records: Vec::new(), version, created_ns })
+    }
+
+    /// Returns where the last whole frame ends.
+    pub const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Reads the next frame; returns where it begins, `None` if there is no whole one.
+    pub fn next_frame(&mut self) -> io::Result<Option<u64>> {
+        let head_len = self.version.head_len() as u64;
+        let left = self.len.saturating_sub(self.end);
+        if left < head_len {
+            return Ok(None);
+        }
+        let mut head = [0; Version::Two.head_len()];
+        let head = &mut head[..self.version.head_len()];
+        self.file.read_exact(head)?;
+        let Some(head) = Head::parse(self.version, head, self.end) else { return Ok(None) };
+        if head.len > left - head_len {
+            return Ok(None);
+        }
+        self.records.resize(head.len as usize, 0);
+        self.file.read_exact(&mut self.records)?;
+        if !head.fits(&self.records) {
+            return Ok(None);
+        }
+        let at = self.end;
+        self.end += head_len + head.len;
+        Ok(Some(at))
+    }
+
+    /// Returns the records of the frame read last.
+    pub fn records(&self) -> Records<'_> {
+        Records::new(&self.records)
+    }
+
+    /// Looks at what follows the last frame, after [`Scan::next_frame`] found none.
+    pub fn tail(&mut self) -> io::Result<Tail> {
+        let len = self.len.saturating_sub(self.end);
+        if len == 0 {
+            return Ok(Tail::Clean);
+        }
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.by_ref().take(SEARCH_MAX).read_to_end(&mut bytes)?;
+        let next = (1..bytes.len()).find(|at| self.is_frame(&bytes[*at..], self.end + *at as u64));
+        Ok(match next {
+            Some(at) => Tail::Damaged { next: Some(self.end + at as u64) },
+            None if len > SEARCH_MAX => Tail::Damaged { next: None },
+            None => Tail::Torn { len },
+        })
+    }
+
+    /// Whether a whole frame stands at the start of bytes from that offset.
+    fn is_frame(&self, bytes: &[u8], offset: u64) -> bool {
+        let head_len = self.version.head_len();
+        let may_be = match self.version {
+            Version::One => bytes.get(head_len..).is_some_and(may_be_records),
+            Version::Two => bytes.starts_with(&MARK),
+        };
+        may_be
+            && Head::parse(self.version, bytes, offset).is_some_and(|head| {
+                let end = usize::try_from(head.len).ok().and_then(|len| head_len.checked_add(len));
+                end.and_then(|end| bytes.get(head_len..end)).is_some_and(|found| head.fits(found))
+            })
+    }
+}

@@ -1,0 +1,131 @@
+//! A part of the journal in memory, for messages that are read one after the other.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::format::{Head, Record, Records, Version, corrupt};
+
+/// Bytes read at a time.
+const CHUNK: usize = 128 << 10;
+const HEAD: usize = Version::Two.head_len();
+
+/// A frame whose sums are right.
+#[derive(Debug, Default)]
+struct Loaded {
+    at: u64,
+    /// Head included; 0 if no frame is loaded.
+    len: u64,
+    records: Vec<u8>,
+    /// Numbers of its messages, ascending, each with where it is in the records.
+    messages: Vec<(u64, usize, usize)>,
+}
+
+impl Loaded {
+    fn fill(&mut self, at: u64, records: &[u8]) -> io::Result<()> {
+        self.len = 0;
+        self.records.clear();
+        self.records.extend_from_slice(records);
+        self.messages.clear();
+        for record in Records::new(&self.records) {
+            match record? {
+                Record::Message { seq_num, message } => {
+                    let start = message.as_ptr().addr() - self.records.as_ptr().addr();
+                    self.messages.push((seq_num, start, message.len()));
+                }
+                Record::Sender(seq_num) => self.messages.retain(|(number, ..)| *number < seq_num),
+                Record::Target(_) => {}
+            }
+        }
+        (self.at, self.len) = (at, (HEAD + records.len()) as u64);
+        Ok(())
+    }
+
+    fn message(&self, seq_num: u64) -> Option<&[u8]> {
+        let at = self.messages.binary_search_by_key(&seq_num, |(number, ..)| *number).ok()?;
+        let (_, start, len) = self.messages[at];
+        self.records.get(start..start + len)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    bytes: Vec<u8>,
+    /// Where in the journal they begin.
+    at: u64,
+    loaded: Loaded,
+    /// The number looked for last, and the frame in which that ended.
+    reached: Option<(u64, u64)>,
+}
+
+impl Window {
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Forgets what was found from a number on: it is used again.
+    pub fn cut(&mut self, seq_num: u64) {
+        self.reached = self.reached.filter(|(reached, _)| *reached < seq_num);
+    }
+
+    /// Looks for a message in the frames from `from` to `end`; appends it to `out` if there is one.
+    pub fn find(
+        &mut self,
+        journal: &File,
+        from: u64,
+        end: u64,
+        seq_num: u64,
+        out: &mut Vec<u8>,
+    ) -> io::Result<bool> {
+        let near = self.reached.filter(|(reached, _)| *reached <= seq_num).map(|(_, at)| at);
+        let mut at = near.map_or(from, |near| near.max(from));
+        while at < end {
+            self.load(journal, at, end)?;
+            if let Some(message) = self.loaded.message(seq_num) {
+                out.extend_from_slice(message);
+                self.reached = Some((seq_num, at));
+                return Ok(true);
+            }
+            if self.loaded.messages.last().is_some_and(|(number, ..)| *number > seq_num) {
+                self.reached = Some((seq_num, at));
+                return Ok(false);
+            }
+            at += self.loaded.len;
+        }
+        Ok(false)
+    }
+
+    /// Loads the frame at `at` and checks its sums.
+    fn load(&mut self, journal: &File, at: u64, end: u64) -> io::Result<()> {
+        if self.loaded.len > 0 && self.loaded.at == at {
+            return Ok(());
+        }
+        let damaged = || corrupt(format!("the frame at offset {at} is damaged"));
+        let start = self.read(journal, at, HEAD, end)?;
+        let head = self.bytes.get(start..start + HEAD).ok_or_else(damaged)?;
+        let head = Head::parse(Version::Two, head, at).ok_or_else(damaged)?;
+        let len = HEAD + usize::try_from(head.len).map_err(|_| damaged())?;
+        let start = self.read(journal, at, len, end)?;
+        let records = self.bytes.get(start + HEAD..start + len).ok_or_else(damaged)?;
+        if !head.fits(records) {
+            return Err(damaged());
+        }
+        self.loaded.fill(at, records)
+    }
+
+    /// Reads bytes of the journal, which ends at `end`, unless they are there; returns where they begin.
+    fn read(&mut self, journal: &File, at: u64, len: usize, end: u64) -> io::Result<usize> {
+        let start = at.checked_sub(self.at).and_then(|start| usize::try_from(start).ok());
+        if let Some(start) = start.filter(|start| start + len <= self.bytes.len()) {
+            return Ok(start);
+        }
+        let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
+        self.bytes.resize(len.max(CHUNK).min(left), 0);
+        self.at = at;
+        let read = journal.read_exact_at(&mut self.bytes, at);
+        if read.is_err() {
+            self.bytes.clear();
+        }
+        read.map(|()| 0)
+    }
+}
