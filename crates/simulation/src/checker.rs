@@ -22,7 +22,6 @@ pub(crate) struct Checker<'s> {
     /// The last message delivered, or number lost.
     position: Option<Moment>,
     epoch: u32,
-    is_between_packets: bool,
     /// Messages delivered: their packet and index.
     pub(crate) delivered: BTreeSet<(u32, u64)>,
     /// Numbers told as lost.
@@ -52,7 +51,6 @@ impl<'s> Checker<'s> {
             moments: moments(played),
             position: None,
             epoch: 0,
-            is_between_packets: false,
             delivered: BTreeSet::new(),
             lost: BTreeSet::new(),
             events: Vec::new(),
@@ -108,13 +106,11 @@ impl<'s> Checker<'s> {
 
     /// Compares every book that is called fresh with the truth, after a packet.
     pub(crate) fn check_all(&mut self, recovery: &Recovery) {
-        self.is_between_packets = true;
         for instrument in recovery.instruments().iter() {
             for (kind, _) in KINDS {
                 self.check_book(instrument, kind, recovery);
             }
         }
-        self.is_between_packets = false;
     }
 
     fn check_book(&mut self, instrument: Instrument, kind: BookKind, recovery: &Recovery) {
@@ -130,7 +126,7 @@ impl<'s> Checker<'s> {
         self.books_checked += 1;
         let is_wrong =
             if book.is_complete() { !is_same(truth, book) } else { !is_prefix(truth, book) };
-        if is_wrong && !self.is_later_in_packet(name, kind, book) {
+        if is_wrong {
             let rpt_seq = recovery.rpt_seq(instrument);
             let depth = book.depth();
             let found = Side::ALL.map(|side| printed(book.levels(side)));
@@ -148,21 +144,6 @@ impl<'s> Checker<'s> {
     fn true_book(&self, name: &str, kind: BookKind) -> Option<&'s TrueBook> {
         let (_, kind) = KINDS.into_iter().find(|(known, _)| *known == kind)?;
         self.truth().book_at(self.position?, name, kind)
-    }
-
-    /// True if a book is that after a later message of the packet in hand: a snapshot that includes a whole packet may be
-    /// taken while the messages of the packet are told of.
-    fn is_later_in_packet(&self, name: &str, kind: BookKind, book: &Book) -> bool {
-        let Some(position) = self.position.filter(|_| !self.is_between_packets) else {
-            return false;
-        };
-        let Some((_, kind)) = KINDS.into_iter().find(|(known, _)| *known == kind) else {
-            return false;
-        };
-        let last = Moment { index: u32::MAX, ..position };
-        let history = self.truth().history(name, kind).iter();
-        let mut later = history.filter(|(at, _)| *at > position && *at <= last);
-        later.any(|(_, truth)| is_same(truth, book))
     }
 
     /// Everything that came in time must have been delivered, and the rest told as lost.

@@ -90,7 +90,7 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
         }
     }
     let end_ns = played.incoming.last().map_or(0, |incoming| incoming.at_ns);
-    let quiet_ns = end_ns + scenario.handler.hold_ns;
+    let quiet_ns = end_ns + scenario.handler.hold_ns + scenario.handler.skew_ns;
     while let Some(due_ns) = handler.poll_timeout().filter(|due_ns| *due_ns <= quiet_ns) {
         handler.handle_timeout(due_ns, &mut checker);
     }

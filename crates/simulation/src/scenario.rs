@@ -74,16 +74,7 @@ impl Scenario {
         let has_b = !choices.one_in(8);
         let a = draw_line(choices, &day, hold_ns, skew_ns);
         let b = draw_line(choices, &day, hold_ns, skew_ns);
-        let mut snapshots = draw_snapshots(choices, &day);
-        if !day.day_changes.is_empty() {
-            // A snapshot of the next session that comes before the lines say that it began cannot be told from one of
-            // this session: snapshots come behind the faster line.
-            let behind = |line: &Faults| {
-                line.delay_ns + line.jitter_ns + line.drift_ns + line.reorder_wait_ns + hold_ns
-            };
-            let b_ns = if has_b { behind(&b) } else { u64::MAX };
-            snapshots.delay_ns = snapshots.delay_ns.max(behind(&a).min(b_ns));
-        }
+        let snapshots = draw_snapshots(choices, &day);
         let has_defined_depth = day.definition_every > 0 || day.has_snapshot_depth;
         let is_mixed = matches!(&day.books, BookForm::Levels { depths } if depths.len() > 1);
         let handler = HandlerSetup {

@@ -172,7 +172,10 @@ fn lines_are_found_where_the_packets_leave_no_doubt() {
         (format!("{arguments} --capture {three} --lines auto"), "--lines auto: Packets found"),
         (format!("{arguments} --capture {one} -a 239.7.7.7"), "line A is 239.7.7.7:13014"),
         (format!("{arguments} --capture {}/none.pcap", d.display()), "cannot open"),
-        (format!("{arguments} --capture-line c=x"), "a, b, snapshots, snapshots-b, definitions or definitions-b"),
+        (
+            format!("{arguments} --capture-line c=x"),
+            "a, b, snapshots, snapshots-b, definitions or definitions-b",
+        ),
         (format!("{arguments} --capture {one} --spin"), "--spin"),
     ] {
         let run = tickwire(&arguments);

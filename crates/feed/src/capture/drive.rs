@@ -125,6 +125,7 @@ impl CaptureDriver {
         sink: &mut S,
     ) {
         self.advance(self.now_ns.saturating_add(hold_ns), handler, sink);
+        handler.finish(sink);
     }
 
     fn advance<H: PacketHandler<S>, S: ?Sized>(

@@ -56,7 +56,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     pub(super) fn new(options: HandlerOptions, engine: E, adapter: A) -> Self {
         let framing = options.framing;
         let policy = framing.reset_policy();
-        let decoding = Decoding {
+        let has_times = adapter.has_sending_times();
+        let mut decoding = Decoding {
             framing,
             numbers_messages: matches!(options.sequence, SequenceSource::Message(_)),
             adapter,
@@ -65,6 +66,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                 ..options.recovery
             }),
         };
+        decoding.recovery.set_line_times(has_times);
         Self {
             sequence: options.sequence,
             hold_ns: options.arbiter.hold_ns,
@@ -146,6 +148,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         if self.unnumbered.received_ns().is_some_and(is_due) {
             self.deliver_unnumbered(sink);
         }
+        self.decoding.handle_timeout(now_ns, sink);
         if let Some(since_ns) = self.silence.begin(now_ns) {
             self.decoding.handle_silence(true, sink);
             sink.handle_silence(true, since_ns);
@@ -163,7 +166,13 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     pub(super) fn poll_timeout(&self) -> Option<u64> {
         let unnumbered = self.unnumbered.received_ns();
         let unnumbered = unnumbered.map(|ns| ns.saturating_add(self.hold_ns));
-        self.arbiter.poll_timeout().into_iter().chain(unnumbered).chain(self.silence.due_ns()).min()
+        let timeouts = [
+            self.arbiter.poll_timeout(),
+            unnumbered,
+            self.decoding.recovery.poll_timeout(),
+            self.silence.due_ns(),
+        ];
+        timeouts.into_iter().flatten().min()
     }
 
     fn seq_num_of(&self, segment: &Segment<'_>) -> Peeked {

@@ -106,6 +106,9 @@ impl<A> Decoding<A> {
         recovery.set_time(delivery.received_ns);
         let mut outcome = PacketOutcome { seq_num: delivery.seq_num, ..Default::default() };
         let packet_seq_num = delivery.seq_num.unwrap_or(0);
+        if delivery.seq_num.is_some() {
+            recovery.handle_progress(packet_seq_num);
+        }
         // A packet has no more messages than bytes: a number further off is not one of its own.
         let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
         // Where nothing numbers packets, messages have the only numbers there are.
@@ -121,6 +124,11 @@ impl<A> Decoding<A> {
                 return;
             }
             counters.decoded += 1;
+            if recovery.wants_times()
+                && let Some(sending_time) = adapter.sending_time(decoded.message)
+            {
+                recovery.note_sending_time(sending_time);
+            }
             let delivery = Delivery { index, ..delivery };
             sink.handle_message(&delivery, decoded.message);
             let trusted = own.filter(|own| is_unnumbered || numbers.contains(own));
@@ -263,6 +271,20 @@ impl<A> Decoding<A> {
     /// Tells books of numbers that are lost.
     pub(super) fn handle_gap<M: ?Sized>(&mut self, gap: Gap, sink: &mut impl Sink<M>) {
         self.recovery.handle_gap(gap);
+        self.settle(sink);
+    }
+
+    /// Ends waits that are over.
+    pub(super) fn handle_timeout<M: ?Sized>(&mut self, now_ns: u64, sink: &mut impl Sink<M>) {
+        if self.recovery.poll_timeout().is_some_and(|due_ns| now_ns >= due_ns) {
+            self.recovery.handle_timeout(now_ns);
+            self.settle(sink);
+        }
+    }
+
+    /// Nothing more comes.
+    pub(super) fn finish<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
+        self.recovery.finish();
         self.settle(sink);
     }
 

@@ -15,6 +15,9 @@ pub trait PacketHandler<S: ?Sized> {
 
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` if no timer is set.
     fn poll_timeout(&self) -> Option<u64>;
+
+    /// Says that nothing more comes: the end of captures.
+    fn finish(&mut self, _sink: &mut S) {}
 }
 
 impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for Handler<E, A> {
@@ -29,6 +32,10 @@ impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for 
     fn poll_timeout(&self) -> Option<u64> {
         Handler::poll_timeout(self)
     }
+
+    fn finish(&mut self, sink: &mut S) {
+        Handler::finish(self, sink);
+    }
 }
 
 impl<S: ?Sized, H: PacketHandler<S> + ?Sized> PacketHandler<S> for Box<H> {
@@ -42,5 +49,9 @@ impl<S: ?Sized, H: PacketHandler<S> + ?Sized> PacketHandler<S> for Box<H> {
 
     fn poll_timeout(&self) -> Option<u64> {
         (**self).poll_timeout()
+    }
+
+    fn finish(&mut self, sink: &mut S) {
+        (**self).finish(sink);
     }
 }

@@ -295,6 +295,12 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         self.take_engines();
     }
 
+    /// Says that nothing more comes, at the end of captures: what waited only for later messages to tell sessions apart is
+    /// used.
+    pub fn finish(&mut self, sink: &mut impl Sink<E::Message>) {
+        self.channel.decoding.finish(sink);
+    }
+
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` while nothing is held.
     pub fn poll_timeout(&self) -> Option<u64> {
         self.channel.poll_timeout()

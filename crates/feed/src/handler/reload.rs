@@ -103,6 +103,8 @@ impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
             replays.engine = replay_engine;
         }
         self.decoding.adapter = adapter;
+        let has_times = self.decoding.adapter.has_sending_times();
+        self.decoding.recovery.set_line_times(has_times);
         *self.sequence = sequence;
         self.staging.beside = Some(beside);
         self.counters.replacements += 1;

@@ -98,4 +98,18 @@ where
             Self::None => Ok(()),
         }
     }
+
+    fn has_sending_times(&self) -> bool {
+        match self {
+            Self::MarketData(adapter) => Adapt::<M>::has_sending_times(&**adapter),
+            Self::Orders(_) | Self::None => false,
+        }
+    }
+
+    fn sending_time(&self, message: &M) -> Option<u64> {
+        match self {
+            Self::MarketData(adapter) => adapter.sending_time(message),
+            Self::Orders(_) | Self::None => None,
+        }
+    }
 }

@@ -140,6 +140,16 @@ pub trait Adapt<M: ?Sized> {
         seq_num: u64,
         sink: &mut S,
     ) -> Result<(), MarketDataError>;
+
+    /// Whether messages of updates say when they were sent.
+    fn has_sending_times(&self) -> bool {
+        false
+    }
+
+    /// SendingTime (52) of a message; `None` where it has none.
+    fn sending_time(&self, _message: &M) -> Option<u64> {
+        None
+    }
 }
 
 /// For feeds without books: no message says anything about them.

@@ -47,6 +47,13 @@ impl OpenGaps {
         last
     }
 
+    /// Notes that what was sent before `first` is not known, and cannot be filled.
+    pub(super) fn begin(&mut self, first: u64) -> LastGap {
+        self.count = self.count.saturating_add(1);
+        self.floor = LastGap { end: first, count: self.count };
+        self.floor
+    }
+
     /// The gap before the one that has this number; `None` if no open gap has it.
     pub(super) fn before(&self, seq_num: u64) -> Option<LastGap> {
         let has = |open: &Open| (open.gap.first..=open.gap.last()).contains(&seq_num);

@@ -364,6 +364,24 @@ impl Instrument {
         }
     }
 
+    /// Whether a snapshot would make the book fresh: it knows of the last gap, and the updates held follow it.
+    pub(super) fn recovers_by(
+        &self,
+        snapshot: &Snapshot<'_>,
+        by: Continuity,
+        gap: LastGap,
+    ) -> bool {
+        let mut next = snapshot.rpt_seq.map_or(1, |rpt_seq| rpt_seq.saturating_add(1));
+        let mut follows = |held: &Update| {
+            let found = held.rpt_seq.unwrap_or(0);
+            next += u64::from(found == next);
+            found < next
+        };
+        !self.is_too_old(snapshot, by, gap)
+            && snapshot.last_seq_num.saturating_add(1) >= gap.end
+            && (by == Continuity::SeqNum || self.held.iter().all(&mut follows))
+    }
+
     /// Whether a snapshot is from before the books were emptied.
     pub(super) fn is_from_before_clear(&self, snapshot: &Snapshot<'_>) -> bool {
         snapshot.last_seq_num.saturating_add(1) < self.cleared_to

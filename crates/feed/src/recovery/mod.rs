@@ -10,9 +10,12 @@
 //! every book needs a snapshot taken after the gap. Fresh books are compared with the snapshots that
 //! stand at the same update, and checked after each message.
 //!
-//! A snapshot is used only if it belongs to the session of the lines. One that is ahead of what they
-//! have brought waits for them, briefly. After a reset one that may be of the session before is
-//! refused for [`RecoveryOptions::skew_ns`], unless its SendingTime shows that it is not.
+//! A snapshot is used only if it belongs to the session of the lines. One that includes numbers which they
+//! have not brought waits for them, for [`RecoveryOptions::skew_ns`] at most. One that was sent later than
+//! anything they have shown may be of the next session, whatever its number: it waits until they have shown its
+//! SendingTime (52), or for `skew_ns` where they are quiet. After a reset one that may be of the session before is
+//! refused for `skew_ns`, unless its SendingTime shows that it is not. Without SendingTimes a snapshot of the next
+//! session, before the lines show its reset, cannot be told from one of this session.
 //!
 //! An adapter pushes what messages say ([`MarketSink`](crate::market::MarketSink)); what changed is
 //! asked for with [`Recovery::next_change`] after each message.
@@ -102,8 +105,12 @@ pub struct Recovery {
     /// Instruments with a snapshot that waits for the lines, and the levels of these.
     pending: Vec<Id>,
     pending_levels: usize,
-    /// Below this nothing waits.
+    /// Nothing that waits includes lower numbers only, was sent before this time, or is due before this moment.
     pending_first: u64,
+    pending_sent: u64,
+    pending_due_ns: u64,
+    /// Until when SendingTimes of the lines are wanted.
+    times_until_ns: u64,
     /// By line of the snapshot feed.
     assemblies: [Assembly; 2],
     /// Where snapshots are put together; swapped with the books they replace.
@@ -131,6 +138,9 @@ impl Recovery {
             pending: Vec::new(),
             pending_levels: 0,
             pending_first: u64::MAX,
+            pending_sent: u64::MAX,
+            pending_due_ns: u64::MAX,
+            times_until_ns: 0,
             assemblies: [Assembly::new(), Assembly::new()],
             scratch: Books::new(options.kinds, [None; 2]),
             changes: Changes::default(),
@@ -270,13 +280,45 @@ impl Recovery {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    /// Tells that every number of the incremental feed below `next` has come or is lost.
+    /// Tells that every number of the incremental feed below `next` has come or is lost: at the beginning of
+    /// a packet and at its end.
     #[inline]
     pub fn handle_progress(&mut self, next: u64) {
-        let is_first = self.sessions.advance(next);
-        if is_first || next > self.pending_first {
+        if !self.sessions.has_begun() {
+            self.begin_at(next);
+        }
+        self.sessions.advance(next);
+        if next > self.pending_first || self.sessions.sent() > self.pending_sent {
             self.take_pending();
         }
+    }
+
+    /// The first number of a session: what was sent before it is not known.
+    #[cold]
+    fn begin_at(&mut self, first: u64) {
+        self.sessions.advance(first);
+        if self.options.is_numbered && !self.sessions.is_from_start() && first > self.gap.end {
+            self.gap = self.gaps.begin(first);
+        }
+        self.take_pending();
+    }
+
+    /// Says whether messages of the lines tell when they were sent: see
+    /// [`wants_times`](Self::wants_times).
+    pub const fn set_line_times(&mut self, has_times: bool) {
+        self.sessions.set_times(has_times);
+    }
+
+    /// Whether SendingTimes of the lines are wanted: while snapshots come that books need.
+    #[inline]
+    pub const fn wants_times(&self) -> bool {
+        self.now_ns < self.times_until_ns && self.sessions.has_times()
+    }
+
+    /// Notes the SendingTime of a message of the lines, in the order they bring them: a snapshot that was sent
+    /// later may be of the next session.
+    pub fn note_sending_time(&mut self, sending_time: u64) {
+        self.sessions.note_sent(sending_time);
     }
 
     /// Takes note that sequence numbers of the incremental feed are lost, or what is left of a packet
@@ -309,8 +351,7 @@ impl Recovery {
         self.gap = LastGap::default();
         self.gaps = OpenGaps::default();
         self.pending.clear();
-        self.pending_levels = 0;
-        self.pending_first = u64::MAX;
+        self.forget_thresholds();
         self.cleared_to = 0;
         self.sessions.begin(self.now_ns);
         self.touch_all();
@@ -372,12 +413,11 @@ impl Recovery {
     }
 
     /// Applies an update that its RptSeq shows to be the next one of a fresh book, as nearly all are.
-    /// Returns whether it did; if not, nothing but the position of the feed and the depth changed.
+    /// Returns whether it did; if not, nothing but the depth changed.
     #[inline(always)]
     pub(crate) fn follow(&mut self, update: &Update) -> bool {
-        let seq_end = update.seq_num.saturating_add(1);
-        if self.sessions.position() < seq_end && self.sessions.advance(seq_end) {
-            self.take_pending();
+        if !self.sessions.has_begun() {
+            self.begin_at(update.seq_num);
         }
         let Some(instrument) = self.instruments.get_mut(update.instrument.index()) else {
             return false;

@@ -44,8 +44,9 @@ pub struct RecoveryOptions {
     /// counts no updates by instrument, needs no snapshot. Right for feeds of orders without
     /// snapshots; wrong where orders are carried over from the day before. Default off.
     pub starts_empty: bool,
-    /// How long after a reset a snapshot of the session before may still arrive, and how long a
-    /// snapshot that is ahead of the line is kept, in nanoseconds. Default 1 s.
+    /// How far lines and snapshots may be behind one another, in nanoseconds: how long after a reset a
+    /// snapshot of the session before may still arrive, and how long one that is ahead of the lines is
+    /// kept. Default 1 s.
     pub skew_ns: u64,
     /// Most instruments; updates of further ones are counted and dropped. Default 65,536.
     pub instruments_max: usize,

@@ -41,11 +41,13 @@ pub enum StaleReason {
     Ahead,
     /// Nothing has come on any line for longer than the feed is ever silent.
     Silence,
+    /// A snapshot differs from the book, and may be of the next session.
+    Contradicted,
 }
 
 impl StaleReason {
     /// All labels, in the order of [`index`](Self::index).
-    pub const LABELS: [&'static str; 10] = [
+    pub const LABELS: [&'static str; 11] = [
         "no_snapshot",
         "gap",
         "rpt_seq_gap",
@@ -56,6 +58,7 @@ impl StaleReason {
         "reset",
         "ahead",
         "silence",
+        "contradicted",
     ];
 
     /// The place of this reason's label in [`LABELS`](Self::LABELS).
@@ -71,6 +74,7 @@ impl StaleReason {
             Self::Reset => 7,
             Self::Ahead => 8,
             Self::Silence => 9,
+            Self::Contradicted => 10,
         }
     }
 
@@ -97,6 +101,7 @@ impl fmt::Display for StaleReason {
             Self::Reset => f.write_str("the exchange began a new session"),
             Self::Ahead => f.write_str("the snapshot is ahead of what the lines have brought"),
             Self::Silence => f.write_str("nothing has come on any line for too long"),
+            Self::Contradicted => f.write_str("a snapshot differs from the book"),
         }
     }
 }
@@ -132,7 +137,8 @@ pub enum SnapshotOutcome {
     Loaded(StaleReason),
     /// The snapshot is from before what is missing, or updates after it are gone.
     TooOld,
-    /// The snapshot is ahead of what the lines have brought. It is kept for a while, in case they do.
+    /// The snapshot is ahead of what the lines have brought, by number or by SendingTime. It is kept for a
+    /// while, in case they come up with it.
     Ahead,
     /// After a reset, nothing shows that the snapshot is of the new session.
     OldSession,
@@ -190,7 +196,7 @@ pub struct RecoveryCounters {
     pub faulty_snapshots: u64,
     /// Snapshots refused after a reset because they may be of the session before.
     pub old_session_snapshots: u64,
-    /// Snapshots ahead of the lines when they came.
+    /// Snapshots that were ahead of the lines by number when they came.
     pub ahead_snapshots: u64,
     /// Snapshots of which a message was lost.
     pub incomplete_snapshots: u64,

@@ -1,4 +1,4 @@
-//! Snapshots that are ahead of what the lines have brought.
+//! Snapshots that are ahead of what the lines have brought, by number or by SendingTime.
 
 use crate::market::{Fragment, Instrument, Snapshot, SnapshotLevel};
 
@@ -11,16 +11,33 @@ pub(super) struct Pending {
     instrument: Instrument,
     pub(super) last_seq_num: u64,
     rpt_seq: Option<u64>,
+    pub(super) sending_time: Option<u64>,
     depth: Option<u32>,
-    /// When it is let go; `None` until the lines have brought anything.
+    /// When the wait ends; `None` until the lines have brought anything.
     pub(super) deadline_ns: Option<u64>,
+    /// Whether the lines had not brought its numbers when it was looked at last.
+    pub(super) is_ahead: bool,
+    /// Whether a fresh book at the same update differed.
+    pub(super) is_contradiction: bool,
     levels: Vec<SnapshotLevel>,
 }
 
 impl Pending {
     pub(super) fn new(snapshot: &Snapshot<'_>, deadline_ns: Option<u64>) -> Self {
-        let Snapshot { instrument, last_seq_num, rpt_seq, depth, levels, .. } = *snapshot;
-        Self { instrument, last_seq_num, rpt_seq, depth, deadline_ns, levels: levels.to_vec() }
+        let Snapshot { instrument, last_seq_num, rpt_seq, sending_time, depth, levels, .. } =
+            *snapshot;
+        let (levels, is_ahead, is_contradiction) = (levels.to_vec(), true, false);
+        Self {
+            instrument,
+            last_seq_num,
+            rpt_seq,
+            sending_time,
+            depth,
+            deadline_ns,
+            is_ahead,
+            is_contradiction,
+            levels,
+        }
     }
 
     pub(super) fn levels(&self) -> usize {
@@ -32,7 +49,7 @@ impl Pending {
             instrument: self.instrument,
             last_seq_num: self.last_seq_num,
             rpt_seq: self.rpt_seq,
-            sending_time: None,
+            sending_time: self.sending_time,
             seq_num: None,
             fragment: Fragment::Whole,
             depth: self.depth,

@@ -24,22 +24,47 @@ pub(super) struct Sessions {
     ended: Option<Ended>,
     /// SendingTime of a SequenceReset whose session has not begun yet.
     reset_sent: Option<u64>,
+    has_times: bool,
+    /// The latest SendingTime that the lines have shown.
+    sent: Option<u64>,
 }
 
 impl Sessions {
-    /// Notes that every number below `next` was delivered or declared lost. Returns whether these are
-    /// the first numbers of the session.
+    /// Says whether messages of the lines tell when they were sent.
+    pub(super) const fn set_times(&mut self, has_times: bool) {
+        self.has_times = has_times;
+    }
+
+    pub(super) const fn has_times(&self) -> bool {
+        self.has_times
+    }
+
+    /// Notes the SendingTime of a message of the lines.
+    pub(super) fn note_sent(&mut self, sending_time: u64) {
+        self.sent = self.sent.max(Some(sending_time));
+    }
+
+    /// The latest SendingTime that the lines have shown; 0 before the first.
     #[inline]
-    pub(super) fn advance(&mut self, next: u64) -> bool {
-        match self.next {
-            Some(known) => {
-                self.next = Some(known.max(next));
-                false
-            }
+    pub(super) fn sent(&self) -> u64 {
+        self.sent.unwrap_or(0)
+    }
+
+    /// Whether something was sent before the lines, as far as is known, had got that far: a reset that they
+    /// have not shown may lie between.
+    pub(super) fn is_later(&self, sending_time: Option<u64>) -> bool {
+        self.has_times && sending_time.is_some_and(|time| self.sent.is_none_or(|sent| sent <= time))
+    }
+
+    /// Notes that every number below `next` was delivered or declared lost. The first call of a session
+    /// tells where it begins, as far as it is seen.
+    #[inline]
+    pub(super) fn advance(&mut self, next: u64) {
+        match &mut self.next {
+            Some(known) => *known = next.max(*known),
             None => {
                 self.next = Some(next);
-                self.first = next.saturating_sub(1);
-                true
+                self.first = next;
             }
         }
     }
@@ -56,12 +81,14 @@ impl Sessions {
     }
 
     /// Whether anything has come in this session.
+    #[inline]
     pub(super) fn has_begun(&self) -> bool {
         self.next.is_some()
     }
 
     pub(super) fn note_reset_message(&mut self, sending_time: Option<u64>) {
         self.reset_sent = sending_time;
+        self.sent = self.sent.max(sending_time);
     }
 
     /// Begins a session.

@@ -56,19 +56,31 @@ impl Recovery {
             return SnapshotOutcome::OldSession;
         }
         self.touch(snapshot.instrument);
+        self.watch_times();
         let is_fresh = self.instruments[snapshot.instrument.index()].stale(self.gap).is_none();
         if self.is_ahead(snapshot) {
             self.counters.ahead_snapshots += 1;
             return if is_fresh { SnapshotOutcome::NotNeeded } else { self.wait(snapshot) };
         }
+        let is_later = self.sessions.is_later(snapshot.sending_time);
+        match is_fresh {
+            true if !self.is_comparable(snapshot) => SnapshotOutcome::NotNeeded,
+            true => self.verify(snapshot, is_later),
+            false if is_later => self.wait(snapshot),
+            false => self.recover(snapshot),
+        }
+    }
+
+    /// Has the SendingTimes of the lines read for a while: more snapshots will come.
+    fn watch_times(&mut self) {
+        self.times_until_ns = self.now_ns.saturating_add(self.options.skew_ns);
+    }
+
+    /// Takes over the depth that a snapshot tells.
+    fn learn_depth_of(&mut self, snapshot: &Snapshot<'_>) {
         if let (Some(depth), None) = (snapshot.depth, self.options.depth) {
             let instrument = &mut self.instruments[snapshot.instrument.index()];
             instrument.learn_depth(BookKind::Outright, depth);
-        }
-        match is_fresh {
-            true if !self.is_comparable(snapshot) => SnapshotOutcome::NotNeeded,
-            true => self.verify(snapshot),
-            false => self.recover(snapshot),
         }
     }
 
@@ -78,25 +90,52 @@ impl Recovery {
         self.options.is_numbered && (!self.sessions.has_begun() || end > self.sessions.position())
     }
 
-    /// Keeps a snapshot until the lines have brought what it includes.
+    /// Keeps a snapshot until the lines have brought what it includes, and shown its SendingTime.
     fn wait(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
         let id = snapshot.instrument;
+        if self.has_better_pending(id) {
+            return SnapshotOutcome::Ahead;
+        }
+        if let Err(fault) = self.build(snapshot) {
+            return self.refuse(fault);
+        }
         let deadline = self.now_ns.saturating_add(self.options.skew_ns);
         let has_begun = self.sessions.has_begun();
         self.drop_pending(id);
         if self.pending_levels.saturating_add(snapshot.levels.len()) > PENDING_LEVELS_MAX {
             return SnapshotOutcome::Ahead;
         }
-        let pending = Pending::new(snapshot, has_begun.then_some(deadline));
-        self.pending_levels += pending.levels();
-        self.pending_first = self.pending_first.min(pending.last_seq_num);
-        self.pending.push(id);
+        self.keep(id, Box::new(Pending::new(snapshot, has_begun.then_some(deadline))));
         let instrument = &mut self.instruments[id.index()];
-        instrument.pending = Some(Box::new(pending));
         if instrument.broken == Some(StaleReason::NoSnapshot) {
             instrument.broken = Some(StaleReason::Ahead);
         }
         SnapshotOutcome::Ahead
+    }
+
+    /// Whether a snapshot waits for nothing but the time and will make the book fresh: a later one would have
+    /// to wait longer.
+    fn has_better_pending(&self, id: Id) -> bool {
+        let instrument = &self.instruments[id.index()];
+        instrument.pending.as_ref().is_some_and(|pending| {
+            pending.last_seq_num < self.sessions.position()
+                && instrument.recovers_by(&pending.snapshot(), self.options.continuity, self.gap)
+        })
+    }
+
+    /// Has a snapshot wait, until the number, the SendingTime or the deadline that it waits for.
+    fn keep(&mut self, id: Id, mut pending: Box<Pending>) {
+        pending.is_ahead = pending.last_seq_num >= self.sessions.position();
+        if pending.is_ahead {
+            self.pending_first = self.pending_first.min(pending.last_seq_num);
+        } else if let Some(sending_time) = pending.sending_time {
+            self.pending_sent = self.pending_sent.min(sending_time);
+        }
+        let deadline_ns = pending.deadline_ns.unwrap_or(u64::MAX);
+        self.pending_due_ns = self.pending_due_ns.min(deadline_ns);
+        self.pending_levels += pending.levels();
+        self.pending.push(id);
+        self.instruments[id.index()].pending = Some(pending);
     }
 
     fn drop_pending(&mut self, id: Id) {
@@ -107,31 +146,62 @@ impl Recovery {
         }
     }
 
-    /// Uses the snapshots that the lines have come up with, and lets go of those that waited too long.
+    /// Uses the snapshots that the lines have come up with, and lets go of those whose numbers they have not
+    /// brought in time. One that waited for the time alone is used then: no line is behind by more.
     #[cold]
     pub(super) fn take_pending(&mut self) {
         let (now_ns, position) = (self.now_ns, self.sessions.position());
         let deadline = now_ns.saturating_add(self.options.skew_ns);
         let waiting = std::mem::take(&mut self.pending);
-        self.pending_first = u64::MAX;
-        self.pending_levels = 0;
+        self.forget_thresholds();
         for id in waiting {
             let Some(mut pending) = self.instruments[id.index()].pending.take() else { continue };
-            if now_ns >= *pending.deadline_ns.get_or_insert(deadline) {
+            let is_over = now_ns >= *pending.deadline_ns.get_or_insert(deadline);
+            if pending.is_ahead && is_over {
                 continue;
             }
-            if pending.last_seq_num < position {
-                self.touch(id);
-                if self.instruments[id.index()].stale(self.gap).is_some() {
-                    self.recover(&pending.snapshot());
-                }
-            } else {
-                self.pending_first = self.pending_first.min(pending.last_seq_num);
-                self.pending_levels += pending.levels();
-                self.pending.push(id);
-                self.instruments[id.index()].pending = Some(pending);
+            let is_ahead = pending.last_seq_num >= position;
+            if is_ahead || !is_over && self.sessions.is_later(pending.sending_time) {
+                self.keep(id, pending);
+                continue;
+            }
+            self.touch(id);
+            if self.instruments[id.index()].stale(self.gap).is_some() {
+                let outcome = self.recover(&pending.snapshot());
+                let is_taken =
+                    matches!(outcome, SnapshotOutcome::Recovered | SnapshotOutcome::Loaded(_));
+                self.counters.mismatches += u64::from(is_taken && pending.is_contradiction);
             }
         }
+    }
+
+    /// Forgets what snapshots wait for.
+    pub(super) fn forget_thresholds(&mut self) {
+        self.pending_first = u64::MAX;
+        self.pending_sent = u64::MAX;
+        self.pending_due_ns = u64::MAX;
+        self.pending_levels = 0;
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` while no snapshot waits.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        Some(self.pending_due_ns).filter(|due_ns| *due_ns < u64::MAX)
+    }
+
+    /// Uses or lets go of snapshots that have waited for the lines for long enough.
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        self.set_time(now_ns);
+        if self.now_ns >= self.pending_due_ns {
+            self.take_pending();
+        }
+    }
+
+    /// Nothing more comes: snapshots that wait for the time alone are used.
+    pub fn finish(&mut self) {
+        let has_times = self.sessions.has_times();
+        self.sessions.set_times(false);
+        self.take_pending();
+        self.sessions.set_times(has_times);
     }
 
     /// Whether a fresh book and a snapshot stand at the same update.
@@ -151,7 +221,12 @@ impl Recovery {
         }
     }
 
-    fn verify(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
+    /// Compares a fresh book with a snapshot at the same update. One that differs and may be of the next session
+    /// waits, and the book is stale meanwhile.
+    fn verify(&mut self, snapshot: &Snapshot<'_>, is_later: bool) -> SnapshotOutcome {
+        if !is_later {
+            self.learn_depth_of(snapshot);
+        }
         if let Err(fault) = self.build(snapshot) {
             return self.refuse(fault);
         }
@@ -168,6 +243,14 @@ impl Recovery {
             self.counters.verified += 1;
             return SnapshotOutcome::Verified;
         }
+        if is_later && !(is_same_update && is_equal_as_far_as_known) {
+            instrument.broken = Some(StaleReason::Contradicted);
+            let outcome = self.wait(snapshot);
+            if let Some(pending) = &mut self.instruments[snapshot.instrument.index()].pending {
+                pending.is_contradiction = true;
+            }
+            return outcome;
+        }
         instrument.load(&mut self.scratch, snapshot, by);
         if is_same_update && is_equal_as_far_as_known {
             self.counters.verified += 1;
@@ -180,6 +263,7 @@ impl Recovery {
     fn recover(&mut self, snapshot: &Snapshot<'_>) -> SnapshotOutcome {
         let by = self.options.continuity;
         let index = snapshot.instrument.index();
+        self.learn_depth_of(snapshot);
         if self.instruments[index].is_too_old(snapshot, by, self.gap) {
             return SnapshotOutcome::TooOld;
         }

@@ -12,6 +12,7 @@ mod readers;
 mod replayed;
 mod sessions;
 mod starts;
+mod times;
 mod updates;
 
 use super::*;

@@ -25,6 +25,7 @@ fn run(arbiter: &mut Arbiter, recovery: &mut Recovery, first: u64, count: u64) -
                     let (rpt_seq, depth) = (Some(seq_num), None);
                     let update = Update { instrument, kind, seq_num, rpt_seq, depth, change };
                     recovery.handle_update(&update);
+                    recovery.handle_progress(seq_num + 1);
                     if (5..10).contains(&(seq_num % 50)) {
                         recovery.handle_snapshot(
                             0,
@@ -40,7 +41,6 @@ fn run(arbiter: &mut Arbiter, recovery: &mut Recovery, first: u64, count: u64) -
                             },
                         );
                     }
-                    recovery.handle_progress(seq_num + 1);
                 }
                 Output::Gap(gap) => recovery.handle_gap(gap),
                 Output::Reset { .. } => return,

@@ -458,7 +458,7 @@ fn coded(value: Scalar<'_>, codes: &[u8], tag: u32) -> Result<Option<u8>> {
 }
 
 /// SendingTime (52) as a number; `None` if it is absent or not in digits.
-fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
+pub(super) fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
     root.get::<{ tag::SENDING_TIME }>().unsigned(tag::SENDING_TIME).ok().flatten()
 }
 

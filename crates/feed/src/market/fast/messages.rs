@@ -6,7 +6,7 @@ use tickwire_fast::rt::{self, Templates};
 use tickwire_fast::{Entries, Message, Program};
 
 use super::bind::{Role, Shape};
-use super::entries::Reading;
+use super::entries::{Reading, sending_time};
 use super::options::KEY_FIELDS_MAX;
 use super::row::{Bound, Slots};
 use super::tags::{PLACES, TAGS, place_of, tag};
@@ -78,6 +78,15 @@ impl MarketDataAdapter {
         self.shapes.iter().any(is_bound)
     }
 
+    /// Whether any template of updates has SendingTime (52).
+    fn has_times(&self) -> bool {
+        let place = const { place_of(tag::SENDING_TIME) };
+        let is_bound = |shape: &Shape| {
+            shape.role == Role::Incremental && !matches!(shape.root[place], Bound::Missing)
+        };
+        self.shapes.iter().any(is_bound)
+    }
+
     /// FIX tags of the fields that name an instrument.
     pub fn key(&self) -> &[u32] {
         &self.key.tags
@@ -126,6 +135,15 @@ impl Adapt<Message> for MarketDataAdapter {
             }
         }
         reading.end(shape.role, root)
+    }
+
+    fn has_sending_times(&self) -> bool {
+        self.has_times()
+    }
+
+    fn sending_time(&self, message: &Message) -> Option<u64> {
+        let shape = self.shapes.get(message.template_index())?;
+        sending_time(Slots { record: message.root(), bounds: &shape.root })
     }
 }
 
@@ -181,6 +199,20 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
             visit_entries::<T, S>(known, &mut reading, Part::Feeds, shape.feeds_at)?;
         }
         reading.end(shape.role, root)
+    }
+
+    fn has_sending_times(&self) -> bool {
+        self.has_times()
+    }
+
+    fn sending_time(&self, message: &GeneratedMessage<T>) -> Option<u64> {
+        let known = match message.message() {
+            rt::Message::Dynamic(message) => return self.sending_time(message),
+            rt::Message::Known(known) => known,
+        };
+        let mut fields = visit::Fields::new(&self.key.tags);
+        T::visit_tags(known, &mut fields);
+        sending_time(fields.row())
     }
 }
 

@@ -119,6 +119,7 @@ fn a_snapshot_from_before_a_channel_was_emptied_is_not_used() {
     // Nor where the book is stale, or the instrument was not known.
     recovery.handle_gap(Gap { first: 15, count: 1 });
     recovery.handle_update(&Update { instrument: id, ..change(16, 105, 1) });
+    recovery.handle_progress(17);
     let late = Snapshot { rpt_seq: Some(104), ..old };
     assert_eq!(recovery.handle_snapshot(0, &late), SnapshotOutcome::TooOld);
     let new = recovery.instrument(InstrumentKey::Text(b"C\x1FS")).unwrap();

@@ -10,6 +10,7 @@ fn after_reset(mut recovery: Recovery, sending_time: Option<u64>) -> Recovery {
     recovery.handle_update(&change(9, 99, 6));
     assert_eq!(snapshot(&mut recovery, 10, 100, 7), SnapshotOutcome::Recovered);
     assert_eq!(recovery.handle_update(&change(11, 101, 8)), UpdateOutcome::Applied);
+    recovery.handle_progress(12);
     recovery.note_sequence_reset(sending_time);
     recovery.handle_reset();
     assert_eq!(price(&recovery), Err(StaleReason::Reset));

@@ -18,3 +18,35 @@ fn a_feed_that_begins_with_number_1_does_not_make_books_empty_unless_it_is_said_
     channel.handle_update(&first);
     assert_eq!(channel.state(ONE), Ok(()));
 }
+
+/// What was sent between a snapshot and the first packet has not come.
+#[test]
+fn a_snapshot_from_before_the_first_packet_lacks_what_came_between() {
+    for mut recovery in [by_rpt_seq(), by_seq_num()] {
+        assert_eq!(early_snapshot(&mut recovery, 12, 102, 7), SnapshotOutcome::Ahead);
+        recovery.handle_progress(20);
+        recovery.handle_update(&Update { instrument: TWO, ..change(20, 5, 1) });
+        recovery.handle_progress(21);
+        assert!(price(&recovery).is_err());
+        early_snapshot(&mut recovery, 18, 102, 7);
+        assert!(price(&recovery).is_err(), "packet 19 is missing");
+        early_snapshot(&mut recovery, 19, 102, 8);
+        assert_eq!(price(&recovery), Ok(8));
+    }
+}
+
+/// A packet has several messages: the books are those of the snapshot behind the last of them.
+#[test]
+fn a_snapshot_that_includes_a_packet_is_used_behind_its_last_message() {
+    for mut recovery in [by_rpt_seq(), by_seq_num()] {
+        recovery.handle_progress(12);
+        assert_eq!(early_snapshot(&mut recovery, 12, 102, 7), SnapshotOutcome::Ahead);
+        recovery.handle_update(&change(12, 101, 6));
+        recovery.end_message(false);
+        assert!(price(&recovery).is_err());
+        recovery.handle_update(&change(12, 102, 7));
+        recovery.end_message(false);
+        recovery.handle_progress(13);
+        assert_eq!(price(&recovery), Ok(7));
+    }
+}

@@ -1,0 +1,196 @@
+//! Draws the parts of a scenario.
+
+use crate::choices::Choices;
+use crate::scenario::{MS, Resets, Size};
+use tickwire_exchange::day::{
+    BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers,
+};
+use tickwire_feed::framing::Preset;
+use tickwire_net::inject::{ClockStep, Faults, Window};
+
+pub(crate) fn draw_day(choices: &mut Choices<'_>, seed: u64, size: Size) -> DayOptions {
+    let books = match choices.below(8) {
+        0 => BookForm::Levels { depths: vec![5] },
+        1 | 2 => BookForm::Levels { depths: vec![10] },
+        3 | 4 => BookForm::Levels { depths: vec![5, 10, 1, 3] },
+        5 => BookForm::Prices { depth: choices.of(&[None, Some(5)]) },
+        _ => BookForm::Orders,
+    };
+    let key = choices.of(&[InstrumentKey::SecurityId, InstrumentKey::SymbolAndSession]);
+    let sequence = choices.of(&[
+        SequenceNumbers::Packets,
+        SequenceNumbers::Packets,
+        SequenceNumbers::Messages,
+    ]);
+    let framings = [Preset::Cme, Preset::MoexAsts, Preset::MoexSpectra, Preset::Cme];
+    let packets = size.packets_max / 2 + choices.below(size.packets_max / 2 + 1);
+    let mid_session = choices.one_in(3);
+    let heartbeats = choices.of(&match sequence {
+        SequenceNumbers::Messages => {
+            [Heartbeats::None, Heartbeats::Numbered, Heartbeats::Unnumbered]
+        }
+        SequenceNumbers::Packets => [Heartbeats::None, Heartbeats::Numbered, Heartbeats::Numbered],
+    });
+    let day_changes = draw_day_changes(choices);
+    let instruments = choices.of(&[1, 2, 5, 12]);
+    DayOptions {
+        seed,
+        instruments,
+        packets,
+        messages_per_packet_max: choices.of(&[1, 1, 3, 8]),
+        events_per_message_max: choices.of(&[1, 3, 6]),
+        has_implied: books != BookForm::Orders && choices.one_in(3),
+        books,
+        key,
+        has_rpt_seq: !choices.one_in(4),
+        sequence,
+        framing: choices.of(&framings).framing(),
+        has_order_counts: choices.one_in(2),
+        fragment_entries_max: choices.of(&[None, Some(1), Some(4), Some(25)]),
+        snapshot_every: choices.of(&[3, 5, 10]),
+        // Where numbers start again after each round and a whole round is lost, nothing shows that: rounds
+        // are long, so that this does not happen.
+        resets_snapshots: instruments > 10 && choices.one_in(2),
+        has_snapshot_depth: choices.one_in(4),
+        definition_every: choices.of(&[0, 7, 50]),
+        has_trades: !choices.one_in(4),
+        has_status: choices.one_in(2),
+        empty_book: choices.of(&[0.0, 0.0, 0.005, 0.03]),
+        day_changes,
+        mid_session,
+        first_seq_num: if mid_session { 1_000_000 } else { 1 },
+        gap_ns: choices.of(&[MS, 100_000, 20 * MS]),
+        heartbeats,
+        heartbeat_interval_ns: 100 * MS,
+        ..DayOptions::futures()
+    }
+}
+
+fn draw_day_changes(choices: &mut Choices<'_>) -> Vec<DayChange> {
+    let count = [0, 0, 0, 1, 1, 2][choices.below(6) as usize];
+    let change = |choices: &mut Choices<'_>| DayChange {
+        new_seq_no: choices.of(&[1, 1, 1, 50_000, 2_000_000]),
+        restarts_rpt_seq: !choices.one_in(3),
+    };
+    (0..count).map(|_| change(choices)).collect()
+}
+
+/// How long the day takes, about.
+pub(crate) fn day_ns(day: &DayOptions) -> u64 {
+    day.packets * day.gap_ns
+}
+
+/// How long a session takes, about.
+pub(crate) fn session_ns(day: &DayOptions) -> u64 {
+    day_ns(day) / (day.day_changes.len() as u64 + 1)
+}
+
+pub(crate) fn draw_line(choices: &mut Choices<'_>, day: &DayOptions, hold_ns: u64, skew_ns: u64) -> Faults {
+    let chance = |choices: &mut Choices<'_>| choices.of(&[0.0, 0.0, 0.001, 0.01, 0.1, 0.3]);
+    // Behind by less than the hold time, or by anything that the skew allows.
+    let delay_ns = match choices.below(6) {
+        0..3 => 0,
+        3 => choices.below(hold_ns / 2),
+        4 => choices.below(20 * MS),
+        // No line is behind by more than a session, or it would skip one.
+        _ => choices.below((skew_ns / 2).min(session_ns(day) / 3).max(1)),
+    };
+    let drift_max_ns = (skew_ns / 4).min(session_ns(day) / 4).max(1);
+    let drift_ns = if choices.one_in(6) { choices.below(drift_max_ns) } else { 0 };
+    let silence = choices.one_in(8).then(|| {
+        let start_ns = choices.below(day_ns(day));
+        Window { start_ns, end_ns: start_ns + choices.below(day_ns(day) / 3 + 1) }
+    });
+    Faults {
+        loss: chance(choices),
+        duplicate: chance(choices),
+        reorder: chance(choices),
+        reorder_max: 1 + choices.below(8) as u32,
+        reorder_wait_ns: choices.below(hold_ns / 2),
+        delay_ns,
+        jitter_ns: choices.of(&[0, hold_ns / 8]),
+        drift_ns,
+        drift_period_ns: (day_ns(day) / 2).max(1),
+        silence,
+        ..Faults::default()
+    }
+}
+
+pub(crate) fn draw_snapshots(choices: &mut Choices<'_>, day: &DayOptions) -> Faults {
+    Faults {
+        loss: choices.of(&[0.0, 0.0, 0.05, 0.3]),
+        delay_ns: choices.of(&[0, 0, MS, 30 * MS]),
+        late: choices.of(&[0.0, 0.0, 0.02, 0.2]),
+        // A snapshot of the old session whose number the new session reaches meanwhile cannot be told from a new
+        // one where messages have no times: keep well below half a session.
+        late_ns: choices.below((session_ns(day) / 4).clamp(1, 400 * MS)),
+        ..Faults::default()
+    }
+}
+
+/// Whether resets are lost like other packets, or not told at all. Only where numbers go back by far more than
+/// packets are out of order: the first packets of an epoch that goes on near the last ones cannot be told
+/// from it without the reset, and a reset far ahead is a gap.
+pub(crate) fn draw_resets(choices: &mut Choices<'_>, day: &DayOptions) -> Resets {
+    let drawn = choices.of(&[Resets::Told, Resets::Told, Resets::MayBeLost, Resets::Silent]);
+    let packets = day.packets / (day.day_changes.len() as u64 + 1);
+    let far = match day.sequence {
+        SequenceNumbers::Packets => 2 * 64,
+        SequenceNumbers::Messages => 2 * 1_024,
+    };
+    let mut first = day.first_seq_num;
+    let goes_back = day.day_changes.iter().all(|change| {
+        let before = std::mem::replace(&mut first, change.new_seq_no);
+        change.new_seq_no + far <= before.saturating_add(packets)
+    });
+    if goes_back { drawn } else { Resets::Told }
+}
+
+/// Faults of a line B that carries another channel and joins when line A has been there for a while: of two lines that
+/// begin together and differ nobody knows which is wrong.
+pub(crate) fn draw_wrong_line(choices: &mut Choices<'_>, day: &DayOptions, line: Faults) -> Faults {
+    let joins_ns = day_ns(day) / choices.of(&[20, 3]);
+    let silence = Some(Window { start_ns: 0, end_ns: joins_ns });
+    Faults { wrong_line: Some(Window::ALWAYS), silence, ..line }
+}
+
+/// Silence of a line, of both or of none, for a while or for good.
+pub(crate) fn draw_silence(
+    choices: &mut Choices<'_>,
+    day: &DayOptions,
+    lines: &mut [Option<Faults>; 2],
+) {
+    let start_ns = choices.below(day_ns(day));
+    let end_ns = start_ns.saturating_add(choices.below(day_ns(day) / 3 + 1));
+    let [a, b] = lines;
+    match (choices.below(10), b) {
+        // Line B or A is dead from here on.
+        (0, Some(b)) => b.silence = Some(Window { start_ns, end_ns: u64::MAX }),
+        (1, Some(_)) => {
+            let dead = Some(Window { start_ns, end_ns: u64::MAX });
+            a.iter_mut().for_each(|a| a.silence = dead);
+        }
+        // The channel is silent: the exchange goes on.
+        (2, b) => {
+            let silent = Some(Window { start_ns, end_ns });
+            a.iter_mut().chain(b).for_each(|line| line.silence = silent);
+        }
+        _ => {}
+    }
+}
+
+/// Steps of the time of day, while the monotonic clock goes on.
+pub(crate) fn draw_clock_steps(choices: &mut Choices<'_>, day: &DayOptions) -> Vec<ClockStep> {
+    if !choices.one_in(6) {
+        return Vec::new();
+    }
+    let mut steps: Vec<ClockStep> = (0..=choices.below(3))
+        .map(|_| {
+            let at_ns = day.start_ns + choices.below(day_ns(day));
+            let by_ns = choices.of(&[50_000, 3 * MS, 900 * MS, 3_600_000 * MS]).cast_signed();
+            ClockStep { at_ns, by_ns: if choices.one_in(2) { -by_ns } else { by_ns } }
+        })
+        .collect();
+    steps.sort_by_key(|step| step.at_ns);
+    steps
+}
