@@ -17,6 +17,9 @@ const TRAILER_LEN_MIN: usize = 5;
 /// Longest CheckSum value followed.
 const VALUE_MAX: usize = 16;
 
+/// What every message begins with.
+const BEGIN: &[u8] = b"8=FIX";
+
 /// What stands at the start of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -59,7 +62,8 @@ impl Framer {
     ///
     /// A message ends with the first CheckSum field at or after the place that BodyLength leads to.
     /// If that is not the very place, the reader will find it garbled: what lies between is lost with
-    /// it, as sessions expect. After garbage the next message is the next `8=FIX`.
+    /// it, as sessions expect (test case 2m). A message that begins at or after that place is not lost.
+    /// After garbage the next message is the next `8=FIX`.
     pub fn step<'b>(&mut self, bytes: &'b [u8]) -> Step<'b> {
         // After garbage it takes more to be a message, however the bytes come in.
         let shape = match self.lost && !looks_like_begin(bytes) {
@@ -110,32 +114,54 @@ impl Framer {
         if whole { Shape::Whole(len) } else { self.search(bytes, trailer - 1) }
     }
 
-    /// Looks for the end of the first CheckSum field whose delimiter before it is at or after `from`.
+    /// Looks for the end of the first CheckSum field whose delimiter before it is at or after `from`, or
+    /// for the start of a message before that: then the CheckSum is missing, and the message ends there.
     #[cold]
     fn search(&mut self, bytes: &[u8], from: usize) -> Shape {
         let mut from = from.max(self.searched);
         let seen = &bytes[..bytes.len().min(self.limits.message_len_max)];
         while let Some(found) =
-            seen[from.min(seen.len())..].windows(4).position(|w| w == b"\x0110=")
+            seen.get(from..).and_then(|rest| rest.iter().position(|b| *b == SOH))
         {
-            let value = from + found + 4;
-            let mut sum = seen[value..].iter().take(VALUE_MAX + 1);
-            if let Some(len) = sum.position(|byte| *byte == SOH) {
-                return Shape::Whole(value + len + 1);
+            let at = from + found;
+            self.searched = at;
+            let rest = &seen[at + 1..];
+            if rest.starts_with(BEGIN) {
+                return Shape::Whole(at + 1);
             }
-            if seen.len() - value > VALUE_MAX {
-                from = value;
-                continue;
+            if rest.starts_with(b"10=") {
+                match checksum_end(&rest[3..]) {
+                    Some(Some(len)) => return Shape::Whole(at + 4 + len),
+                    Some(None) => {}
+                    None => return self.wait(seen),
+                }
+            } else if BEGIN.starts_with(rest) || b"10=".starts_with(rest) {
+                return self.wait(seen);
             }
-            self.searched = from + found;
-            return self.wait(seen);
+            from = at + 1;
         }
-        self.searched = from.max(seen.len().saturating_sub(3));
+        self.searched = from.max(seen.len());
         self.wait(seen)
     }
 
     fn wait(&self, seen: &[u8]) -> Shape {
         if seen.len() < self.limits.message_len_max { Shape::Partial(0) } else { Shape::Not }
+    }
+}
+
+/// Returns where a CheckSum ends whose value begins here: after its delimiter, or where a message begins;
+/// `Some(None)` if it is none because it is too long, `None` if the bytes end before that is known.
+fn checksum_end(value: &[u8]) -> Option<Option<usize>> {
+    let shown = &value[..value.len().min(VALUE_MAX + 1)];
+    let delimiter = shown.iter().position(|byte| *byte == SOH);
+    let text = &shown[..delimiter.unwrap_or(shown.len())];
+    if let Some(begin) = text.windows(BEGIN.len()).position(|window| window == BEGIN) {
+        return Some(Some(begin));
+    }
+    match delimiter {
+        Some(len) => Some(Some(len + 1)),
+        None if shown.len() > VALUE_MAX => Some(None),
+        None => None,
     }
 }
 
@@ -167,8 +193,8 @@ fn next_begin(bytes: &[u8]) -> usize {
 
 /// Whether a BeginString of the standard stands at the start, as far as the bytes go.
 fn looks_like_begin(bytes: &[u8]) -> bool {
-    let shown = bytes.len().min(5);
-    bytes[..shown] == b"8=FIX"[..shown]
+    let shown = bytes.len().min(BEGIN.len());
+    bytes[..shown] == BEGIN[..shown]
 }
 
 #[cfg(test)]
@@ -245,7 +271,7 @@ mod tests {
             for chunk in 1..20 {
                 assert_eq!(messages(Framer::default(), &stream, chunk).0, whole, "{chunk}");
             }
-            let expected = if first == 0 { head + sum.len() + GOOD.len() } else { head + first };
+            let expected = if first == 0 { head + sum.len() } else { head + first };
             assert_eq!(whole[0].len(), expected);
         }
     }
@@ -259,11 +285,28 @@ mod tests {
     }
 
     #[test]
-    fn a_body_length_too_long_takes_the_next_message_with_it() {
-        let stream = [b"8=FIX.4.2\x019=12\x0135=0\x0110=161\x01", GOOD, GOOD].concat();
-        let (found, garbage) = messages(Framer::default(), &stream, 3);
-        assert_eq!((found.len(), garbage), (2, 0));
-        assert_eq!(found[1], GOOD);
+    fn a_message_after_one_without_checksum_is_not_lost() {
+        let whole = b"8=FIX.4.2\x019=5\x0135=0\x01";
+        for trailer in [&b""[..], b"10=", b"10=16", b"1X=161\x01", b"10=\x01", b"10=161"] {
+            let stream = [&whole[..], trailer, GOOD, GOOD].concat();
+            let (found, _) = messages(Framer::default(), &stream, stream.len());
+            assert_eq!(&found[found.len() - 2..], [GOOD, GOOD], "{trailer:?}");
+            for chunk in 1..stream.len() {
+                let (split, _) = messages(Framer::default(), &stream, chunk);
+                assert_eq!(split, found, "{trailer:?} {chunk}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_length_that_leads_into_the_next_message_takes_it_with_it() {
+        for (body_len, found_count) in [("12", 3), ("22", 2)] {
+            let wrong = format!("8=FIX.4.2\u{1}9={body_len}\u{1}35=0\u{1}10=161\u{1}");
+            let stream = [wrong.as_bytes(), GOOD, GOOD].concat();
+            let (found, garbage) = messages(Framer::default(), &stream, 3);
+            assert_eq!((found.len(), garbage), (found_count, 0), "{body_len}");
+            assert_eq!(found[found_count - 1], GOOD);
+        }
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub(crate) struct Core<S> {
     pub(super) replay_reader: Reader,
     pub(super) held: Held,
     pub(super) asked: Option<Asked>,
+    /// Whether the message at hand was held: it was logged and counted, and its SendingTime checked, when
+    /// it came.
+    pub(super) is_held: bool,
     pub(super) pending_logon: Option<PendingLogon>,
     /// Whether the application has accepted the Logon before the session got it.
     pub(super) authenticated: bool,
@@ -88,6 +91,7 @@ impl<S: Store> Core<S> {
             replay_reader: config.reader().limits(limits),
             held: Held::default(),
             asked: None,
+            is_held: false,
             pending_logon: None,
             authenticated: false,
             appl_version: None,

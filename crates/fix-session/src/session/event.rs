@@ -25,6 +25,11 @@ pub enum Event<'s, S> {
 pub enum Notice {
     /// The connection is to be closed when [`super::Session::poll_transmit`] has nothing more.
     Disconnect(Why),
+    /// A message that the peer sent before it had our reset of the numbers was ignored.
+    BeforeReset {
+        /// Its number, one of the old numbering.
+        seq_num: u64,
+    },
     /// Bytes that are no message were passed over.
     Garbage {
         /// How many.

@@ -148,17 +148,11 @@ impl<S: Store> Core<S> {
         if !self.verify(now, message, head, Order::Any) {
             return;
         }
-        let numbers =
-            Self::number(message, tags::BEGIN_SEQ_NO).zip(Self::number(message, tags::END_SEQ_NO));
-        let Some((begin, end)) = numbers else {
-            let tag = if Self::number(message, tags::BEGIN_SEQ_NO).is_none() { "7" } else { "16" };
-            let reason = SessionRejectReason::RequiredTagMissing;
-            self.refuse(now, message, head, reason, Some(tag.as_bytes()));
-            return;
-        };
+        let Some((begin, end)) = self.requested(now, message, head) else { return };
+        let is_early = self.config.check_seq_nums && head.seq_num > self.store.next_target();
         if self.is_due(head.seq_num) {
             self.count_received(head.seq_num);
-        } else if head.seq_num > self.store.next_target() {
+        } else if is_early {
             self.hold(head.seq_num, None);
         }
         let last = self.store.next_sender().saturating_sub(1);
@@ -168,5 +162,33 @@ impl<S: Store> Core<S> {
         let begin = begin.max(1);
         self.notices.push_back(Notice::ResendRequested { begin, end });
         self.replay(begin, end);
+        // What is asked for is sent first, or two sides that miss messages would wait for one another.
+        if is_early {
+            self.ask_for_missing(now, head.seq_num);
+        }
+    }
+
+    /// Returns the numbers that a Resend Request asks for; refuses one that does not say.
+    fn requested(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        head: &Header<'_>,
+    ) -> Option<(u64, u64)> {
+        let mut numbers = [0; 2];
+        for (place, tag) in numbers.iter_mut().zip([tags::BEGIN_SEQ_NO, tags::END_SEQ_NO]) {
+            let Some(number) = Self::number(message, tag) else {
+                let reason = match message.field(tag) {
+                    None => SessionRejectReason::RequiredTagMissing,
+                    Some(_) => SessionRejectReason::IncorrectDataFormat,
+                };
+                let tag = tag.to_string();
+                self.refuse(now, message, head, reason, Some(tag.as_bytes()));
+                return None;
+            };
+            *place = number;
+        }
+        let [begin, end] = numbers;
+        Some((begin, end))
     }
 }

@@ -3,7 +3,7 @@
 use tickwire_fix::{Message, Tag};
 
 use super::admission::{Refusal, heartbeat_s, knows, refusal_logout};
-use super::core::{Core, PendingLogon};
+use super::core::{Core, Held, PendingLogon};
 use super::event::{Notice, Why};
 use super::head::Header;
 use super::receive::{Order, Outcome};
@@ -92,6 +92,9 @@ impl<S: Store> Core<S> {
         if !self.verify(now, message, head, Order::Any) {
             return Outcome::Done;
         }
+        if !self.is_answer_to_reset(now, head, reset) {
+            return Outcome::Done;
+        }
         let heartbeat_s = heartbeat_s(message);
         if heartbeat_s.is_none() && !self.is_initiator() {
             self.send_logout(now, b"HeartBtInt missing or not a number");
@@ -142,6 +145,14 @@ impl<S: Store> Core<S> {
         if self.config.check_seq_nums && logon.seq_num < expected {
             return self.handle_low_logon(now, &logon, is_first);
         }
+        if let Some(too_high) = self.too_high_expectation(&logon) {
+            return self.refuse_expectation(now, too_high, is_first);
+        }
+        if self.sent_reset {
+            // What came before the answer is of the old numbering.
+            self.held = Held::default();
+            self.asked = None;
+        }
         self.received_logon = true;
         self.appl_version = logon.appl_ver_id.as_deref().and_then(ApplVersion::parse);
         self.appl_ver_id.clone_from(&logon.appl_ver_id);
@@ -172,7 +183,7 @@ impl<S: Store> Core<S> {
             }
         }
         self.notices.push_back(Notice::LoggedOn);
-        self.send_what_peer_expects(now, &logon, sender_before);
+        self.send_what_peer_expects(&logon, sender_before);
         self.after_received(now);
     }
 
@@ -193,23 +204,48 @@ impl<S: Store> Core<S> {
         self.end_because_low(now, logon.seq_num);
     }
 
+    /// Returns NextExpectedMsgSeqNum if it is higher than any number that we can send next.
+    fn too_high_expectation(&self, logon: &PendingLogon) -> Option<u64> {
+        let expected = logon.next_expected.filter(|_| self.config.uses_next_expected())?;
+        (!logon.reset && expected > self.store.next_sender()).then_some(expected)
+    }
+
+    /// A peer that expects messages which were never sent gets a Logout in place of a Logon; one that nobody
+    /// has authenticated is not answered.
+    fn refuse_expectation(&mut self, now: Now, expected: u64, is_first: bool) {
+        if !self.is_initiator() && is_first && !self.config.authenticate {
+            return self.close(Why::LogonRefused(Refusal::MsgSeqNum));
+        }
+        let text = format!(
+            "NextExpectedMsgSeqNum too high, expecting at most {} but received {expected}",
+            self.store.next_sender()
+        );
+        self.send_logout(now, text.as_bytes());
+        self.close(Why::SeqNum);
+    }
+
+    /// The answer to our Logon with ResetSeqNumFlag must have the flag and MsgSeqNum 1: else the two sides
+    /// do not agree on where they are.
+    fn is_answer_to_reset(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {
+        if !self.sent_reset || reset && head.seq_num == 1 {
+            return true;
+        }
+        let text = format!(
+            "the answer to ResetSeqNumFlag must have ResetSeqNumFlag and MsgSeqNum 1, not {}",
+            head.seq_num
+        );
+        self.send_logout(now, text.as_bytes());
+        self.close(Why::SeqNum);
+        false
+    }
+
     /// Sends again what the peer says it has not got, without waiting to be asked.
-    fn send_what_peer_expects(&mut self, now: Now, logon: &PendingLogon, sender_before: u64) {
+    fn send_what_peer_expects(&mut self, logon: &PendingLogon, sender_before: u64) {
         let Some(expected) = logon.next_expected.filter(|_| self.config.uses_next_expected())
         else {
             return;
         };
-        if logon.reset || expected == 0 {
-            return;
-        }
-        if expected > self.store.next_sender() {
-            let text = format!(
-                "NextExpectedMsgSeqNum too high, expecting at most {} but received {expected}",
-                self.store.next_sender()
-            );
-            self.send_logout(now, text.as_bytes());
-            self.close(Why::SeqNum);
-        } else if expected < sender_before {
+        if !logon.reset && expected > 0 && expected < sender_before {
             // The Logon itself stands after what is missing: it is filled over with the rest.
             self.replay(expected, self.store.next_sender() - 1);
         }

@@ -44,9 +44,19 @@ struct Inbox {
     buffer: Vec<u8>,
     start: usize,
     framer: Framer,
+    limits: tickwire_fix::Limits,
     reader: Reader,
     /// A message that was held and is handled now.
     held: Vec<u8>,
+}
+
+impl Inbox {
+    /// Forgets what a connection left behind.
+    fn begin(&mut self) {
+        self.buffer.clear();
+        self.start = 0;
+        self.framer = Framer::new(self.limits);
+    }
 }
 
 /// One session.
@@ -71,6 +81,7 @@ impl<S: Store> Session<S> {
             buffer: Vec::new(),
             start: 0,
             framer: Framer::new(limits),
+            limits,
             reader,
             held: Vec::new(),
         };
@@ -114,8 +125,7 @@ impl<S: Store> Session<S> {
 
     /// Tells of a new connection. An initiator's Logon is then ready to be sent.
     pub fn handle_connected(&mut self, now: Now) {
-        self.inbox.buffer.clear();
-        self.inbox.start = 0;
+        self.inbox.begin();
         self.core.connected(now);
     }
 
@@ -128,8 +138,7 @@ impl<S: Store> Session<S> {
 
     /// Tells that the connection is gone.
     pub fn handle_disconnected(&mut self, now: Now) {
-        self.inbox.buffer.clear();
-        self.inbox.start = 0;
+        self.inbox.begin();
         self.core.disconnected(now);
         self.core.with_store(Store::commit);
     }
@@ -161,7 +170,8 @@ impl<S: Store> Session<S> {
         if !core.is_open() {
             return None;
         }
-        let bytes = match core.take_held(&mut inbox.held) {
+        core.is_held = core.take_held(&mut inbox.held);
+        let bytes = match core.is_held {
             true => inbox.held.as_slice(),
             false => {
                 let from = inbox.start;
@@ -179,7 +189,8 @@ impl<S: Store> Session<S> {
                 }
             }
         };
-        if let Some(log) = &mut core.transmit.log {
+        // What was held was written down when it came.
+        if let Some(log) = core.transmit.log.as_mut().filter(|_| !core.is_held) {
             push_line(log, now, Direction::In, bytes);
         }
         let started = core.config.codec_clock.map(|clock| clock());

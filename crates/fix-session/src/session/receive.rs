@@ -41,7 +41,7 @@ impl<S: Store> Core<S> {
     }
 
     pub(super) fn handle_message(&mut self, now: Now, message: &Message<'_>) -> Outcome {
-        self.counters.received += 1;
+        self.counters.received += u64::from(!self.is_held);
         if !self.received_logon
             && !self.is_initiator()
             && let Err(refusal) = admit(&self.config, now, message)
@@ -59,6 +59,11 @@ impl<S: Store> Core<S> {
         let msg_type = message.msg_type();
         if message.begin_string() != self.config.id.begin_string.as_str().as_bytes() {
             self.handle_other_version(now, message, &head);
+            return Outcome::Done;
+        }
+        if self.is_of_old_numbers(msg_type) {
+            self.last_received_ns = now.steady_ns;
+            self.notices.push_back(Notice::BeforeReset { seq_num: head.seq_num });
             return Outcome::Done;
         }
         if !self.validate(now, message, &head) {
@@ -87,6 +92,12 @@ impl<S: Store> Core<S> {
         }
         self.after_received(now);
         Outcome::Done
+    }
+
+    /// Whether a message comes between our Logon with ResetSeqNumFlag and its answer: its number is one of
+    /// the old numbering, and would be taken for a new one if it were held.
+    fn is_of_old_numbers(&self, msg_type: &[u8]) -> bool {
+        self.received_logon && self.sent_reset && !matches!(msg_type, b"A" | b"5")
     }
 
     /// Heartbeat, Test Request, Reject.
@@ -194,7 +205,7 @@ impl<S: Store> Core<S> {
             self.close(Why::NotLoggedOn);
             return false;
         }
-        if !is_in_time(&self.config, now, head) {
+        if !self.is_held && !is_in_time(&self.config, now, head) {
             self.refuse(now, message, head, SessionRejectReason::SendingTimeAccuracy, None);
             self.send_logout_if_logged_on(now);
             return false;
@@ -217,6 +228,11 @@ impl<S: Store> Core<S> {
             self.handle_low(now, message, head);
             return false;
         }
+        // Test cases 2f and 2g; Logon, Logout and SequenceReset have no such field to be relied on.
+        let is_repeatable = !matches!(message.msg_type(), b"4" | b"5" | b"A");
+        if head.poss_dup && is_repeatable && !self.is_duplicate_of_then(now, message, head) {
+            return false;
+        }
         self.passes_hooks(now, message)
     }
 
@@ -233,29 +249,39 @@ impl<S: Store> Core<S> {
         false
     }
 
-    /// A number lower than expected: a possible duplicate is ignored, anything else ends the session.
+    /// Whether a possible duplicate says when it was sent first, and that this was not after it was sent
+    /// now; does what has to be done if not.
+    ///
+    /// Spec: FIX session layer, test cases 2f (OrigSendingTime later than SendingTime: Reject and Logout) and
+    /// 2g (no OrigSendingTime: Reject).
+    fn is_duplicate_of_then(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) -> bool {
+        let Some(original) = head.orig_sending_time else {
+            if !self.config.requires_orig_sending_time {
+                return true;
+            }
+            let reason = SessionRejectReason::RequiredTagMissing;
+            let tag = tags::ORIG_SENDING_TIME.to_string();
+            self.refuse(now, message, head, reason, Some(tag.as_bytes()));
+            return false;
+        };
+        if head.sending_time.is_some_and(|sent| original > sent) {
+            self.refuse(now, message, head, SessionRejectReason::SendingTimeAccuracy, None);
+            self.send_logout_if_logged_on(now);
+            return false;
+        }
+        true
+    }
+
+    /// A number lower than expected: a possible duplicate is ignored (test case 2e), anything else ends the
+    /// session (2c).
     fn handle_low(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) {
         let seq_num = head.seq_num;
         if !head.poss_dup {
             return self.end_because_low(now, seq_num);
         }
         self.counters.duplicates += 1;
-        if message.msg_type() != b"4" {
-            let Some(original) = head.orig_sending_time else {
-                if !self.config.requires_orig_sending_time {
-                    self.notices.push_back(Notice::PossDupIgnored { seq_num });
-                    return;
-                }
-                let reason = SessionRejectReason::RequiredTagMissing;
-                let tag = tags::ORIG_SENDING_TIME.to_string();
-                self.refuse(now, message, head, reason, Some(tag.as_bytes()));
-                return;
-            };
-            if head.sending_time.is_some_and(|sent| original > sent) {
-                self.refuse(now, message, head, SessionRejectReason::SendingTimeAccuracy, None);
-                self.send_logout_if_logged_on(now);
-                return;
-            }
+        if message.msg_type() != b"4" && !self.is_duplicate_of_then(now, message, head) {
+            return;
         }
         self.notices.push_back(Notice::PossDupIgnored { seq_num });
     }

@@ -23,6 +23,8 @@ fn dictionaries(version: BeginString) -> Dictionaries {
 pub struct Talk {
     pub version: BeginString,
     pub session: Session<MemoryStore>,
+    /// When messages come.
+    pub now: Now,
     /// What the session told.
     pub notices: Vec<Notice>,
     /// What the application says to a Logon that it does not accept; it accepts all if there is nothing.
@@ -57,7 +59,7 @@ impl Talk {
         tweak(&mut config);
         let mut session = Session::new(config, MemoryStore::new());
         session.handle_connected(NOW);
-        Self { version, session, notices: Vec::new(), refusal: None }
+        Self { version, session, now: NOW, notices: Vec::new(), refusal: None }
     }
 
     pub fn logged_on(version: BeginString) -> Self {
@@ -104,7 +106,7 @@ impl Talk {
         let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
         bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
         self.session.handle_bytes(&bytes);
-        while let Some(event) = self.session.poll_event(NOW) {
+        while let Some(event) = self.session.poll_event(self.now) {
             match event {
                 Event::Application(mut delivery) => {
                     let reason = BusinessRejectReason::UnsupportedMessageType;
@@ -131,7 +133,7 @@ impl Talk {
     }
 
     pub fn answers(&mut self, with_times: bool) -> Vec<String> {
-        let bytes = self.session.poll_transmit(NOW).expect("commits").to_vec();
+        let bytes = self.session.poll_transmit(self.now).expect("commits").to_vec();
         self.session.handle_transmitted(bytes.len());
         readable(&bytes, with_times)
     }

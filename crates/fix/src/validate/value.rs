@@ -33,7 +33,8 @@ impl Run<'_> {
 fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
     use FieldType as T;
     match field_type {
-        T::Int | T::Length | T::NumInGroup | T::SeqNum | T::TagNum => is_int(found.value),
+        T::Int => is_int(found.value),
+        T::Length | T::NumInGroup | T::SeqNum | T::TagNum => is_digits(found.value),
         T::DayOfMonth => matches!(found.uint(), Ok(1..=31)),
         T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => {
             is_decimal(found.value)
