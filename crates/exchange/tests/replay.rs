@@ -141,7 +141,7 @@ struct Checked<'b> {
 impl<M: ?Sized> Sink<M> for Checked<'_> {
     fn handle_message(&mut self, _: &Delivery, _: &M) {}
 
-    fn handle_replayed(&mut self, _: u64, _: &M) {
+    fn handle_replayed(&mut self, _: &Delivery, _: &M) {
         self.replayed += 1;
     }
 

@@ -204,8 +204,16 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
         self.inner.handle_message(delivery, message);
     }
 
-    fn handle_replayed(&mut self, seq_num: u64, message: &M) {
-        self.inner.handle_replayed(seq_num, message);
+    fn handle_replayed(&mut self, delivery: &Delivery, message: &M) {
+        self.inner.handle_replayed(delivery, message);
+    }
+
+    fn handle_replay_begun(&mut self, gap: Gap) {
+        self.inner.handle_replay_begun(gap);
+    }
+
+    fn handle_replay_done(&mut self, gap: Gap) {
+        self.inner.handle_replay_done(gap);
     }
 
     fn handle_gap(&mut self, gap: Gap) {
@@ -276,13 +284,18 @@ mod tests {
     struct Counting {
         replayed: Vec<u64>,
         gaps: u64,
+        done: u64,
     }
 
     impl Sink<str> for Counting {
         fn handle_message(&mut self, _: &Delivery, _: &str) {}
 
-        fn handle_replayed(&mut self, seq_num: u64, _: &str) {
-            self.replayed.push(seq_num);
+        fn handle_replayed(&mut self, delivery: &Delivery, _: &str) {
+            self.replayed.extend(delivery.seq_num);
+        }
+
+        fn handle_replay_done(&mut self, gap: Gap) {
+            self.done += gap.count;
         }
 
         fn handle_gap(&mut self, gap: Gap) {
@@ -294,10 +307,19 @@ mod tests {
     fn replayed_messages_and_gaps_are_passed_on() {
         let mut logged = Logged::new(Counting::default());
         logged.handle_gap(Gap { first: 5, count: 2 });
-        logged.handle_replayed(5, "five");
-        logged.handle_replayed(6, "six");
-        let Counting { replayed, gaps } = logged.into_inner();
-        assert_eq!((replayed, gaps), (vec![5, 6], 2));
+        let delivery = |seq_num| Delivery {
+            seq_num: Some(seq_num),
+            line: Line::A,
+            received_ns: 0,
+            index: 0,
+            offset: 0,
+            len: 0,
+        };
+        logged.handle_replayed(&delivery(5), "five");
+        logged.handle_replayed(&delivery(6), "six");
+        logged.handle_replay_done(Gap { first: 5, count: 2 });
+        let Counting { replayed, gaps, done } = logged.into_inner();
+        assert_eq!((replayed, gaps, done), (vec![5, 6], 2, 2));
     }
 
     #[test]

@@ -11,8 +11,13 @@ use support::{directory, file, templates, tickwire};
 /// The last packets come with the templates of the next day, whose ids are others.
 #[test]
 fn new_templates_take_effect_without_a_restart() {
-    for (engine, port) in [("dynamic", 24_310), ("generated", 24_320)] {
-        let d = directory(&format!("receive_reload_{engine}"));
+    for (engine, port, shows) in [
+        ("dynamic", 24_310, false),
+        ("generated", 24_320, false),
+        ("dynamic", 24_330, true),
+        ("generated", 24_340, true),
+    ] {
+        let d = directory(&format!("receive_reload_{engine}_{shows}"));
         let old = std::fs::read_to_string(templates("complex")).unwrap();
         let new = old.replace("name=\"MarketData\" id=\"1\"", "name=\"MarketData\" id=\"51\"");
         let new = new.replace("name=\"QuoteRequest\" id=\"2\"", "name=\"QuoteRequest\" id=\"52\"");
@@ -34,7 +39,10 @@ fn new_templates_take_effect_without_a_restart() {
         let arguments = format!(
             "-t {running} --watch-templates --framing cme {group} --first 1 --books none --engine {engine}"
         );
-        let mut receiving = Receiving::start(&[], &arguments, 1);
+        let mut receiving = match shows {
+            true => Receiving::start_showing(&format!("{arguments} --show messages"), 1),
+            false => Receiving::start(&[], &arguments, 1),
+        };
         let send = |name: &str| {
             let run = tickwire(&format!("multicast -f {d}/{name} {group} -s 100us --json -"));
             assert_eq!(run.status, 0, "{}", run.err);
@@ -46,6 +54,16 @@ fn new_templates_take_effect_without_a_restart() {
         std::fs::write(&running, &new).unwrap();
         receiving.wait_for("new templates take effect at the next reset", 1);
         send("2.bin");
+        if shows {
+            let out = receiving.finish_output();
+            let of = |id: u32| {
+                out.lines().filter(|line| line.contains(&format!("\"t\": {id},"))).count()
+            };
+            assert_eq!(out.lines().count(), 601);
+            assert!(of(1) > 0 && of(51) > 0, "messages of the old and of the new templates");
+            assert_eq!(of(1) + of(2), 300);
+            continue;
+        }
         let received = receiving.finish();
         let count = |name: &str| received[name].as_u64().unwrap();
         assert_eq!(count("messages"), 601, "{received}");

@@ -91,11 +91,31 @@ fn messages_have_the_fields_and_instruments_and_forms_asked_for() {
     assert_eq!(entry.keys().collect::<Vec<_>>(), ["SecurityID"]);
 
     let csv = show(&format!("{arguments} --format csv --fields 34")).out;
-    assert!(csv.starts_with("time,line,t,n,entry,MsgSeqNum\n0,A,"), "{csv}");
+    assert!(csv.starts_with("pkt,off,time,line,t,n,entry,MsgSeqNum\n0,5,0,A,"), "{csv}");
     assert_eq!(csv.lines().count(), 201);
     let text = show(&format!("{arguments} --format text --messages 1")).out;
     assert!(text.contains("1970-01-01T00:00:00.000000000Z, line A\n"), "{text}");
     assert_eq!(show(&format!("{arguments} --messages 7")).json_lines().len(), 7);
+}
+
+#[test]
+fn messages_of_one_line_have_the_places_that_decode_tells() {
+    let d = directory("show-places");
+    generate(&d, "cme -n 300 --framing cme --messages-per-packet 3");
+    let d = d.display();
+    let common = format!("-t {d}/f.xml --framing cme");
+    let decoded = tickwire(&format!("decode {common} {d}/f.bin --format jsonl"));
+    let shown = show(&format!("{common} --capture-line a={d}/f.bin --show messages"));
+    assert!(decoded.out.contains("\"pkt\": 99"), "three messages a packet");
+    let pairs = decoded.json_lines().into_iter().zip(shown.json_lines());
+    for (mut decoded, mut shown) in pairs {
+        decoded.as_object_mut().expect("an object").remove("pre");
+        for member in ["time", "line"] {
+            assert!(shown.as_object_mut().expect("an object").remove(member).is_some());
+        }
+        assert_eq!(decoded, shown);
+    }
+    assert_eq!(decoded.out.lines().count(), shown.out.lines().count());
 }
 
 #[test]

@@ -116,7 +116,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         segment: &Segment<'_>,
         sink: &mut impl Sink<E::Message>,
     ) {
-        let delivery = |line| Delivery { seq_num: segment.seq_num, line, received_ns, index: 0 };
+        let delivery = |line| Delivery::of_packet(segment.seq_num, line, received_ns);
         let Self { decoding, counters, .. } = self;
         match source {
             Source::Definitions(line) => {
@@ -204,7 +204,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         self.counters.of(Source::Incremental(line)).unnumbered += 1;
         if let SequenceSource::None = self.sequence {
             self.end_silence(received_ns, sink);
-            let delivery = Delivery { seq_num: None, line, received_ns, index: 0 };
+            let delivery = Delivery::of_packet(None, line, received_ns);
             let counters = &mut self.counters.messages;
             let outcome =
                 self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
@@ -222,7 +222,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     fn deliver_unnumbered(&mut self, sink: &mut impl Sink<E::Message>) {
         let Some((line, received_ns, bytes)) = self.unnumbered.take() else { return };
-        let delivery = Delivery { seq_num: None, line, received_ns, index: 0 };
+        let delivery = Delivery::of_packet(None, line, received_ns);
         let counters = &mut self.counters.messages;
         let outcome = self.decoding.incremental(&mut self.engine, bytes, delivery, counters, sink);
         self.lose(outcome.lost, sink);
@@ -254,7 +254,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                     let Self { rejected, unnumbered, .. } = self;
                     unnumbered.note_numbered();
                     let index = take_rejected(rejected, seq_num);
-                    let delivery = Delivery { seq_num: Some(seq_num), line, received_ns, index };
+                    let of_packet = Delivery::of_packet(Some(seq_num), line, received_ns);
+                    let delivery = Delivery { index, ..of_packet };
                     let bytes = packet.bytes();
                     let Self { engine, replays, decoding, sequence, counters, staging, .. } = self;
                     let mut running =
@@ -274,7 +275,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     fn begin_delivery(&mut self, seq_num: u64, line: Line, received_ns: u64) -> Delivery {
         self.unnumbered.note_numbered();
         let index = take_rejected(&mut self.rejected, seq_num);
-        Delivery { seq_num: Some(seq_num), line, received_ns, index }
+        Delivery { index, ..Delivery::of_packet(Some(seq_num), line, received_ns) }
     }
 
     /// Acts on what a packet left to do.
@@ -294,7 +295,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             sink.handle_gap(gap);
             self.lose(outcome.lost, sink);
             if outcome.lost == Some(seq_num) {
-                self.note_lost(Lost::Gap(gap));
+                self.note_lost(Lost::Gap(gap), sink);
             }
         }
         self.pass_numbers(outcome.seq_num);
@@ -312,7 +313,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink.handle_gap(gap);
         self.decoding.handle_gap(gap_of_books, sink);
         if gap_of_books == gap {
-            self.note_lost(Lost::Gap(gap));
+            self.note_lost(Lost::Gap(gap), sink);
         }
         self.pass_numbers(rejected.and_then(|rejected| rejected.last));
     }
@@ -328,14 +329,15 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     /// Books are forgotten, and templates that waited take effect.
     fn begin_session(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.running().switch();
-        self.note_lost(Lost::Reset);
+        self.note_lost(Lost::Reset, sink);
         self.decoding.handle_reset(sink);
         sink.handle_reset(seq_num);
     }
 
-    fn note_lost(&mut self, lost: Lost) {
-        if let Some(replays) = &mut self.replays {
-            replays.note(lost);
+    fn note_lost(&mut self, lost: Lost, sink: &mut impl Sink<E::Message>) {
+        let is_noted = self.replays.as_mut().is_some_and(|replays| replays.note(lost));
+        if let (true, Lost::Gap(gap)) = (is_noted, lost) {
+            sink.handle_replay_begun(gap);
         }
     }
 

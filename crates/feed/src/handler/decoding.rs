@@ -29,12 +29,27 @@ pub(super) struct PacketOutcome {
     pub(super) messages: u32,
 }
 
-/// Decodes the messages of a packet and shows each with its index.
+/// Where a message is in its packet.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    index: u32,
+    offset: u32,
+}
+
+impl Place {
+    /// The delivery of a message of so many bytes in a packet.
+    const fn delivery(self, packet: Delivery, len: usize) -> Delivery {
+        let Self { index, offset } = self;
+        Delivery { index, offset, len: len as u32, ..packet }
+    }
+}
+
+/// Decodes the messages of a packet and shows each with its place.
 fn decode_packet<E: Engine>(
     engine: &mut E,
     framing: &Framing,
     bytes: &[u8],
-    mut show: impl FnMut(u32, Decoded<'_, E::Message>),
+    mut show: impl FnMut(Place, Decoded<'_, E::Message>),
 ) -> Result<(), Failure<E::Error>> {
     engine.begin_packet();
     let mut index = 0;
@@ -48,8 +63,10 @@ fn decode_packet<E: Engine>(
         while let Some(rest) = bytes.get(at..block.end).filter(|rest| !rest.is_empty()) {
             let decoded =
                 engine.decode(rest).map_err(|error| Failure::Decode { offset: at, error })?;
+            // No packet is longer than 4 GiB.
+            let place = Place { index, offset: at as u32 };
             at = at.saturating_add(decoded.len.max(1));
-            show(index, decoded);
+            show(place, decoded);
             index = index.saturating_add(1);
             if block.is_one_message {
                 break;
@@ -114,7 +131,8 @@ impl<A> Decoding<A> {
         // Where nothing numbers packets, messages have the only numbers there are.
         let is_unnumbered = delivery.seq_num.is_none() && !*numbers_messages;
         let mut last_decoded = None;
-        let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
+        let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
+            let index = place.index;
             outcome.messages = index.saturating_add(1);
             let own = decoded.seq_num;
             let counted = own.filter(|own| *numbers_messages && numbers.contains(own));
@@ -129,7 +147,7 @@ impl<A> Decoding<A> {
             {
                 recovery.note_sending_time(sending_time);
             }
-            let delivery = Delivery { index, ..delivery };
+            let delivery = place.delivery(delivery, decoded.len);
             sink.handle_message(&delivery, decoded.message);
             let trusted = own.filter(|own| is_unnumbered || numbers.contains(own));
             counters.seq_num_not_trusted += u64::from(trusted != own);
@@ -172,10 +190,11 @@ impl<A> Decoding<A> {
         let Self { framing, adapter, recovery, .. } = self;
         recovery.set_time(delivery.received_ns);
         let seq_num = delivery.seq_num;
-        let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
+        let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
             counters.decoded += 1;
             let own = decoded.seq_num.or(seq_num);
-            let delivery = Delivery { index, seq_num: own, ..delivery };
+            let delivery = Delivery { seq_num: own, ..delivery };
+            let delivery = place.delivery(delivery, decoded.len);
             let mut outlet = Outlet::snapshot(recovery, sink, delivery);
             let adapted = adapter.adapt(decoded.message, own.unwrap_or(0), &mut outlet);
             let had_snapshot = outlet.had_snapshot();
@@ -209,10 +228,11 @@ impl<A> Decoding<A> {
         let Self { framing, adapter, recovery, .. } = self;
         recovery.set_time(delivery.received_ns);
         let seq_num = delivery.seq_num;
-        let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
+        let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
             counters.decoded += 1;
             let own = decoded.seq_num.or(seq_num);
-            let delivery = Delivery { index, seq_num: own, ..delivery };
+            let delivery = Delivery { seq_num: own, ..delivery };
+            let delivery = place.delivery(delivery, decoded.len);
             let mut outlet = Outlet::definitions(recovery, sink, delivery);
             if let Err(error) = adapter.adapt(decoded.message, own.unwrap_or(0), &mut outlet) {
                 counters.not_understood += 1;
@@ -243,14 +263,14 @@ impl<A> Decoding<A> {
         let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
         let mut last = packet_seq_num;
         let mut is_understood = true;
-        let decoded = decode_packet(engine, framing, bytes, |index, decoded| {
+        let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
             counters.decoded += 1;
-            sink.handle_replayed(packet_seq_num, decoded.message);
+            let delivery = place.delivery(packet, decoded.len);
+            sink.handle_replayed(&delivery, decoded.message);
             let own = decoded.seq_num.filter(|own| numbers.contains(own));
             if *numbers_messages {
                 last = last.max(own.unwrap_or(last));
             }
-            let delivery = Delivery { index, ..packet };
             let mut outlet = Outlet::replay(recovery, sink, delivery);
             let seq_num = own.unwrap_or(packet_seq_num);
             if let Err(error) = adapter.adapt(decoded.message, seq_num, &mut outlet) {

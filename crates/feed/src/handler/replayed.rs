@@ -41,16 +41,18 @@ impl<E> Replays<E> {
         Self { engine, lost: VecDeque::new(), awaited: VecDeque::new() }
     }
 
-    pub(super) fn note(&mut self, lost: Lost) {
+    /// Takes note of what is to be told; returns whether there was room.
+    pub(super) fn note(&mut self, lost: Lost) -> bool {
         match lost {
-            Lost::Gap(_) if self.lost.len() >= GAPS_MAX => {}
-            Lost::Gap(_) => self.lost.push_back(lost),
+            Lost::Gap(_) if self.lost.len() >= GAPS_MAX => return false,
+            Lost::Gap(_) => {}
             Lost::Reset => {
                 self.awaited.clear();
                 self.lost.clear();
-                self.lost.push_back(lost);
             }
         }
+        self.lost.push_back(lost);
+        true
     }
 
     /// The next gap to ask for, or a reset.
@@ -98,7 +100,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             replays.engine.lose_dictionaries();
         }
         decoding.recovery.set_time(received_ns);
-        let packet = Delivery { seq_num: Some(seq_num), line: Line::A, received_ns, index: 0 };
+        let packet = Delivery::of_packet(Some(seq_num), Line::A, received_ns);
         let engine = &mut replays.engine;
         let last = decoding.replayed(engine, bytes, packet, &mut counters.replays, sink);
         if let Some(last) = last {
@@ -112,6 +114,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         if replays.end(gap) {
             decoding.handle_gap_filled(gap, sink);
         }
+        sink.handle_replay_done(gap);
     }
 }
 

@@ -20,6 +20,17 @@ pub struct Delivery {
     pub received_ns: u64,
     /// Index of the message in its packet, from 0.
     pub index: u32,
+    /// Offset of the message in the FAST bytes of its packet, which begin behind its preamble.
+    pub offset: u32,
+    /// Length of the message in bytes.
+    pub len: u32,
+}
+
+impl Delivery {
+    /// A packet before its first message.
+    pub(super) const fn of_packet(seq_num: Option<u64>, line: Line, received_ns: u64) -> Self {
+        Self { seq_num, line, received_ns, index: 0, offset: 0, len: 0 }
+    }
 }
 
 /// Something that is wrong with what came. It is counted, and nothing of it is used.
@@ -93,9 +104,17 @@ pub trait Sink<M: ?Sized> {
     /// A message of the incremental feed, in order.
     fn handle_message(&mut self, delivery: &Delivery, message: &M);
 
-    /// A lost message that a replay service sent again: after the gap was told of, out of order. Its
-    /// updates go to the books; its trades are in the message alone.
-    fn handle_replayed(&mut self, _seq_num: u64, _message: &M) {}
+    /// A lost message that a replay service sent again: after the gap was told of, out of order; no line
+    /// brought it, whatever `delivery` says. Its updates go to the books; its trades are in the message
+    /// alone.
+    fn handle_replayed(&mut self, _delivery: &Delivery, _message: &M) {}
+
+    /// A replay service will be asked for a gap; [`handle_replay_done`](Self::handle_replay_done) follows,
+    /// unless the numbering begins anew before.
+    fn handle_replay_begun(&mut self, _gap: Gap) {}
+
+    /// Nothing more is replayed of a gap.
+    fn handle_replay_done(&mut self, _gap: Gap) {}
 
     /// Numbers that no line brought, or whose packet could not be decoded.
     fn handle_gap(&mut self, _gap: Gap) {}

@@ -66,8 +66,8 @@ struct Seen {
 impl Sink<Message> for Seen {
     fn handle_message(&mut self, _: &Delivery, _: &Message) {}
 
-    fn handle_replayed(&mut self, seq_num: u64, _: &Message) {
-        self.replayed.push(seq_num);
+    fn handle_replayed(&mut self, delivery: &Delivery, _: &Message) {
+        self.replayed.extend(delivery.seq_num);
     }
 
     fn handle_fault(&mut self, _: &tickwire_feed::handler::Fault<'_>) {

@@ -3,9 +3,10 @@
 use tickwire_feed::arbiter::{ArbiterCounters, Line, LineCounters};
 use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, PacketHandler, Source};
 use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
+use tickwire_feed::replay::ReplayCounters;
 
 use super::names::{
-    ARBITER, EVENTS, EventCount, INPUT, LINE, MESSAGES, Named, RECORD, RECOVERY, SOCKET,
+    ARBITER, EVENTS, EventCount, INPUT, LINE, MESSAGES, Named, RECORD, RECOVERY, REPLAY, SOCKET,
 };
 use super::{Counter, Distribution, Gauge, Metrics, SecondsGauge};
 use crate::log::EventCounters;
@@ -66,6 +67,22 @@ pub struct FeedMetrics {
     fresh: Gauge,
     stale: [Gauge; StaleReason::LABELS.len()],
     published_ns: u64,
+}
+
+/// Publishes the counters of a replay service.
+pub struct ReplayMetrics(Group<ReplayCounters>);
+
+impl ReplayMetrics {
+    /// Names the counters; with several channels in a process each is labelled.
+    pub fn new(metrics: &Metrics, channel: Option<&str>) -> Self {
+        let labels: Vec<(&str, &str)> = channel.map(|name| ("channel", name)).into_iter().collect();
+        Self(Group::new(metrics, &REPLAY, &labels))
+    }
+
+    /// Publishes the counters.
+    pub fn publish(&self, counters: &ReplayCounters) {
+        self.0.publish(counters);
+    }
 }
 
 /// What a channel has counted.

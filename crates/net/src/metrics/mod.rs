@@ -14,7 +14,7 @@ mod names;
 pub use address::{MetricsAddress, UnknownAddress};
 pub use distribution::Distribution;
 pub use exporter::Exporter;
-pub use feed::{FeedCounts, FeedMetrics, LoopMetrics};
+pub use feed::{FeedCounts, FeedMetrics, LoopMetrics, ReplayMetrics};
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -3,6 +3,7 @@
 use tickwire_feed::arbiter::{ArbiterCounters, LineCounters};
 use tickwire_feed::handler::{HandlerCounters, InputCounters};
 use tickwire_feed::recovery::RecoveryCounters;
+use tickwire_feed::replay::ReplayCounters;
 
 use crate::log::EventCounters;
 use crate::multicast::ReceiverCounters;
@@ -105,6 +106,14 @@ pub(super) const RECOVERY: [Named<RecoveryCounters>; 15] = named! {
         |c| c.incomplete_snapshots;
     "book_refused_instruments", "Times that an instrument was named beyond the limit",
         |c| c.too_many_instruments;
+};
+
+pub(super) const REPLAY: [Named<ReplayCounters>; 5] = named! {
+    "replay_accepted_gaps", "Gaps that the replay service was asked for", |c| c.gaps;
+    "replay_sent_requests", "Requests to the replay service", |c| c.requests;
+    "replay_received_messages", "Messages that the replay service sent again", |c| c.replayed;
+    "replay_abandoned_seq_nums", "Sequence numbers that were not replayed", |c| c.abandoned;
+    "replay_failed_connections", "Connections to the replay service that failed", |c| c.failures;
 };
 
 /// The count of one kind of events.

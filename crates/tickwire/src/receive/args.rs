@@ -18,6 +18,7 @@ use tickwire_feed::framing::{Framing, Preset};
 use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
 use tickwire_feed::market::{BookAdapter, BookChoice};
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
+use tickwire_feed::replay::ReplayOptions;
 use tickwire_feed_config::{BooksBy, Instrument, KeyField};
 use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::{
@@ -285,6 +286,13 @@ impl ReceiveArgs {
         args.label = (!is_one).then(|| channel.name.clone());
         args.settings = Some(channel);
         Ok(args)
+    }
+
+    /// Login, limits and servers of the replay service that the feed file names.
+    pub fn replay_service(&self) -> Result<Option<(ReplayOptions, Vec<String>)>, Failure> {
+        let service = self.settings.as_ref().map(ChannelSettings::replay_service);
+        let service = service.transpose().map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(service.flatten())
     }
 
     /// Instruments that the feed file tells of.

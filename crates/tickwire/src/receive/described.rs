@@ -16,7 +16,10 @@ use tickwire_fast::{
 };
 use tickwire_fast_generated::{WithModule, with_module};
 use tickwire_feed::framing::Framing;
-use tickwire_feed::handler::{Dynamic, Generated, HandlerConfigError, HandlerOptions, SeqNumField};
+use tickwire_feed::handler::{
+    Dynamic, Generated, HandlerConfigError, HandlerOptions, Peeked, SeqNumField, SeqNumPeek,
+};
+use tickwire_net::tcp_replay::TcpReplay;
 use tickwire_net::timed::Timed;
 
 /// A channel, and how it is to be decoded.
@@ -58,13 +61,39 @@ impl Described {
         Ok(Self { args, program, options, decoding, books, seq_num, signature })
     }
 
+    /// Whether lost messages are asked for: live, where the feed file names a service.
+    pub fn replays(&self) -> bool {
+        let has_service = self.args.replay_service().is_ok_and(|service| service.is_some());
+        has_service && !self.args.captures.is_any()
+    }
+
+    /// The replay service of the channel, if it has one.
+    pub fn replay(&self) -> Result<Option<TcpReplay>, Failure> {
+        let Some((options, servers)) = self.args.replay_service()? else { return Ok(None) };
+        let peek = SeqNumPeek::new(self.program.set(), &self.seq_num);
+        if !peek.can_find() {
+            return Err(Failure::Usage(
+                "replay: messages that come again need a sequence number of their own: name its field \
+                 with --seq-num"
+                    .to_owned(),
+            ));
+        }
+        let number = move |bytes: &[u8]| match peek.peek(bytes) {
+            Peeked::Number(number) => Some(number),
+            Peeked::Unknown | Peeked::Unnumbered => None,
+        };
+        let replay = TcpReplay::start(options, servers, number);
+        replay.map(Some).map_err(|error| Failure::Usage(error.to_string()))
+    }
+
     /// A handler before its first packet.
-    pub fn handler(&self) -> Result<Box<dyn ChannelHandler>, Failure> {
+    pub fn handler(&self, replay: Option<TcpReplay>) -> Result<Box<dyn ChannelHandler>, Failure> {
         let made = match self.args.engine {
             EngineChoice::Generated => {
-                with_module(&self.signature, self).ok_or_else(|| self.not_built_in())?
+                let maker = Maker { described: self, replay };
+                with_module(&self.signature, maker).ok_or_else(|| self.not_built_in())?
             }
-            _ => self.dynamic(),
+            _ => self.dynamic(replay),
         };
         let mut handler = made.map_err(|error| Failure::Usage(error.to_string()))?;
         define(self.args.instruments(), handler.recovery_mut());
@@ -81,14 +110,17 @@ impl Described {
         ))
     }
 
-    fn dynamic(&self) -> Result<Box<dyn ChannelHandler>, HandlerConfigError> {
+    fn dynamic(
+        &self,
+        replay: Option<TcpReplay>,
+    ) -> Result<Box<dyn ChannelHandler>, HandlerConfigError> {
         let (decoding, every) = (self.decoding, self.args.measure_every);
         let engine = move |program: &Arc<Program>, seq_num: &SeqNumField| {
             let decoder = Decoder::with_options(program.clone(), decoding);
             Timed::new(Dynamic::new(decoder, seq_num), every)
         };
         let (options, books) = (self.options.clone(), self.books.clone());
-        channel_handler(options, &self.program, &self.seq_num, engine, books)
+        channel_handler(options, &self.program, &self.seq_num, engine, books, replay)
     }
 }
 
@@ -103,11 +135,18 @@ fn framing(args: &ReceiveArgs, set: &TemplateSet) -> Result<Framing, Failure> {
     args.framing.find(sample.packets(), set, args.label().unwrap_or("captures"))
 }
 
-impl WithModule for &Described {
+/// Makes a handler of a generated module.
+struct Maker<'d> {
+    described: &'d Described,
+    replay: Option<TcpReplay>,
+}
+
+impl WithModule for Maker<'_> {
     type Output = Result<Box<dyn ChannelHandler>, HandlerConfigError>;
 
     fn with<T: Templates>(self) -> Self::Output {
-        let (decoding, every) = (self.decoding, self.args.measure_every);
+        let Self { described: of, replay } = self;
+        let (decoding, every) = (of.decoding, of.args.measure_every);
         // Templates that are not the module's are decoded dynamically: a reset template that the
         // framing needs, and those of a file that changed.
         let engine = move |program: &Arc<Program>, seq_num: &SeqNumField| {
@@ -115,7 +154,7 @@ impl WithModule for &Described {
             let decoder = decoder.expect("the program has all fields");
             Timed::new(Generated::new(decoder, seq_num), every)
         };
-        let (options, books) = (self.options.clone(), self.books.clone());
-        channel_handler(options, &self.program, &self.seq_num, engine, books)
+        let (options, books) = (of.options.clone(), of.books.clone());
+        channel_handler(options, &of.program, &of.seq_num, engine, books, replay)
     }
 }

@@ -12,6 +12,8 @@ use tickwire_feed::handler::{
 use tickwire_feed::market::{Adapt, BookAdapter, BookChoice};
 use tickwire_feed::recovery::Recovery;
 use tickwire_net::log::Logged;
+use tickwire_net::replaying::Replaying;
+use tickwire_net::tcp_replay::TcpReplay;
 use tickwire_net::timed::Timed;
 
 /// Where a channel's messages, books and events go.
@@ -42,6 +44,9 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
     /// The books, to tell them of instruments.
     fn recovery_mut(&mut self) -> &mut Recovery;
 
+    /// The replay service, if there is one.
+    fn replay(&self) -> Option<&TcpReplay>;
+
     /// How long decoding takes.
     fn decode_times(&self) -> &Histogram<u64>;
 
@@ -55,19 +60,45 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
 
 /// A handler, and what makes engines for new templates.
 struct Received<E, F> {
-    handler: Handler<Timed<E>, BookAdapter>,
+    driven: Driven<E>,
     engine: F,
     books: BookMaker,
 }
 
+/// A handler alone, or with a replay service behind it.
+enum Driven<E> {
+    Alone(Handler<Timed<E>, BookAdapter>),
+    Replaying(Replaying<Timed<E>, BookAdapter>),
+}
+
+impl<E: Engine> Driven<E>
+where
+    BookAdapter: Adapt<E::Message>,
+{
+    const fn handler(&self) -> &Handler<Timed<E>, BookAdapter> {
+        match self {
+            Self::Alone(handler) => handler,
+            Self::Replaying(replaying) => replaying.handler(),
+        }
+    }
+
+    const fn handler_mut(&mut self) -> &mut Handler<Timed<E>, BookAdapter> {
+        match self {
+            Self::Alone(handler) => handler,
+            Self::Replaying(replaying) => replaying.handler_mut(),
+        }
+    }
+}
+
 /// Makes the handler of a channel. `engine` makes engines of a program whose messages have their
-/// number in a field.
+/// number in a field. `replay` fills gaps, if there is a service.
 pub fn channel_handler<E, F>(
     options: HandlerOptions,
     program: &Arc<Program>,
     seq_num: &SeqNumField,
     engine: F,
     books: BookMaker,
+    replay: Option<TcpReplay>,
 ) -> Result<Box<dyn ChannelHandler>, HandlerConfigError>
 where
     E: Engine<Message: Named> + Send + 'static,
@@ -76,7 +107,11 @@ where
 {
     let first = || engine(program, seq_num);
     let handler = Handler::new(options, first, books.adapter(program))?;
-    Ok(Box::new(Received { handler, engine, books }))
+    let driven = match replay {
+        Some(replay) => Driven::Replaying(Replaying::new(handler, first(), replay)),
+        None => Driven::Alone(handler),
+    };
+    Ok(Box::new(Received { driven, engine, books }))
 }
 
 impl<E, F> ChannelHandler for Received<E, F>
@@ -86,15 +121,22 @@ where
     F: Fn(&Arc<Program>, &SeqNumField) -> Timed<E> + Send,
 {
     fn view(&self) -> HandlerView<'_> {
-        self.handler.view()
+        self.driven.handler().view()
     }
 
     fn recovery_mut(&mut self) -> &mut Recovery {
-        self.handler.recovery_mut()
+        self.driven.handler_mut().recovery_mut()
+    }
+
+    fn replay(&self) -> Option<&TcpReplay> {
+        match &self.driven {
+            Driven::Alone(_) => None,
+            Driven::Replaying(replaying) => Some(replaying.replay()),
+        }
     }
 
     fn decode_times(&self) -> &Histogram<u64> {
-        self.handler.engine().times()
+        self.driven.handler().engine().times()
     }
 
     fn replace(
@@ -105,7 +147,7 @@ where
         let engine = || (self.engine)(program, &sequencing.field);
         let books = self.books.adapter(program);
         let replacement = Replacement::new(engine, books, sequencing.source.clone());
-        self.handler.replace(replacement)
+        self.driven.handler_mut().replace(replacement)
     }
 }
 
@@ -121,14 +163,25 @@ where
         packet: &[u8],
         sink: &mut FeedSink,
     ) {
-        self.handler.handle_packet(received_ns, source, packet, sink);
+        match &mut self.driven {
+            Driven::Alone(handler) => handler.handle_packet(received_ns, source, packet, sink),
+            Driven::Replaying(replaying) => {
+                replaying.handle_packet(received_ns, source, packet, sink);
+            }
+        }
     }
 
     fn handle_timeout(&mut self, now_ns: u64, sink: &mut FeedSink) {
-        self.handler.handle_timeout(now_ns, sink);
+        match &mut self.driven {
+            Driven::Alone(handler) => handler.handle_timeout(now_ns, sink),
+            Driven::Replaying(replaying) => replaying.handle_timeout(now_ns, sink),
+        }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        self.handler.poll_timeout()
+        match &self.driven {
+            Driven::Alone(handler) => handler.poll_timeout(),
+            Driven::Replaying(replaying) => PacketHandler::<FeedSink>::poll_timeout(replaying),
+        }
     }
 }

@@ -10,7 +10,9 @@ use std::thread;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
 use tickwire_net::log::{DifferingWatch, Logged};
-use tickwire_net::metrics::{Distribution, FeedCounts, FeedMetrics, LoopMetrics, Metrics};
+use tickwire_net::metrics::{
+    Distribution, FeedCounts, FeedMetrics, LoopMetrics, Metrics, ReplayMetrics,
+};
 use tickwire_net::multicast::{Endpoint, Receiver};
 use tickwire_net::process::resident_bytes;
 use tickwire_net::reception::{Channel, Moment, Reception};
@@ -33,6 +35,7 @@ struct Watched<'s> {
     differing: DifferingWatch,
     published: FeedMetrics,
     decode_times: Distribution,
+    replayed: Option<ReplayMetrics>,
 }
 
 impl Session<'_> {
@@ -89,7 +92,8 @@ impl Session<'_> {
             // Times of the handler are of the monotonic clock.
             let sink = Logged::new(self.sink(described, reception.epoch_ns())?);
             let sink = sink.channel(described.args.label());
-            reception.add_channel(described.handler()?, sink, inputs).map_err(failed)?;
+            let handler = described.handler(described.replay()?)?;
+            reception.add_channel(handler, sink, inputs).map_err(failed)?;
         }
         let thread = (threads > 1).then(|| index.to_string());
         let labels: Vec<Option<&str>> =
@@ -133,7 +137,8 @@ impl Session<'_> {
                 measure_every: self.args.measure_every,
             };
             let name = self.channels.get(index)?.args.label();
-            Some(ChannelReport::new(name, inputs, channel.handler.view()))
+            let replay = channel.handler.replay();
+            Some(ChannelReport::new(name, inputs, channel.handler.view(), replay))
         };
         (0..self.channels.len()).filter_map(of).collect()
     }
@@ -164,12 +169,14 @@ impl<'s> Watched<'s> {
         metrics: &Metrics,
     ) -> Result<Self, Failure> {
         let label = described.args.label();
+        let has_replay = described.args.replay_service()?.is_some();
         let help = "Time to decode a message, of one message in --measure-every";
         let labels: Vec<(&str, &str)> = label.map(|name| ("channel", name)).into_iter().collect();
         Ok(Self {
             described,
             reload: Reload::start(described)?,
             differing: DifferingWatch::new(label),
+            replayed: has_replay.then(|| ReplayMetrics::new(metrics, label)),
             published: FeedMetrics::new(metrics, label, sources),
             decode_times: metrics.distribution("decode_time", help, &labels),
         })
@@ -197,6 +204,9 @@ impl<'s> Watched<'s> {
             let handler = channel.handler.view();
             self.published.publish(now_ns, &FeedCounts { inputs, handler, events });
             self.decode_times.publish(channel.handler.decode_times());
+            if let (Some(metrics), Some(replay)) = (&self.replayed, channel.handler.replay()) {
+                metrics.publish(&replay.counters());
+            }
         }
         is_due
     }

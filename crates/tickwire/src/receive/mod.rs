@@ -19,7 +19,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use described::Described;
 use report::Report;
-use show::{Output, Printer, ShowOptions};
+use show::{Output, Printer, ShowOptions, ShownFeed};
 use showing::Showing;
 use sink::{Counting, Ending};
 use tickwire_net::{Stop, affinity};
@@ -79,9 +79,13 @@ impl<'a> Session<'a> {
     /// The sink of a channel. `epoch_ns` makes times of its handler nanoseconds since 1970.
     fn sink(&self, channel: &Described, epoch_ns: u64) -> Result<Showing, Failure> {
         let printer = self.show.clone().map(|show| {
-            let (program, limits) = (&channel.program, channel.decoding.limits);
-            let name = channel.args.label();
-            Printer::new(show, name, self.out.clone(), program, limits, epoch_ns)
+            let feed = ShownFeed {
+                program: &channel.program,
+                framing: &channel.options.framing,
+                limits: channel.decoding.limits,
+                replays: channel.replays(),
+            };
+            Printer::new(show, channel.args.label(), self.out.clone(), &feed, epoch_ns)
         });
         Ok(Showing::new(Counting::new(self.ending.clone()), printer.transpose()?))
     }

@@ -98,7 +98,7 @@ impl Session<'_> {
         let end = self.ending.end().or((!self.stop.is_set()).then_some(End::Captures));
         let channels = pass.channels.iter().zip(&self.channels).map(|(driven, described)| {
             let inputs = Inputs::Captures(&driven.driver);
-            ChannelReport::new(described.args.label(), inputs, driven.handler.view())
+            ChannelReport::new(described.args.label(), inputs, driven.handler.view(), None)
         });
         let mut report = Report::new(channels.collect(), end, resident_at_start);
         if let Some(first) = pass.channels.first() {
@@ -141,7 +141,7 @@ impl Session<'_> {
             }
             let sink = Logged::new(self.sink(described, 0)?).limit(LogLimit::First(LOGGED_MAX));
             Ok(Driven {
-                handler: described.handler()?,
+                handler: described.handler(None)?,
                 sink: sink.channel(described.args.label()),
                 driver: CaptureDriver::new(lines.map),
                 hold_ns: described.options.arbiter.hold_ns,

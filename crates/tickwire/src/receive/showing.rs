@@ -56,6 +56,18 @@ impl<M: Named + ?Sized> Sink<M> for Showing {
         Sink::<M>::handle_message(&mut self.counting, delivery, message);
     }
 
+    fn handle_replayed(&mut self, delivery: &Delivery, message: &M) {
+        self.print(|printer| printer.replayed(delivery, message));
+    }
+
+    fn handle_replay_begun(&mut self, gap: Gap) {
+        self.print(|printer| printer.replay_begun(gap));
+    }
+
+    fn handle_replay_done(&mut self, gap: Gap) {
+        self.print(|printer| printer.replay_done(gap));
+    }
+
     fn handle_gap(&mut self, gap: Gap) {
         self.print(|printer| printer.gap(gap));
     }

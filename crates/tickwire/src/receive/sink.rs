@@ -4,7 +4,7 @@ use super::ReceiveArgs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tickwire_fast::rt::Templates;
-use tickwire_fast::{Error, Message, MessageBuilder};
+use tickwire_fast::{Error, Message, MessageBuilder, Program};
 use tickwire_feed::handler::{Delivery, GeneratedMessage, Sink};
 use tickwire_net::Stop;
 
@@ -144,6 +144,9 @@ pub trait Named {
     /// The name of its template.
     fn name(&self) -> &str;
 
+    /// The program of its template set.
+    fn program(&self) -> &Arc<Program>;
+
     /// The message with names and types, copied into `copy` if it has none itself.
     fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error>;
 }
@@ -151,6 +154,10 @@ pub trait Named {
 impl Named for Message {
     fn name(&self) -> &str {
         self.template_name()
+    }
+
+    fn program(&self) -> &Arc<Program> {
+        self.program()
     }
 
     fn to_dynamic<'m>(&'m self, _: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
@@ -161,6 +168,10 @@ impl Named for Message {
 impl<T: Templates> Named for GeneratedMessage<T> {
     fn name(&self) -> &str {
         self.template_name()
+    }
+
+    fn program(&self) -> &Arc<Program> {
+        self.program()
     }
 
     fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error> {

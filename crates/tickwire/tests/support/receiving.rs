@@ -4,11 +4,14 @@
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::thread::JoinHandle;
 
 /// The command, listening.
 pub struct Receiving {
     child: Child,
     stderr: BufReader<ChildStderr>,
+    /// Reads standard output, so that it is never full.
+    stdout: Option<JoinHandle<String>>,
     /// What it has logged so far.
     log: String,
 }
@@ -17,9 +20,18 @@ impl Receiving {
     /// Starts `tickwire receive` with `prefix` before it, as `ip netns exec`, and waits until it
     /// listens to so many lines.
     pub fn start(prefix: &[&str], arguments: &str, lines: usize) -> Self {
+        Self::start_with(prefix, arguments, &["--json", "-"], lines)
+    }
+
+    /// Starts it with an output that is something else than the counters.
+    pub fn start_showing(arguments: &str, lines: usize) -> Self {
+        Self::start_with(&[], arguments, &["--quiet"], lines)
+    }
+
+    fn start_with(prefix: &[&str], arguments: &str, more: &[&str], lines: usize) -> Self {
         let tickwire = env!("CARGO_BIN_EXE_tickwire");
         let arguments = arguments.split_whitespace();
-        let common = ["--log", "info", "--json", "-"];
+        let common = ["--log", "info"].iter().chain(more).copied();
         let words: Vec<&str> = prefix
             .iter()
             .copied()
@@ -34,7 +46,13 @@ impl Receiving {
             .spawn()
             .expect("the command starts");
         let stderr = BufReader::new(child.stderr.take().expect("piped"));
-        let mut receiving = Self { child, stderr, log: String::new() };
+        let mut out = child.stdout.take().expect("piped");
+        let stdout = std::thread::spawn(move || {
+            let mut text = String::new();
+            out.read_to_string(&mut text).expect("UTF-8");
+            text
+        });
+        let mut receiving = Self { child, stderr, stdout: Some(stdout), log: String::new() };
         receiving.wait_for(" on ", lines);
         receiving
     }
@@ -63,13 +81,17 @@ impl Receiving {
     }
 
     /// Waits for its end and returns the counters.
-    pub fn finish(mut self) -> Value {
-        let mut out = String::new();
-        self.child.stdout.take().expect("piped").read_to_string(&mut out).expect("UTF-8");
+    pub fn finish(self) -> Value {
+        serde_json::from_str(&self.finish_output()).expect("JSON")
+    }
+
+    /// Waits for its end and returns what it wrote.
+    pub fn finish_output(mut self) -> String {
+        let out = self.stdout.take().expect("it has not ended").join().expect("read");
         self.stderr.read_to_string(&mut self.log).expect("UTF-8");
         let status = self.child.wait().expect("it ends");
         assert!(status.success(), "{}", self.log);
-        serde_json::from_str(&out).expect("JSON")
+        out
     }
 }
 

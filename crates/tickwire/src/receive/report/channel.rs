@@ -10,8 +10,10 @@ use std::io::Write;
 use tickwire_feed::arbiter::LineCounters;
 use tickwire_feed::capture::CaptureDriver;
 use tickwire_feed::handler::{HandlerView, Source};
+use tickwire_feed::replay::ReplayCounters;
 use tickwire_net::histogram::Summary;
 use tickwire_net::multicast::Receiver;
+use tickwire_net::tcp_replay::TcpReplay;
 
 /// Where packets came from.
 pub enum Inputs<'r> {
@@ -34,6 +36,8 @@ pub struct ChannelReport<'r> {
     name: Option<&'r str>,
     lines: Vec<Line>,
     handler: HandlerView<'r>,
+    /// What the replay service did, if there is one, and gaps that it was not asked for.
+    replay: Option<(ReplayCounters, u64)>,
     decoding: Option<Summary>,
     /// One message and one packet in this many were measured.
     measure_every: u32,
@@ -43,7 +47,12 @@ pub struct ChannelReport<'r> {
 
 impl<'r> ChannelReport<'r> {
     /// The counters as they are now.
-    pub fn new(name: Option<&'r str>, inputs: Inputs<'r>, handler: HandlerView<'r>) -> Self {
+    pub fn new(
+        name: Option<&'r str>,
+        inputs: Inputs<'r>,
+        handler: HandlerView<'r>,
+        replay: Option<&TcpReplay>,
+    ) -> Self {
         let (lines, decoding) = match inputs {
             Inputs::Sockets { lines, decoding, measure_every } => {
                 let line = |(source, socket)| Line::of_socket(source, socket, &handler);
@@ -64,6 +73,7 @@ impl<'r> ChannelReport<'r> {
             name,
             lines,
             handler,
+            replay: replay.map(|replay| (replay.counters(), replay.refused())),
             measure_every: decoding.map_or(0, |(_, every)| every),
             decoding: decoding.map(|(decoding, _)| decoding),
             fresh_books: handler.recovery.states().0,
@@ -87,6 +97,7 @@ impl<'r> ChannelReport<'r> {
         counters.messages.undecodable.saturating_sub(replacements)
             + counters.snapshots.undecodable
             + counters.definitions.undecodable
+            + counters.replays.undecodable
             + malformed
     }
 
@@ -173,6 +184,14 @@ impl<'r> ChannelReport<'r> {
             counters.messages.undecodable,
             counters.messages.unknown_template,
         )?;
+        if let Some((replay, refused)) = &self.replay {
+            writeln!(
+                out,
+                "{} messages replayed in {} requests for {} gaps; {} numbers not replayed, {refused} \
+                 gaps not asked for; {} connections failed",
+                replay.replayed, replay.requests, replay.gaps, replay.abandoned, replay.failures,
+            )?;
+        }
         let recovery = self.handler.recovery.counters();
         if self.books > 0 {
             writeln!(
@@ -242,6 +261,17 @@ impl<'r> ChannelReport<'r> {
         });
         if let Some(name) = self.name {
             value["channel"] = name.into();
+        }
+        if let Some((replay, refused)) = &self.replay {
+            value["replay"] = json!({
+                "gaps": replay.gaps,
+                "requests": replay.requests,
+                "replayed": replay.replayed,
+                "abandoned": replay.abandoned,
+                "refused": refused,
+                "failures": replay.failures,
+                "updates": recovery.replayed,
+            });
         }
         if let Some(decoding) = &self.decoding {
             value["decode_us"] = time_json(decoding);

@@ -7,12 +7,20 @@ use std::io;
 use std::sync::Arc;
 use tickwire_fast::{FieldLayout, FieldValue, Message, Program, Record};
 use tickwire_feed::arbiter::Line;
+use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::Delivery;
 use tickwire_text::{Column, Csv, Fields, Header, JsonLines, MessageWriter, Plain};
 
 /// Columns of messages before those of their fields.
-const COLUMNS: [Column; 5] =
-    [Column::Time, Column::Line, Column::TemplateId, Column::TemplateName, Column::Entry];
+const COLUMNS: [Column; 7] = [
+    Column::Packet,
+    Column::Offset,
+    Column::Time,
+    Column::Line,
+    Column::TemplateId,
+    Column::TemplateName,
+    Column::Entry,
+];
 
 /// SecurityID (48), Symbol (55) and TradingSessionID (336).
 const INSTRUMENT_TAGS: [u32; 2] = [48, 55];
@@ -20,9 +28,27 @@ const SESSION_TAG: u32 = 336;
 
 /// Writes messages.
 pub struct Messages {
+    options: ShowOptions,
     channel: Option<String>,
+    out: Output,
+    /// The program whose messages the writer knows.
+    program: Arc<Program>,
     writer: Box<dyn MessageWriter + Send>,
-    instruments: Vec<String>,
+    /// Bytes before the messages of each packet; `None` where a packet has several parts.
+    preamble: Option<u32>,
+    /// Packets so far that had a message.
+    packets: u64,
+    /// Number of the latest packet.
+    seq_num: Option<u64>,
+}
+
+/// Where a message came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The line that brought its packet first.
+    Line(Line),
+    /// A replay service.
+    Replay,
 }
 
 impl Messages {
@@ -31,23 +57,67 @@ impl Messages {
         options: &ShowOptions,
         channel: Option<&str>,
         program: &Arc<Program>,
+        framing: &Framing,
         out: Output,
     ) -> Result<Self, Failure> {
+        let has_parts = framing.length_field().is_some() || framing.chunk_fields().is_some();
+        let preamble = u32::try_from(framing.preamble_bytes()).ok().filter(|_| !has_parts);
+        Ok(Self {
+            options: options.clone(),
+            channel: channel.map(str::to_owned),
+            writer: Self::writer(options, program, out.clone())?,
+            out,
+            program: program.clone(),
+            preamble,
+            packets: 0,
+            seq_num: None,
+        })
+    }
+
+    /// A writer of messages of a program.
+    fn writer(
+        options: &ShowOptions,
+        program: &Arc<Program>,
+        out: Output,
+    ) -> Result<Box<dyn MessageWriter + Send>, Failure> {
         let fields = match &options.fields {
             Some(names) => Fields::named(program, names)
                 .map_err(|error| Failure::Usage(format!("--fields: {error}")))?,
             None => Fields::all(),
         };
         let templates: Vec<usize> = (0..program.templates().len()).collect();
-        let writer: Box<dyn MessageWriter + Send> = match options.format {
+        Ok(match options.format {
             ShowFormat::Jsonl => Box::new(JsonLines::with_fields(out, fields)),
             ShowFormat::Csv => {
                 Box::new(Csv::with_fields(out, program, &templates, &COLUMNS, &fields)?)
             }
             ShowFormat::Text => Box::new(Plain::with_fields(out, fields)),
+        })
+    }
+
+    /// Writes messages of another program from now on; CSV has a new heading. Fields that are to be shown
+    /// and that it does not have are an error.
+    fn set_program(&mut self, program: &Arc<Program>) -> io::Result<()> {
+        let writer = Self::writer(&self.options, program, self.out.clone());
+        self.writer = writer.map_err(|failure| match failure {
+            Failure::Data(text) | Failure::Usage(text) => io::Error::other(text),
+            Failure::OutputClosed => io::ErrorKind::BrokenPipe.into(),
+        })?;
+        self.program = program.clone();
+        Ok(())
+    }
+
+    /// The index of the packet of a message, among those that had one.
+    const fn packet_index(&mut self, delivery: &Delivery) -> u64 {
+        let is_same = match (self.seq_num, delivery.seq_num) {
+            (Some(last), Some(this)) => last == this && delivery.index > 0,
+            _ => delivery.index > 0,
         };
-        let channel = channel.map(str::to_owned);
-        Ok(Self { channel, writer, instruments: options.instruments.clone() })
+        if !is_same {
+            self.packets += 1;
+        }
+        self.seq_num = delivery.seq_num;
+        self.packets.saturating_sub(1)
     }
 
     /// Writes a message that was received at `time_ns` since 1970.
@@ -55,18 +125,32 @@ impl Messages {
         &mut self,
         time_ns: u64,
         delivery: &Delivery,
+        origin: Origin,
         message: &Message,
     ) -> io::Result<()> {
-        if !self.instruments.is_empty() && !self.names_wanted(message.root(), None) {
+        if !Arc::ptr_eq(message.program(), &self.program) {
+            self.set_program(message.program())?;
+        }
+        let (packet, line) = match origin {
+            Origin::Line(Line::A) => (Some(self.packet_index(delivery)), "A"),
+            Origin::Line(Line::B) => (Some(self.packet_index(delivery)), "B"),
+            Origin::Replay => (None, "replay"),
+        };
+        let is_wanted = self.options.instruments.is_empty();
+        if !is_wanted && !self.names_wanted(message.root(), None) {
             return Ok(());
         }
-        let line = match delivery.line {
-            Line::A => "A",
-            Line::B => "B",
+        // What is replayed has no preamble.
+        let preamble = if origin == Origin::Replay { Some(0) } else { self.preamble };
+        let header = Header {
+            channel: self.channel.as_deref(),
+            packet,
+            offset: preamble.map(|preamble| u64::from(preamble) + u64::from(delivery.offset)),
+            len: Some(delivery.len as usize),
+            time_ns: Some(time_ns),
+            line: Some(line),
+            ..Header::default()
         };
-        let channel = self.channel.as_deref();
-        let (time_ns, line) = (Some(time_ns), Some(line));
-        let header = Header { channel, time_ns, line, ..Header::default() };
         self.writer.write_message(&header, message)
     }
 
@@ -90,7 +174,10 @@ impl Messages {
     fn is_wanted(&self, value: FieldValue<'_>, session: Option<&str>) -> bool {
         let Some(name) = text(value) else { return false };
         let whole = session.map(|session| format!("{name}:{session}"));
-        self.instruments.iter().any(|wanted| *wanted == name || Some(wanted) == whole.as_ref())
+        self.options
+            .instruments
+            .iter()
+            .any(|wanted| *wanted == name || Some(wanted) == whole.as_ref())
     }
 }
 

@@ -5,6 +5,7 @@ mod book;
 mod event;
 mod ladder;
 mod message;
+mod order;
 mod output;
 mod row;
 
@@ -16,13 +17,15 @@ use crate::failure::Failure;
 use args::ShowFormat;
 use book::{BBO_COLUMNS, BOOK_COLUMNS, Shot};
 use event::{EVENT_COLUMNS, TRADE_COLUMNS};
-use message::Messages;
+use message::{Messages, Origin};
+use order::Order;
 use row::{Cell, Row};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use tickwire_fast::{Limits, MessageBuilder, Program};
 use tickwire_feed::arbiter::Gap;
+use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::Delivery;
 use tickwire_feed::market::{BookKind, Instrument, MarketEvent, StatusScope};
 use tickwire_feed::recovery::{BookChange, Recovery};
@@ -37,8 +40,11 @@ pub struct Printer {
     channel: Option<String>,
     out: Output,
     messages: Option<Messages>,
+    /// What messages are written to before they are put in order, where lost ones are replayed.
+    order: Option<(Output, Order)>,
     /// Where messages of generated code are copied to.
     copy: MessageBuilder,
+    limits: Limits,
     draws: bool,
     /// What makes times of the handler nanoseconds since 1970.
     epoch_ns: u64,
@@ -46,6 +52,18 @@ pub struct Printer {
     now_ns: u64,
     books: HashMap<(Instrument, BookKind), BookMemory>,
     failure: Option<Failure>,
+}
+
+/// What a printer is told of the feed.
+pub struct ShownFeed<'f> {
+    /// The templates at the start.
+    pub program: &'f Arc<Program>,
+    /// What is around messages.
+    pub framing: &'f Framing,
+    /// Limits of a message.
+    pub limits: Limits,
+    /// Whether lost messages are replayed.
+    pub replays: bool,
 }
 
 /// What is remembered of a book.
@@ -58,20 +76,24 @@ struct BookMemory {
 }
 
 impl Printer {
-    /// A printer of messages of `program` to `out`. `epoch_ns` is added to the times of the handler.
+    /// A printer of what comes of a feed to `out`. `epoch_ns` is added to the times of the handler.
     pub fn new(
         options: ShowOptions,
         channel: Option<&str>,
         out: Output,
-        program: &Arc<Program>,
-        limits: Limits,
+        feed: &ShownFeed<'_>,
         epoch_ns: u64,
     ) -> Result<Self, Failure> {
+        let ShownFeed { program, framing, limits, replays } = feed;
+        let order = replays.then(<(Output, Order)>::default);
+        let to = order.as_ref().map_or_else(|| out.clone(), |(text, _)| text.clone());
         let messages = options.shows(Shown::Messages);
-        let messages = messages.then(|| Messages::new(&options, channel, program, out.clone()));
+        let messages = messages.then(|| Messages::new(&options, channel, program, framing, to));
         Ok(Self {
             messages: messages.transpose()?,
-            copy: MessageBuilder::with_limits(program.clone(), limits),
+            order,
+            copy: MessageBuilder::with_limits((*program).clone(), *limits),
+            limits: *limits,
             draws: options.draws(),
             epoch_ns,
             now_ns: 0,
@@ -105,6 +127,7 @@ impl Printer {
 
     /// Writes what was gathered.
     pub fn flush(&mut self) {
+        self.let_go(Order::expire);
         let drawn = if self.draws { self.out.draw(|_| true) } else { Ok(()) };
         let written = drawn.and_then(|()| self.out.write_out(true));
         self.note(written);
@@ -113,13 +136,50 @@ impl Printer {
     /// A message was delivered.
     pub fn message<M: Named + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
         self.set_time(delivery.received_ns);
+        self.write(delivery, Origin::Line(delivery.line), message);
+    }
+
+    /// A lost message was sent again.
+    pub fn replayed<M: Named + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
+        self.set_time(delivery.received_ns);
+        self.write(delivery, Origin::Replay, message);
+    }
+
+    fn write<M: Named + ?Sized>(&mut self, delivery: &Delivery, origin: Origin, message: &M) {
         let Some(messages) = &mut self.messages else { return };
+        if !Arc::ptr_eq(message.program(), self.copy.program()) {
+            self.copy = MessageBuilder::with_limits(message.program().clone(), self.limits);
+        }
         let written = match message.to_dynamic(&mut self.copy) {
-            Ok(message) => messages.write(self.now_ns, delivery, message),
+            Ok(message) => messages.write(self.now_ns, delivery, origin, message),
             Err(error) => Err(io::Error::other(error)),
         };
+        if let Some((text, order)) = &mut self.order {
+            let ready = order.push(delivery.seq_num, text.take(), self.now_ns);
+            self.out.append(|out| out.extend_from_slice(&ready));
+        }
         let written = written.and_then(|()| self.out.write_out(false));
         self.note(written);
+    }
+
+    /// A replay service is asked for a gap: what comes behind it waits.
+    pub fn replay_begun(&mut self, gap: Gap) {
+        if let Some((_, order)) = &mut self.order {
+            order.open(gap, self.now_ns);
+        }
+    }
+
+    /// Nothing more is replayed of a gap.
+    pub fn replay_done(&mut self, gap: Gap) {
+        self.let_go(|order, _| order.close(gap));
+    }
+
+    /// Lets messages go that are in order now.
+    fn let_go(&mut self, of: impl FnOnce(&mut Order, u64) -> Vec<u8>) {
+        if let Some((_, order)) = &mut self.order {
+            let ready = of(order, self.now_ns);
+            self.out.append(|out| out.extend_from_slice(&ready));
+        }
     }
 
     /// Sequence numbers were lost.
@@ -131,6 +191,7 @@ impl Printer {
 
     /// Sequence numbers restart.
     pub fn reset(&mut self, seq_num: u64) {
+        self.let_go(|order, _| order.close_all());
         if self.options.shows(Shown::Events) {
             self.row(event::reset(self.now_ns, seq_num), &EVENT_COLUMNS);
         }
@@ -205,6 +266,7 @@ impl Printer {
 
     /// Writes what is shown at the end, and what was gathered.
     pub fn finish(&mut self, recovery: &Recovery) {
+        self.let_go(|order, _| order.close_all());
         if self.options.at_end {
             self.books_at_end(recovery);
         }

@@ -27,6 +27,11 @@ impl Output {
         push(&mut self.lock().text);
     }
 
+    /// Takes what was gathered.
+    pub fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.lock().text)
+    }
+
     /// Changes the ladders by a closure, and draws them if it says so.
     pub fn draw(&self, change: impl FnOnce(&mut Ladders) -> bool) -> io::Result<()> {
         let mut inner = self.lock();
