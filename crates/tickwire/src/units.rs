@@ -58,12 +58,20 @@ impl fmt::Display for Span {
     }
 }
 
-/// Parses a time that must be in this range, written as users write it.
+/// Parses a time that is some seconds or more, of which a number alone says how many.
+fn seconds_or_span(text: &str) -> Result<Span, String> {
+    match text.trim().parse::<f64>() {
+        Ok(_) => format!("{}s", text.trim()).parse(),
+        Err(_) => text.parse(),
+    }
+}
+
+/// Parses a time that must be in this range, written as users write it; a number alone is seconds.
 pub fn span_in(
     range: RangeInclusive<&'static str>,
 ) -> impl Fn(&str) -> Result<Span, String> + Clone {
     move |text| {
-        let time: Span = text.parse()?;
+        let time = seconds_or_span(text)?;
         let (least, most) = (range.start().parse::<Span>()?, range.end().parse::<Span>()?);
         if (least..=most).contains(&time) {
             return Ok(time);
@@ -72,9 +80,9 @@ pub fn span_in(
     }
 }
 
-/// Parses a time that is a whole number of seconds.
+/// Parses a time that is a whole number of seconds; a number alone is seconds.
 pub fn whole_seconds(text: &str) -> Result<u32, String> {
-    let time = text.parse::<Span>()?.duration();
+    let time = seconds_or_span(text)?.duration();
     let seconds = u32::try_from(time.as_secs()).ok().filter(|_| time.subsec_nanos() == 0);
     seconds.ok_or_else(|| "expected whole seconds, such as 10s".to_owned())
 }
@@ -161,6 +169,16 @@ mod tests {
         let lease = span_in("100ms"..="1h");
         assert!(lease("1h").is_ok() && lease("100ms").is_ok());
         assert_eq!(lease("2h").unwrap_err(), "2h is not from 100ms to 1h");
+    }
+
+    #[test]
+    fn where_seconds_are_usual_a_bare_number_is_seconds() {
+        let lease = span_in("100ms"..="1h");
+        assert_eq!(lease("40"), lease("40s"));
+        assert_eq!(lease("0.5"), lease("500ms"));
+        assert!(lease("-1").is_err() && lease("nan").is_err() && lease("1e99").is_err());
+        assert_eq!((whole_seconds("30"), whole_seconds("30s")), (Ok(30), Ok(30)));
+        assert!(whole_seconds("0.5").is_err());
     }
 
     #[test]

@@ -76,8 +76,6 @@ fn a_time_without_unit_is_refused_with_the_units_to_choose_from() {
         "receive -t x.xml --idle 3000",
         "multicast -f x --delay 5",
         "multicast -f x --sleep 100",
-        "bench fast --time 5",
-        "fix server --port 0 --heartbeat 10",
         "opra decode x --hold 2",
     ] {
         let run = tickwire(arguments);

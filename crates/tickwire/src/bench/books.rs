@@ -3,9 +3,13 @@
 use super::fast::corpus::Corpus;
 use super::fast::engine::Pass;
 use std::hint::black_box;
-use tickwire_fast::Engine as DynamicEngine;
 use tickwire_fast::rt::{self, Templates};
-use tickwire_feed::handler::{self, Engine, SeqNumField};
+use tickwire_fast::{Engine as DynamicEngine, Message, ResetPolicy};
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::framing::Preset;
+use tickwire_feed::handler::{
+    self, Delivery, Dynamic, Engine, Handler, HandlerOptions, SeqNumField, Source,
+};
 use tickwire_feed::market::{Adapt, AdapterOptions, MarketDataAdapter};
 use tickwire_feed::recovery::{BookKinds, Recovery, RecoveryOptions};
 
@@ -14,11 +18,14 @@ pub const NAME: &str = "books";
 /// Name of generated decoding with books.
 pub const NAME_GENERATED: &str = "books-generated";
 
+/// Name in tables and in JSON of the whole way from a datagram in memory to books.
+pub const NAME_HANDLER: &str = "handler";
+
 /// Decodes dynamically and keeps the books of every instrument, outright and implied, checked after
 /// each message; `None` where no message changes a book.
 pub fn pass(corpus: &Corpus) -> Option<Pass<'_>> {
     let decoder = corpus.decoder(&corpus.program, DynamicEngine::Automatic);
-    pass_of(corpus, handler::Dynamic::new(decoder, &SeqNumField::default()))
+    pass_of(corpus, Dynamic::new(decoder, &SeqNumField::default()))
 }
 
 /// As [`pass`], by generated code.
@@ -76,5 +83,71 @@ impl Books {
         let counters = recovery.counters();
         assert_eq!(seq_num, corpus.messages, "all decodes, as it did when the corpus was read");
         counters.applied + counters.held - before.applied - before.held
+    }
+}
+
+/// Bytes of CME's preamble: number of the packet, channel.
+const PREAMBLE: usize = 5;
+/// Time between two packets.
+const STEP_NS: u64 = 1_000;
+
+/// From datagrams in memory to books: every packet, with a number, on line A and then on line B, through
+/// framing, arbitration, dynamic decoding and recovery; `None` for packets that do not stand alone, or
+/// change no book.
+pub fn pass_handler(corpus: &Corpus) -> Option<Pass<'_>> {
+    if corpus.reset != ResetPolicy::Packet {
+        return None;
+    }
+    let mut feed = Datagrams::new(corpus)?;
+    feed.handle();
+    let counters = feed.handler.recovery().counters();
+    (counters.applied + counters.held > 0).then(|| -> Pass<'_> { Box::new(move || feed.handle()) })
+}
+
+/// The packets of a corpus as datagrams, and what handles them.
+struct Datagrams {
+    datagrams: Vec<Vec<u8>>,
+    handler: Handler<Dynamic, MarketDataAdapter>,
+    /// The number of the next packet.
+    seq_num: u32,
+    now_ns: u64,
+}
+
+impl Datagrams {
+    fn new(corpus: &Corpus) -> Option<Self> {
+        let with_preamble = |packet: &Vec<u8>| [&[0; PREAMBLE], &packet[..]].concat();
+        let mut options = HandlerOptions { framing: Preset::Cme.framing(), ..Default::default() };
+        options.recovery.kinds = BookKinds::OutrightAndImplied;
+        let engine = || {
+            let decoder = corpus.decoder(&corpus.program, DynamicEngine::Automatic);
+            Dynamic::new(decoder, &SeqNumField::default())
+        };
+        let adapter = MarketDataAdapter::new(corpus.program.clone(), &AdapterOptions::default());
+        Some(Self {
+            datagrams: corpus.packets.iter().map(with_preamble).collect(),
+            handler: Handler::new(options, engine, adapter).ok()?,
+            seq_num: 1,
+            now_ns: 0,
+        })
+    }
+
+    /// Handles all packets, as those of a session whose numbers go on.
+    fn handle(&mut self) {
+        let Self { datagrams, handler, seq_num, now_ns } = self;
+        handler.recovery_mut().handle_reset();
+        let before = handler.counters().messages.decoded;
+        let mut sink = |_: &Delivery, message: &Message| {
+            black_box(message);
+        };
+        for datagram in datagrams.iter_mut() {
+            datagram[..4].copy_from_slice(&seq_num.to_be_bytes());
+            *seq_num += 1;
+            *now_ns += STEP_NS;
+            for line in Line::ALL {
+                handler.handle_packet(*now_ns, Source::Incremental(line), datagram, &mut sink);
+            }
+        }
+        let decoded = handler.counters().messages.decoded - before;
+        assert!(decoded >= datagrams.len() as u64, "each packet is delivered once");
     }
 }

@@ -35,6 +35,8 @@ pub enum Engine {
     Books,
     /// Generated code, and the books.
     BooksGenerated,
+    /// From datagrams of two lines to books, by the dynamic engine.
+    Handler,
 }
 
 /// Fields of a projection, the first row of which the templates have all.
@@ -43,7 +45,7 @@ const PROJECTIONS: [[&str; 3]; 2] =
 
 impl Engine {
     /// All, in the order of tables.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Generated,
         Self::DynamicCompiled,
         Self::DynamicWide,
@@ -52,6 +54,7 @@ impl Engine {
         Self::Projection,
         Self::Books,
         Self::BooksGenerated,
+        Self::Handler,
     ];
 
     /// Name in tables and in JSON.
@@ -65,6 +68,7 @@ impl Engine {
             Self::Projection => "projection",
             Self::Books => books::NAME,
             Self::BooksGenerated => books::NAME_GENERATED,
+            Self::Handler => books::NAME_HANDLER,
         }
     }
 
@@ -96,6 +100,7 @@ impl Engine {
             Self::Visitor => Some(visited(corpus)),
             Self::Books => books::pass(corpus),
             Self::BooksGenerated => generated(corpus, &WithBooks),
+            Self::Handler => books::pass_handler(corpus),
         })
     }
 }
