@@ -274,3 +274,89 @@ fn damage_of_a_store_is_told_by_check_and_by_the_server() {
     assert!(told.contains("moved to") && told.contains("cut-"), "{told}");
     assert_eq!(check().0, Some(0));
 }
+
+#[test]
+fn more_sessions_than_there_are_descriptors_are_an_error_that_says_so() {
+    let folder = Folder::new("descriptors");
+    let mut config = format!(
+        "[DEFAULT]\nConnectionType=acceptor\nBeginString=FIX.4.2\nSenderCompID=A\nUseDataDictionary=N\n\
+         SocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\nFileStorePath={}\n",
+        text(&folder.0)
+    );
+    (0..40).for_each(|number| config += &format!("[SESSION]\nTargetCompID=T{number}\n"));
+    let path = folder.write("many.cfg", &config);
+    let command = format!(
+        "ulimit -n 100; exec {} fix server --config {}",
+        env!("CARGO_BIN_EXE_tickwire"),
+        text(&path)
+    );
+    let output = Command::new("sh").args(["-c", &command]).output().expect("runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("40 sessions") && said.contains("ulimit -n 144"), "{said}");
+    // A limit that may be raised is raised.
+    let command = format!(
+        "ulimit -S -n 100; ulimit -H -n 200; exec {} fix server --config {}",
+        env!("CARGO_BIN_EXE_tickwire"),
+        text(&path)
+    );
+    let mut child =
+        Command::new("sh").args(["-c", &command]).stdout(Stdio::piped()).spawn().expect("starts");
+    let stdout = child.stdout.take().expect("piped");
+    let _server = Server(child);
+    let line = BufReader::new(stdout).lines().next().expect("a line").expect("text");
+    assert!(line.contains("listening"), "{line}");
+}
+
+#[test]
+fn a_server_that_is_told_to_end_logs_its_sessions_out() {
+    let folder = Folder::new("sigterm");
+    let kept = text(&folder.0);
+    let server = folder.write(
+        "server.cfg",
+        &format!(
+            "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.2\nSenderCompID=EXCHANGE\n\
+             TargetCompID=TRADER\nSocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\nFileLogPath={kept}\n"
+        ),
+    );
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["fix", "server", "--config", text(&server)])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let pid = child.id().to_string();
+    let mut server = Server(child);
+    let line = lines.next().expect("a line").expect("text");
+    let port = line.rsplit_once(':').expect("an address").1.to_owned();
+    let client = folder.write(
+        "client.cfg",
+        &format!(
+            "[SESSION]\nConnectionType=initiator\nBeginString=FIX.4.2\nSenderCompID=TRADER\n\
+             TargetCompID=EXCHANGE\nSocketConnectHost=127.0.0.1\nSocketConnectPort={port}\n"
+        ),
+    );
+    let client = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["fix", "client", "--orders", "1000000", "--rate", "100", "--config", text(&client)])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let _client = Server(client);
+    let log = folder.0.join("FIX.4.2-EXCHANGE-TRADER.messages.log");
+    let begun = std::time::Instant::now();
+    let logged =
+        |wanted: &str| std::fs::read_to_string(&log).is_ok_and(|text| text.contains(wanted));
+    while !logged("\u{1}35=D\u{1}") {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "no order comes");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let killed = Command::new("kill").args(["-TERM", &pid]).status().expect("runs");
+    assert!(killed.success());
+    let status = server.0.wait().expect("ends");
+    assert!(status.success(), "{status}");
+    let text = std::fs::read_to_string(&log).expect("there");
+    let logouts: Vec<&str> = text.lines().filter(|line| line.contains("\u{1}35=5\u{1}")).collect();
+    assert_eq!(logouts.len(), 2, "{logouts:?}");
+    assert!(logouts[0].contains(" > ") && logouts[1].contains(" < "), "{logouts:?}");
+}

@@ -48,11 +48,13 @@ pub enum Refusal {
     Limit,
     /// The store cannot be opened.
     Store,
+    /// The engine is being shut down.
+    Shutdown,
 }
 
 impl Refusal {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NotLogon,
         Self::CompId,
         Self::BeginString,
@@ -68,6 +70,7 @@ impl Refusal {
         Self::Undecided,
         Self::Limit,
         Self::Store,
+        Self::Shutdown,
     ];
 
     /// Returns a name for logs and labels of metrics.
@@ -88,6 +91,7 @@ impl Refusal {
             Self::Undecided => "undecided",
             Self::Limit => "limit",
             Self::Store => "store",
+            Self::Shutdown => "shutdown",
         }
     }
 }

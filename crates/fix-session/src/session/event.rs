@@ -110,6 +110,8 @@ pub enum Why {
     Schedule,
     /// MsgSeqNum is lower than expected or missing.
     SeqNum,
+    /// This side is being shut down.
+    Shutdown,
     /// Nothing came, not even an answer to a Test Request.
     Silence,
     /// The peer does not read.

@@ -4,34 +4,28 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 use std::fs;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_fix::Dictionary;
 use tickwire_fix_session::files::{make_private_folder, private_file};
-use tickwire_fix_session::settings::{
-    AcceptorLimits, ConnectionSettings, SessionSettings, Settings, TlsSettings,
-};
+use tickwire_fix_session::settings::{ConnectionSettings, SessionSettings, Settings, TlsSettings};
 use tickwire_fix_session::{
-    ApplVersion, BeginString, Config, Dictionaries, FileStore, FileStoreOptions, Fsync,
-    MemoryStore, MovedAside, SessionId,
+    Config, FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, SessionId,
 };
 
 use super::acceptor::{AcceptorOptions, Template, TemplateSession};
 use super::access::{Access, AddressRange, Fingerprint};
 use super::application::Application;
+use super::descriptors;
 use super::engine::Engine;
 use super::initiator::{Backoff, InitiatorOptions};
+use super::library::Library;
+use super::planned::{Planned, check_overlaps, is_template};
 use super::rate::Rate;
 use super::sessions::{BoxStore, SessionKey};
 use super::tls::{ClientTls, ServerTls};
 use crate::clock::unix_ns;
-
-/// Most bytes of a dictionary file.
-const DICTIONARY_LEN_MAX: u64 = 64 << 20;
 
 /// Why a session of a settings file cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +70,7 @@ impl<A: Application> Engine<A> {
         fsync: Fsync,
     ) -> Result<Configured, ConfigureError> {
         let mut configured = Configured::default();
-        let mut sessions = Vec::new();
+        let (mut sessions, mut library) = (Vec::new(), Library::default());
         let mut listeners: BTreeMap<SocketAddr, Planned> = BTreeMap::new();
         for session in &settings.sessions {
             let fail = |text: String| ConfigureError { line: session.line, other: None, text };
@@ -90,6 +84,10 @@ impl<A: Application> Engine<A> {
             }
         }
         check_overlaps(&listeners)?;
+        descriptors::make_room(settings).map_err(|text| {
+            let line = settings.sessions.first().map_or(0, |session| session.line);
+            ConfigureError { line, other: None, text }
+        })?;
         for (address, planned) in &listeners {
             let line = planned.first().line;
             let fail = |text: String| ConfigureError { line, other: None, text };
@@ -98,7 +96,7 @@ impl<A: Application> Engine<A> {
             let mut templates = Vec::new();
             for session in &planned.sessions {
                 let fail = |text: String| ConfigureError { line: session.line, other: None, text };
-                let prepared = Prepared::new(session, fsync).map_err(fail)?;
+                let prepared = Prepared::new(session, fsync, &mut library).map_err(fail)?;
                 if is_template(session) {
                     templates.push(prepared);
                     continue;
@@ -122,7 +120,7 @@ impl<A: Application> Engine<A> {
                 continue;
             };
             let fail = |text: String| ConfigureError { line: session.line, other: None, text };
-            let prepared = Prepared::new(session, fsync).map_err(fail)?;
+            let prepared = Prepared::new(session, fsync, &mut library).map_err(fail)?;
             let options = initiator(session, hosts, *reconnect_s).map_err(fail)?;
             let (store, log) = prepared.open(&prepared.config.id).map_err(fail)?;
             let added = self.add_initiator(prepared.config, store, options);
@@ -159,104 +157,6 @@ pub fn open_store(options: FileStoreOptions) -> Result<FileStore, String> {
     Ok(store)
 }
 
-fn is_template(session: &SessionSettings) -> bool {
-    matches!(session.connection, ConnectionSettings::Acceptor { is_template: true, .. })
-}
-
-/// The sessions of one listener.
-struct Planned<'s> {
-    /// Never empty.
-    sessions: Vec<&'s SessionSettings>,
-    limits: AcceptorLimits,
-}
-
-impl<'s> Planned<'s> {
-    fn new(session: &'s SessionSettings) -> Self {
-        let mut planned = Self { sessions: vec![session], limits: AcceptorLimits::default() };
-        planned.limits = limits(session);
-        planned
-    }
-
-    fn first(&self) -> &'s SessionSettings {
-        self.sessions[0]
-    }
-
-    /// Adds a session, if it wants the same of the listener as the others.
-    fn join(&mut self, session: &'s SessionSettings) -> Result<(), ConfigureError> {
-        let fail = |other: &SessionSettings, text: &str| ConfigureError {
-            line: other.line,
-            other: Some(session.line),
-            text: text.to_owned(),
-        };
-        if let Some(other) = self.sessions.iter().find(|other| other.tls != session.tls) {
-            let text = "they listen on one address with different TLS; give both the same keys of \
-                        TLS, or another port";
-            return Err(fail(other, text));
-        }
-        let named = |session: &SessionSettings| {
-            let id = &session.config.id;
-            (id.begin_string, id.sender_comp_id.clone(), id.target_comp_id.clone())
-        };
-        if let Some(other) = self.sessions.iter().find(|other| named(other) == named(session)) {
-            let text = "a Logon cannot say which of them it is for: it has no SessionQualifier; \
-                        give one of them another port";
-            return Err(fail(other, text));
-        }
-        let merged = merge(&self.limits, &limits(session)).map_err(|key| {
-            let text = format!("they listen on one address with different {key}");
-            let says = |other: &&&SessionSettings| merge(&limits(other), &limits(session)).is_err();
-            fail(self.sessions.iter().find(says).copied().unwrap_or(session), &text)
-        })?;
-        self.limits = merged;
-        self.sessions.push(session);
-        Ok(())
-    }
-}
-
-fn limits(session: &SessionSettings) -> AcceptorLimits {
-    match &session.connection {
-        ConnectionSettings::Acceptor { limits, .. } => *limits,
-        ConnectionSettings::Initiator { .. } => AcceptorLimits::default(),
-    }
-}
-
-/// Puts together what sessions of one listener say of it; the error is the key of which they say
-/// different things.
-fn merge(one: &AcceptorLimits, other: &AcceptorLimits) -> Result<AcceptorLimits, &'static str> {
-    let mut merged = *one;
-    for ((key, place), (_, value)) in merged.values_mut().into_iter().zip(other.values()) {
-        match (*place, value) {
-            (Some(known), Some(value)) if known != value => return Err(key),
-            (None, value) => *place = value,
-            _ => {}
-        }
-    }
-    Ok(merged)
-}
-
-/// Refuses a listener of all addresses beside one of a single address on the same port: which of them
-/// a connection comes to would depend on the machine.
-fn check_overlaps(listeners: &BTreeMap<SocketAddr, Planned<'_>>) -> Result<(), ConfigureError> {
-    for (address, planned) in listeners {
-        let overlapping = listeners.iter().find(|(other, _)| {
-            let is_other = *other != address && other.port() == address.port();
-            is_other && address.port() != 0 && address.ip().is_unspecified()
-        });
-        if let Some((_, other)) = overlapping {
-            let lines = [planned.first().line, other.first().line];
-            return Err(ConfigureError {
-                line: lines[0].min(lines[1]),
-                other: Some(lines[0].max(lines[1])),
-                text: format!(
-                    "one listens on all addresses of port {}; give the other another port",
-                    address.port()
-                ),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// A session whose files were read.
 #[derive(Clone)]
 struct Prepared {
@@ -268,9 +168,9 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(session: &SessionSettings, fsync: Fsync) -> Result<Self, String> {
+    fn new(session: &SessionSettings, fsync: Fsync, library: &mut Library) -> Result<Self, String> {
         let mut config = session.config.clone();
-        config.dictionaries = dictionaries(session)?;
+        config.dictionaries = library.of(session)?;
         config.log_messages = session.log_folder.is_some();
         Ok(Self {
             config,
@@ -418,44 +318,4 @@ fn identity(tls: &TlsSettings) -> Result<Option<(&Path, &Path)>, String> {
         (None, None) => Ok(None),
         _ => Err("TLS: certificate and key belong together; one is missing".to_owned()),
     }
-}
-
-/// Reads the dictionaries that a session names, or takes those that come with the library.
-fn dictionaries(session: &SessionSettings) -> Result<Option<Dictionaries>, String> {
-    let settings = &session.dictionaries;
-    if !settings.is_used {
-        return Ok(None);
-    }
-    let version = session.config.id.begin_string;
-    let mut dictionaries = match (&settings.session, version) {
-        // A dictionary of one's own needs not those of all versions.
-        (Some(path), version) if version != BeginString::Fixt11 => {
-            Dictionaries { session: read_dictionary(path)?, application: Vec::new() }
-        }
-        _ => Dictionaries::shipped(version).map_err(|problems| problems.to_string())?,
-    };
-    if let (Some(path), BeginString::Fixt11) = (&settings.session, version) {
-        dictionaries.session = read_dictionary(path)?;
-    }
-    let default = session.config.default_appl_ver_id.as_deref();
-    let default = default.and_then(|text| ApplVersion::parse(text.as_bytes()));
-    for (version, path) in &settings.application {
-        let Some(version) = version.or(default) else { continue };
-        let dictionary = read_dictionary(path)?;
-        dictionaries.application.retain(|(known, _)| *known != version);
-        dictionaries.application.push((version, dictionary));
-    }
-    Ok(Some(dictionaries))
-}
-
-fn read_dictionary(path: &Path) -> Result<Arc<Dictionary>, String> {
-    let fail = |error: io::Error| format!("dictionary {}: {error}", path.display());
-    let len = fs::metadata(path).map_err(fail)?.len();
-    if len > DICTIONARY_LEN_MAX {
-        return Err(format!("dictionary {}: {len} bytes are too many", path.display()));
-    }
-    let text = fs::read_to_string(path).map_err(fail)?;
-    let dictionary = Dictionary::parse(&text)
-        .map_err(|problems| format!("dictionary {}:\n{problems}", path.display()))?;
-    Ok(Arc::new(dictionary))
 }

@@ -63,6 +63,11 @@ impl Connection {
         matches!(self.state, State::Pending { .. } | State::Deciding { .. })
     }
 
+    /// Whether it is an initiator's that is not open yet.
+    pub const fn is_dialing(&self) -> bool {
+        matches!(self.state, State::Connecting { .. })
+    }
+
     /// Returns when something has to be done though nothing arrives.
     pub fn deadline_ns(&self, slow_reader_ns: u64) -> Option<u64> {
         match self.state {

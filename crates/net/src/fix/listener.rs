@@ -25,6 +25,8 @@ pub(super) struct Listener {
     /// Logons that wait for a decision.
     pub deciding: usize,
     pub readable: bool,
+    /// When to look for connections again after the operating system could not give one.
+    pub retry_ns: Option<u64>,
 }
 
 /// Returns what a Logon can say of an id.
@@ -46,6 +48,7 @@ impl Listener {
             pending: Pending::default(),
             deciding: 0,
             readable: false,
+            retry_ns: None,
         }
     }
 

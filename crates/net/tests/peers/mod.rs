@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, Config, Delivery, Head, MemoryStore, Now, Refusal, Role, SendError, SessionId,
+    BeginString, Config, Delivery, Head, MemoryStore, Notice, Now, Refusal, Role, SendError,
+    SessionId,
 };
 use tickwire_net::clock::{monotonic_ns, unix_ns};
 use tickwire_net::fix::{
@@ -38,6 +39,8 @@ pub struct Collector {
     pub decision: Option<Decision>,
     /// Logons that were asked about.
     pub asked: Vec<(SessionId, Peer, Ticket)>,
+    /// What sessions told.
+    pub notices: Vec<Notice>,
     /// Connections refused.
     pub refused: Vec<(Option<SessionId>, Refusal, String)>,
 }
@@ -66,6 +69,12 @@ impl Application for Collector {
             _ => Decision::Refuse { text: String::new() },
         };
         self.decision.clone().unwrap_or(decided)
+    }
+
+    fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
+        if *notice != Notice::Handled {
+            self.notices.push(notice.clone());
+        }
     }
 
     fn handle_refused(&mut self, refused: &Refused<'_>) {

@@ -19,6 +19,8 @@ use super::{CONNECTIONS, Engine};
 use crate::clock::{SECOND_NS, monotonic_ns};
 use crate::{Action, Error};
 
+/// How long to wait when there are no descriptors for connections.
+const RETRY_NS: u64 = SECOND_NS / 10;
 /// Connections taken from a listener at a time, so that a flood leaves time for sessions.
 const ACCEPT_MAX: usize = 64;
 
@@ -66,6 +68,16 @@ impl<A: Application> Engine<A> {
         }
     }
 
+    /// Goes on with listeners for which there were no descriptors.
+    pub(super) fn accept_again(&mut self, now: Now) {
+        for index in 0..self.listeners.len() {
+            let Some(listener) = self.listeners.get_mut(index) else { return };
+            if listener.retry_ns.take_if(|at| *at <= now.steady_ns).is_some() {
+                self.accept(index, now);
+            }
+        }
+    }
+
     pub(super) fn accept(&mut self, index: usize, now: Now) {
         for _ in 0..ACCEPT_MAX {
             let Some(listener) = self.listeners.get_mut(index) else { return };
@@ -73,8 +85,13 @@ impl<A: Application> Engine<A> {
             let (stream, address) = match listener.socket.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The peer is gone again, or there are no descriptors: others may still come.
-                Err(_) => return,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                // There are no descriptors: no event tells when there are.
+                Err(_) => {
+                    let at_ns = now.steady_ns.saturating_add(RETRY_NS);
+                    listener.retry_ns = Some(at_ns);
+                    return self.wake_at(at_ns);
+                }
             };
             if let Err(refusal) = self.take_in(index, stream, address, now) {
                 self.note_refused(&Refused { peer: address, id: None, refusal, text: "" });
@@ -93,6 +110,9 @@ impl<A: Application> Engine<A> {
         address: SocketAddr,
         now: Now,
     ) -> Result<(), Refusal> {
+        if self.is_ending {
+            return Err(Refusal::Shutdown);
+        }
         let listener = self.listeners.get_mut(index).ok_or(Refusal::Limit)?;
         if !listener.options.allows(address.ip()) {
             return Err(Refusal::Address);

@@ -43,6 +43,9 @@ impl<A: Application> Engine<A> {
 
     /// Connects what is due.
     pub(super) fn dial_due(&mut self, now: Now) {
+        if self.is_ending {
+            return;
+        }
         for index in 0..self.dialers.len() {
             let Some(dialer) = self.dialers.get_mut(index) else { continue };
             if dialer.due_ns().is_none_or(|at| at > now.steady_ns) {

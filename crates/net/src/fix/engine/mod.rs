@@ -4,6 +4,7 @@ mod accept;
 mod admit;
 mod connect;
 mod serve;
+mod shutdown;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -100,6 +101,8 @@ pub struct Engine<A> {
     next_timer_ns: u64,
     next_sync_ns: u64,
     has_committed: bool,
+    /// Whether sessions are being logged out for the end: nobody new is let in.
+    is_ending: bool,
 }
 
 impl<A> std::fmt::Debug for Engine<A> {
@@ -140,6 +143,7 @@ impl<A: Application> Engine<A> {
             next_timer_ns: 0,
             next_sync_ns: 0,
             has_committed: false,
+            is_ending: false,
         })
     }
 
@@ -168,7 +172,8 @@ impl<A: Application> Engine<A> {
         self.waker.clone()
     }
 
-    /// Runs until `stop` is set or the application says so by setting it.
+    /// Runs until `stop` is set, or the application sets it; then logs all sessions out
+    /// ([`Engine::shutdown`]).
     ///
     /// # Errors
     /// What the operating system says when it is asked for events.
@@ -181,7 +186,7 @@ impl<A: Application> Engine<A> {
         while !stop.is_set() {
             self.turn_with(&mut events, None)?;
         }
-        Ok(())
+        self.shutdown()
     }
 
     /// Runs one turn: waits for events, at most `wait`, and handles them.
@@ -265,11 +270,13 @@ impl<A: Application> Engine<A> {
             }
         }
         self.dial_due(now);
+        self.accept_again(now);
         let connections = self.connections.iter().flatten();
         let first = connections
             .filter_map(|connection| connection.deadline_ns(slow_ns))
             .chain(self.sessions.next_timeout())
             .chain(self.dialers.iter().filter_map(Dialer::due_ns))
+            .chain(self.listeners.iter().filter_map(|listener| listener.retry_ns))
             .min();
         self.next_timer_ns = first.unwrap_or(u64::MAX).min(now.steady_ns + SLEEP_NS);
     }

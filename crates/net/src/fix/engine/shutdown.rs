@@ -1,0 +1,58 @@
+//! The end of an engine: sessions are logged out before it stops.
+
+use std::time::Duration;
+
+use mio::Events;
+use tickwire_fix_session::Why;
+
+use super::super::application::Application;
+use super::{EVENTS, Engine, now};
+use crate::Error;
+use crate::clock::{SECOND_NS, monotonic_ns};
+
+/// Beyond the sessions' own time for the answer to a Logout: for the last bytes to be read.
+const GRACE_NS: u64 = SECOND_NS;
+/// Longest turn meanwhile.
+const TURN: Duration = Duration::from_millis(20);
+
+impl<A: Application> Engine<A> {
+    /// Logs all sessions out and waits for the answers, as long as the sessions' LogoutTimeout allows.
+    /// Meanwhile nobody is let in or called. [`Engine::run`] ends so.
+    ///
+    /// # Errors
+    /// What the operating system says when it is asked for events.
+    pub fn shutdown(&mut self) -> Result<(), Error> {
+        self.is_ending = true;
+        let now = now();
+        let mut longest_s = 0;
+        for key in self.sessions.keys() {
+            let Some(session) = self.sessions.session_mut(key) else { continue };
+            if session.is_logged_on() {
+                longest_s = longest_s.max(session.config().logout_timeout_s);
+                session.logout(now, "");
+            } else if session.is_connected() {
+                session.disconnect(Why::Shutdown);
+            }
+        }
+        for index in 0..self.connections.len() {
+            let connection = self.connections.get(index).and_then(Option::as_ref);
+            if connection
+                .is_some_and(|connection| connection.is_pending() || connection.is_dialing())
+            {
+                self.drop_connection(index, now);
+            }
+        }
+        self.transmit_dirty(now);
+        let wait_ns = u64::from(longest_s) * SECOND_NS + GRACE_NS;
+        let until_ns = now.steady_ns.saturating_add(wait_ns);
+        let mut events = Events::with_capacity(EVENTS);
+        while self.connections.iter().any(Option::is_some) && monotonic_ns() < until_ns {
+            self.turn_with(&mut events, Some(TURN))?;
+        }
+        for key in self.sessions.keys() {
+            self.sessions.sync(key);
+        }
+        self.is_ending = false;
+        Ok(())
+    }
+}

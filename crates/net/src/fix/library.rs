@@ -1,0 +1,79 @@
+//! Dictionaries of an engine's sessions, each read once.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tickwire_fix::Dictionary;
+use tickwire_fix_session::settings::SessionSettings;
+use tickwire_fix_session::{ApplVersion, BeginString, Dictionaries};
+
+/// Most bytes of a dictionary file.
+const DICTIONARY_LEN_MAX: u64 = 64 << 20;
+
+/// What was read already: sessions share it.
+#[derive(Debug, Default)]
+pub(super) struct Library {
+    shipped: HashMap<BeginString, Dictionaries>,
+    files: HashMap<PathBuf, Arc<Dictionary>>,
+}
+
+impl Library {
+    /// Returns the dictionaries that a session names, or those that come with the library.
+    pub fn of(&mut self, session: &SessionSettings) -> Result<Option<Dictionaries>, String> {
+        let settings = &session.dictionaries;
+        if !settings.is_used {
+            return Ok(None);
+        }
+        let version = session.config.id.begin_string;
+        let mut dictionaries = match (&settings.session, version) {
+            // A dictionary of one's own needs not those of all versions.
+            (Some(path), version) if version != BeginString::Fixt11 => {
+                Dictionaries { session: self.read(path)?, application: Vec::new() }
+            }
+            _ => self.shipped(version)?,
+        };
+        if let (Some(path), BeginString::Fixt11) = (&settings.session, version) {
+            dictionaries.session = self.read(path)?;
+        }
+        let default = session.config.default_appl_ver_id.as_deref();
+        let default = default.and_then(|text| ApplVersion::parse(text.as_bytes()));
+        for (version, path) in &settings.application {
+            let Some(version) = version.or(default) else { continue };
+            let dictionary = self.read(path)?;
+            dictionaries.application.retain(|(known, _)| *known != version);
+            dictionaries.application.push((version, dictionary));
+        }
+        Ok(Some(dictionaries))
+    }
+
+    fn shipped(&mut self, version: BeginString) -> Result<Dictionaries, String> {
+        if let Some(known) = self.shipped.get(&version) {
+            return Ok(known.clone());
+        }
+        let read = Dictionaries::shipped(version).map_err(|problems| problems.to_string())?;
+        Ok(self.shipped.entry(version).or_insert(read).clone())
+    }
+
+    fn read(&mut self, path: &Path) -> Result<Arc<Dictionary>, String> {
+        if let Some(known) = self.files.get(path) {
+            return Ok(known.clone());
+        }
+        let read = read_dictionary(path)?;
+        Ok(self.files.entry(path.to_owned()).or_insert(read).clone())
+    }
+}
+
+fn read_dictionary(path: &Path) -> Result<Arc<Dictionary>, String> {
+    let fail = |error: io::Error| format!("dictionary {}: {error}", path.display());
+    let len = fs::metadata(path).map_err(fail)?.len();
+    if len > DICTIONARY_LEN_MAX {
+        return Err(format!("dictionary {}: {len} bytes are too many", path.display()));
+    }
+    let text = fs::read_to_string(path).map_err(fail)?;
+    let dictionary = Dictionary::parse(&text)
+        .map_err(|problems| format!("dictionary {}:\n{problems}", path.display()))?;
+    Ok(Arc::new(dictionary))
+}

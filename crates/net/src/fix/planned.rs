@@ -1,0 +1,108 @@
+//! What the sections of a settings file want of a listener, put together.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use tickwire_fix_session::settings::{AcceptorLimits, ConnectionSettings, SessionSettings};
+
+use super::configure::ConfigureError;
+
+pub(super) fn is_template(session: &SessionSettings) -> bool {
+    matches!(session.connection, ConnectionSettings::Acceptor { is_template: true, .. })
+}
+
+/// The sessions of one listener.
+pub(super) struct Planned<'s> {
+    /// Never empty.
+    pub sessions: Vec<&'s SessionSettings>,
+    pub limits: AcceptorLimits,
+}
+
+impl<'s> Planned<'s> {
+    pub fn new(session: &'s SessionSettings) -> Self {
+        let mut planned = Self { sessions: vec![session], limits: AcceptorLimits::default() };
+        planned.limits = limits(session);
+        planned
+    }
+
+    pub fn first(&self) -> &'s SessionSettings {
+        self.sessions[0]
+    }
+
+    /// Adds a session, if it wants the same of the listener as the others.
+    pub fn join(&mut self, session: &'s SessionSettings) -> Result<(), ConfigureError> {
+        let fail = |other: &SessionSettings, text: &str| ConfigureError {
+            line: other.line,
+            other: Some(session.line),
+            text: text.to_owned(),
+        };
+        if let Some(other) = self.sessions.iter().find(|other| other.tls != session.tls) {
+            let text = "they listen on one address with different TLS; give both the same keys of \
+                        TLS, or another port";
+            return Err(fail(other, text));
+        }
+        let named = |session: &SessionSettings| {
+            let id = &session.config.id;
+            (id.begin_string, id.sender_comp_id.clone(), id.target_comp_id.clone())
+        };
+        if let Some(other) = self.sessions.iter().find(|other| named(other) == named(session)) {
+            let text = "a Logon cannot say which of them it is for: it has no SessionQualifier; \
+                        give one of them another port";
+            return Err(fail(other, text));
+        }
+        let merged = merge(&self.limits, &limits(session)).map_err(|key| {
+            let text = format!("they listen on one address with different {key}");
+            let says = |other: &&&SessionSettings| merge(&limits(other), &limits(session)).is_err();
+            fail(self.sessions.iter().find(says).copied().unwrap_or(session), &text)
+        })?;
+        self.limits = merged;
+        self.sessions.push(session);
+        Ok(())
+    }
+}
+
+fn limits(session: &SessionSettings) -> AcceptorLimits {
+    match &session.connection {
+        ConnectionSettings::Acceptor { limits, .. } => *limits,
+        ConnectionSettings::Initiator { .. } => AcceptorLimits::default(),
+    }
+}
+
+/// Puts together what sessions of one listener say of it; the error is the key of which they say
+/// different things.
+fn merge(one: &AcceptorLimits, other: &AcceptorLimits) -> Result<AcceptorLimits, &'static str> {
+    let mut merged = *one;
+    for ((key, place), (_, value)) in merged.values_mut().into_iter().zip(other.values()) {
+        match (*place, value) {
+            (Some(known), Some(value)) if known != value => return Err(key),
+            (None, value) => *place = value,
+            _ => {}
+        }
+    }
+    Ok(merged)
+}
+
+/// Refuses a listener of all addresses beside one of a single address on the same port: which of them
+/// a connection comes to would depend on the machine.
+pub(super) fn check_overlaps(
+    listeners: &BTreeMap<SocketAddr, Planned<'_>>,
+) -> Result<(), ConfigureError> {
+    for (address, planned) in listeners {
+        let overlapping = listeners.iter().find(|(other, _)| {
+            let is_other = *other != address && other.port() == address.port();
+            is_other && address.port() != 0 && address.ip().is_unspecified()
+        });
+        if let Some((_, other)) = overlapping {
+            let lines = [planned.first().line, other.first().line];
+            return Err(ConfigureError {
+                line: lines[0].min(lines[1]),
+                other: Some(lines[0].max(lines[1])),
+                text: format!(
+                    "one listens on all addresses of port {}; give the other another port",
+                    address.port()
+                ),
+            });
+        }
+    }
+    Ok(())
+}
