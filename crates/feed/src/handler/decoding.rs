@@ -296,9 +296,13 @@ impl<A> Decoding<A> {
 
     /// Ends waits that are over.
     pub(super) fn handle_timeout<M: ?Sized>(&mut self, now_ns: u64, sink: &mut impl Sink<M>) {
-        if self.recovery.poll_timeout().is_some_and(|due_ns| now_ns >= due_ns) {
-            self.recovery.handle_timeout(now_ns);
+        // Each at its own time: however late the timer is, books change at the same moments.
+        while let Some(due_ns) = self.recovery.poll_timeout().filter(|due_ns| now_ns >= *due_ns) {
+            self.recovery.handle_timeout(due_ns);
             self.settle(sink);
+            if self.recovery.poll_timeout() == Some(due_ns) {
+                return;
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! The command line of `tickwire receive`.
 
 use super::captures::CaptureArgs;
-use super::show::ShowArgs;
+use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
@@ -19,7 +19,7 @@ use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
 use tickwire_feed::market::{BookAdapter, BookChoice};
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
 use tickwire_feed::replay::ReplayOptions;
-use tickwire_feed_config::{BooksBy, Instrument, KeyField};
+use tickwire_feed_config::{BookKind, BooksBy, Instrument, KeyField};
 use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::{
     MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT, ReceiverOptions,
@@ -116,6 +116,9 @@ pub struct ReceiveArgs {
     /// Keep implied books (QuoteCondition K) beside outright ones.
     #[arg(long, help_heading = "Books")]
     implied: bool,
+    /// Show books of outright and implied orders together.
+    #[arg(long, requires = "show", help_heading = "Books")]
+    consolidated: bool,
     /// Do not check books after each message.
     #[arg(long, help_heading = "Books")]
     no_checks: bool,
@@ -377,7 +380,7 @@ impl ReceiveArgs {
         if self.no_rpt_seq {
             recovery.continuity = Continuity::SeqNum;
         }
-        if self.implied {
+        if self.implied || self.consolidated {
             recovery.kinds = BookKinds::OutrightAndImplied;
         }
         recovery.skew_ns = arbiter.skew_ns;
@@ -407,6 +410,18 @@ impl ReceiveArgs {
             Books::None => BookChoice::None,
             Books::Order => BookChoice::Order,
             Books::Price => BookChoice::Price,
+        }
+    }
+
+    /// Kinds of books that are shown: those of the feed file, outright ones unless it says so, and
+    /// those that options name.
+    pub fn shown_kinds(&self) -> ShownKinds {
+        let kinds = self.settings.as_ref().and_then(|channel| channel.books.kinds.as_deref());
+        let names = |kind| kinds.is_some_and(|kinds| kinds.contains(&kind));
+        ShownKinds {
+            outright: kinds.is_none() || names(BookKind::Outright),
+            implied: self.implied || names(BookKind::Implied),
+            consolidated: self.consolidated || names(BookKind::Consolidated),
         }
     }
 

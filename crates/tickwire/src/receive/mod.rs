@@ -84,6 +84,7 @@ impl<'a> Session<'a> {
                 framing: &channel.options.framing,
                 limits: channel.decoding.limits,
                 replays: channel.replays(),
+                kinds: channel.args.shown_kinds(),
             };
             Printer::new(show, channel.args.label(), self.out.clone(), &feed, epoch_ns)
         });

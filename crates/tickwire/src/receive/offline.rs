@@ -7,7 +7,7 @@ use super::sink::End;
 use super::{Described, Session, pin};
 use crate::failure::{Failure, Outcome};
 use tickwire_feed::capture::{CaptureDriver, MergedPacket};
-use tickwire_feed::handler::PacketHandler;
+use tickwire_feed::handler::HandlerView;
 use tickwire_net::log::{LogLimit, Logged};
 use tickwire_net::process::resident_bytes;
 
@@ -65,21 +65,22 @@ impl Driven {
     }
 
     /// Lets time go on behind the last packet: by the hold time, and on to later timers while
-    /// packets are held.
+    /// packets are held or snapshots wait for the lines.
     fn finish(&mut self) {
         self.advance(self.driver.now_ns().saturating_add(self.hold_ns));
-        while let (1.., Some(due_ns)) = self.held() {
-            let before = self.held();
+        while let Some(due_ns) = self.waits_until() {
             self.advance(due_ns);
-            if self.held() == before {
+            if self.waits_until() == Some(due_ns) {
                 break;
             }
         }
     }
 
-    /// Packets that are held, and the next timer.
-    fn held(&self) -> (usize, Option<u64>) {
-        (self.handler.view().arbiter.packets_held(), self.handler.poll_timeout())
+    /// When the next thing that waits is let go.
+    fn waits_until(&self) -> Option<u64> {
+        let HandlerView { arbiter, recovery, .. } = self.handler.view();
+        let held = arbiter.poll_timeout().filter(|_| arbiter.packets_held() > 0);
+        held.into_iter().chain(recovery.poll_timeout()).min()
     }
 }
 

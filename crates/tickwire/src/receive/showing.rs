@@ -3,7 +3,7 @@
 use super::show::Printer;
 use super::sink::{Counting, Named};
 use crate::failure::Failure;
-use tickwire_feed::arbiter::Gap;
+use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::handler::{Delivery, Sink};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
@@ -74,6 +74,14 @@ impl<M: Named + ?Sized> Sink<M> for Showing {
 
     fn handle_reset(&mut self, seq_num: u64) {
         self.print(|printer| printer.reset(seq_num));
+    }
+
+    fn handle_silence(&mut self, is_silent: bool, since_ns: u64) {
+        self.print(|printer| printer.silence(is_silent, since_ns));
+    }
+
+    fn handle_line(&mut self, event: &LineEvent) {
+        self.print(|printer| printer.line(event));
     }
 
     fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {

@@ -15,6 +15,28 @@ pub const BOOK_COLUMNS: [&str; 10] =
 pub const BBO_COLUMNS: [&str; 7] =
     ["time", "instrument", "state", "reason", "kind", "bid", "offer"];
 
+/// What a consolidated book is called: outright and implied orders together.
+pub const CONSOLIDATED: &str = "consolidated";
+
+/// The book of an instrument's outright and implied orders together, and its state; `None` if it has
+/// no book.
+pub fn consolidated(
+    recovery: &Recovery,
+    instrument: Instrument,
+) -> Option<(Book, Result<(), StaleReason>)> {
+    let outright = recovery.last_known_book(instrument, BookKind::Outright)?;
+    let Some(implied) = recovery.last_known_book(instrument, BookKind::Implied) else {
+        return Some((outright.clone(), recovery.book(instrument, BookKind::Outright).map(|_| ())));
+    };
+    let state = recovery.book(instrument, BookKind::Outright).map(|_| ());
+    let state = state.and_then(|()| recovery.book(instrument, BookKind::Implied).map(|_| ()));
+    Some(match Book::consolidated(outright, implied) {
+        Ok(book) => (book, state),
+        // Their sizes add up to no size.
+        Err(fault) => (outright.clone(), Err(StaleReason::Inconsistent(fault))),
+    })
+}
+
 /// A book at a moment.
 pub struct Shot<'b> {
     /// When it became so, in nanoseconds since 1970.
@@ -25,8 +47,8 @@ pub struct Shot<'b> {
     pub definition: Option<&'b Definition>,
     /// Whether it is fresh, or why not.
     pub state: Result<(), StaleReason>,
-    /// Which book of the instrument.
-    pub kind: BookKind,
+    /// Which book of the instrument: outright, implied or consolidated.
+    pub kind: &'static str,
     /// The levels; of a stale book, those it had last.
     pub book: &'b Book,
 }
@@ -45,9 +67,27 @@ impl<'b> Shot<'b> {
             name: instruments.name(instrument),
             definition: instruments.definition(instrument),
             state: recovery.book(instrument, kind).map(|_| ()),
-            kind,
+            kind: kind.name(),
             book: recovery.last_known_book(instrument, kind)?,
         })
+    }
+
+    /// A consolidated book in this state.
+    pub fn consolidated(
+        recovery: &'b Recovery,
+        instrument: Instrument,
+        (book, state): &'b (Book, Result<(), StaleReason>),
+        time_ns: u64,
+    ) -> Self {
+        let instruments = recovery.instruments();
+        Self {
+            time_ns,
+            name: instruments.name(instrument),
+            definition: instruments.definition(instrument),
+            state: *state,
+            kind: CONSOLIDATED,
+            book,
+        }
     }
 
     /// `fresh` or `stale`.
@@ -61,7 +101,7 @@ impl<'b> Shot<'b> {
             ("instrument", Cell::Text(self.name.to_owned())),
             ("state", Cell::Text(self.state_name().to_owned())),
             ("reason", Cell::text(self.state.err().map(|reason| reason.label()))),
-            ("kind", Cell::Text(self.kind.name().to_owned())),
+            ("kind", Cell::Text(self.kind.to_owned())),
         ]
     }
 
@@ -90,7 +130,7 @@ impl<'b> Shot<'b> {
             Ok(()) => members.member("reason").extend_from_slice(b"null"),
             Err(reason) => push_string(members.member("reason"), reason.label()),
         }
-        push_string(members.member("kind"), self.kind.name());
+        push_string(members.member("kind"), self.kind);
         for (name, side) in [("bids", Side::Bid), ("offers", Side::Offer)] {
             push_levels(members.member(name), self.book.levels(side));
         }
@@ -141,8 +181,8 @@ impl<'b> Shot<'b> {
         if let Err(reason) = self.state {
             let _ = write!(line, " ({})", reason.label());
         }
-        if self.kind != BookKind::Outright {
-            let _ = write!(line, " {}", self.kind.name());
+        if self.kind != BookKind::Outright.name() {
+            let _ = write!(line, " {}", self.kind);
         }
         for (name, side) in [("bids", Side::Bid), ("offers", Side::Offer)] {
             let _ = write!(line, " {name}");
@@ -197,7 +237,7 @@ mod tests {
             name: "49634118",
             definition: None,
             state: Ok(()),
-            kind: BookKind::Outright,
+            kind: BookKind::Outright.name(),
             book: &book,
         };
         let json = |shot: &Shot<'_>| {
@@ -235,7 +275,7 @@ mod tests {
     fn an_empty_book_is_a_row_without_a_level() {
         let book = Book::new();
         let state = Err(StaleReason::NoSnapshot);
-        let (name, kind) = ("X", BookKind::Implied);
+        let (name, kind) = ("X", BookKind::Implied.name());
         let shot = Shot { time_ns: 0, name, definition: None, state, kind, book: &book };
         assert_eq!(shot.rows(), [shot.head()]);
         assert_eq!(shot.bbo()[5..], [("bid", Cell::Null), ("offer", Cell::Null)]);

@@ -1,7 +1,7 @@
 //! The forms of trades and events.
 
 use super::row::{Cell, Row};
-use tickwire_feed::arbiter::Gap;
+use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::book::Side;
 use tickwire_feed::market::{
     ExchangeTime, Instruments, MarketEvent, StatusScope, Trade, TradeAction,
@@ -24,12 +24,14 @@ pub const TRADE_COLUMNS: [&str; 11] = [
 ];
 
 /// Columns of events as CSV.
-pub const EVENT_COLUMNS: [&str; 17] = [
+pub const EVENT_COLUMNS: [&str; 19] = [
     "time",
     "event",
     "instrument",
     "kind",
     "reason",
+    "line",
+    "since",
     "first",
     "count",
     "seq_num",
@@ -64,6 +66,38 @@ pub fn reset(time_ns: u64, seq_num: u64) -> Row {
     let mut row = head("reset", time_ns, None);
     row.push(("seq_num", Cell::Number(seq_num)));
     row
+}
+
+/// No line has brought anything since `since_ns`, or a packet came again.
+pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> Row {
+    let mut row = head(if is_silent { "silent" } else { "heard" }, time_ns, None);
+    if is_silent {
+        row.push(("since", Cell::Number(since_ns)));
+    }
+    row
+}
+
+/// A line's copies differ, or it was put aside or taken back.
+pub fn line(time_ns: u64, event: &LineEvent) -> Row {
+    let of = |name, line| {
+        let mut row = head(name, time_ns, None);
+        row.push(("line", Cell::Text(format!("{line:?}"))));
+        row
+    };
+    match event {
+        LineEvent::Differing { line, seq_num } => {
+            let mut row = of("differing", line);
+            row.push(("seq_num", Cell::Number(*seq_num)));
+            row
+        }
+        LineEvent::PutAside { line, is_by_order } => {
+            let mut row = of("put_aside", line);
+            let reason = if *is_by_order { "second" } else { "undecodable" };
+            row.push(("reason", Cell::Text(reason.to_owned())));
+            row
+        }
+        LineEvent::Resumed { line } => of("resumed", line),
+    }
 }
 
 /// A book became fresh, or stale for a reason.

@@ -25,7 +25,7 @@ pub struct Ladders {
 impl Ladders {
     /// Takes a book over. Returns whether the ladders are to be drawn now.
     pub fn update(&mut self, channel: Option<&str>, shot: &Shot<'_>) -> bool {
-        let key = format!("{} {} {}", channel.unwrap_or_default(), shot.name, shot.kind.name());
+        let key = format!("{} {} {}", channel.unwrap_or_default(), shot.name, shot.kind);
         self.by_name.insert(key, ladder(channel, shot));
         self.is_changed = true;
         let is_due = |drawn_ns: u64| shot.time_ns >= drawn_ns.saturating_add(REDRAW_NS);
@@ -72,7 +72,7 @@ fn ladder(channel: Option<&str>, shot: &Shot<'_>) -> String {
     if let Some(symbol) = shot.definition.and_then(|definition| definition.symbol.as_deref()) {
         let _ = write!(text, " {symbol}");
     }
-    let _ = write!(text, "  {} {}", shot.kind.name(), shot.state_name());
+    let _ = write!(text, "  {} {}", shot.kind, shot.state_name());
     if let Err(reason) = shot.state {
         let _ = write!(text, ": {reason}");
     }
@@ -112,7 +112,7 @@ mod tests {
             book.apply(&BookUpdate::ByLevel { side, level: 1, action }).unwrap();
         }
         let mut ladders = Ladders::default();
-        let kind = BookKind::Outright;
+        let kind = BookKind::Outright.name();
         let mut draws = Vec::new();
         for (name, time_ns) in [("A", 1), ("B", 2), ("C", REDRAW_NS + 1)] {
             let shot = Shot { time_ns, name, definition: None, state: Ok(()), kind, book: &book };

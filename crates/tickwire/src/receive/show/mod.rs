@@ -15,7 +15,7 @@ pub use output::Output;
 use super::sink::Named;
 use crate::failure::Failure;
 use args::ShowFormat;
-use book::{BBO_COLUMNS, BOOK_COLUMNS, Shot};
+use book::{BBO_COLUMNS, BOOK_COLUMNS, CONSOLIDATED, Shot, consolidated};
 use event::{EVENT_COLUMNS, TRADE_COLUMNS};
 use message::{Messages, Origin};
 use order::Order;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use tickwire_fast::{Limits, MessageBuilder, Program};
-use tickwire_feed::arbiter::Gap;
+use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::Delivery;
 use tickwire_feed::market::{BookKind, Instrument, MarketEvent, StatusScope};
@@ -50,7 +50,8 @@ pub struct Printer {
     epoch_ns: u64,
     /// When the latest message or snapshot was received, in nanoseconds since 1970.
     now_ns: u64,
-    books: HashMap<(Instrument, BookKind), BookMemory>,
+    kinds: ShownKinds,
+    books: HashMap<(Instrument, &'static str), BookMemory>,
     failure: Option<Failure>,
 }
 
@@ -64,6 +65,8 @@ pub struct ShownFeed<'f> {
     pub limits: Limits,
     /// Whether lost messages are replayed.
     pub replays: bool,
+    /// Kinds of books that are shown.
+    pub kinds: ShownKinds,
 }
 
 /// What is remembered of a book.
@@ -73,6 +76,28 @@ struct BookMemory {
     changed_ns: u64,
     /// The best prices shown last, without time.
     bbo: Row,
+    /// The consolidated book shown last, without time.
+    shown: Vec<u8>,
+}
+
+/// Kinds of books that are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownKinds {
+    /// Outright ones.
+    pub outright: bool,
+    /// Implied ones.
+    pub implied: bool,
+    /// Outright and implied orders together.
+    pub consolidated: bool,
+}
+
+impl ShownKinds {
+    const fn shows(self, kind: BookKind) -> bool {
+        match kind {
+            BookKind::Outright => self.outright,
+            BookKind::Implied => self.implied,
+        }
+    }
 }
 
 impl Printer {
@@ -84,7 +109,7 @@ impl Printer {
         feed: &ShownFeed<'_>,
         epoch_ns: u64,
     ) -> Result<Self, Failure> {
-        let ShownFeed { program, framing, limits, replays } = feed;
+        let ShownFeed { program, framing, limits, replays, kinds } = feed;
         let order = replays.then(<(Output, Order)>::default);
         let to = order.as_ref().map_or_else(|| out.clone(), |(text, _)| text.clone());
         let messages = options.shows(Shown::Messages);
@@ -97,6 +122,7 @@ impl Printer {
             draws: options.draws(),
             epoch_ns,
             now_ns: 0,
+            kinds: *kinds,
             books: HashMap::new(),
             failure: None,
             channel: channel.map(str::to_owned),
@@ -197,6 +223,21 @@ impl Printer {
         }
     }
 
+    /// The channel is silent since `since_ns` of the handler, or no longer.
+    pub fn silence(&mut self, is_silent: bool, since_ns: u64) {
+        if self.options.shows(Shown::Events) {
+            let since_ns = since_ns.saturating_add(self.epoch_ns);
+            self.row(event::silence(self.now_ns, is_silent, since_ns), &EVENT_COLUMNS);
+        }
+    }
+
+    /// Something about a line changed.
+    pub fn line(&mut self, told: &LineEvent) {
+        if self.options.shows(Shown::Events) {
+            self.row(event::line(self.now_ns, told), &EVENT_COLUMNS);
+        }
+    }
+
     /// A book changed, or became fresh or stale.
     pub fn book(&mut self, change: &BookChange, recovery: &Recovery) {
         self.set_time(recovery.now_ns());
@@ -207,24 +248,53 @@ impl Printer {
         if change.is_new_state && self.options.shows(Shown::Events) {
             self.row(event::state(self.now_ns, name, change), &EVENT_COLUMNS);
         }
-        let (books, bbo) = (self.options.shows(Shown::Books), self.options.shows(Shown::Bbo));
-        if !books && !bbo {
+        if !self.options.shows(Shown::Books) && !self.options.shows(Shown::Bbo) {
             return;
         }
-        let key = (change.instrument, change.kind);
-        let memory = self.books.entry(key).or_default();
-        memory.changed_ns = self.now_ns;
-        if self.options.at_end {
+        if self.kinds.shows(change.kind) {
+            let shot = Shot::new(recovery, change.instrument, change.kind, self.now_ns);
+            self.changed_book(change.instrument, change.kind.name(), shot, true);
+        }
+        if self.kinds.consolidated {
+            let book = consolidated(recovery, change.instrument);
+            let shot = book
+                .as_ref()
+                .map(|book| Shot::consolidated(recovery, change.instrument, book, self.now_ns));
+            // A message may change both of its parts.
+            let is_new = shot.as_ref().is_none_or(|shot| {
+                let mut text = Vec::new();
+                Shot { time_ns: 0, definition: None, ..*shot }.push_json(None, &mut text);
+                let memory = self.books.entry((change.instrument, CONSOLIDATED)).or_default();
+                let is_new = memory.shown != text;
+                memory.shown = text;
+                is_new
+            });
+            self.changed_book(change.instrument, CONSOLIDATED, shot, is_new);
+        }
+    }
+
+    /// Shows a book that changed, as far as it is to be shown now.
+    fn changed_book(
+        &mut self,
+        instrument: Instrument,
+        kind: &'static str,
+        shot: Option<Shot<'_>>,
+        is_new: bool,
+    ) {
+        let memory = self.books.entry((instrument, kind)).or_default();
+        if is_new {
+            memory.changed_ns = self.now_ns;
+        }
+        if self.options.at_end || !is_new {
             return;
         }
-        let shot = Shot::new(recovery, change.instrument, change.kind, self.now_ns);
         let Some(shot) = shot else { return };
-        let row = bbo.then(|| shot.bbo());
+        let row = self.options.shows(Shown::Bbo).then(|| shot.bbo());
         let changed = row.filter(|row| memory.bbo != row[1..]);
         if let Some(row) = &changed {
             memory.bbo = row[1..].to_vec();
         }
-        if books {
+        if self.options.shows(Shown::Books) {
             self.shot(&shot);
         }
         if let Some(row) = changed {
@@ -282,12 +352,18 @@ impl Printer {
             if !self.options.wants(name) {
                 continue;
             }
-            for kind in BookKind::ALL {
-                let memory = self.books.get(&(instrument, kind));
-                let changed_ns = memory.map_or(0, |memory| memory.changed_ns);
-                let Some(shot) = Shot::new(recovery, instrument, kind, changed_ns) else {
-                    continue;
-                };
+            let changed_ns =
+                |kind| self.books.get(&(instrument, kind)).map_or(0, |memory| memory.changed_ns);
+            let kinds = BookKind::ALL.into_iter().filter(|kind| self.kinds.shows(*kind));
+            let shots =
+                kinds.map(|kind| Shot::new(recovery, instrument, kind, changed_ns(kind.name())));
+            let shots: Vec<Option<Shot<'_>>> = shots.collect();
+            let both =
+                self.kinds.consolidated.then(|| consolidated(recovery, instrument)).flatten();
+            let both = both.as_ref().map(|book| {
+                Shot::consolidated(recovery, instrument, book, changed_ns(CONSOLIDATED))
+            });
+            for shot in shots.into_iter().chain([both]).flatten() {
                 if self.options.shows(Shown::Books) {
                     self.shot(&shot);
                 }
