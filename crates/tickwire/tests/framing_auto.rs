@@ -2,6 +2,10 @@
 
 mod support;
 
+#[path = "support/receiving.rs"]
+mod receiving;
+
+use receiving::Receiving;
 use support::{Run, directory, file, shared, tickwire, tickwire_with, u32be};
 
 /// A generated feed: its packets and templates.
@@ -113,4 +117,28 @@ fn a_real_capture_without_its_reset_is_warned_of() {
     assert!(run.err.contains("try --reset packet"), "{}", run.err);
     let run = decode(&capture, &templates, "--framing cme");
     assert!(!run.err.contains("warning"), "{}", run.err);
+}
+
+#[test]
+fn receive_warns_of_a_forgotten_reset_from_captures_and_live() {
+    let (packets, templates) = feed("receive_doubt", "cme", "--framing cme");
+    let captured = |options: &str| {
+        let run =
+            tickwire(&format!("receive -t {templates} --capture-line a={packets} -q {options}"));
+        run.err
+    };
+    let wrong = captured("--framing cme --reset never");
+    assert!(wrong.contains("try --reset packet"), "{wrong}");
+    let right = captured("--framing cme");
+    assert!(!right.contains("reset"), "{right}");
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let group = format!("-a 239.250.{high}.{low} -p 24900");
+    let arguments = format!("-t {templates} --framing cme --reset never {group} --idle 1s");
+    let mut receiving = Receiving::start(&[], &arguments, 1);
+    let run = tickwire(&format!("multicast -f {packets} {group} -s 100us --json -"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    receiving.wait_for("try --reset packet", 1);
+    let run = tickwire(&format!("receive -t {templates} --framing auto {group}"));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("let `tickwire decode first.pcap --framing auto"), "{}", run.err);
 }

@@ -104,8 +104,9 @@ impl FramingArgs {
             Some(FramingChoice::Named(framing)) => framing,
             Some(FramingChoice::Auto) => {
                 return Err(Failure::Usage(
-                    "--framing auto needs packets to look at: find the framing of a capture with \
-                     decode, explain or receive --capture, and name it here"
+                    "--framing auto needs packets to look at, which sockets have not: capture some \
+                     (tcpdump -w first.pcap), let `tickwire decode first.pcap --framing auto -t \
+                     TEMPLATES` find it, and name it here"
                         .to_owned(),
                 ));
             }

@@ -4,11 +4,13 @@ use super::ReceiveArgs;
 use super::args::EngineChoice;
 use super::captures::Lines;
 use super::defined::define;
+use super::doubt;
 use super::handler::{BookMaker, ChannelHandler, channel_handler};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{reset_policy, with_reset_template};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use tickwire_fast::rt::{self, Templates};
 use tickwire_fast::template::Signature;
 use tickwire_fast::{
@@ -59,6 +61,18 @@ impl Described {
         let options = args.options(framing, &sequencing, &books.adapter(&program))?;
         let seq_num = sequencing.field;
         Ok(Self { args, program, options, decoding, books, seq_num, signature })
+    }
+
+    /// Logs where the first packets do not fit the framing or its reset.
+    pub fn warn_of_doubt(&self, packets: &[Vec<u8>]) {
+        doubt::warn(self.args.label(), packets, &self.program, &self.options.framing);
+    }
+
+    /// The same on a thread of its own.
+    pub fn warn_of_doubt_beside(&self, packets: Vec<Vec<u8>>) -> JoinHandle<()> {
+        let label = self.args.label().map(str::to_owned);
+        let (program, framing) = (self.program.clone(), self.options.framing);
+        std::thread::spawn(move || doubt::warn(label.as_deref(), &packets, &program, &framing))
     }
 
     /// Whether lost messages are asked for: live, where the feed file names a service.

@@ -1,5 +1,6 @@
 //! The handler of a channel, whatever decodes.
 
+use super::doubt::FirstPackets;
 use super::showing::Showing;
 use super::sink::Named;
 use hdrhistogram::Histogram;
@@ -44,6 +45,9 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
     /// The books, to tell them of instruments.
     fn recovery_mut(&mut self) -> &mut Recovery;
 
+    /// The first packets, to judge the framing by.
+    fn first_packets(&mut self) -> &mut FirstPackets;
+
     /// The replay service, if there is one.
     fn replay(&self) -> Option<&TcpReplay>;
 
@@ -61,6 +65,7 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
 /// A handler, and what makes engines for new templates.
 struct Received<E, F> {
     driven: Driven<E>,
+    first_packets: FirstPackets,
     engine: F,
     books: BookMaker,
 }
@@ -111,7 +116,8 @@ where
         Some(replay) => Driven::Replaying(Replaying::new(handler, first(), replay)),
         None => Driven::Alone(handler),
     };
-    Ok(Box::new(Received { driven, engine, books }))
+    let first_packets = FirstPackets::default();
+    Ok(Box::new(Received { driven, first_packets, engine, books }))
 }
 
 impl<E, F> ChannelHandler for Received<E, F>
@@ -126,6 +132,10 @@ where
 
     fn recovery_mut(&mut self) -> &mut Recovery {
         self.driven.handler_mut().recovery_mut()
+    }
+
+    fn first_packets(&mut self) -> &mut FirstPackets {
+        &mut self.first_packets
     }
 
     fn replay(&self) -> Option<&TcpReplay> {
@@ -163,6 +173,7 @@ where
         packet: &[u8],
         sink: &mut FeedSink,
     ) {
+        self.first_packets.note(source, packet);
         match &mut self.driven {
             Driven::Alone(handler) => handler.handle_packet(received_ns, source, packet, sink),
             Driven::Replaying(replaying) => {

@@ -6,7 +6,7 @@ use super::reload::Reload;
 use super::report::{ChannelReport, Inputs, Report};
 use super::{ReceiveArgs, Session, pin};
 use crate::failure::{Failure, Outcome};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
 use tickwire_net::log::{DifferingWatch, Logged};
@@ -33,6 +33,8 @@ struct Watched<'s> {
     described: &'s Described,
     reload: Option<Reload>,
     differing: DifferingWatch,
+    /// Judges the framing by the first packets.
+    judging: Option<JoinHandle<()>>,
     published: FeedMetrics,
     decode_times: Distribution,
     replayed: Option<ReplayMetrics>,
@@ -51,10 +53,12 @@ impl Session<'_> {
         drop(exporter);
         let recordings = loops.iter_mut().filter_map(|of| of.reception.finish_recording());
         let recordings: Vec<_> = recordings.map(|recorder| recorder.counters()).collect();
-        for of in &mut loops {
-            for channel in of.reception.channels_mut() {
+        for Loop { reception, watched, .. } in &mut loops {
+            for (channel, watched) in reception.channels_mut().iter_mut().zip(watched) {
                 let FeedChannel { handler, sink, .. } = channel;
                 sink.inner_mut().finish(handler.view().recovery)?;
+                watched.described.warn_of_doubt(&handler.first_packets().take());
+                watched.finish();
             }
         }
         let mut report = Report::new(self.reports(&loops), self.ending.end(), resident_at_start);
@@ -176,10 +180,19 @@ impl<'s> Watched<'s> {
             described,
             reload: Reload::start(described)?,
             differing: DifferingWatch::new(label),
+            judging: None,
             replayed: has_replay.then(|| ReplayMetrics::new(metrics, label)),
             published: FeedMetrics::new(metrics, label, sources),
             decode_times: metrics.distribution("decode_time", help, &labels),
         })
+    }
+
+    /// Waits for the judgement of the framing, if it is under way.
+    fn finish(&mut self) {
+        if let Some(judging) = self.judging.take() {
+            // It only logs; what it may panic of is no matter of the feed.
+            let _ = judging.join();
+        }
     }
 
     /// Looks after a channel; returns whether its metrics were published.
@@ -197,6 +210,10 @@ impl<'s> Watched<'s> {
             && let Some((program, sequencing)) = reload.poll()
         {
             reload.log(channel.handler.replace(&program, &sequencing));
+        }
+        if let Some(packets) = channel.handler.first_packets().take_full() {
+            // Not on this thread: packets go on coming.
+            self.judging = Some(self.described.warn_of_doubt_beside(packets));
         }
         let is_due = is_served && self.published.is_due(now_ns);
         if is_due {

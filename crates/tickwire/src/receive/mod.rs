@@ -4,6 +4,7 @@ mod args;
 mod captures;
 mod defined;
 mod described;
+mod doubt;
 mod handler;
 mod live;
 mod offline;

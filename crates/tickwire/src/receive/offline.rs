@@ -93,8 +93,11 @@ impl Session<'_> {
         if !pass.has_matched() && !self.stop.is_set() {
             pass = self.pass_instead(&pass)?;
         }
-        for Driven { handler, sink, .. } in &mut pass.channels {
+        for (Driven { handler, sink, .. }, described) in
+            pass.channels.iter_mut().zip(&self.channels)
+        {
             sink.inner_mut().finish(handler.view().recovery)?;
+            described.warn_of_doubt(&handler.first_packets().take());
         }
         let end = self.ending.end().or((!self.stop.is_set()).then_some(End::Captures));
         let channels = pass.channels.iter().zip(&self.channels).map(|(driven, described)| {
