@@ -2,10 +2,11 @@
 
 mod support;
 
+use serde_json::Value;
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::{shared, tickwire};
+use support::{directory, shared, tickwire};
 use tickwire_net::clock::KernelTimes;
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, wait_readable};
 
@@ -155,4 +156,32 @@ fn mistakes_are_told_with_what_to_do() {
         assert!(run.err.contains(expected), "{arguments}: {}", run.err);
     }
     assert_eq!(tickwire("multicast -?").status, 0);
+}
+
+/// The options are those of `generate day`: see their own tests.
+#[test]
+fn lines_are_silent_and_snapshots_lost_as_options_say() {
+    let d = directory("multicast-faults");
+    let dir = d.display();
+    let run = tickwire(&format!(
+        "generate cme -n 300 --framing cme --snapshots {dir}/s.bin -o {dir}/f.bin --write-templates \
+         {dir}/f.xml"
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let sent = |options: &str| -> Value {
+        let [high, low] = (std::process::id() as u16).to_be_bytes();
+        let run = tickwire(&format!(
+            "multicast -f {dir}/f.bin --snapshots {dir}/s.bin -a 239.249.{high}.{low} -p 24950 \
+             --line-b -s 200us --json - {options}"
+        ));
+        assert_eq!(run.status, 0, "{options}: {}", run.err);
+        serde_json::from_str(&run.out).expect("JSON")
+    };
+    let packets = |counters: &Value, line: usize| counters["lines"][line]["sent"].as_u64();
+    let whole = sent("");
+    assert_eq!((packets(&whole, 0), packets(&whole, 1)), (Some(300), Some(300)), "{whole:#}");
+    let faulty = sent("--silence never,20ms..40ms --snapshot-loss 100 --drift 0,2ms");
+    assert_eq!(packets(&faulty, 0), Some(300));
+    assert!(packets(&faulty, 1) < Some(270), "{faulty:#}");
+    assert_eq!(packets(&faulty, 2), Some(0), "{faulty:#}");
 }

@@ -1,7 +1,9 @@
 //! The command line of `tickwire multicast`.
 
 use crate::failure::Failure;
-use crate::options::{ChannelArgs, EndpointArgs, Endpoints, MetricsArgs};
+use crate::options::{
+    ChannelArgs, EndpointArgs, Endpoints, FaultArgs, MetricsArgs, SnapshotFaultArgs,
+};
 use crate::units::Span;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -13,8 +15,9 @@ use tickwire_net::replay::Pace;
 /// Send the packets of a capture to a multicast group, on loopback unless an interface is named.
 ///
 /// Line B, if asked for, carries the same packets as line A or those of its own file. Each line may
-/// lose, duplicate, reorder and delay packets; the same seed makes the same faults. Options that take
-/// A[,B] say it for line A and for line B, one value for both.
+/// lose, duplicate, reorder and delay packets, drift or be silent, and snapshots may be lost or late; the
+/// same seed makes the same faults. Options that take A[,B] say it for line A and for line B, one value
+/// for both.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
     /// Capture file: lengths in front of packets, pcap or pcapng, also .gz or .zst.
@@ -31,7 +34,7 @@ pub struct MulticastArgs {
     /// Capture of line B, if it differs from A's.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub file_b: Option<PathBuf>,
-    /// Capture of the snapshot feed, sent beside the lines, without faults.
+    /// Capture of the snapshot feed, sent beside the lines.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub snapshots: Option<PathBuf>,
     /// Send one packet of the snapshots after so many of the first capture; with --original they keep
@@ -68,27 +71,10 @@ pub struct MulticastArgs {
     #[arg(long, value_name = "NUMBER", help_heading = "Pace")]
     pub cpu: Option<usize>,
 
-    /// Percent of packets lost.
-    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
-    loss: PerLine<Percent>,
-    /// Percent of packets sent twice.
-    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
-    duplicate: PerLine<Percent>,
-    /// Percent of packets overtaken by others.
-    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "0")]
-    reorder: PerLine<Percent>,
-    /// Packets that may overtake one.
-    #[arg(long, value_name = "A[,B]", help_heading = "Faults", default_value = "8")]
-    reorder_max: PerLine<u32>,
-    /// Longest time that an overtaken packet waits for others.
-    #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "1ms")]
-    reorder_wait: PerLine<Span>,
-    /// Delay of every packet.
-    #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
-    delay: PerLine<Span>,
-    /// Longest additional delay of a packet, drawn at random.
-    #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
-    jitter: PerLine<Span>,
+    #[command(flatten)]
+    faults: FaultArgs,
+    #[command(flatten)]
+    snapshot_faults: SnapshotFaultArgs,
     /// Seed of the faults.
     #[arg(long, value_name = "NUMBER", help_heading = "Faults", default_value_t = 1)]
     pub seed: u64,
@@ -120,39 +106,6 @@ impl FromStr for Speed {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed > 0.0);
         speed.map(Self).ok_or("a number above 0, such as 1 or 0.5")
-    }
-}
-
-/// A chance in percent, kept as 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Percent(f64);
-
-impl FromStr for Percent {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let percent = text.trim_end_matches('%').parse().ok();
-        let percent = percent.filter(|percent: &f64| (0.0..=100.0).contains(percent));
-        percent.map(|percent| Self(percent / 100.0)).ok_or("a percentage is from 0 to 100")
-    }
-}
-
-/// A value for line A and one for line B.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct PerLine<T>([T; 2]);
-
-impl<T: FromStr + Copy> FromStr for PerLine<T>
-where
-    T::Err: std::fmt::Display,
-{
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parse = |text: &str| text.trim().parse().map_err(|error: T::Err| error.to_string());
-        match text.split_once(',') {
-            Some((a, b)) => Ok(Self([parse(a)?, parse(b)?])),
-            None => parse(text).map(|value| Self([value; 2])),
-        }
     }
 }
 
@@ -197,18 +150,12 @@ impl MulticastArgs {
 
     /// The faults of line A (0) or B (1).
     pub fn faults(&self, line: usize) -> Faults {
-        let line = line.min(1);
-        let ns = |times: PerLine<Span>| times.0[line].nanoseconds();
-        Faults {
-            loss: self.loss.0[line].0,
-            duplicate: self.duplicate.0[line].0,
-            reorder: self.reorder.0[line].0,
-            reorder_max: self.reorder_max.0[line],
-            reorder_wait_ns: ns(self.reorder_wait),
-            delay_ns: ns(self.delay),
-            jitter_ns: ns(self.jitter),
-            ..Faults::default()
-        }
+        self.faults.faults(line)
+    }
+
+    /// The faults of the snapshots.
+    pub fn snapshot_faults(&self) -> Faults {
+        self.snapshot_faults.faults()
     }
 }
 

@@ -84,7 +84,7 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     let snapshots = endpoints.snapshots.map(|endpoint| Feed {
         name: SNAPSHOTS,
         endpoint,
-        faults: Faults::default(),
+        faults: args.snapshot_faults(),
         seed: args.seed,
         file: args.snapshots.as_deref(),
     });

@@ -61,6 +61,36 @@ impl FaultArgs {
     }
 }
 
+/// Faults of the snapshot feed.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SnapshotFaultArgs {
+    /// Percent of snapshots lost.
+    #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
+    snapshot_loss: Percent,
+    /// Delay of every snapshot.
+    #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "0")]
+    snapshot_delay: Span,
+    /// Percent of snapshots that come late, passed by those behind them.
+    #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
+    late_snapshots: Percent,
+    /// How late they come.
+    #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "1s")]
+    late_by: Span,
+}
+
+impl SnapshotFaultArgs {
+    /// The faults.
+    pub fn faults(&self) -> Faults {
+        Faults {
+            loss: self.snapshot_loss.chance(),
+            delay_ns: self.snapshot_delay.nanoseconds(),
+            late: self.late_snapshots.chance(),
+            late_ns: self.late_by.nanoseconds(),
+            ..Faults::default()
+        }
+    }
+}
+
 /// A chance in percent, kept as 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percent(f64);

@@ -19,7 +19,7 @@ pub use channels::ChannelsArgs;
 pub use decoder::{DecoderArgs, Reset};
 pub use definitions::DefinitionArgs;
 pub use endpoints::{EndpointArgs, Endpoints};
-pub use faults::{FaultArgs, Interval, Percent};
+pub use faults::{FaultArgs, Interval, Percent, SnapshotFaultArgs};
 pub use framing::{FramingArgs, is_by_packet, reset_policy, with_reset_template};
 pub use input::{InputArgs, Replay};
 pub use metrics::MetricsArgs;

@@ -1,7 +1,9 @@
 //! The command line of `tickwire generate day`.
 
 use crate::failure::Failure;
-use crate::options::{DefinitionArgs, EndpointArgs, FaultArgs, Interval, Percent};
+use crate::options::{
+    DefinitionArgs, EndpointArgs, FaultArgs, Interval, Percent, SnapshotFaultArgs,
+};
 use crate::units::Span;
 use clap::ValueEnum;
 use std::net::SocketAddrV4;
@@ -123,18 +125,8 @@ pub struct DayArgs {
     /// When line B carries another channel, such as 2s..5s
     #[arg(long, value_name = "FROM..TO", help_heading = "Faults", default_value = "never")]
     wrong_line: Interval,
-    /// Percent of snapshots lost
-    #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
-    snapshot_loss: Percent,
-    /// Delay of every snapshot
-    #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "0")]
-    snapshot_delay: Span,
-    /// Percent of snapshots that come late, passed by those behind them
-    #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
-    late_snapshots: Percent,
-    /// How late they come
-    #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "1s")]
-    late_by: Span,
+    #[command(flatten)]
+    snapshot_faults: SnapshotFaultArgs,
     /// A step of the capture's clock: when since the start, and by how much, such as 2s:-500ms
     #[arg(long, value_name = "AT:BY", help_heading = "Faults")]
     clock_step: Vec<Step>,
@@ -292,13 +284,7 @@ impl DayArgs {
 
     /// Faults of the snapshots.
     pub fn snapshot_faults(&self) -> Faults {
-        Faults {
-            loss: self.snapshot_loss.chance(),
-            delay_ns: self.snapshot_delay.nanoseconds(),
-            late: self.late_snapshots.chance(),
-            late_ns: self.late_by.nanoseconds(),
-            ..Faults::default()
-        }
+        self.snapshot_faults.faults()
     }
 
     /// Whether line B carries another channel for a while.
