@@ -83,8 +83,12 @@ impl ApplVersion {
         (Self::Fix50Sp2, "9", "FIX.5.0SP2"),
     ];
 
-    /// Returns the version for a value on the wire, `9`, or a name, `FIX.5.0SP2`.
+    /// Returns the version for a value on the wire, `9`, or a name, `FIX.5.0SP2`. FIX Latest, `10`, is read
+    /// as FIX 5.0 SP2.
     pub fn parse(text: &[u8]) -> Option<Self> {
+        if text == b"10" {
+            return Some(Self::Fix50Sp2);
+        }
         let named = Self::NAMED
             .iter()
             .find(|(_, code, name)| code.as_bytes() == text || name.as_bytes() == text);

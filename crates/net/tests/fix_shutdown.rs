@@ -96,3 +96,25 @@ fn sessions_of_an_engine_share_their_dictionaries() {
         }
     }
 }
+
+#[test]
+fn names_and_files_that_other_engines_take_are_taken() {
+    let text = "[DEFAULT]\nSenderCompID=A\nSocketAcceptAddress=localhost\nSocketAcceptPort=0\n\
+                [SESSION]\nBeginString=FIX.4.4\nTargetCompID=I\nDataDictionary=no/such/FIX44.xml\n";
+    let settings = Settings::parse(text).expect("well written");
+    let mut acceptor = engine();
+    let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
+    assert!(address.ip().is_loopback());
+    let session = acceptor.sessions().keys().next().expect("there");
+    let session = acceptor.sessions().session(session).expect("there");
+    assert!(session.config().dictionaries.is_some(), "the built-in one");
+    // Its name is looked up again after the first address, which is one of yesterday, has failed.
+    let mut initiator = engine();
+    let mut options = peers::quick("127.0.0.1:1".parse().expect("an address"));
+    options.hosts = vec![("localhost".to_owned(), address.port())];
+    let store = Box::new(tickwire_fix_session::MemoryStore::new());
+    let key = initiator.add_initiator(peers::initiator_config("I"), store, options).expect("added");
+    run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines[1].sessions().session(key).expect("there").is_logged_on()
+    });
+}

@@ -186,8 +186,19 @@ fn read_id(keys: &mut Keys) -> SessionId {
 
 fn read_role(keys: &mut Keys) -> Role {
     let Some(value) = keys.take("ConnectionType") else {
-        keys.fail(keys.line, "the session has no ConnectionType; add acceptor or initiator".into());
-        return Role::Acceptor;
+        let has = |key: &str| keys.values.contains_key(&key.to_ascii_lowercase());
+        let accepts = has("SocketAcceptPort");
+        let connects = has("SocketConnectHost") || has("SocketConnectPort");
+        // QuickFIX/Go has no such key: it follows from the others.
+        return match (accepts, connects) {
+            (true, false) => Role::Acceptor,
+            (false, true) => Role::Initiator,
+            _ => {
+                let text = "the session has no ConnectionType; add acceptor or initiator";
+                keys.fail(keys.line, text.to_owned());
+                Role::Acceptor
+            }
+        };
     };
     match value.text.to_ascii_lowercase().as_str() {
         "acceptor" => Role::Acceptor,
@@ -226,8 +237,10 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     keys.set_flag("EnableLastMsgSeqNumProcessed", &mut config.last_seq_num_processed);
     keys.set_flag("EnableNextExpectedMsgSeqNum", &mut config.next_expected_seq_num);
     keys.set_flag("SendNextExpectedMsgSeqNum", &mut config.next_expected_seq_num);
-    let chunk = keys.number("ResendRequestChunkSize", "a number of messages");
-    config.resend_request_max = chunk.unwrap_or(0);
+    for key in ["ResendRequestChunkSize", "MaxMessagesInResendRequest"] {
+        let chunk = keys.number(key, "a number of messages");
+        config.resend_request_max = chunk.unwrap_or(config.resend_request_max);
+    }
     let latency_s = keys.number("MaxLatency", seconds).unwrap_or(120);
     let checks_latency = keys.flag("CheckLatency").unwrap_or(true);
     config.latency_max_s = checks_latency.then_some(latency_s);
@@ -342,6 +355,8 @@ fn read_default_version(keys: &mut Keys, config: &mut Config) {
     let is_fixt = config.id.begin_string == BeginString::Fixt11;
     match keys.take("DefaultApplVerID") {
         Some(value) => match ApplVersion::parse(value.text.as_bytes()) {
+            // FIX Latest is 10 on the wire; its messages are those of FIX 5.0 SP2 and its extensions.
+            Some(_) if value.text == "10" => config.default_appl_ver_id = Some(value.text),
             Some(version) => config.default_appl_ver_id = Some(version.code().to_owned()),
             None => {
                 let text = "is no version; expected 2 to 9 or FIX.4.0 to FIX.5.0SP2";

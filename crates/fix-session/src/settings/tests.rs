@@ -355,3 +355,22 @@ fn two_sections_of_one_session_are_an_error_with_both_lines() {
     let other = acceptor_with("SessionQualifier=second\n");
     assert!(Settings::parse(&format!("{}{other}", acceptor_with(""))).is_ok());
 }
+
+#[test]
+fn files_of_quickfix_go_and_n_are_understood() {
+    let session = "BeginString=FIXT.1.1\nSenderCompID=US\nTargetCompID=THEM\nDefaultApplVerID=10\n";
+    let read = |keys: &str| Settings::parse(&format!("[SESSION]\n{session}{keys}"));
+    let acceptor =
+        read("SocketAcceptPort=5001\nMaxMessagesInResendRequest=7\n").expect("well written");
+    let config = &acceptor.sessions[0].config;
+    assert_eq!((config.role, config.resend_request_max), (Role::Acceptor, 7));
+    assert_eq!(config.default_appl_ver_id.as_deref(), Some("10"));
+    assert_eq!(acceptor.warnings, []);
+    let initiator =
+        read("SocketConnectHost=venue\nSocketConnectPort=5001\n").expect("well written");
+    assert_eq!(initiator.sessions[0].config.role, Role::Initiator);
+    for unclear in ["", "SocketAcceptPort=1\nSocketConnectHost=venue\nSocketConnectPort=5001\n"] {
+        assert!(read(unclear).is_err(), "{unclear}");
+    }
+    assert!(read("SocketAcceptPort=5001\nDefaultApplVerID=11\n").is_err());
+}

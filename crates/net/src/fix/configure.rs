@@ -224,7 +224,11 @@ fn accept_address(address: Option<&str>, port: u16) -> Result<SocketAddr, String
     let ip = match address {
         None => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         Some(text) => {
-            text.parse().map_err(|_| format!("SocketAcceptAddress: '{text}' is not an address"))?
+            let found = (text, port).to_socket_addrs();
+            let found = found.map_err(|error| format!("SocketAcceptAddress: '{text}': {error}"))?;
+            let found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+            let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+            *first.ok_or_else(|| format!("SocketAcceptAddress: '{text}' has no address"))?
         }
     };
     Ok(SocketAddr::from((ip, port)))
@@ -298,6 +302,7 @@ fn initiator(
     let first = addresses.first().copied().ok_or("no address to connect to")?;
     let mut options = InitiatorOptions::new(first);
     options.addresses = addresses;
+    options.hosts = hosts.to_vec();
     options.backoff = Backoff::fixed(Duration::from_secs(u64::from(reconnect_s.max(1))));
     if let Some(tls) = &session.tls {
         let authorities = tls.authorities.as_deref();

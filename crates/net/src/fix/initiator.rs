@@ -32,6 +32,9 @@ impl Backoff {
 pub struct InitiatorOptions {
     /// Tried in turn.
     pub addresses: Vec<SocketAddr>,
+    /// Names and ports that are looked up before each round through the addresses, which are then those
+    /// found; nothing is looked up if there are none.
+    pub hosts: Vec<(String, u16)>,
     /// Encryption; `None` for plain connections.
     pub tls: Option<ClientTls>,
     /// Between attempts. Default 1 s up to 30 s.
@@ -45,6 +48,7 @@ impl InitiatorOptions {
     pub fn new(address: SocketAddr) -> Self {
         Self {
             addresses: vec![address],
+            hosts: Vec::new(),
             tls: None,
             backoff: Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(30) },
             connect_timeout: Duration::from_secs(10),

@@ -31,18 +31,22 @@ impl Library {
         let mut dictionaries = match (&settings.session, version) {
             // A dictionary of one's own needs not those of all versions.
             (Some(path), version) if version != BeginString::Fixt11 => {
-                Dictionaries { session: self.read(path)?, application: Vec::new() }
+                let built_in = |own: &mut Self| Ok(Some(own.shipped(version)?.session));
+                Dictionaries { session: self.read_or(path, built_in)?, application: Vec::new() }
             }
             _ => self.shipped(version)?,
         };
         if let (Some(path), BeginString::Fixt11) = (&settings.session, version) {
-            dictionaries.session = self.read(path)?;
+            let built_in = dictionaries.session.clone();
+            dictionaries.session = self.read_or(path, |_| Ok(Some(built_in)))?;
         }
         let default = session.config.default_appl_ver_id.as_deref();
         let default = default.and_then(|text| ApplVersion::parse(text.as_bytes()));
         for (version, path) in &settings.application {
             let Some(version) = version.or(default) else { continue };
-            let dictionary = self.read(path)?;
+            let known = dictionaries.application.iter().find(|(known, _)| *known == version);
+            let built_in = known.map(|(_, dictionary)| dictionary.clone());
+            let dictionary = self.read_or(path, |_| Ok(built_in))?;
             dictionaries.application.retain(|(known, _)| *known != version);
             dictionaries.application.push((version, dictionary));
         }
@@ -55,6 +59,25 @@ impl Library {
         }
         let read = Dictionaries::shipped(version).map_err(|problems| problems.to_string())?;
         Ok(self.shipped.entry(version).or_insert(read).clone())
+    }
+
+    /// Reads a dictionary, or takes the built-in one of that version if there is no such file.
+    fn read_or(
+        &mut self,
+        path: &Path,
+        built_in: impl FnOnce(&mut Self) -> Result<Option<Arc<Dictionary>>, String>,
+    ) -> Result<Arc<Dictionary>, String> {
+        if !matches!(path.try_exists(), Ok(false)) {
+            return self.read(path);
+        }
+        match built_in(self)? {
+            Some(dictionary) => {
+                let path = path.display();
+                tracing::warn!("there is no dictionary {path}: the built-in one is used");
+                Ok(dictionary)
+            }
+            None => self.read(path),
+        }
     }
 
     fn read(&mut self, path: &Path) -> Result<Arc<Dictionary>, String> {

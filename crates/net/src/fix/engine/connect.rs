@@ -1,5 +1,8 @@
 //! Connections that go out, again and again.
 
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+
 use mio::net::TcpStream;
 use tickwire_fix_session::Now;
 
@@ -8,7 +11,7 @@ use super::super::connection::{Connection, State};
 use super::super::initiator::InitiatorOptions;
 use super::super::sessions::SessionKey;
 use super::super::transport::Transport;
-use super::Engine;
+use super::{Engine, Waker};
 
 /// What is known of a session that connects.
 #[derive(Debug)]
@@ -20,15 +23,80 @@ pub(super) struct Dialer {
     failures: u32,
     enabled: bool,
     next_address: usize,
+    /// A look-up of its hosts that is under way.
+    lookup: Option<Lookup>,
+    /// Whether the addresses are to be looked up before the next attempt.
+    is_stale: bool,
+}
+
+/// Addresses that are looked up on a thread of their own, because that may take long.
+type Lookup = Receiver<Vec<SocketAddr>>;
+
+/// Looks hosts up; the engine is woken when that is done.
+fn look_up(hosts: Vec<(String, u16)>, waker: Waker) -> Lookup {
+    let (found, lookup) = sync_channel(1);
+    std::thread::spawn(move || {
+        let look = |host: &(String, u16)| (host.0.as_str(), host.1).to_socket_addrs();
+        let addresses = hosts.iter().filter_map(|host| look(host).ok()).flatten().collect();
+        // If the engine is gone or cannot be woken, nobody needs them, or it sees them a second later.
+        let _ = found.send(addresses);
+        let _ = waker.wake();
+    });
+    lookup
 }
 
 impl Dialer {
     pub const fn new(key: SessionKey, options: InitiatorOptions) -> Self {
-        Self { key, options, due_ns: Some(0), failures: 0, enabled: true, next_address: 0 }
+        Self {
+            key,
+            options,
+            due_ns: Some(0),
+            failures: 0,
+            enabled: true,
+            next_address: 0,
+            lookup: None,
+            is_stale: false,
+        }
+    }
+
+    /// Sees to it that the addresses are those of today; returns whether they are.
+    fn is_looked_up(&mut self, waker: &Waker) -> bool {
+        if let Some(lookup) = &self.lookup {
+            match lookup.try_recv() {
+                Err(TryRecvError::Empty) => return false,
+                // A name that is not found today may have the address of yesterday.
+                Ok(found) if !found.is_empty() => self.options.addresses = found,
+                Ok(_) | Err(TryRecvError::Disconnected) => {}
+            }
+            self.lookup = None;
+            self.next_address = 0;
+            return true;
+        }
+        if !std::mem::take(&mut self.is_stale) || self.options.hosts.is_empty() {
+            return true;
+        }
+        self.lookup = Some(look_up(self.options.hosts.clone(), waker.clone()));
+        false
+    }
+
+    /// Returns the address to try next; after the last, all are looked up again.
+    fn take_address(&mut self) -> Option<SocketAddr> {
+        let address = self.options.addresses.get(self.next_address).copied();
+        self.next_address += 1;
+        if self.next_address >= self.options.addresses.len() {
+            self.next_address = 0;
+            self.is_stale = true;
+        }
+        address
     }
 
     pub fn due_ns(&self) -> Option<u64> {
         self.due_ns.filter(|_| self.enabled)
+    }
+
+    /// Returns when to look at it by the clock: while hosts are looked up, the waker tells.
+    pub fn timer_ns(&self) -> Option<u64> {
+        self.due_ns().filter(|_| self.lookup.is_none())
     }
 }
 
@@ -60,10 +128,11 @@ impl<A: Application> Engine<A> {
                 dialer.due_ns = Some(now.steady_ns.saturating_add(wait_ns));
                 continue;
             }
+            if !dialer.is_looked_up(&self.waker) {
+                continue;
+            }
             dialer.due_ns = None;
-            let count = dialer.options.addresses.len().max(1);
-            let address = dialer.options.addresses.get(dialer.next_address % count).copied();
-            dialer.next_address = dialer.next_address.wrapping_add(1);
+            let address = dialer.take_address();
             let key = dialer.key;
             let timeout = u64::try_from(dialer.options.connect_timeout.as_nanos());
             let until_ns = now.steady_ns.saturating_add(timeout.unwrap_or(u64::MAX));

@@ -212,6 +212,7 @@ impl<A: Application> Engine<A> {
         for event in events.iter() {
             let Token(token) = event.token();
             if token == WAKER {
+                self.next_timer_ns = 0;
                 continue;
             }
             match token.checked_sub(CONNECTIONS) {
@@ -275,7 +276,7 @@ impl<A: Application> Engine<A> {
         let first = connections
             .filter_map(|connection| connection.deadline_ns(slow_ns))
             .chain(self.sessions.next_timeout())
-            .chain(self.dialers.iter().filter_map(Dialer::due_ns))
+            .chain(self.dialers.iter().filter_map(Dialer::timer_ns))
             .chain(self.listeners.iter().filter_map(|listener| listener.retry_ns))
             .min();
         self.next_timer_ns = first.unwrap_or(u64::MAX).min(now.steady_ns + SLEEP_NS);
