@@ -360,3 +360,58 @@ fn a_server_that_is_told_to_end_logs_its_sessions_out() {
     assert_eq!(logouts.len(), 2, "{logouts:?}");
     assert!(logouts[0].contains(" > ") && logouts[1].contains(" < "), "{logouts:?}");
 }
+
+#[test]
+fn refusals_are_logged_by_reason_and_a_flood_does_not_fill_the_log() {
+    use std::io::{Read, Write};
+    let folder = Folder::new("event-log");
+    let config = folder.write(
+        "server.cfg",
+        "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nTargetCompID=B\n\
+         SocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n",
+    );
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["fix", "server", "--config", text(&config)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let stdout = child.stdout.take().expect("piped");
+    let stderr = child.stderr.take().expect("piped");
+    let mut server = Server(child);
+    let line = BufReader::new(stdout).lines().next().expect("a line").expect("text");
+    let address = line.rsplit_once(' ').expect("an address").1.to_owned();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after");
+    let now = tickwire_fix::UtcTimestamp::from_unix_nanos(now.as_nanos() as u64);
+    let time = format!(
+        "{:04}{:02}{:02}-{:02}:{:02}:{:02}",
+        now.date.year(),
+        now.date.month(),
+        now.date.day(),
+        now.time.hour(),
+        now.time.minute(),
+        now.time.second()
+    );
+    let attempt = |sender: &str| {
+        let body = format!("35=A|34=1|49={sender}|52={time}|56=A|98=0|108=30|554=hush|");
+        let body = body.replace('|', "\u{1}");
+        let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+        let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
+        bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+        let mut stream = std::net::TcpStream::connect(&address).expect("connects");
+        stream.write_all(&bytes).expect("writes");
+        // Whatever is answered or not, the connection is closed.
+        let _ = stream.read_to_end(&mut Vec::new());
+    };
+    (0..50).for_each(|_| attempt("EVIL\n2026 WARN forged"));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    attempt("EVIL");
+    server.0.kill().expect("ends");
+    let mut told = String::new();
+    BufReader::new(stderr).read_to_string(&mut told).expect("text");
+    let lines: Vec<&str> = told.lines().filter(|line| line.contains("refused: comp_id")).collect();
+    assert!((2..=5).contains(&lines.len()) && told.lines().count() == lines.len(), "{told}");
+    assert!(lines.last().is_some_and(|line| line.contains("more of this kind")), "{told}");
+    assert!(told.contains("EVIL\\\\n2026") || told.contains("EVIL\\n2026"), "{told}");
+    assert!(!told.contains("hush"), "{told}");
+}

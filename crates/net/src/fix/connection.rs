@@ -1,5 +1,7 @@
 //! One connection of an engine.
 
+use tickwire_fix_session::SessionId;
+
 use super::access::Peer;
 use super::admission::Attempt;
 use super::sessions::SessionKey;
@@ -28,6 +30,8 @@ pub(super) struct Connection {
     pub session: Option<SessionKey>,
     /// Which listener it came through, and from whom.
     pub listener: Option<(usize, Peer)>,
+    /// The session that its Logon names.
+    pub claimed: Option<SessionId>,
     /// The Logon that is being decided on.
     pub attempt: Option<Attempt>,
     /// Bytes before the first message is whole.
@@ -49,6 +53,7 @@ impl Connection {
             state,
             session: None,
             listener: None,
+            claimed: None,
             attempt: None,
             early: Vec::new(),
             readable: false,

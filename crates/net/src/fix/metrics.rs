@@ -1,5 +1,7 @@
 //! What the sessions of an engine add up to, and how it is published.
 
+use tickwire_fix_session::Refusal;
+
 use super::sessions::Sessions;
 use crate::metrics::{Counter, Gauge, Metrics};
 
@@ -89,6 +91,7 @@ const GAUGES: [Named; 3] = [
 pub struct FixMetrics {
     counters: Vec<(Counter, Place)>,
     gauges: Vec<(Gauge, Place)>,
+    refusals: Vec<(Counter, Refusal)>,
     next_ns: u64,
 }
 
@@ -97,7 +100,13 @@ impl FixMetrics {
     pub fn new(metrics: &Metrics) -> Self {
         let counters = COUNTERS.map(|(name, help, at)| (metrics.counter(name, help, &[]), at));
         let gauges = GAUGES.map(|(name, help, at)| (metrics.gauge(name, help, &[]), at));
-        Self { counters: counters.into(), gauges: gauges.into(), next_ns: 0 }
+        let help = "Connections refused before their Logon was accepted, by reason";
+        let refusal = |refusal: Refusal| {
+            let labels = [("reason", refusal.as_str())];
+            (metrics.counter("fix_refused_connections", help, &labels), refusal)
+        };
+        let refusals = Refusal::ALL.map(refusal).into();
+        Self { counters: counters.into(), gauges: gauges.into(), refusals, next_ns: 0 }
     }
 
     /// Publishes the counts, unless that was done a moment ago; returns whether it did.
@@ -109,6 +118,9 @@ impl FixMetrics {
         let counts = sessions.counters();
         for (counter, at) in &self.counters {
             counter.set(at(&counts));
+        }
+        for (counter, refusal) in &self.refusals {
+            counter.set(sessions.refusals(*refusal));
         }
         for (gauge, at) in &self.gauges {
             gauge.set(at(&counts));
@@ -137,5 +149,10 @@ mod tests {
         let text = metrics.encode();
         assert!(text.contains("tickwire_fix_sessions{} 1\n"), "{text}");
         assert!(text.contains("tickwire_fix_sent_messages_total{} 0\n"), "{text}");
+        sessions.count_refusal(Refusal::CompId);
+        assert!(publisher.publish(&sessions, 2 * PUBLISH_NS));
+        let text = metrics.encode();
+        let counted = "tickwire_fix_refused_connections_total{reason=\"comp_id\"} 1\n";
+        assert!(text.contains(counted), "{text}");
     }
 }

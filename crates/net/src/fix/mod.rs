@@ -13,6 +13,7 @@ mod configure;
 mod connection;
 mod descriptors;
 mod engine;
+mod events;
 mod initiator;
 mod library;
 mod listener;

@@ -1,12 +1,12 @@
 //! The sessions of an engine.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use tickwire_fix::Writer;
-use tickwire_fix_session::{Config, Head, Now, SendError, Session, SessionId, Store};
+use tickwire_fix_session::{Config, Head, Now, Refusal, SendError, Session, SessionId, Store};
 
 use super::access::Access;
 use super::admission::{Decision, Ticket};
@@ -66,6 +66,8 @@ pub struct Sessions {
     by_id: HashMap<SessionId, SessionKey>,
     /// Sessions with something to transmit.
     dirty: Vec<SessionKey>,
+    /// Connections refused, by reason.
+    refusals: BTreeMap<Refusal, u64>,
     /// Decisions on Logons that the engine has not seen yet.
     decisions: Vec<(Ticket, Decision)>,
 }
@@ -133,6 +135,15 @@ impl Sessions {
     /// has no effect.
     pub fn decide(&mut self, ticket: Ticket, decision: Decision) {
         self.decisions.push((ticket, decision));
+    }
+
+    /// Returns how many connections were refused for a reason.
+    pub fn refusals(&self, refusal: Refusal) -> u64 {
+        self.refusals.get(&refusal).copied().unwrap_or(0)
+    }
+
+    pub(super) fn count_refusal(&mut self, refusal: Refusal) {
+        *self.refusals.entry(refusal).or_default() += 1;
     }
 
     pub(super) fn take_decisions(&mut self) -> Vec<(Ticket, Decision)> {

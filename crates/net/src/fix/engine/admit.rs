@@ -3,9 +3,7 @@
 //! right.
 
 use tickwire_fix::{Framer, Limits, Step};
-use tickwire_fix_session::{
-    Config, Identity, Now, Refusal, SessionId, Store, admit, refusal_logout,
-};
+use tickwire_fix_session::{Config, Identity, Now, Refusal, Store, admit, refusal_logout};
 
 use super::super::acceptor::ListenerKey;
 use super::super::access::Access;
@@ -90,6 +88,7 @@ impl<A: Application> Engine<A> {
         let message = reader.decode(bytes).map_err(|_| Refusal::NotLogon)?;
         let identity = Identity::of(&message).filter(|identity| identity.is_logon);
         let id = identity.ok_or(Refusal::NotLogon)?.id;
+        connection.claimed = Some(id.clone());
         let candidate = match listener.find(&id) {
             Some(key) => Candidate::Known(key),
             None => {
@@ -239,19 +238,19 @@ impl<A: Application> Engine<A> {
     fn tell_refused(&mut self, index: usize, refusal: Refusal, text: &str) {
         let Some(connection) = self.connections.get(index).and_then(Option::as_ref) else { return };
         let Some((_, peer)) = &connection.listener else { return };
-        let id: Option<SessionId> = connection.attempt.as_ref().map(|attempt| attempt.id.clone());
-        let peer = peer.address;
+        let (peer, id) = (peer.address, connection.claimed.clone());
         self.note_refused(&Refused { peer, id: id.as_ref(), refusal, text });
     }
 
     pub(super) fn note_refused(&mut self, refused: &Refused<'_>) {
-        *self.refusals.entry(refused.refusal).or_default() += 1;
+        self.sessions.count_refusal(refused.refusal);
+        self.events.refused(refused, super::now());
         self.application.handle_refused(refused);
     }
 
     /// Returns how many connections were refused for a reason.
     pub fn refusals(&self, refusal: Refusal) -> u64 {
-        self.refusals.get(&refusal).copied().unwrap_or(0)
+        self.sessions.refusals(refusal)
     }
 
     /// Gives a connection to its session, with what arrived already.

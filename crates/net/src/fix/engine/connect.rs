@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use mio::net::TcpStream;
 use tickwire_fix_session::Now;
+use tracing::Level;
 
 use super::super::application::Application;
 use super::super::connection::{Connection, State};
@@ -173,7 +174,12 @@ impl<A: Application> Engine<A> {
     pub(super) fn finish_connecting(&mut self, index: usize, now: Now) {
         let Some(connection) = self.connection_mut(index) else { return };
         let stream = connection.transport.stream();
-        if stream.take_error().ok().flatten().is_some() {
+        if let Some(error) = stream.take_error().ok().flatten() {
+            if let Some(session) = connection.session.and_then(|key| self.sessions.session(key)) {
+                let id = &session.config().id;
+                let text = format!("cannot connect: {error}");
+                self.events.note(Level::WARN, "connect", id, text, now);
+            }
             return self.drop_connection(index, now);
         }
         if stream.peer_addr().is_err() {

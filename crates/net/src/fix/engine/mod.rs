@@ -6,19 +6,19 @@ mod connect;
 mod serve;
 mod shutdown;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
 use tickwire_fix::Reader;
-use tickwire_fix_session::{Config, Now, Refusal, Role};
+use tickwire_fix_session::{Config, Notice, Now, Role};
 
 use self::connect::Dialer;
 use super::access::Access;
 use super::application::Application;
 use super::connection::Connection;
+use super::events::EventLog;
 use super::initiator::InitiatorOptions;
 use super::listener::Listener;
 use super::sessions::{AddError, BoxStore, SessionKey, Sessions};
@@ -95,8 +95,9 @@ pub struct Engine<A> {
     waker: Waker,
     /// Of the next Logon to be decided on.
     next_serial: u64,
-    /// Connections refused, by reason.
-    refusals: BTreeMap<Refusal, u64>,
+    events: EventLog,
+    /// Notices of a session that are not logged yet.
+    noticed: Vec<Notice>,
     /// Not later than the first thing due; looked up anew when it has come.
     next_timer_ns: u64,
     next_sync_ns: u64,
@@ -139,7 +140,8 @@ impl<A: Application> Engine<A> {
             reader: Reader::new(),
             waker: Waker(Arc::new(waker)),
             next_serial: 0,
-            refusals: BTreeMap::new(),
+            events: EventLog::default(),
+            noticed: Vec::new(),
             next_timer_ns: 0,
             next_sync_ns: 0,
             has_committed: false,

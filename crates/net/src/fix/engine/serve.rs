@@ -2,6 +2,8 @@
 
 use std::io;
 
+use tracing::Level;
+
 use tickwire_fix_session::{Event, Notice, Now, Refusal, Why};
 
 use super::super::application::Application;
@@ -118,7 +120,7 @@ impl<A: Application> Engine<A> {
 
     /// Lets the application handle everything that a session has to tell.
     pub(super) fn handle_events(&mut self, key: SessionKey, now: Now) {
-        let Self { sessions, application, .. } = self;
+        let Self { sessions, application, noticed, .. } = self;
         let Some(session) = sessions.session_quietly(key) else { return };
         let mut is_closing = false;
         while let Some(event) = session.poll_event(now) {
@@ -129,11 +131,18 @@ impl<A: Application> Engine<A> {
                 Event::Notice(notice) => {
                     is_closing |= matches!(notice, Notice::Disconnect(_));
                     application.handle_notice(key, &notice);
+                    if notice != Notice::Handled {
+                        noticed.push(notice);
+                    }
                 }
             }
         }
+        if let Some(session) = self.sessions.session(key) {
+            let id = &session.config().id;
+            self.noticed.drain(..).for_each(|notice| self.events.notice(id, &notice, now));
+        }
         if is_closing
-            && let Some(index) = sessions.connection(key)
+            && let Some(index) = self.sessions.connection(key)
             && let Some(connection) = self.connection_mut(index)
         {
             connection.closing = true;
@@ -233,6 +242,10 @@ impl<A: Application> Engine<A> {
             && let Some(listener) = self.listeners.get_mut(listener)
         {
             listener.disconnected(key);
+        }
+        if let Some(session) = self.sessions.session(key) {
+            let id = &session.config().id;
+            self.events.note(Level::INFO, "disconnected", id, "disconnected", now);
         }
         self.application.handle_disconnected(key);
         self.dial_later(key, now);
