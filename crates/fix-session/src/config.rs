@@ -109,6 +109,10 @@ pub struct Config {
     pub username: Option<String>,
     /// Password of an initiator's Logon.
     pub password: Option<Secret>,
+    /// Username that the Logon of an acceptor's peer must have; `None` for any or none.
+    pub required_username: Option<String>,
+    /// Password that the Logon of an acceptor's peer must have; `None` for any or none.
+    pub required_password: Option<Secret>,
     /// More body fields of every Logon that is sent, with their values.
     pub logon_fields: Vec<(Tag, Secret)>,
     /// DefaultApplVerID, as sent: an initiator of FIXT must have one; an acceptor answers the peer's.
@@ -200,6 +204,8 @@ impl Config {
             target_location_id: None,
             username: None,
             password: None,
+            required_username: None,
+            required_password: None,
             logon_fields: Vec::new(),
             default_appl_ver_id: None,
             authenticate: false,
@@ -262,6 +268,11 @@ impl Config {
             }
         }
         Reader::new().data_fields(data_fields)
+    }
+
+    /// Whether a peer that is let in is known to be who it says it is.
+    pub(crate) const fn authenticates(&self) -> bool {
+        self.authenticate || self.required_password.is_some()
     }
 
     /// Whether a message sent while not logged on would be lost in a reset.

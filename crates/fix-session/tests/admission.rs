@@ -184,3 +184,31 @@ fn words_of_the_application_cannot_add_fields() {
     talk.session.logout(NOW, "done\u{1}49=EVIL");
     assert_eq!(talk.answers(false), ["35=1|112=id 49=EVIL", "35=5|58=done 49=EVIL"]);
 }
+
+#[test]
+fn a_configured_password_is_wanted_before_anything_is_stored() {
+    let guarded = |config: &mut Config| {
+        config.required_username = Some("me".to_owned());
+        config.required_password = Some("secret".into());
+    };
+    for body in [
+        "",
+        "553=me|",
+        "553=me|554=Secret|",
+        "554=secret|",
+        "553=me|554=secrets|",
+        "553=you|554=secret|",
+    ] {
+        let mut talk = acceptor(guarded);
+        assert!(talk.say(1, "A", &format!("98=0|108=30|141=Y|{body}")).is_empty(), "{body}");
+        assert_eq!(state(&mut talk), (6, 4, true), "{body}");
+        assert_eq!(why(&mut talk), Some(Why::LogonRefused(Refusal::Credentials)), "{body}");
+    }
+    let mut talk = acceptor(guarded);
+    let right = "98=0|108=30|553=me|554=secret|";
+    assert_eq!(talk.say(4, "A", right), ["35=A|98=0|108=30"]);
+    // Whoever is known is told what is wrong with its number.
+    let mut talk = acceptor(guarded);
+    let expected = "35=5|58=MsgSeqNum too low, expecting 4 but received 1";
+    assert_eq!(talk.say(1, "A", right), [expected]);
+}

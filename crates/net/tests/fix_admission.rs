@@ -462,3 +462,19 @@ fn strangers_leave_no_files_behind() {
     let text = std::fs::read_to_string(&log).expect("text");
     assert!(text.contains("\u{1}554=***\u{1}") && !text.contains("right"), "{text}");
 }
+
+#[test]
+fn a_settings_file_may_want_a_password() {
+    let text = "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nTargetCompID=I\n\
+                SocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\nRequiredPassword=right\n";
+    let settings = Settings::parse(text).expect("well written");
+    assert_eq!(settings.warnings, []);
+    let mut acceptor = engine();
+    let configured = acceptor.configure(&settings, Fsync::None).expect("set up");
+    let (address, key) = (configured.addresses[0], configured.sessions[0]);
+    let reset = [(98, "0"), (108, "30"), (141, "Y"), (554, "wrong")];
+    let seen = attempt(&mut acceptor, address, &message("A", "I", 1, &reset));
+    assert!(seen.is_closed && seen.text.is_empty(), "{}", seen.text);
+    assert_eq!((acceptor.refusals(Refusal::Credentials), numbers(&acceptor, key)), (1, (1, 1)));
+    assert!(!attempt(&mut acceptor, address, &logon("I", "right")).is_closed);
+}

@@ -12,6 +12,7 @@ use super::head::Header;
 use super::send::{Stamp, encode_new};
 use crate::config::Config;
 use crate::now::{Now, SECOND_NS};
+use crate::secret::Secret;
 use crate::tags;
 
 /// Why a first Logon is refused. In the order in which it is checked.
@@ -120,6 +121,28 @@ pub fn admit(config: &Config, now: Now, message: &Message<'_>) -> Result<(), Ref
     check(!config.reject_invalid || is_valid(config, message), Refusal::Invalid)?;
     check(heartbeat_s(message).is_some(), Refusal::HeartBtInt)?;
     check(config.logon_from(now.wall_ns) == Some(now.wall_ns), Refusal::Schedule)
+}
+
+/// Checks Username and Password of a first Logon, if the configuration wants certain ones. To be called last,
+/// before the application is asked.
+///
+/// # Errors
+/// [`Refusal::Credentials`].
+pub fn check_credentials(config: &Config, message: &Message<'_>) -> Result<(), Refusal> {
+    let value = |tag| message.field(tag).map_or(&[][..], |field| field.value);
+    let name = config.required_username.as_deref();
+    let password = config.required_password.as_ref().map(Secret::expose);
+    let is_name = name.is_none_or(|name| is_same(name.as_bytes(), value(tags::USERNAME)));
+    let is_password =
+        password.is_none_or(|password| is_same(password.as_bytes(), value(tags::PASSWORD)));
+    // Both are looked at, so that the time taken does not tell which is wrong.
+    if is_name & is_password { Ok(()) } else { Err(Refusal::Credentials) }
+}
+
+/// Compares in a time that does not depend on where the two differ.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let differing = one.iter().zip(other).fold(0, |bits, (one, other)| bits | (one ^ other));
+    one.len() == other.len() && std::hint::black_box(differing) == 0
 }
 
 /// Whether the CompIDs are those of the session.

@@ -192,7 +192,7 @@ impl<S: Store> Core<S> {
     ///
     /// Spec: FIX session layer, test cases 1S and 2c.
     fn handle_low_logon(&mut self, now: Now, logon: &PendingLogon, is_first: bool) {
-        let is_anybody = !self.is_initiator() && is_first && !self.config.authenticate;
+        let is_anybody = !self.is_initiator() && is_first && !self.config.authenticates();
         if is_anybody || is_first && logon.poss_dup {
             return self.close(Why::LogonRefused(Refusal::MsgSeqNum));
         }
@@ -213,7 +213,7 @@ impl<S: Store> Core<S> {
     /// A peer that expects messages which were never sent gets a Logout in place of a Logon; one that nobody
     /// has authenticated is not answered.
     fn refuse_expectation(&mut self, now: Now, expected: u64, is_first: bool) {
-        if !self.is_initiator() && is_first && !self.config.authenticate {
+        if !self.is_initiator() && is_first && !self.config.authenticates() {
             return self.close(Why::LogonRefused(Refusal::MsgSeqNum));
         }
         let text = format!(

@@ -15,7 +15,7 @@ mod send;
 mod timer;
 mod transmit;
 
-pub use admission::{Refusal, admit, refusal_logout};
+pub use admission::{Refusal, admit, check_credentials, refusal_logout};
 pub use event::{Counters, Delivery, Event, Head, LogonRequest, Notice, Why};
 pub(crate) use head::is_header;
 pub use hooks::{Added, Hooks, Outgoing, Verdict};

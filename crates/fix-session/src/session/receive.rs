@@ -2,7 +2,7 @@
 
 use tickwire_fix::{Message, SessionRejectReason, Tag};
 
-use super::admission::{admit, is_in_time, knows, one_field};
+use super::admission::{admit, check_credentials, is_in_time, knows, one_field};
 use super::core::Core;
 use super::event::{Notice, Why};
 use super::head::Header;
@@ -45,6 +45,7 @@ impl<S: Store> Core<S> {
         if !self.received_logon
             && !self.is_initiator()
             && let Err(refusal) = admit(&self.config, now, message)
+                .and_then(|()| check_credentials(&self.config, message))
         {
             self.close(Why::LogonRefused(refusal));
             return Outcome::Done;

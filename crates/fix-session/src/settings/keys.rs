@@ -221,6 +221,8 @@ fn read_session(keys: &mut Keys, config: &mut Config) {
     config.target_location_id = keys.text("TargetLocationID");
     config.username = keys.text("Username");
     config.password = keys.text("Password").map(Secret::from);
+    config.required_username = keys.text("RequiredUsername");
+    config.required_password = keys.text("RequiredPassword").map(Secret::from);
     config.heartbeat_s = keys.number("HeartBtInt", seconds).unwrap_or(config.heartbeat_s);
     config.logon_timeout_s = keys.number("LogonTimeout", seconds).unwrap_or(10);
     config.logout_timeout_s = keys.number("LogoutTimeout", seconds).unwrap_or(2);

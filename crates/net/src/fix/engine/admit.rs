@@ -3,7 +3,9 @@
 //! right.
 
 use tickwire_fix::{Framer, Limits, Step};
-use tickwire_fix_session::{Config, Identity, Now, Refusal, Store, admit, refusal_logout};
+use tickwire_fix_session::{
+    Config, Identity, Now, Refusal, Store, admit, check_credentials, refusal_logout,
+};
 
 use super::super::acceptor::ListenerKey;
 use super::super::access::Access;
@@ -109,6 +111,7 @@ impl<A: Application> Engine<A> {
         admit(config, now, &message)?;
         peer.certificates = connection.transport.peer_certificates();
         access.check(peer)?;
+        check_credentials(config, &message)?;
         let mut decision = Decision::Accept;
         if config.authenticate {
             let ticket = Ticket { connection: index, serial };
