@@ -92,7 +92,6 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         self.decoding.recovery.set_time(received_ns);
-        self.silence.note_packet(received_ns);
         match self.seq_num_of(segment) {
             Peeked::Number(seq_num) => {
                 let next = self.arbiter.handle_packet(received_ns, line, seq_num, segment.bytes);
@@ -202,6 +201,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         self.counters.of(Source::Incremental(line)).unnumbered += 1;
+        self.silence.note_packet(received_ns);
         if let SequenceSource::None = self.sequence {
             self.end_silence(received_ns, sink);
             let delivery = Delivery::of_packet(None, line, received_ns);
@@ -286,6 +286,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         let Some(seq_num) = delivery.seq_num else { return };
+        // Packets of a line that is put aside, or of numbers known, are no sign of life.
+        self.silence.note_packet(delivery.received_ns);
         self.end_silence(delivery.received_ns, sink);
         if self.is_better_copy_expected(seq_num, outcome) {
             return;

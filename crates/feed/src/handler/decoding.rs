@@ -325,7 +325,7 @@ impl<A> Decoding<A> {
     }
 
     pub(super) fn settle<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
-        self.recovery.end_message(false);
+        self.recovery.settle();
         tell_changes(&mut self.recovery, sink);
     }
 }

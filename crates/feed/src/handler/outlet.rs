@@ -155,7 +155,9 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
 
     #[inline]
     fn end_message(&mut self, continues: bool) {
-        let is_beside = matches!(self.feed, Feed::Definitions | Feed::Snapshot);
-        self.recovery.end_message(continues && !is_beside);
+        match self.feed {
+            Feed::Incremental => self.recovery.end_message(continues),
+            Feed::Definitions | Feed::Replay | Feed::Snapshot => self.recovery.settle(),
+        }
     }
 }

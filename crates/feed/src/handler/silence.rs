@@ -3,7 +3,7 @@
 /// Heartbeat intervals without a packet that make a channel silent.
 const INTERVALS: u64 = 2;
 
-/// Watches the time since the last packet of the incremental feed.
+/// Watches the time since the incremental feed went on.
 #[derive(Debug)]
 pub(super) struct Silence {
     /// Silent after so long; `None` never.
@@ -18,9 +18,9 @@ impl Silence {
         Self { after_ns, last_ns: None, is_silent: false }
     }
 
-    /// Takes note of a packet of any line.
+    /// Takes note of a packet that was delivered, which came at `now_ns`.
     pub(super) fn note_packet(&mut self, now_ns: u64) {
-        self.last_ns = Some(now_ns);
+        self.last_ns = self.last_ns.max(Some(now_ns));
     }
 
     /// When the last packet came, if silence begins by `now_ns`.

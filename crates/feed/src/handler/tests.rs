@@ -32,6 +32,15 @@ const TEMPLATES: &str = r#"<templates>
   <template name="SequenceReset" id="3"><uInt32 name="NewSeqNo" id="36"/></template>
   <template name="Number" id="4"><uInt32 name="n" id="34"><increment/></uInt32></template>
   <template name="Done" id="5"><string name="d"><constant value="99"/></string></template>
+  <template name="Transaction" id="7">
+    <sequence name="MDEntries"><length name="NoMDEntries" id="268"/>
+      <uInt32 name="MDUpdateAction" id="279"/><string name="MDEntryType" id="269"/>
+      <uInt32 name="SecurityID" id="48"/><uInt32 name="RptSeq" id="83"/>
+      <uInt32 name="MDPriceLevel" id="1023"/><decimal name="MDEntryPx" id="270"/>
+      <int32 name="MDEntrySize" id="271"/>
+    </sequence>
+    <uInt32 name="LastFragment" id="893"/>
+  </template>
   <template name="NumberedIncremental" id="6">
     <uInt32 name="MsgSeqNum" id="34"/>
     <sequence name="MDEntries"><length name="NoMDEntries" id="268"/>
@@ -600,4 +609,37 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
     handler.handle_packet(5_010, A, &framed(2, &bid(3, 52)), &mut sink);
     assert_eq!((best_bid(&handler), sink.0.last()), (Ok(53), Some(&(false, 5_010))));
+    // Nor does a line that brings nothing new.
+    handler.handle_packet(5_400, B, &framed(2, &bid(3, 52)), &mut sink);
+    assert_eq!(handler.poll_timeout(), Some(6_010));
+    handler.handle_timeout(6_010, &mut sink);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+}
+
+/// One entry of instrument 9 as update `rpt_seq`: an action and a side's code, a price; and LastFragment.
+fn part(action: u8, side: u8, rpt_seq: u8, price: u8, is_last: bool) -> Vec<u8> {
+    let entry = [0x80 | action, side | 0x80, 0x89, 0x80 | rpt_seq, 0x81, 0x80, 0x80 | price, 0x81];
+    [&[0xC0, 0x87, 0x81], &entry[..], &[0x80 | u8::from(is_last)]].concat()
+}
+
+/// A transaction of the exchange that crosses the book on its way, in two packets.
+#[test]
+fn a_transaction_may_go_on_in_the_next_packet() {
+    let mut handler = cme();
+    let mut words = Words::default();
+    handler.handle_packet(0, A, &framed(1, &part(0, b'0', 1, 50, true)), &mut words);
+    handler.handle_packet(1, A, &framed(2, &part(0, b'1', 2, 52, true)), &mut words);
+    handler.handle_packet(2, A, &framed(3, &part(1, b'0', 3, 54, false)), &mut words);
+    // A snapshot in between is no end of it.
+    handler.handle_packet(
+        3,
+        Source::Snapshot(Line::A),
+        &framed(1, &snapshot(2, 2, 50)),
+        &mut words,
+    );
+    assert_eq!(handler.recovery().counters().inconsistent, 0);
+    handler.handle_packet(4, A, &framed(4, &part(1, b'1', 4, 56, true)), &mut words);
+    assert_eq!((best_bid(&handler), handler.recovery().counters().inconsistent), (Ok(54), 0));
+    handler.handle_packet(5, A, &framed(5, &part(1, b'0', 5, 58, true)), &mut words);
+    assert!(matches!(best_bid(&handler), Err(StaleReason::Inconsistent(_))), "it ends crossed");
 }

@@ -26,7 +26,15 @@ impl Recovery {
     /// Ends a message: checks the books that it changed, unless the exchange's transaction goes on.
     #[inline]
     pub fn end_message(&mut self, continues: bool) {
-        if !continues && !self.changes.touched.is_empty() {
+        self.is_in_transaction = continues;
+        self.settle();
+    }
+
+    /// Checks and tells of what changed otherwise than by a message of the incremental feed, unless a
+    /// transaction goes on.
+    #[inline]
+    pub fn settle(&mut self) {
+        if !self.is_in_transaction && !self.changes.touched.is_empty() {
             self.check_touched();
         }
     }

@@ -183,7 +183,7 @@ impl Instrument {
         }
     }
 
-    /// Forgets everything but depth and status. Returns how many updates were held.
+    /// Forgets everything but depth. Returns how many updates were held.
     pub(super) fn reset(&mut self) -> usize {
         let held = self.held.len();
         self.held.clear();
@@ -194,6 +194,7 @@ impl Instrument {
         self.cleared_to = 0;
         self.base_end = 0;
         self.broken = Some(StaleReason::Reset);
+        self.may_cross = None;
         self.dropped = None;
         self.pending = None;
         self.natural = None;

@@ -101,6 +101,11 @@ pub struct Recovery {
     is_silent: bool,
     /// Whether the status of the trading session lets books be crossed.
     session_may_cross: bool,
+    /// Whether the exchange's transaction goes on in the next message: books are checked when it ends.
+    is_in_transaction: bool,
+    /// Whether the exchange empties books of several instruments by one entry: RptSeq does not show that one
+    /// was lost.
+    has_scoped_clears: bool,
     held_total: usize,
     /// Instruments with a snapshot that waits for the lines, and the levels of these.
     pending: Vec<Id>,
@@ -134,6 +139,8 @@ impl Recovery {
             now_ns: 0,
             is_silent: false,
             session_may_cross: false,
+            is_in_transaction: false,
+            has_scoped_clears: false,
             held_total: 0,
             pending: Vec::new(),
             pending_levels: 0,
@@ -325,6 +332,7 @@ impl Recovery {
     /// of which updates came.
     pub fn handle_gap(&mut self, gap: Gap) {
         self.counters.gaps += 1;
+        self.is_in_transaction = false;
         let end = gap.last().saturating_add(1);
         if end >= self.gap.end {
             self.gap = self.gaps.open(gap);
@@ -353,6 +361,8 @@ impl Recovery {
         self.pending.clear();
         self.forget_thresholds();
         self.cleared_to = 0;
+        self.session_may_cross = false;
+        self.is_in_transaction = false;
         self.sessions.begin(self.now_ns);
         self.touch_all();
     }
@@ -361,6 +371,7 @@ impl Recovery {
     pub fn handle_silence(&mut self, is_silent: bool) {
         if self.is_silent != is_silent {
             self.is_silent = is_silent;
+            self.is_in_transaction = false;
             self.touch_all();
         }
     }
@@ -465,6 +476,9 @@ impl Recovery {
             return UpdateOutcome::Held(StaleReason::NoSnapshot);
         };
         let is_fresh = instrument.is_fresh(self.gap);
+        if self.has_scoped_clears && instrument.stale(self.gap) == Some(StaleReason::Gap) {
+            return self.hold(update, StaleReason::Gap);
+        }
         let is_from_start = self.options.starts_empty && self.sessions.is_from_start();
         match instrument.place(update, self.options.continuity, self.gap, is_from_start) {
             Place::Next => match instrument.apply(update, self.gap.count) {
@@ -499,6 +513,7 @@ impl Recovery {
             ClearScope::Field { index, text } => self.ids.with_field(index, text),
         };
         self.cleared_to = clear.seq_num.saturating_add(1);
+        self.has_scoped_clears = true;
         for id in cleared {
             let Some(instrument) = self.instruments.get_mut(id.index()) else { continue };
             self.held_total -= instrument.empty(clear.seq_num, self.gap.count);

@@ -264,7 +264,11 @@ impl Recovery {
         let by = self.options.continuity;
         let index = snapshot.instrument.index();
         self.learn_depth_of(snapshot);
-        if self.instruments[index].is_too_old(snapshot, by, self.gap) {
+        // With such entries what was lost may have emptied the book.
+        let is_before_gap = snapshot.last_seq_num.saturating_add(1) < self.gap.end;
+        if self.instruments[index].is_too_old(snapshot, by, self.gap)
+            || self.has_scoped_clears && is_before_gap
+        {
             return SnapshotOutcome::TooOld;
         }
         if let Err(fault) = self.build(snapshot) {

@@ -76,7 +76,10 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 11] = named! {
         "Packets of the feed of definitions in which a message could not be decoded",
         |c| c.definitions.undecodable;
     "decode_misunderstood_messages", "Messages about books that could not be understood",
-        |c| c.messages.not_understood + c.snapshots.not_understood + c.replays.not_understood;
+        |c| {
+            let beside = c.snapshots.not_understood + c.definitions.not_understood;
+            c.messages.not_understood + beside + c.replays.not_understood
+        };
     "decode_untrusted_seq_num_messages", "Messages whose own number their packet cannot have",
         |c| c.messages.seq_num_not_trusted;
     "feed_replayed_messages", "Lost messages that a replay service sent again",

@@ -55,6 +55,40 @@ fn a_book_may_be_crossed_within_a_message_and_a_transaction() {
 }
 
 #[test]
+fn what_else_changes_waits_for_the_end_of_a_transaction_and_a_gap_ends_it() {
+    let mut recovery = two_sided(RecoveryOptions::default());
+    recovery.handle_update(&change(11, 101, 104));
+    recovery.end_message(true);
+    recovery.settle();
+    assert_eq!((price(&recovery), recovery.counters().inconsistent), (Ok(104), 0));
+    recovery.handle_gap(Gap { first: 12, count: 1 });
+    recovery.settle();
+    assert_eq!(price(&recovery), Err(StaleReason::Gap));
+    assert!(recovery.next_change().is_some_and(|change| change.is_new_state));
+}
+
+#[test]
+fn a_status_ends_with_its_session() {
+    let mut recovery = two_sided(RecoveryOptions::default());
+    let status = Status { scope: StatusScope::Instrument(ONE), code: 2 };
+    recovery.handle_status(&status);
+    recovery.handle_reset();
+    let bid_and_offer = [change(1, 1, 104), offer(1, 2, 103)];
+    for (update, action) in bid_and_offer.into_iter().zip([104, 103]) {
+        let BookUpdate::ByLevel { side, level: at, .. } = update.change else { unreachable!() };
+        let change =
+            BookUpdate::ByLevel { side, level: at, action: LevelAction::New(level(action)) };
+        recovery.handle_update(&Update { change, ..update });
+    }
+    recovery.end_message(false);
+    assert!(
+        matches!(price(&recovery), Err(StaleReason::Inconsistent(_))),
+        "{:?}",
+        price(&recovery)
+    );
+}
+
+#[test]
 fn a_transaction_that_ends_crossed_makes_the_book_stale() {
     let mut recovery = two_sided(RecoveryOptions::default());
     recovery.handle_update(&change(11, 101, 104));

@@ -128,3 +128,39 @@ fn a_snapshot_from_before_a_channel_was_emptied_is_not_used() {
     let right = Snapshot { instrument: new, ..whole(16, 100, &[]) };
     assert_eq!(recovery.handle_snapshot(0, &right), SnapshotOutcome::Recovered);
 }
+
+/// The count of an instrument does not tell that an entry for all of them was lost.
+#[test]
+fn where_one_entry_empties_several_books_a_gap_needs_a_snapshot() {
+    let (mut recovery, [one, ..]) = three(RecoveryOptions::default());
+    let next =
+        |seq_num, rpt_seq, price| Update { instrument: one, ..change(seq_num, rpt_seq, price) };
+    recovery.handle_gap(Gap { first: 11, count: 1 });
+    assert_eq!(recovery.handle_update(&next(12, 101, 8)), UpdateOutcome::Recovered);
+    recovery.handle_clear(&Clear { scope: ClearScope::Channel, seq_num: 13 });
+    let first = Update {
+        change: BookUpdate::ByLevel {
+            side: Side::Bid,
+            level: 1,
+            action: LevelAction::New(level(9)),
+        },
+        ..next(14, 102, 9)
+    };
+    assert_eq!(recovery.handle_update(&first), UpdateOutcome::Applied);
+    recovery.handle_gap(Gap { first: 15, count: 1 });
+    let outcome = recovery.handle_update(&next(16, 103, 10));
+    assert_eq!(outcome, UpdateOutcome::Held(StaleReason::Gap));
+    let levels = both_sides(&[10], &[]);
+    let before = Snapshot { instrument: one, ..whole(14, 102, &levels) };
+    recovery.handle_snapshot(0, &before);
+    assert!(recovery.book(one, BookKind::Outright).is_err(), "from before the gap");
+    let empty = both_sides(&[], &[]);
+    let after = Snapshot { instrument: one, ..whole(15, 102, &empty) };
+    recovery.handle_snapshot(0, &after);
+    // Update 103 changes a level that the snapshot says is gone.
+    assert!(recovery.book(one, BookKind::Outright).is_err());
+    recovery.handle_progress(17);
+    let last = Snapshot { instrument: one, ..whole(16, 103, &levels) };
+    assert_eq!(recovery.handle_snapshot(0, &last), SnapshotOutcome::Recovered);
+    assert!(recovery.book(one, BookKind::Outright).is_ok());
+}
