@@ -35,8 +35,10 @@
 //! ```
 
 mod driven;
+mod market;
 
 pub use driven::OpraSink;
+pub use market::OpraAdapter;
 
 use std::collections::VecDeque;
 

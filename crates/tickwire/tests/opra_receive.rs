@@ -158,3 +158,52 @@ fn mistakes_are_told() {
     assert_eq!(run.status, 2);
     assert!(run.err.contains("line 2 has no port: 65535 is too high"), "{}", run.err);
 }
+
+#[test]
+fn best_prices_trades_and_events_of_series_are_shown() {
+    let directory = directory("opra-receive-show");
+    let trace = directory.join("trace");
+    generate(&trace, 3);
+    let messages: Vec<serde_json::Value> =
+        decoded(&trace).iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of_category = |code: &str| messages.iter().filter(|message| message["cat"] == code).count();
+    let (quotes, sales) = (of_category("k"), of_category("a"));
+    assert!(quotes > 100 && sales > 0, "{quotes} quotes, {sales} sales: {}", messages[0]);
+    let a = group(0);
+    let arguments =
+        format!("-a {a} --first-port-a 24401 --idle 1s --show bbo,trades,events --format jsonl");
+    let refused = tickwire(&format!("opra receive {arguments}"));
+    assert_eq!(refused.status, 2, "market events have one form: {}", refused.err);
+    let arguments = arguments.replace(" --format jsonl", "");
+    let receiving = Receiving::start(&arguments, 1);
+    let run =
+        tickwire(&format!("multicast -f {} -a {a} -p 24401 -s 50us --json -", trace.display()));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let (status, out, log) = receiving.finish();
+    assert_eq!(status, 0, "{log}");
+    let lines: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+    assert_eq!(of("trade"), sales);
+    let prices: Vec<_> = lines.iter().filter(|line| line["event"].is_null()).collect();
+    assert!(!prices.is_empty() && prices.len() <= quotes, "{} of {quotes}", prices.len());
+    let expected = ["time", "instrument", "state", "reason", "kind", "bid", "offer"];
+    for line in &prices {
+        let members: Vec<&String> = line.as_object().expect("an object").keys().collect();
+        assert_eq!(members, expected);
+        assert!(line["time"].as_u64() > Some(1_000_000_000_000_000_000), "{line}");
+        assert_eq!(line["state"] == "fresh", line["reason"].is_null(), "{line}");
+    }
+    // The same from the capture, whose packets have no times.
+    let captured =
+        tickwire(&format!("opra decode {} --show bbo,trades,events -q", trace.display()));
+    assert_eq!(captured.status, 0, "{}", captured.err);
+    let without_time = |mut line: serde_json::Value| {
+        line.as_object_mut().expect("an object").remove("time");
+        line
+    };
+    let captured: Vec<_> = captured.json_lines().into_iter().map(without_time).collect();
+    assert_eq!(captured, lines.iter().cloned().map(without_time).collect::<Vec<_>>());
+    let fresh = prices.iter().filter(|line| line["state"] == "fresh").count();
+    assert!(of("fresh") > 0 && fresh >= of("fresh"), "{fresh} of {}", of("fresh"));
+}

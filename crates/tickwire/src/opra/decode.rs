@@ -3,6 +3,7 @@
 use super::decoder::DecoderName;
 use super::lines::{self, LineArgs};
 use super::print::{Lines, MessageFormat, Report};
+use super::show::Shown;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
@@ -29,6 +30,10 @@ pub struct DecodeArgs {
     /// How to write messages
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub format: MessageFormat,
+    /// Write market events in place of messages, as JSON lines by line: best prices of each series, trades,
+    /// or events such as series that become fresh or stale
+    #[arg(long, value_name = "WHAT,..", value_delimiter = ',', conflicts_with_all = ["format", "decoder"])]
+    pub show: Vec<Shown>,
     #[command(flatten)]
     pub sides: LineArgs,
     /// Where to write; standard output unless given
@@ -41,7 +46,7 @@ pub struct DecodeArgs {
 
 /// Runs the command.
 pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
-    if args.sides.are_given() {
+    if args.sides.are_given() || !args.show.is_empty() {
         return lines::run(args);
     }
     let path = args.input.required_path()?;

@@ -2,6 +2,7 @@
 
 use super::decode::{DecodeArgs, refused};
 use super::print::{Lines, Report};
+use super::show::Market;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
@@ -63,6 +64,10 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let lines = usize::from(args.sides.lines.unwrap_or(1));
     let mut feed = Feed {
         handlers: (0..lines).map(|_| LineHandler::new(options)).collect(),
+        markets: match args.show.is_empty() {
+            true => Vec::new(),
+            false => (0..lines).map(|_| Market::new(&args.show)).collect(),
+        },
         ports: args.sides.ports(),
         other_ports: 0,
         gaps: 0,
@@ -129,6 +134,8 @@ impl Capture {
 /// All lines, and what is said about them.
 struct Feed<'r> {
     handlers: Vec<LineHandler>,
+    /// Of each line, what shows market events in place of messages, if that is asked for.
+    markets: Vec<Market>,
     ports: Option<Ports>,
     other_ports: u64,
     gaps: u64,
@@ -183,13 +190,20 @@ impl Feed<'_> {
     }
 
     fn poll(&mut self, index: usize) {
-        let Self { handlers, report, lines, .. } = self;
+        let Self { handlers, markets, report, lines, .. } = self;
         let Some(handler) = handlers.get_mut(index) else { return };
+        let mut market = markets.get_mut(index);
         let line = index + 1;
         while let Some(event) = handler.poll_event(|message| {
             report.messages += 1;
-            lines.push(&message);
+            match &mut market {
+                Some(market) => market.message(&message),
+                None => lines.push(&message),
+            }
         }) {
+            if let Some(market) = &mut market {
+                market.event(&event, 0, &mut lines.bytes);
+            }
             match event {
                 Event::Packet { seq_num, result, .. } => {
                     let place = format_args!("line {line}, number {seq_num}");

@@ -9,6 +9,7 @@ mod generate;
 mod lines;
 mod print;
 mod receive;
+mod show;
 mod vectors;
 
 use crate::failure::{Failure, Outcome};

@@ -1,6 +1,7 @@
 //! `tickwire opra receive`: prints the messages of lines from sockets.
 
 use super::print::{Lines, MessageFormat, Report};
+use super::show::{Market, Shown};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{RecordArgs, recorded_text};
@@ -77,6 +78,10 @@ pub struct ReceiveArgs {
     /// How to write messages
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     format: MessageFormat,
+    /// Write market events in place of messages, as JSON lines: best prices of each series, trades, or
+    /// events such as series that become fresh or stale
+    #[arg(long, value_name = "WHAT,..", value_delimiter = ',', conflicts_with = "format")]
+    show: Vec<Shown>,
     /// Where to write; standard output unless given
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -109,7 +114,9 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     for index in 0..args.lines {
         let hold_ns = args.hold.nanoseconds();
         let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
-        let sink = LineSink { line: index + 1, output: output.clone() };
+        let market = (!args.show.is_empty()).then(|| Market::new(&args.show));
+        let epoch_ns = reception.epoch_ns();
+        let sink = LineSink { line: index + 1, output: output.clone(), market, epoch_ns };
         let inputs = args.open(index)?;
         reception.add_channel(LineHandler::new(options), sink, inputs).map_err(fail)?;
     }
@@ -267,6 +274,10 @@ struct LineSink<'r> {
     /// From 1.
     line: u16,
     output: Rc<RefCell<Output<'r>>>,
+    /// Shows what messages say, if that is asked for.
+    market: Option<Market>,
+    /// Makes times of the handler nanoseconds since 1970.
+    epoch_ns: u64,
 }
 
 impl OpraSink for LineSink<'_> {
@@ -276,7 +287,10 @@ impl OpraSink for LineSink<'_> {
             return;
         }
         output.report.messages += 1;
-        output.lines.push(message);
+        match &mut self.market {
+            Some(market) => market.message(message),
+            None => output.lines.push(message),
+        }
         if output.lines.bytes.len() >= WRITE_BYTES {
             output.write();
         }
@@ -288,6 +302,9 @@ impl OpraSink for LineSink<'_> {
     fn handle_event(&mut self, event: &Event) {
         let line = self.line;
         let output = &mut *self.output.borrow_mut();
+        if let Some(market) = &mut self.market {
+            market.event(event, self.epoch_ns, &mut output.lines.bytes);
+        }
         match event {
             Event::Packet { seq_num, result: Ok(summary), .. } => {
                 output.report.warn(format_args!("line {line}, number {seq_num}"), summary);

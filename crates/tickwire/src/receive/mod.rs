@@ -10,7 +10,7 @@ mod live;
 mod offline;
 mod reload;
 mod report;
-mod show;
+pub mod show;
 mod showing;
 mod sink;
 

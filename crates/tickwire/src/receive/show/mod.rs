@@ -2,12 +2,12 @@
 
 mod args;
 mod book;
-mod event;
+pub mod event;
 mod ladder;
 mod message;
 mod order;
 mod output;
-mod row;
+pub mod row;
 
 pub use args::{ShowArgs, ShowOptions, Shown};
 pub use output::Output;
