@@ -353,7 +353,10 @@ impl ReceiveArgs {
         sequencing: &Sequencing,
         books: &BookAdapter,
     ) -> Result<HandlerOptions, Failure> {
-        let mut defaults = sequencing.arbiter_options();
+        let mut defaults = ArbiterOptions {
+            silent_after_ns: Preset::heartbeat_of(&framing),
+            ..sequencing.arbiter_options()
+        };
         if let Some(channel) = &self.settings {
             channel.apply_to_arbiter(&mut defaults);
         }
@@ -387,11 +390,10 @@ impl ReceiveArgs {
         recovery.depth = self.depth.or(recovery.depth);
         recovery.checks = !self.no_checks;
         recovery.natural_refresh |= self.natural_refresh;
-        // A channel is silent after twice the interval.
+        // A line is silent after the interval of heartbeats, the channel after twice that.
         let silence = self.settings.as_ref().and_then(|channel| channel.silence);
         let half_ns = |silence: Duration| u64::try_from(silence.as_nanos() / 2).unwrap_or(u64::MAX);
-        let heartbeat_ns = silence.map_or_else(|| Preset::heartbeat_of(&framing), half_ns);
-        let heartbeat_ns = Some(heartbeat_ns);
+        let heartbeat_ns = Some(silence.map_or(arbiter.silent_after_ns, half_ns));
         let sequence = sequencing.source.clone();
         Ok(HandlerOptions { framing, sequence, arbiter, recovery, heartbeat_ns })
     }
