@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tickwire_fix::UtcTimestamp;
 use tickwire_fix_session::{
-    BeginString, Delivery, Head, MemoryStore, Notice, Now, Role, SessionId,
+    BeginString, Delivery, Head, MemoryStore, Notice, Now, Role, SessionId, Why,
 };
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::fix::{
@@ -87,7 +87,9 @@ impl Application for Clients {
             notice,
             Notice::LoggedOn | Notice::Handled | Notice::Reset | Notice::ResendRequested { .. }
         );
-        self.failures += u64::from(!is_fine);
+        let is_end = matches!(notice, Notice::Disconnect(Why::LoggedOut { .. }))
+            && (self.stop.is_set() || monotonic_ns() >= self.until_ns);
+        self.failures += u64::from(!is_fine && !is_end);
     }
 
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
@@ -194,7 +196,8 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
                 writeln!(out, "{sent} orders sent, {memory} MiB resident")?;
             }
         }
-        // The server still has to read the last acknowledgements.
+        // The server reads the last acknowledgements before it answers the Logout of each client.
+        engine.shutdown().map_err(failed)?;
         server_stop.set();
         serving
             .join()
