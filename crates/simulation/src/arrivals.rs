@@ -1,9 +1,10 @@
 //! What comes in when, and what of it must be delivered.
 
-use crate::scenario::Scenario;
+use crate::reception::BATCH_NS;
+use crate::scenario::{Resets, Scenario};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tickwire_exchange::Error;
-use tickwire_exchange::day::{Channel, Day, DayPacket, Moment, SequenceNumbers};
+use tickwire_exchange::day::{Channel, Day, DayOptions, DayPacket, Moment, SequenceNumbers};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
 use tickwire_net::inject::{Arrival, Faults, ScheduledLine, Sent, schedule};
@@ -45,7 +46,9 @@ pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
     }
     let updates: Vec<DayPacket> =
         sent.iter().filter(|p| p.channel == Channel::Updates).cloned().collect();
-    let mut incoming = lines(scenario, &updates);
+    let end_ns = updates.last().map_or(0, |last| last.sent_ns);
+    let other = other_channel(scenario, end_ns)?;
+    let mut incoming = lines(scenario, &updates, &other);
     let last_ns = incoming.iter().map(|incoming| incoming.at_ns).max().unwrap_or(0);
     let quiet_ns = last_ns + QUIET_HOLDS * scenario.handler.hold_ns + scenario.handler.skew_ns;
     incoming.extend(beside(scenario, &sent, quiet_ns));
@@ -66,11 +69,31 @@ fn scheduled<'p>(packets: Vec<Sent<'p>>, faults: Faults) -> ScheduledLine<'p> {
     ScheduledLine { packets, other: Vec::new(), faults }
 }
 
+/// Packets of updates of another channel with the same templates, if a line carries it, until this one ends: a line
+/// that was never compared stands in for one that is silent.
+fn other_channel(scenario: &Scenario, end_ns: u64) -> Result<Vec<DayPacket>, Error> {
+    let is_carried = scenario.lines.iter().flatten().any(|line| line.wrong_line.is_some());
+    let mut packets = Vec::new();
+    if is_carried {
+        let seed = scenario.day.seed.wrapping_add(1);
+        let mut day = Day::new(&DayOptions { seed, ..scenario.day.clone() })?;
+        while let Some(packet) = day.next_packet()? {
+            let is_carried = packet.channel == Channel::Updates && packet.sent_ns <= end_ns;
+            packets.extend(Some(packet).filter(|_| is_carried));
+        }
+    }
+    Ok(packets)
+}
+
+fn is_reset(packet: &DayPacket) -> bool {
+    packet.messages.iter().any(|draft| draft.template == "SequenceReset")
+}
+
 /// True if nothing later shows that this packet was lost: it changes books without an RptSeq of theirs.
-fn is_critical(packet: &DayPacket) -> bool {
+fn is_critical(packet: &DayPacket, resets: Resets) -> bool {
     use tickwire_exchange::Value;
     packet.messages.iter().any(|draft| match (draft.template, draft.fields.last()) {
-        ("SequenceReset", _) => true,
+        ("SequenceReset", _) => resets == Resets::Told,
         // An empty book of a session or the channel has neither instrument nor RptSeq.
         ("MDIncrementalRefresh", Some(Value::Sequence(entries))) => {
             entries.iter().any(|entry| entry[1] == Value::Text("J") && entry[6] == Value::Absent)
@@ -79,21 +102,34 @@ fn is_critical(packet: &DayPacket) -> bool {
     })
 }
 
-/// The packets of lines A and B. Packets that nobody could miss by what follows come on every line.
-fn lines(scenario: &Scenario, updates: &[DayPacket]) -> Vec<Incoming> {
-    let of_line = |line: &Option<Faults>| line.map(|faults| scheduled(sent(updates), faults));
+/// The packets of lines A and B. Packets that nobody could miss by what follows come on every line of the channel.
+fn lines(scenario: &Scenario, updates: &[DayPacket], other: &[DayPacket]) -> Vec<Incoming> {
+    let is_told = |packet: &&DayPacket| scenario.resets != Resets::Silent || !is_reset(packet);
+    let of_line = |line: &Option<Faults>| {
+        line.map(|faults| {
+            let line = scheduled(sent(updates.iter().filter(is_told)), faults);
+            ScheduledLine { other: sent(other), ..line }
+        })
+    };
     let lines: Vec<ScheduledLine<'_>> = scenario.lines.iter().filter_map(of_line).collect();
     let arrivals = schedule(&lines, &[], scenario.seed);
     let mut incoming = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let of_line = arrivals.iter().filter(|arrival| arrival.line == index);
-        incoming.extend(guaranteed(updates, of_line, line.faults.delay_ns).map(
-            |(at_ns, bytes)| Incoming {
-                at_ns,
-                source: Source::Incremental(Line::ALL[index]),
-                bytes,
-            },
-        ));
+        if line.faults.wrong_line.is_some() {
+            continue;
+        }
+        let dead = line.faults.silence.filter(|silence| silence.end_ns == u64::MAX);
+        let start_ns = updates.first().map_or(0, |first| first.sent_ns);
+        let dead_ns = dead.map_or(u64::MAX, |dead| start_ns.saturating_add(dead.start_ns));
+        let delay_ns = line.faults.delay_ns;
+        let needed = guaranteed(updates, of_line, delay_ns, scenario.resets);
+        let needed = needed.filter(|(sent_ns, ..)| *sent_ns < dead_ns);
+        incoming.extend(needed.map(|(_, at_ns, bytes)| Incoming {
+            at_ns,
+            source: Source::Incremental(Line::ALL[index]),
+            bytes,
+        }));
     }
     incoming.extend(arrivals.into_iter().map(|arrival| Incoming {
         at_ns: arrival.at_ns,
@@ -103,12 +139,13 @@ fn lines(scenario: &Scenario, updates: &[DayPacket]) -> Vec<Incoming> {
     incoming
 }
 
-/// Critical packets that a line lost, with the time when they would have come: behind those before them.
+/// Critical packets that a line lost: when they were sent, and when they would have come, behind those before them.
 fn guaranteed<'p>(
     updates: &'p [DayPacket],
     arrivals: impl Iterator<Item = &'p Arrival>,
     delay_ns: u64,
-) -> impl Iterator<Item = (u64, Vec<u8>)> {
+    resets: Resets,
+) -> impl Iterator<Item = (u64, u64, Vec<u8>)> {
     let mut first_ns: HashMap<&[u8], u64> = HashMap::new();
     for arrival in arrivals {
         first_ns.entry(&arrival.bytes).or_insert(arrival.at_ns);
@@ -118,9 +155,9 @@ fn guaranteed<'p>(
     updates.iter().enumerate().filter_map(move |(index, packet)| {
         let arrived_ns = first_ns.get(&packet.bytes[..]).copied();
         before_ns = before_ns.max(arrived_ns.unwrap_or(0));
-        let is_needed = arrived_ns.is_none() && (index >= last || is_critical(packet));
+        let is_needed = arrived_ns.is_none() && (index >= last || is_critical(packet, resets));
         let at_ns = before_ns.max(packet.sent_ns.saturating_add(delay_ns));
-        is_needed.then(|| (at_ns, packet.bytes.clone()))
+        is_needed.then(|| (packet.sent_ns, at_ns, packet.bytes.clone()))
     })
 }
 
@@ -166,6 +203,9 @@ fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (N
         *first = incoming.at_ns.min(*first);
     }
     let (mut arrived, mut in_time) = (BTreeSet::new(), BTreeSet::new());
+    // Where clocks step a packet may be said to have come as late as its batch was taken.
+    let slack_ns = if scenario.clock_steps.is_empty() { 0 } else { BATCH_NS };
+    let hold_ns = scenario.handler.hold_ns - slack_ns;
     let mut behind_ns = u64::MAX;
     // Backwards: the first arrival of any packet behind.
     for packet in updates.iter().rev() {
@@ -173,7 +213,7 @@ fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (N
         let Some(seq_num) = packet.seq_num else { continue };
         let key = (packet.epoch, seq_num);
         arrived.insert(key);
-        if at_ns < behind_ns.saturating_add(scenario.handler.hold_ns) {
+        if at_ns < behind_ns.saturating_add(hold_ns) {
             in_time.insert(key);
         }
         behind_ns = behind_ns.min(at_ns);

@@ -85,7 +85,12 @@ pub(crate) fn session_ns(day: &DayOptions) -> u64 {
     day_ns(day) / (day.day_changes.len() as u64 + 1)
 }
 
-pub(crate) fn draw_line(choices: &mut Choices<'_>, day: &DayOptions, hold_ns: u64, skew_ns: u64) -> Faults {
+pub(crate) fn draw_line(
+    choices: &mut Choices<'_>,
+    day: &DayOptions,
+    hold_ns: u64,
+    skew_ns: u64,
+) -> Faults {
     let chance = |choices: &mut Choices<'_>| choices.of(&[0.0, 0.0, 0.001, 0.01, 0.1, 0.3]);
     // Behind by less than the hold time, or by anything that the skew allows.
     let delay_ns = match choices.below(6) {
@@ -149,7 +154,7 @@ pub(crate) fn draw_resets(choices: &mut Choices<'_>, day: &DayOptions) -> Resets
 /// Faults of a line B that carries another channel and joins when line A has been there for a while: of two lines that
 /// begin together and differ nobody knows which is wrong.
 pub(crate) fn draw_wrong_line(choices: &mut Choices<'_>, day: &DayOptions, line: Faults) -> Faults {
-    let joins_ns = day_ns(day) / choices.of(&[20, 3]);
+    let joins_ns = day_ns(day) / choices.of(&[3, 2]);
     let silence = Some(Window { start_ns: 0, end_ns: joins_ns });
     Faults { wrong_line: Some(Window::ALWAYS), silence, ..line }
 }

@@ -18,10 +18,12 @@
 mod arrivals;
 mod checker;
 mod choices;
+mod draw;
+mod reception;
 mod run;
 mod scenario;
 mod seeds;
 
 pub use run::{Report, Violation, run, trace};
-pub use scenario::{HandlerSetup, Scenario, Size};
+pub use scenario::{HandlerSetup, Resets, Scenario, Size};
 pub use seeds::{Summary, run_seeds};

@@ -2,11 +2,12 @@
 
 use crate::arrivals::{Played, play};
 use crate::checker::Checker;
+use crate::reception::{Received, receive};
 use crate::scenario::Scenario;
 use std::fmt;
 use std::sync::Arc;
 use tickwire_exchange::Error;
-use tickwire_exchange::day::Moment;
+use tickwire_exchange::day::{Heartbeats, Moment};
 use tickwire_fast::{Decoder, DecoderOptions, Program, TemplateSet};
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions, Sequencing};
 use tickwire_feed::market::{AdapterOptions, MarketDataAdapter};
@@ -14,6 +15,10 @@ use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
 
 /// Packets between two checks of all books; those that a message changed are checked at once.
 const CHECK_EVERY: usize = 16;
+
+/// Heartbeat intervals without a packet that make a line silent; without heartbeats the default counts, longer than any
+/// pause.
+const SILENT_INTERVALS: u64 = 5;
 
 /// What a run went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,12 +81,14 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
     let played = play(scenario).map_err(failed)?;
     let mut checker = Checker::new(scenario, &played, is_traced);
     let mut handler = handler(scenario, &played);
-    for (index, incoming) in played.incoming.iter().enumerate() {
-        while let Some(due_ns) = handler.poll_timeout().filter(|due_ns| *due_ns <= incoming.at_ns) {
+    let received = receive(scenario, &played.incoming);
+    for (index, (incoming, times)) in played.incoming.iter().zip(&received).enumerate() {
+        while let Some(due_ns) = handler.poll_timeout().filter(|due_ns| *due_ns <= times.taken_ns) {
             handler.handle_timeout(due_ns, &mut checker);
         }
         checker.trace(incoming);
-        handler.handle_packet(incoming.at_ns, incoming.source, &incoming.bytes, &mut checker);
+        let Received { received_ns, .. } = *times;
+        handler.handle_packet(received_ns, incoming.source, &incoming.bytes, &mut checker);
         if index % CHECK_EVERY == 0 {
             checker.check_all(handler.recovery());
         }
@@ -98,6 +105,7 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
     checker.check_deliveries();
     checker.check_events();
     checker.check_end(handler.recovery());
+    checker.check_lines(handler.arbiter());
     match checker.violation.take() {
         Some(violation) => Err(violation),
         None => Ok(Report {
@@ -121,6 +129,11 @@ fn handler(scenario: &Scenario, played: &Played) -> Handler<Dynamic, MarketDataA
     // The promise is about the hold time, whichever lines are alive.
     arbiter.reorder_ns = scenario.handler.hold_ns;
     arbiter.skew_ns = scenario.handler.skew_ns;
+    // A line of another channel that was never compared stands in for one that is silent: none is here.
+    let is_wrong = scenario.lines.iter().flatten().any(|line| line.wrong_line.is_some());
+    if day.heartbeats != Heartbeats::None && !is_wrong {
+        arbiter.silent_after_ns = SILENT_INTERVALS * day.heartbeat_interval_ns;
+    }
     arbiter.first_seq_num = scenario.handler.is_told_first.then_some(day.first_seq_num);
     let recovery = RecoveryOptions {
         continuity: if day.has_rpt_seq { Continuity::RptSeq } else { Continuity::SeqNum },
@@ -137,7 +150,7 @@ fn handler(scenario: &Scenario, played: &Played) -> Handler<Dynamic, MarketDataA
         sequence: sequencing.source.clone(),
         arbiter,
         recovery,
-        ..HandlerOptions::default()
+        heartbeat_ns: scenario.handler.heartbeat_ns,
     };
     let engine = || {
         let reset = framing.reset_policy().into();

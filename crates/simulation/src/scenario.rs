@@ -1,15 +1,16 @@
 //! What is played: a day, faults, and how the handler is set up.
 
 use crate::choices::Choices;
-use fastrand::Rng;
-use tickwire_exchange::day::{
-    BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers,
+use crate::draw::{
+    day_ns, draw_clock_steps, draw_day, draw_line, draw_resets, draw_silence, draw_snapshots,
+    draw_wrong_line, session_ns,
 };
-use tickwire_feed::framing::Preset;
-use tickwire_net::inject::{Faults, Window};
+use fastrand::Rng;
+use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats};
+use tickwire_net::inject::{ClockStep, Faults};
 
 /// Milliseconds in nanoseconds.
-const MS: u64 = 1_000_000;
+pub(crate) const MS: u64 = 1_000_000;
 
 /// Sessions last so many hold times at least.
 const SESSION_HOLDS_MIN: u64 = 50;
@@ -25,6 +26,19 @@ pub struct HandlerSetup {
     pub is_told_depth: bool,
     /// Whether the handler is told the first sequence number.
     pub is_told_first: bool,
+    /// How often the feed sends at least something, if the handler is told, in nanoseconds.
+    pub heartbeat_ns: Option<u64>,
+}
+
+/// What becomes of the packets that carry a SequenceReset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resets {
+    /// They come on every line.
+    Told,
+    /// They are lost as often as others.
+    MayBeLost,
+    /// No line brings them: numbers start again without a word.
+    Silent,
 }
 
 /// A trading day with faults. The same seed gives the same scenario.
@@ -34,8 +48,13 @@ pub struct Scenario {
     pub seed: u64,
     /// The day.
     pub day: DayOptions,
-    /// Faults of lines A and B; `None` where line B is not there.
+    /// Faults of lines A and B; `None` where line B is not there. A line that carries another channel brings
+    /// that of the next seed.
     pub lines: [Option<Faults>; 2],
+    /// What becomes of SequenceResets.
+    pub resets: Resets,
+    /// Steps of the receiver's time of day.
+    pub clock_steps: Vec<ClockStep>,
     /// Faults of the snapshots.
     pub snapshots: Faults,
     /// How the handler is set up.
@@ -72,9 +91,25 @@ impl Scenario {
             day.day_changes.clear();
         }
         let has_b = !choices.one_in(8);
-        let a = draw_line(choices, &day, hold_ns, skew_ns);
-        let b = draw_line(choices, &day, hold_ns, skew_ns);
+        let mut a = draw_line(choices, &day, hold_ns, skew_ns);
+        let mut b = draw_line(choices, &day, hold_ns, skew_ns);
         let snapshots = draw_snapshots(choices, &day);
+        let mut resets = draw_resets(choices, &day);
+        if has_b && choices.one_in(10) && day_ns(&day) > 100 * MS {
+            b = draw_wrong_line(choices, &day, b);
+            // What line A has lost is taken from a line B that was never compared.
+            a = Faults { loss: 0.0, delay_ns: 0, drift_ns: 0, silence: None, ..a };
+            resets = Resets::Told;
+        }
+        let mut lines = [Some(a), has_b.then_some(b)];
+        if b.wrong_line.is_none() {
+            draw_silence(choices, &day, &mut lines);
+        }
+        if resets != Resets::Told {
+            // A session that no line shows anything of does not end.
+            lines.iter_mut().flatten().for_each(|line| line.silence = None);
+        }
+        let clock_steps = draw_clock_steps(choices, &day);
         let has_defined_depth = day.definition_every > 0 || day.has_snapshot_depth;
         let is_mixed = matches!(&day.books, BookForm::Levels { depths } if depths.len() > 1);
         let handler = HandlerSetup {
@@ -82,128 +117,10 @@ impl Scenario {
             skew_ns,
             is_told_depth: !has_defined_depth && !is_mixed && choices.one_in(2),
             is_told_first: choices.one_in(3),
+            heartbeat_ns: (day.heartbeats != Heartbeats::None && choices.one_in(2))
+                .then_some(day.heartbeat_interval_ns),
         };
         day.keeps_history = true;
-        Self { seed, day, lines: [Some(a), has_b.then_some(b)], snapshots, handler }
-    }
-}
-
-fn draw_day(choices: &mut Choices<'_>, seed: u64, size: Size) -> DayOptions {
-    let books = match choices.below(8) {
-        0 => BookForm::Levels { depths: vec![5] },
-        1 | 2 => BookForm::Levels { depths: vec![10] },
-        3 | 4 => BookForm::Levels { depths: vec![5, 10, 1, 3] },
-        5 => BookForm::Prices { depth: choices.of(&[None, Some(5)]) },
-        _ => BookForm::Orders,
-    };
-    let key = choices.of(&[InstrumentKey::SecurityId, InstrumentKey::SymbolAndSession]);
-    let sequence = choices.of(&[
-        SequenceNumbers::Packets,
-        SequenceNumbers::Packets,
-        SequenceNumbers::Messages,
-    ]);
-    let framings = [Preset::Cme, Preset::MoexAsts, Preset::MoexSpectra, Preset::Cme];
-    let packets = size.packets_max / 2 + choices.below(size.packets_max / 2 + 1);
-    let mid_session = choices.one_in(3);
-    let heartbeats = choices.of(&match sequence {
-        SequenceNumbers::Messages => {
-            [Heartbeats::None, Heartbeats::Numbered, Heartbeats::Unnumbered]
-        }
-        SequenceNumbers::Packets => [Heartbeats::None, Heartbeats::Numbered, Heartbeats::Numbered],
-    });
-    let day_changes = draw_day_changes(choices);
-    let instruments = choices.of(&[1, 2, 5, 12]);
-    DayOptions {
-        seed,
-        instruments,
-        packets,
-        messages_per_packet_max: choices.of(&[1, 1, 3, 8]),
-        events_per_message_max: choices.of(&[1, 3, 6]),
-        has_implied: books != BookForm::Orders && choices.one_in(3),
-        books,
-        key,
-        has_rpt_seq: !choices.one_in(4),
-        sequence,
-        framing: choices.of(&framings).framing(),
-        has_order_counts: choices.one_in(2),
-        fragment_entries_max: choices.of(&[None, Some(1), Some(4), Some(25)]),
-        snapshot_every: choices.of(&[3, 5, 10]),
-        // Where numbers start again after each round and a whole round is lost, nothing shows that: rounds
-        // are long, so that this does not happen.
-        resets_snapshots: instruments > 10 && choices.one_in(2),
-        has_snapshot_depth: choices.one_in(4),
-        definition_every: choices.of(&[0, 7, 50]),
-        has_trades: !choices.one_in(4),
-        has_status: choices.one_in(2),
-        empty_book: choices.of(&[0.0, 0.0, 0.005, 0.03]),
-        day_changes,
-        mid_session,
-        first_seq_num: if mid_session { 1_000_000 } else { 1 },
-        gap_ns: choices.of(&[MS, 100_000, 20 * MS]),
-        heartbeats,
-        heartbeat_interval_ns: 100 * MS,
-        ..DayOptions::futures()
-    }
-}
-
-fn draw_day_changes(choices: &mut Choices<'_>) -> Vec<DayChange> {
-    let count = [0, 0, 0, 1, 1, 2][choices.below(6) as usize];
-    let change = |choices: &mut Choices<'_>| DayChange {
-        new_seq_no: choices.of(&[1, 1, 1, 50_000, 2_000_000]),
-        restarts_rpt_seq: !choices.one_in(3),
-    };
-    (0..count).map(|_| change(choices)).collect()
-}
-
-/// How long the day takes, about.
-fn day_ns(day: &DayOptions) -> u64 {
-    day.packets * day.gap_ns
-}
-
-/// How long a session takes, about.
-fn session_ns(day: &DayOptions) -> u64 {
-    day_ns(day) / (day.day_changes.len() as u64 + 1)
-}
-
-fn draw_line(choices: &mut Choices<'_>, day: &DayOptions, hold_ns: u64, skew_ns: u64) -> Faults {
-    let chance = |choices: &mut Choices<'_>| choices.of(&[0.0, 0.0, 0.001, 0.01, 0.1, 0.3]);
-    // Behind by less than the hold time, or by anything that the skew allows.
-    let delay_ns = match choices.below(6) {
-        0..3 => 0,
-        3 => choices.below(hold_ns / 2),
-        4 => choices.below(20 * MS),
-        // No line is behind by more than a session, or it would skip one.
-        _ => choices.below((skew_ns / 2).min(session_ns(day) / 3).max(1)),
-    };
-    let drift_max_ns = (skew_ns / 4).min(session_ns(day) / 4).max(1);
-    let drift_ns = if choices.one_in(6) { choices.below(drift_max_ns) } else { 0 };
-    let silence = choices.one_in(8).then(|| {
-        let start_ns = choices.below(day_ns(day));
-        Window { start_ns, end_ns: start_ns + choices.below(day_ns(day) / 3 + 1) }
-    });
-    Faults {
-        loss: chance(choices),
-        duplicate: chance(choices),
-        reorder: chance(choices),
-        reorder_max: 1 + choices.below(8) as u32,
-        reorder_wait_ns: choices.below(hold_ns / 2),
-        delay_ns,
-        jitter_ns: choices.of(&[0, hold_ns / 8]),
-        drift_ns,
-        drift_period_ns: (day_ns(day) / 2).max(1),
-        silence,
-        ..Faults::default()
-    }
-}
-
-fn draw_snapshots(choices: &mut Choices<'_>, day: &DayOptions) -> Faults {
-    Faults {
-        loss: choices.of(&[0.0, 0.0, 0.05, 0.3]),
-        delay_ns: choices.of(&[0, 0, MS, 30 * MS]),
-        late: choices.of(&[0.0, 0.0, 0.02, 0.2]),
-        // A snapshot of the old session whose number the new session reaches meanwhile cannot be told from a new
-        // one where messages have no times: keep well below half a session.
-        late_ns: choices.below((session_ns(day) / 4).clamp(1, 400 * MS)),
-        ..Faults::default()
+        Self { seed, day, lines, resets, clock_steps, snapshots, handler }
     }
 }

@@ -35,8 +35,7 @@ impl Arbiter {
     /// Whether a line that is not trusted is all there is: the other is silent or not trusted either.
     pub(super) fn is_stand_in(&self, line: Line) -> bool {
         let other = line.other();
-        let is_other_alive = self.standing(other) == Standing::Trusted && self.is_alive(other);
-        !is_other_alive || self.states[line.index()].is_stand_in
+        self.standing(other) != Standing::Trusted || !self.is_alive(other)
     }
 
     /// A copy of this line is equal to the other's packet.

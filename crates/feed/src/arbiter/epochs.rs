@@ -40,8 +40,9 @@ impl Past {
 
     /// Whether a packet is equal to one that the other line brought.
     fn is_agreed(&self, arrival: &Arrival<'_>) -> bool {
-        let other = arrival.line.other();
-        self.is_copy(arrival) && self.history.fate(arrival.seq_num).was_seen_on(other)
+        let fate = self.history.fate(arrival.seq_num);
+        let line = arrival.line;
+        self.is_copy(arrival) && fate.was_seen_on(line.other()) && !fate.was_seen_on(line)
     }
 
     /// Whether a number is one of this epoch: it ends with its SequenceReset. Without one packets behind the
@@ -149,7 +150,7 @@ impl Arbiter {
         self.epoch += 1;
         for (state, is_entering) in self.states.iter_mut().zip(entering) {
             if is_entering {
-                state.enter(self.epoch);
+                state.enter(self.epoch, self.now_ns);
             }
             state.run = None;
         }
@@ -170,7 +171,7 @@ impl Arbiter {
     fn forget_oldest_epoch(&mut self) {
         let Some(past) = self.past.pop_front() else { return };
         for state in self.states.iter_mut().filter(|state| state.epoch <= past.epoch) {
-            state.enter(past.epoch + 1);
+            state.enter(past.epoch + 1, self.now_ns);
             state.is_trusted = false;
         }
     }
@@ -200,10 +201,10 @@ impl Arbiter {
             return;
         }
         if state.epoch < epoch {
-            state.enter(epoch);
+            state.enter(epoch, self.now_ns);
         }
         if is_reset {
-            state.enter(epoch + 1);
+            state.enter(epoch + 1, self.now_ns);
         } else if seq_num < end.saturating_add(self.window.span()) {
             state.note_highest(seq_num);
         }

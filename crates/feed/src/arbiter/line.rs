@@ -98,12 +98,12 @@ const COPIES: u32 = 16;
 pub(super) struct LineState {
     /// The epoch whose packets it brings: of [`Arbiter::epoch`](super::Arbiter) or one before.
     pub(super) epoch: u64,
+    /// When it entered that epoch.
+    pub(super) entered_ns: u64,
     /// The highest number it has brought in that epoch.
     pub(super) highest: Option<u64>,
     /// It was the first, or one of its packets was equal to a trusted line's.
     pub(super) is_trusted: bool,
-    /// Not trusted, but the other line brought nothing while a packet of this one waited, nor since.
-    pub(super) is_stand_in: bool,
     /// The last copies, a bit each, the latest lowest: 1 for one that differed.
     differing: u32,
     /// When a packet of it came last.
@@ -154,8 +154,9 @@ impl LineState {
         Stand { epoch: self.epoch, highest: self.highest }
     }
 
-    /// Moves to an epoch of which it has brought nothing.
-    pub(super) fn enter(&mut self, epoch: u64) {
-        *self = Self { epoch, highest: None, run: None, has_left: false, ..*self };
+    /// Moves at `now_ns` to an epoch of which it has brought nothing.
+    pub(super) fn enter(&mut self, epoch: u64, now_ns: u64) {
+        let entered_ns = now_ns;
+        *self = Self { epoch, entered_ns, highest: None, run: None, has_left: false, ..*self };
     }
 }

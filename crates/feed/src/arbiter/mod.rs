@@ -13,7 +13,7 @@
 //! # Epochs
 //!
 //! An *epoch* is the numbers between two resets. The arbiter delivers one epoch at a time. Each line brings
-//! all epochs in one order, which single packets leave by at most `reorder_max` numbers; it stands in an epoch,
+//! all epochs in one order, which single packets leave by at most `reorder_max` numbers and the hold time; it stands in an epoch,
 //! the current one or one of the last four, behind the highest number that it has brought there. Epoch
 //! first, then duplicates. A packet is of
 //!
@@ -46,10 +46,9 @@
 //! put aside: what only it brings is not delivered.
 //!
 //! A line that has not agreed on any packet yet may be of another channel. Its packets are held until one of
-//! them is equal to the other line's; then all count. If the other line brings nothing for the hold time
-//! while a packet of the new line waits, the new line stands in for it. A number that the other line has
-//! lost is taken from the new line when its hold time is over. The price is up to one hold time of delay,
-//! once, when a line joins ahead of the other or fills a gap with its very first packet.
+//! them is equal to the other line's; then all count. Once the other line is silent (`silent_after_ns`), the
+//! new line stands in for it. A number that the other line has lost is taken from the new line when its hold
+//! time is over: the one guess that is left, as is which of two lines is wrong that begin together.
 //!
 //! # Cost and memory
 //!
@@ -287,7 +286,6 @@ impl Arbiter {
         let arrival = Arrival { received_ns: now_ns, line, seq_num, hash, packet };
         self.note_order(&arrival);
         self.states[line.index()].last_received_ns = Some(self.now_ns);
-        self.states[line.other().index()].is_stand_in = false;
         if self.is_plain(&arrival) {
             return Some(self.deliver_plain(&arrival));
         }

@@ -187,7 +187,11 @@ impl Arbiter {
         let fate = past.history.fate(seq_num);
         let distance = behind.saturating_add(past.end.saturating_sub(seq_num).max(1));
         let evidence = if fate.is_copy(hash) { Evidence::Equal } else { Evidence::Free };
+        // A line that came to its epoch longer ago than packets are waited for brings none out of order.
+        let entered_ns = self.states[arrival.line.index()].entered_ns;
+        let is_fresh = arrival.received_ns <= entered_ns.saturating_add(self.options.hold_ns);
         let is_free = !fate.was_accepted()
+            && is_fresh
             && seq_num >= past.first
             && past.may_have(seq_num)
             && distance <= self.options.reorder_max;

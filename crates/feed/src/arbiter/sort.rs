@@ -47,7 +47,7 @@ impl Arbiter {
         }
         let state = &mut self.states[arrival.line.index()];
         if state.epoch < self.epoch {
-            state.enter(self.epoch);
+            state.enter(self.epoch, self.now_ns);
         }
         if place == Place::Next {
             self.handle_unexpected(arrival);
@@ -95,7 +95,7 @@ impl Arbiter {
         if !goes_back {
             self.forget_run(line);
         }
-        if is_copy && fate.was_seen_on(line.other()) {
+        if is_copy && fate.was_seen_on(line.other()) && !fate.was_seen_on(line) {
             self.note_agreement(line);
         } else if !is_copy && !is_own {
             self.note_difference(arrival);

@@ -687,3 +687,53 @@ fn a_line_that_differs_too_often_is_put_aside_until_it_agrees() {
     arbiter.handle_packet(101, Line::B, 19, b"right");
     assert_delivers(&mut arbiter, (19, Line::B, b"right"));
 }
+
+/// A wrong packet of a line that was never compared waits with the number of one that comes later.
+#[test]
+fn the_wait_of_a_packet_that_was_replaced_is_not_that_of_the_one_in_its_place() {
+    let mut arbiter = Fed::new(options());
+    packet(&mut arbiter, 0, Line::A, 1);
+    copy(&mut arbiter, 10, Line::B, 4, b"wrong");
+    assert_eq!(packet(&mut arbiter, 90, Line::A, 4), "");
+    arbiter.handle_timeout(110);
+    assert_eq!(poll_all(&mut arbiter), "");
+    assert_eq!(packet(&mut arbiter, 120, Line::A, 2), "D2a");
+    assert_eq!(packet(&mut arbiter, 130, Line::A, 3), "D3a D4a");
+}
+
+/// Line A brings nothing for longer than the hold time, as slow channels do.
+#[test]
+fn a_line_that_was_never_compared_does_not_stand_in_for_one_that_is_not_silent() {
+    let slow = ArbiterOptions { silent_after_ns: 1_000, ..options() };
+    let mut arbiter = Fed::new(slow);
+    packet(&mut arbiter, 0, Line::A, 1);
+    copy(&mut arbiter, 500, Line::B, 2, b"wrong");
+    arbiter.handle_timeout(700);
+    assert_eq!(poll_all(&mut arbiter), "");
+    assert_eq!(packet(&mut arbiter, 800, Line::A, 2), "D2a");
+    assert!(arbiter.is_put_aside(Line::B));
+
+    let mut arbiter = Fed::new(slow);
+    packet(&mut arbiter, 0, Line::A, 1);
+    assert_eq!(packet(&mut arbiter, 500, Line::B, 2), "");
+    while let Some(due_ns) = arbiter.poll_timeout().filter(|due_ns| *due_ns <= 1_200) {
+        arbiter.handle_timeout(due_ns);
+        if due_ns < 1_000 {
+            assert_eq!(poll_all(&mut arbiter), "");
+        }
+    }
+    assert_eq!(poll_all(&mut arbiter), "D2b");
+}
+
+/// A duplicate of line A is no agreement of line B, whose packet with that number differed.
+#[test]
+fn packets_that_a_line_brings_twice_do_not_take_back_the_other_one() {
+    let mut arbiter = both_alive();
+    for seq_num in 2..40 {
+        assert_eq!(packet(&mut arbiter, seq_num, Line::A, seq_num), format!("D{seq_num}a"));
+        copy(&mut arbiter, seq_num, Line::B, seq_num, b"wrong");
+        assert_eq!(packet(&mut arbiter, seq_num, Line::A, seq_num), "");
+    }
+    assert!(arbiter.is_put_aside(Line::B));
+    assert_eq!(arbiter.line_counters(Line::B).differing, 38);
+}

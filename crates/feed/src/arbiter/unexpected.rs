@@ -165,12 +165,21 @@ impl Arbiter {
         let Some(first) = left.filter_map(|state| state.run).map(|run| run.first).min() else {
             return;
         };
+        let first = self.first_kept_near(first);
         if first < self.top.max(self.next.unwrap_or(0)) {
             let entering = self.states.map(|state| state.has_left);
             self.transition = Some(Transition { to: first, reset: None, entering });
         } else {
             self.jump_to(first);
         }
+    }
+
+    /// The lowest number kept that may have been overtaken by `first`, or that the other line alone has brought.
+    fn first_kept_near(&self, first: u64) -> u64 {
+        let reorder_max = self.options.reorder_max;
+        let is_near = |seq_num: &u64| seq_num.saturating_add(reorder_max) >= first;
+        let kept = self.pending.iter().filter(|kept| !self.is_overtaken(kept));
+        kept.map(|kept| kept.seq_num).filter(is_near).min().map_or(first, |near| near.min(first))
     }
 
     /// Numbers far ahead are taken for a gap: nothing below `first` is waited for any more.

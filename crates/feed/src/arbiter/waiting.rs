@@ -25,12 +25,12 @@ impl Arbiter {
         }
         let (now_ns, wait_ns, released) = (self.now_ns, self.wait_ns(), self.released);
         let is_due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
-        while let Some((ns, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
+        while let Some((_, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
             self.window.pop_oldest();
             if self.history.fate(seq_num).was_accepted() {
                 self.released = self.released.max(seq_num);
             } else {
-                self.end_probation(seq_num, ns);
+                self.end_probation(seq_num);
             }
         }
         if let Some(rejected) = self.rejected.filter(|r| is_due(r.received_ns)) {
@@ -39,19 +39,17 @@ impl Arbiter {
         self.released > released
     }
 
-    /// A packet that is not confirmed has waited since `since_ns`. If the other line has brought nothing in
-    /// the meantime, this one stands in for it; otherwise the packet waits on.
-    fn end_probation(&mut self, seq_num: u64, since_ns: u64) {
+    /// A packet that is not confirmed has waited for long enough. It waits on while the other line may bring
+    /// a copy; where that is silent, this one stands in for it.
+    fn end_probation(&mut self, seq_num: u64) {
         let Some(held) = self.window.at(seq_num).copied() else { return };
         let line = held.line;
-        let other_ns = self.states[line.other().index()].last_received_ns;
         match self.standing(line) {
             Standing::Doubtful => self.drop_held(seq_num),
-            Standing::Unproven if other_ns.is_some_and(|other_ns| other_ns > since_ns) => {
+            Standing::Unproven if !self.is_stand_in(line) => {
                 self.window.queue(seq_num, self.now_ns);
             }
             _ => {
-                self.states[line.index()].is_stand_in = true;
                 self.history.mark_accepted(seq_num, line, held.hash);
                 self.top = self.top.max(seq_num + 1);
                 self.released = self.released.max(seq_num);
@@ -125,6 +123,7 @@ impl Arbiter {
         self.started_ns.iter_mut().for_each(limit);
         self.states.iter_mut().filter_map(|state| state.last_received_ns.as_mut()).for_each(limit);
         self.states.iter_mut().for_each(|state| limit(&mut state.left_ns));
+        self.states.iter_mut().for_each(|state| limit(&mut state.entered_ns));
         self.rejected.iter_mut().for_each(|rejected| limit(&mut rejected.received_ns));
         self.pending.iter_mut().for_each(|pending| limit(&mut pending.held.received_ns));
         self.past.iter_mut().for_each(|past| limit(&mut past.ended_ns));

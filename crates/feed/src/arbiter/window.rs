@@ -15,6 +15,8 @@ pub(super) struct Held {
     pub(super) received_ns: u64,
     /// Hash of the packet.
     pub(super) hash: u64,
+    /// Since when it waits in the window.
+    since_ns: u64,
     buffer: usize,
 }
 
@@ -32,7 +34,7 @@ pub(super) struct Window {
     buffers: Vec<Vec<u8>>,
     free: Vec<usize>,
     held: usize,
-    /// Times and numbers of held packets in the order they were held; some have been delivered since.
+    /// Times and numbers of held packets in the order they were held; some have been delivered or replaced since.
     arrivals: VecDeque<(u64, u64)>,
 }
 
@@ -75,24 +77,29 @@ impl Window {
             target.clear();
             target.extend_from_slice(bytes);
         }
-        Held { line, received_ns, hash, buffer }
+        Held { line, received_ns, hash, since_ns: received_ns, buffer }
     }
 
     pub(super) fn insert(&mut self, seq_num: u64, held: Held) {
         let slot = self.slot(seq_num);
         self.taken.set(slot);
-        self.queue(seq_num, held.received_ns);
         match self.slots[slot].replace(held) {
             None => self.held += 1,
             Some(previous) => self.free.push(previous.buffer),
         }
+        self.queue(seq_num, held.received_ns);
     }
 
     /// Has a held packet wait from `since_ns` on.
     pub(super) fn queue(&mut self, seq_num: u64, since_ns: u64) {
         // Times never fall from front to back, so that the front is the oldest.
         let newest_ns = self.arrivals.back().map_or(0, |(since_ns, _)| *since_ns);
-        self.arrivals.push_back((since_ns.max(newest_ns), seq_num));
+        let since_ns = since_ns.max(newest_ns);
+        self.arrivals.push_back((since_ns, seq_num));
+        let slot = self.slot(seq_num);
+        if let Some(held) = &mut self.slots[slot] {
+            held.since_ns = since_ns;
+        }
     }
 
     pub(super) fn at(&self, seq_num: u64) -> Option<&Held> {
@@ -147,9 +154,11 @@ impl Window {
 
     /// Time and number of the packet held longest, of a window that begins at `next`.
     pub(super) fn oldest(&mut self, next: u64) -> Option<(u64, u64)> {
-        while let Some((since_ns, seq_num)) = self.arrivals.front() {
-            if *seq_num >= next && self.at(*seq_num).is_some() {
-                return Some((*since_ns, *seq_num));
+        while let Some((since_ns, seq_num)) = self.arrivals.front().copied() {
+            // Another packet may have taken the place of the one that was queued.
+            let is_waiting = self.at(seq_num).is_some_and(|held| held.since_ns == since_ns);
+            if seq_num >= next && is_waiting {
+                return Some((since_ns, seq_num));
             }
             self.arrivals.pop_front();
         }
@@ -165,6 +174,8 @@ impl Window {
     /// The clock was set back: no packet was held after `now_ns`.
     pub(super) fn limit_times(&mut self, now_ns: u64) {
         self.arrivals.iter_mut().for_each(|(since_ns, _)| *since_ns = (*since_ns).min(now_ns));
+        let held = self.slots.iter_mut().flatten();
+        held.for_each(|held| held.since_ns = held.since_ns.min(now_ns));
     }
 
     /// Forgets all times: numbers begin anew.

@@ -374,14 +374,17 @@ fn a_line_whose_first_packets_of_a_new_numbering_are_lost_goes_on_alone() {
         let (mut handler, mut words) = (cme(), Words::default());
         let (reset, other) = ([0xC0, 0x83, 0x81], [0xC0, 0x85]);
         handler.handle_packet(1, A, &framed(41, &reset), &mut words);
-        let mut now_ns = 300;
+        // A line B that never agreed on a packet counts when line A has been silent for long.
+        let mut wait_ns = ArbiterOptions::default().silent_after_ns;
         if is_reset_on_b {
             handler.handle_packet(2, B, &framed(41, &reset), &mut words);
-            now_ns = 3;
+            wait_ns = 100;
         }
-        handler.handle_packet(now_ns, B, &framed(3, &other), &mut words);
-        handler.handle_timeout(now_ns + 100, &mut words);
-        assert_eq!(words.take(), "3@41a R1 G1+2 5@3b");
+        handler.handle_packet(3, B, &framed(3, &other), &mut words);
+        handler.handle_timeout(wait_ns - 1, &mut words);
+        assert_eq!(words.take(), "3@41a R1");
+        handler.handle_timeout(wait_ns + 200, &mut words);
+        assert_eq!(words.take(), "G1+2 5@3b");
     }
 }
 

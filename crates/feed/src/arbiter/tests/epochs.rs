@@ -189,3 +189,25 @@ fn an_epoch_without_a_reset_begins_with_its_lowest_number_although_it_came_secon
     assert_eq!(day.bring(10, &[(1, 2), (1, 1), (1, 3), (1, 4)]), "");
     assert_eq!(day.wait(200), "R1 e1n1 e1n2 e1n3 e1n4");
 }
+
+/// Numbers 25 to 29 of the old epoch are lost; after the reset the line is silent until number 25 of the new one.
+#[test]
+fn a_number_lost_in_the_old_epoch_is_new_where_nothing_can_be_that_late() {
+    let mut day = Day::new(&[(30, 1)], ALONE);
+    day.bring(0, &packets(0, 1..=24));
+    assert_eq!(day.bring(10, &[(0, 30)]), "");
+    assert_eq!(day.wait(110), "G25+5 e0n30 R1");
+    assert_eq!(day.bring(300, &[(1, 25)]), "");
+    assert_eq!(day.wait(400), "G1+24 e1n25");
+}
+
+/// Line A has lost the first packet of the new epoch, line B brings it alone.
+#[test]
+fn an_epoch_without_a_reset_begins_with_the_lowest_number_of_both_lines() {
+    let mut day = Day::new(&[], [true; 2]);
+    day.bring(0, &packets(0, 1..=60));
+    day.bring_on(0, Line::B, &packets(0, 1..=60));
+    assert_eq!(day.bring(10, &[(1, 2), (1, 3), (1, 4)]), "");
+    assert_eq!(day.bring_on(20, Line::B, &[(1, 1)]), "");
+    assert_eq!(day.wait(200), "R1 e1n1 e1n2 e1n3 e1n4");
+}
