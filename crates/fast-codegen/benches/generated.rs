@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_exchange::{Generator, Options};
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::rt::{self, Growth, Templates};
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Message, Program, ResetPolicy,
 };
@@ -97,7 +97,8 @@ impl Feed {
             .map(|message| {
                 let mut room = T::Messages::default();
                 let of = number(message.template_index()).expect("a template of the module");
-                T::fill(&mut room, of, message.root(), &number).expect("known templates");
+                let growth = &mut Growth::unlimited();
+                T::fill(&mut room, of, message.root(), &number, growth).expect("known templates");
                 room
             })
             .collect();

@@ -45,8 +45,12 @@ fn main() {
             sets.insert(format!("random {seed}"), set);
         }
     }
+    for (name, xml) in NESTED {
+        sets.insert(name.to_owned(), TemplateSet::parse(xml).expect("valid"));
+    }
     write(&sets, &projections(&sets));
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=tests/support/nested.rs");
     println!("cargo::rerun-if-changed=../../fast/tests/support/random.rs");
 }
 
@@ -97,6 +101,7 @@ fn corpora(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
 }
 
 include!("tests/support/wanted.rs");
+include!("tests/support/nested.rs");
 
 /// Fields of a template, references not expanded.
 fn count(instructions: &[Instruction]) -> usize {

@@ -260,12 +260,12 @@ impl<'p> Module<'p> {
             .zip(idents)
             .enumerate()
             .map(|(number, (_, ident))| {
-                format!("{number} => messages.{ident}.fill(record, numbers),\n")
+                format!("{number} => messages.{ident}.fill(record, numbers, growth),\n")
             })
             .collect();
         format!(
             "fn fill_message(messages: &mut Messages, number: usize, record: Record<'_>, \
-             numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{
+             numbers: &dyn Fn(usize) -> Option<usize>, growth: &mut rt::Growth) -> Option<()> {{
                 messages.current = number;
                 match number {{ {fills} _ => None }}
             }}
@@ -286,7 +286,7 @@ impl<'p> Module<'p> {
                 fn message(messages: &Messages) -> Message<'_> {{ messages.message() }}
                 fn number(message: Message<'_>) -> usize {{ message.number() }}
                 fn fill(messages: &mut Messages, number: usize, record: Record<'_>, \
-                 numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{ fill_message(messages, number, record, numbers) }}
+                 numbers: &dyn Fn(usize) -> Option<usize>, growth: &mut rt::Growth) -> Option<()> {{ fill_message(messages, number, record, numbers, growth) }}
                 fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {{ message.visit(visitor) }}
                 #[inline]
                 fn visit_tags<'m, V: rt::VisitTags<'m>>(message: Message<'m>, visitor: &mut V) {{ match message {{ {tagged} }} }}

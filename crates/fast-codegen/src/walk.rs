@@ -63,7 +63,7 @@ impl<'p> Module<'p> {
         format!(
             "impl {name} {{
                 #[allow(unused_variables, clippy::ptr_arg)]
-                fn fill(&mut self, record: Record<'_>, {arena}numbers: &dyn Fn(usize) -> Option<usize>) -> Option<()> {{
+                fn fill(&mut self, record: Record<'_>, {arena}numbers: &dyn Fn(usize) -> Option<usize>, growth: &mut rt::Growth) -> Option<()> {{
                     {begin}{present}{fills}{end}Some(())
                 }}
                 #[allow(unused_variables)]
@@ -99,7 +99,7 @@ impl<'p> Module<'p> {
                 scalar("decimal", "value")
             }
             FieldKind::Scalar { field_type, .. } => match Integer::of(field_type) {
-                None => scalar("bytes", "Text::push(arena, value)?"),
+                None => scalar("bytes", "Text::push_within(arena, value, growth)?"),
                 Some(kind) if kind.is_signed => {
                     let cast = if kind.bits() == 64 { "value".into() } else { kind.cast("value") };
                     scalar("signed", &cast)
@@ -108,16 +108,16 @@ impl<'p> Module<'p> {
             },
             FieldKind::Group(_) => format!(
                 "if let FieldValue::Group(group) = record.value({index}) {{ \
-                 self.{ident}.fill(group, arena, numbers)?; {mark} }}\n"
+                 self.{ident}.fill(group, arena, numbers, growth)?; {mark} }}\n"
             ),
             FieldKind::Sequence { .. } => format!(
                 "if let FieldValue::Sequence(entries) = record.value({index}) {{ \
-                 for (entry, record) in self.{ident}.prepare(entries.len()).iter_mut().zip(entries.iter()) {{ \
-                 entry.fill(record, arena, numbers)?; }} {mark} }} else {{ self.{ident}.clear(); }}\n"
+                 for (entry, record) in self.{ident}.prepare(entries.len(), growth)?.iter_mut().zip(entries.iter()) {{ \
+                 entry.fill(record, arena, numbers, growth)?; }} {mark} }} else {{ self.{ident}.clear(); }}\n"
             ),
             FieldKind::Dynamic => format!(
                 "if let FieldValue::Dynamic(index, record) = record.value({index}) {{ \
-                 fill_message(self.{ident}.messages_mut(), numbers(index)?, record, numbers)?; }}\n"
+                 fill_message(self.{ident}.prepare(growth)?, numbers(index)?, record, numbers, growth)?; }}\n"
             ),
         }
     }

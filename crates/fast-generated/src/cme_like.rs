@@ -1199,7 +1199,7 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let entries = out.md_entries.prepare(count);
+        let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
             && let Some(end) = c
                 .decode_entries::<MdIncRefresh81MdEntries>(entries, state, x)
@@ -1517,7 +1517,7 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let entries = out.md_entries.prepare(count);
+        let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
             && let Some(end) = c
                 .decode_entries::<MdIncRefresh84MdEntries>(entries, state, x)
@@ -1907,7 +1907,7 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let entries = out.md_entries.prepare(count);
+        let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
             && let Some(end) = c
                 .decode_entries::<MdIncRefresh109MdEntries>(entries, state, x)
@@ -2492,6 +2492,7 @@ impl MdIncRefresh81MdEntries {
         record: Record<'_>,
         arena: &mut Vec<u8>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::unsigned(record.value(0)) {
@@ -2503,7 +2504,7 @@ impl MdIncRefresh81MdEntries {
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push(arena, value)?;
+            self.md_entry_type = Text::push_within(arena, value, growth)?;
         }
         if rt::fill::is_present(record.value(3)) {
             self.present[0] |= 1 << 2;
@@ -2528,7 +2529,7 @@ impl MdIncRefresh81MdEntries {
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::bytes(record.value(9)) {
-            self.quote_condition = Text::push(arena, value)?;
+            self.quote_condition = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 7;
         }
         if let Some(value) = rt::fill::unsigned(record.value(10)) {
@@ -2536,7 +2537,7 @@ impl MdIncRefresh81MdEntries {
             self.present[0] |= 1 << 8;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.trading_session_id = Text::push(arena, value)?;
+            self.trading_session_id = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 9;
         }
         Some(())
@@ -2584,6 +2585,7 @@ impl MdIncRefresh81 {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         let mut arena = std::mem::take(&mut self.arena);
         arena.clear();
@@ -2596,17 +2598,17 @@ impl MdIncRefresh81 {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push(arena, value)?;
+            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let FieldValue::Sequence(entries) = record.value(6) {
             for (entry, record) in self
                 .md_entries
-                .prepare(entries.len())
+                .prepare(entries.len(), growth)?
                 .iter_mut()
                 .zip(entries.iter())
             {
-                entry.fill(record, arena, numbers)?;
+                entry.fill(record, arena, numbers, growth)?;
             }
         } else {
             self.md_entries.clear();
@@ -2639,13 +2641,14 @@ impl MdIncRefresh84MdEntries {
         record: Record<'_>,
         arena: &mut Vec<u8>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::unsigned(record.value(0)) {
             self.md_update_action = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.md_entry_type = Text::push(arena, value)?;
+            self.md_entry_type = Text::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(3)) {
             self.security_id = value as u32;
@@ -2669,11 +2672,11 @@ impl MdIncRefresh84MdEntries {
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(9)) {
-            self.tick_direction = Text::push(arena, value)?;
+            self.tick_direction = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::bytes(record.value(10)) {
-            self.trade_condition = Text::push(arena, value)?;
+            self.trade_condition = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 4;
         }
         if let Some(value) = rt::fill::unsigned(record.value(11)) {
@@ -2684,7 +2687,7 @@ impl MdIncRefresh84MdEntries {
             self.present[0] |= 1 << 5;
         }
         if let Some(value) = rt::fill::bytes(record.value(13)) {
-            self.match_event_indicator = Text::push(arena, value)?;
+            self.match_event_indicator = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 6;
         }
         Some(())
@@ -2727,6 +2730,7 @@ impl MdIncRefresh84 {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         let mut arena = std::mem::take(&mut self.arena);
         arena.clear();
@@ -2739,7 +2743,7 @@ impl MdIncRefresh84 {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push(arena, value)?;
+            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -2748,11 +2752,11 @@ impl MdIncRefresh84 {
         if let FieldValue::Sequence(entries) = record.value(7) {
             for (entry, record) in self
                 .md_entries
-                .prepare(entries.len())
+                .prepare(entries.len(), growth)?
                 .iter_mut()
                 .zip(entries.iter())
             {
-                entry.fill(record, arena, numbers)?;
+                entry.fill(record, arena, numbers, growth)?;
             }
         } else {
             self.md_entries.clear();
@@ -2786,6 +2790,7 @@ impl MdIncRefresh109MdEntries {
         record: Record<'_>,
         arena: &mut Vec<u8>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::unsigned(record.value(0)) {
@@ -2796,7 +2801,7 @@ impl MdIncRefresh109MdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push(arena, value)?;
+            self.md_entry_type = Text::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(4)) {
             self.security_id = value as u32;
@@ -2805,7 +2810,7 @@ impl MdIncRefresh109MdEntries {
             self.rpt_seq = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(6)) {
-            self.quote_condition = Text::push(arena, value)?;
+            self.quote_condition = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::decimal(record.value(7)) {
@@ -2823,7 +2828,7 @@ impl MdIncRefresh109MdEntries {
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.trading_session_id = Text::push(arena, value)?;
+            self.trading_session_id = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 4;
         }
         if let Some(value) = rt::fill::decimal(record.value(12)) {
@@ -2831,7 +2836,7 @@ impl MdIncRefresh109MdEntries {
             self.present[0] |= 1 << 5;
         }
         if let Some(value) = rt::fill::bytes(record.value(13)) {
-            self.tick_direction = Text::push(arena, value)?;
+            self.tick_direction = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::unsigned(record.value(14)) {
@@ -2888,6 +2893,7 @@ impl MdIncRefresh109 {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         let mut arena = std::mem::take(&mut self.arena);
         arena.clear();
@@ -2900,7 +2906,7 @@ impl MdIncRefresh109 {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push(arena, value)?;
+            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -2909,11 +2915,11 @@ impl MdIncRefresh109 {
         if let FieldValue::Sequence(entries) = record.value(7) {
             for (entry, record) in self
                 .md_entries
-                .prepare(entries.len())
+                .prepare(entries.len(), growth)?
                 .iter_mut()
                 .zip(entries.iter())
             {
-                entry.fill(record, arena, numbers)?;
+                entry.fill(record, arena, numbers, growth)?;
             }
         } else {
             self.md_entries.clear();
@@ -3124,12 +3130,13 @@ fn fill_message(
     number: usize,
     record: Record<'_>,
     numbers: &dyn Fn(usize) -> Option<usize>,
+    growth: &mut rt::Growth,
 ) -> Option<()> {
     messages.current = number;
     match number {
-        0 => messages.md_inc_refresh81.fill(record, numbers),
-        1 => messages.md_inc_refresh84.fill(record, numbers),
-        2 => messages.md_inc_refresh109.fill(record, numbers),
+        0 => messages.md_inc_refresh81.fill(record, numbers, growth),
+        1 => messages.md_inc_refresh84.fill(record, numbers, growth),
+        2 => messages.md_inc_refresh109.fill(record, numbers, growth),
         _ => None,
     }
 }
@@ -3362,8 +3369,9 @@ impl rt::Templates for Templates {
         number: usize,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
-        fill_message(messages, number, record, numbers)
+        fill_message(messages, number, record, numbers, growth)
     }
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)

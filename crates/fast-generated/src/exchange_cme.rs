@@ -966,7 +966,7 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let entries = out.md_entries.prepare(count);
+        let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
             && let Some(end) = c
                 .decode_entries::<MdIncrementalRefreshMdEntries>(entries, state, x)
@@ -1275,7 +1275,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let entries = out.md_entries.prepare(count);
+        let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
             && let Some(end) = c
                 .decode_entries::<MdSnapshotFullRefreshMdEntries>(entries, state, x)
@@ -1665,6 +1665,7 @@ impl MdIncrementalRefreshMdEntries {
         record: Record<'_>,
         arena: &mut Vec<u8>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::unsigned(record.value(0)) {
@@ -1675,7 +1676,7 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push(arena, value)?;
+            self.md_entry_type = Text::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(4)) {
             self.security_id = value as u32;
@@ -1698,7 +1699,7 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(10)) {
-            self.trading_session_id = Text::push(arena, value)?;
+            self.trading_session_id = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::decimal(record.value(11)) {
@@ -1710,11 +1711,11 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 5;
         }
         if let Some(value) = rt::fill::bytes(record.value(13)) {
-            self.tick_direction = Text::push(arena, value)?;
+            self.tick_direction = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::bytes(record.value(14)) {
-            self.quote_condition = Text::push(arena, value)?;
+            self.quote_condition = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 7;
         }
         if let Some(value) = rt::fill::unsigned(record.value(15)) {
@@ -1722,7 +1723,7 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 8;
         }
         if let Some(value) = rt::fill::bytes(record.value(16)) {
-            self.match_event_indicator = Text::push(arena, value)?;
+            self.match_event_indicator = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 9;
         }
         Some(())
@@ -1774,6 +1775,7 @@ impl MdIncrementalRefresh {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         let mut arena = std::mem::take(&mut self.arena);
         arena.clear();
@@ -1786,7 +1788,7 @@ impl MdIncrementalRefresh {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push(arena, value)?;
+            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -1795,11 +1797,11 @@ impl MdIncrementalRefresh {
         if let FieldValue::Sequence(entries) = record.value(7) {
             for (entry, record) in self
                 .md_entries
-                .prepare(entries.len())
+                .prepare(entries.len(), growth)?
                 .iter_mut()
                 .zip(entries.iter())
             {
-                entry.fill(record, arena, numbers)?;
+                entry.fill(record, arena, numbers, growth)?;
             }
         } else {
             self.md_entries.clear();
@@ -1833,10 +1835,11 @@ impl MdSnapshotFullRefreshMdEntries {
         record: Record<'_>,
         arena: &mut Vec<u8>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.md_entry_type = Text::push(arena, value)?;
+            self.md_entry_type = Text::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::decimal(record.value(1)) {
             self.md_entry_px = value;
@@ -1854,7 +1857,7 @@ impl MdSnapshotFullRefreshMdEntries {
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.trading_session_id = Text::push(arena, value)?;
+            self.trading_session_id = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         Some(())
@@ -1884,6 +1887,7 @@ impl MdSnapshotFullRefresh {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         let mut arena = std::mem::take(&mut self.arena);
         arena.clear();
@@ -1896,7 +1900,7 @@ impl MdSnapshotFullRefresh {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push(arena, value)?;
+            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -1921,11 +1925,11 @@ impl MdSnapshotFullRefresh {
         if let FieldValue::Sequence(entries) = record.value(13) {
             for (entry, record) in self
                 .md_entries
-                .prepare(entries.len())
+                .prepare(entries.len(), growth)?
                 .iter_mut()
                 .zip(entries.iter())
             {
-                entry.fill(record, arena, numbers)?;
+                entry.fill(record, arena, numbers, growth)?;
             }
         } else {
             self.md_entries.clear();
@@ -2081,11 +2085,12 @@ fn fill_message(
     number: usize,
     record: Record<'_>,
     numbers: &dyn Fn(usize) -> Option<usize>,
+    growth: &mut rt::Growth,
 ) -> Option<()> {
     messages.current = number;
     match number {
-        0 => messages.md_incremental_refresh.fill(record, numbers),
-        1 => messages.md_snapshot_full_refresh.fill(record, numbers),
+        0 => messages.md_incremental_refresh.fill(record, numbers, growth),
+        1 => messages.md_snapshot_full_refresh.fill(record, numbers, growth),
         _ => None,
     }
 }
@@ -2242,8 +2247,9 @@ impl rt::Templates for Templates {
         number: usize,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
-        fill_message(messages, number, record, numbers)
+        fill_message(messages, number, record, numbers, growth)
     }
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)

@@ -758,7 +758,7 @@ fn decode_market_data_fields<'b, K: Kernel>(
     {
         let count = c.unsigned::<{ max::U32 }>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
-        let entries = out.md_entries.prepare(count);
+        let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
             && let Some(end) = c.decode_entries::<MarketDataMdEntries>(entries, state, x)
         {
@@ -1005,6 +1005,7 @@ impl MarketDataMdEntries {
         record: Record<'_>,
         arena: &mut Vec<u8>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::unsigned(record.value(0)) {
@@ -1015,7 +1016,7 @@ impl MarketDataMdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push(arena, value)?;
+            self.md_entry_type = Text::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(3)) {
             self.open_close_settle_flag = value as u32;
@@ -1042,7 +1043,7 @@ impl MarketDataMdEntries {
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.trading_session_id = Text::push(arena, value)?;
+            self.trading_session_id = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 4;
         }
         if let Some(value) = rt::fill::decimal(record.value(12)) {
@@ -1054,15 +1055,15 @@ impl MarketDataMdEntries {
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::bytes(record.value(14)) {
-            self.trade_condition = Text::push(arena, value)?;
+            self.trade_condition = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 7;
         }
         if let Some(value) = rt::fill::bytes(record.value(15)) {
-            self.tick_direction = Text::push(arena, value)?;
+            self.tick_direction = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 8;
         }
         if let Some(value) = rt::fill::bytes(record.value(16)) {
-            self.quote_condition = Text::push(arena, value)?;
+            self.quote_condition = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 9;
         }
         if let Some(value) = rt::fill::unsigned(record.value(17)) {
@@ -1070,7 +1071,7 @@ impl MarketDataMdEntries {
             self.present[0] |= 1 << 10;
         }
         if let Some(value) = rt::fill::bytes(record.value(18)) {
-            self.match_event_indicator = Text::push(arena, value)?;
+            self.match_event_indicator = Text::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 11;
         }
         Some(())
@@ -1128,6 +1129,7 @@ impl MarketData {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         let mut arena = std::mem::take(&mut self.arena);
         arena.clear();
@@ -1144,11 +1146,11 @@ impl MarketData {
         if let FieldValue::Sequence(entries) = record.value(6) {
             for (entry, record) in self
                 .md_entries
-                .prepare(entries.len())
+                .prepare(entries.len(), growth)?
                 .iter_mut()
                 .zip(entries.iter())
             {
-                entry.fill(record, arena, numbers)?;
+                entry.fill(record, arena, numbers, growth)?;
             }
         } else {
             self.md_entries.clear();
@@ -1248,10 +1250,11 @@ fn fill_message(
     number: usize,
     record: Record<'_>,
     numbers: &dyn Fn(usize) -> Option<usize>,
+    growth: &mut rt::Growth,
 ) -> Option<()> {
     messages.current = number;
     match number {
-        0 => messages.market_data.fill(record, numbers),
+        0 => messages.market_data.fill(record, numbers, growth),
         _ => None,
     }
 }
@@ -1366,8 +1369,9 @@ impl rt::Templates for Templates {
         number: usize,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
-        fill_message(messages, number, record, numbers)
+        fill_message(messages, number, record, numbers, growth)
     }
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)

@@ -1585,6 +1585,7 @@ impl Quote {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.sequence_number = value as u32;
@@ -1635,6 +1636,7 @@ impl New {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.sequence_number = value as u32;
@@ -1689,6 +1691,7 @@ impl Change {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.sequence_number = value as u32;
@@ -1743,6 +1746,7 @@ impl Remove {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.sequence_number = value as u32;
@@ -1789,6 +1793,7 @@ impl Done {
         &mut self,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
         Some(())
     }
@@ -1879,14 +1884,15 @@ fn fill_message(
     number: usize,
     record: Record<'_>,
     numbers: &dyn Fn(usize) -> Option<usize>,
+    growth: &mut rt::Growth,
 ) -> Option<()> {
     messages.current = number;
     match number {
-        0 => messages.quote.fill(record, numbers),
-        1 => messages.new.fill(record, numbers),
-        2 => messages.change.fill(record, numbers),
-        3 => messages.remove.fill(record, numbers),
-        4 => messages.done.fill(record, numbers),
+        0 => messages.quote.fill(record, numbers, growth),
+        1 => messages.new.fill(record, numbers, growth),
+        2 => messages.change.fill(record, numbers, growth),
+        3 => messages.remove.fill(record, numbers, growth),
+        4 => messages.done.fill(record, numbers, growth),
         _ => None,
     }
 }
@@ -2020,8 +2026,9 @@ impl rt::Templates for Templates {
         number: usize,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut rt::Growth,
     ) -> Option<()> {
-        fill_message(messages, number, record, numbers)
+        fill_message(messages, number, record, numbers, growth)
     }
     fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
         message.visit(visitor)

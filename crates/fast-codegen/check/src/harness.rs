@@ -2,7 +2,7 @@
 
 use crate::text::{Writing, record_text};
 use std::sync::Arc;
-use tickwire_fast::rt::{Decoded, Decoder, Encoder, Message, Packet, Step, Templates};
+use tickwire_fast::rt::{Decoded, Decoder, Encoder, Growth, Message, Packet, Step, Templates};
 use tickwire_fast::{
     DecoderOptions, EncoderOptions, Engine as EngineKind, Error, Findings,
     Message as DynamicMessage, Program,
@@ -143,7 +143,8 @@ impl<T: Templates> Engine for Harness<T> {
             T::TEMPLATES.iter().position(|template| template.id == id)
         };
         let of = number(message.template_index()).expect("a template of the module");
-        T::fill(&mut self.messages, of, message.root(), &number).expect("known templates");
+        let growth = &mut Growth::unlimited();
+        T::fill(&mut self.messages, of, message.root(), &number, growth).expect("known templates");
         let encoder = self.encoder.as_mut().expect("a module with all fields");
         encoder.encode(T::message(&self.messages), out)
     }

@@ -1,6 +1,7 @@
 //! What decoding a message carries along besides bytes and state.
 
 use super::cursor::{Cursor, seldom};
+use super::growth::Growth;
 use super::kernel::Kernel;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::lanes::Sequences;
@@ -58,6 +59,8 @@ pub struct Context {
     pub(super) arena: Vec<u8>,
     /// Those of the messages around, where references nest.
     outer_arenas: Vec<Vec<u8>>,
+    /// What the storage of messages may still grow by.
+    pub growth: Growth,
     /// The string being put together.
     pub(super) scratch: Vec<u8>,
     /// By generated template: whether it is the one of the template set in use.
@@ -98,6 +101,8 @@ impl Context {
             string_max: limits.string_max as usize,
             entries_max: limits.entries_max,
             full,
+            // Words and strings, as a message of the dynamic engine.
+            growth: Growth::of(limits.message_bytes_max.saturating_mul(2)),
             obey_reset,
             is_all_enabled: enabled.iter().all(|enabled| *enabled),
             enabled,
@@ -156,7 +161,14 @@ impl Context {
     #[inline(never)]
     pub(super) fn give_up(&mut self) {
         _ = self.take_notes();
-        self.outer_arenas.clear();
+        let outer: usize = self.outer_arenas.drain(..).map(|arena| arena.capacity()).sum();
+        self.growth.give_back(outer);
+    }
+
+    /// Frees the strings, where the storage of all messages was freed: it grows again from nothing.
+    pub(super) fn release(&mut self) {
+        self.arena = Vec::new();
+        self.growth.release();
     }
 
     /// Takes out what was noted.
@@ -243,7 +255,9 @@ impl Context {
     pub fn end_nested(&mut self, depth: u32) {
         self.left.nesting += 1;
         self.left.depth += depth + 1;
-        self.arena = self.outer_arenas.pop().unwrap_or_default();
+        let outer = self.outer_arenas.pop().unwrap_or_default();
+        let inner = std::mem::replace(&mut self.arena, outer);
+        self.growth.give_back(inner.capacity());
     }
 
     /// Whether the cursor is still within the packet. What was read since it was last asked counts for
@@ -341,7 +355,7 @@ impl Context {
 
     pub(super) fn long_text(&mut self, bytes: &[u8]) -> Option<Text> {
         self.charge(bytes.len())?;
-        Text::push(&mut self.arena, bytes)
+        Text::push_within(&mut self.arena, bytes, &mut self.growth)
     }
 }
 

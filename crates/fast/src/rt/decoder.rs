@@ -56,7 +56,8 @@ struct Engines<T: Templates> {
 pub enum Message<'d, T: Templates> {
     /// A template of the module.
     Known(T::Message<'d>),
-    /// A template that only the template set knows, or a message with a dynamic reference to one.
+    /// A template that only the template set knows, a message with a dynamic reference to one, or one whose
+    /// structs would take more than twice [`message_bytes_max`](crate::Limits::message_bytes_max).
     Dynamic(&'d DynamicMessage),
 }
 
@@ -356,6 +357,7 @@ impl<T: Templates> Engines<T> {
         input: &[u8],
         messages: &mut T::Messages,
     ) -> Result<usize, Error> {
+        self.release_excess(messages);
         let scope = self.lend(input);
         let len = self.dynamic.decode(input)?.len;
         self.take_back(scope, messages);
@@ -370,6 +372,7 @@ impl<T: Templates> Engines<T> {
         input: &[u8],
         messages: &mut T::Messages,
     ) -> Result<Option<usize>, Error> {
+        self.release_excess(messages);
         let scope = self.lend(input);
         match self.dynamic.decode_stream(input)? {
             DynamicStep::NeedMore => Ok(None),
@@ -388,6 +391,15 @@ impl<T: Templates> Engines<T> {
             false => Message::Dynamic(&self.dynamic.message),
         };
         Decoded { message, len }
+    }
+
+    /// Frees the storage of all messages once it had to grow beyond its bound: what it holds then is
+    /// mostly room for shapes of earlier messages.
+    fn release_excess(&mut self, messages: &mut T::Messages) {
+        if self.context.growth.is_exceeded() {
+            *messages = T::Messages::default();
+            self.context.release();
+        }
     }
 
     /// Hands the previous values over that the message may need; returns the template they are for,
@@ -416,9 +428,11 @@ impl<T: Templates> Engines<T> {
         let message = &self.dynamic.message;
         let links = &self.links;
         let filled = links.number(message.template_index()).and_then(|number| {
-            T::fill(messages, number, message.root(), &|index| links.number(index))
+            let numbers = |index| links.number(index);
+            T::fill(messages, number, message.root(), &numbers, &mut self.context.growth)
         });
         self.is_filled = filled.is_some();
+        self.release_excess(messages);
     }
 
     /// The index in the set of the message's template, as far as it can be told.

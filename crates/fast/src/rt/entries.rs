@@ -1,10 +1,10 @@
 //! Entries of sequences and what dynamic references hold: storage that is filled again and again.
 
+use super::growth::Growth;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 /// The entries of a sequence. Entries of earlier messages stay behind as room for later ones.
-#[derive(Clone)]
 pub struct Entries<T> {
     items: Vec<T>,
     len: usize,
@@ -17,19 +17,24 @@ impl<T> Default for Entries<T> {
 }
 
 impl<T: Default> Entries<T> {
-    /// Makes it `len` entries long. Their content is that of earlier entries or the default.
+    /// Makes it `len` entries long, whose content is that of earlier entries or the default; `None` where
+    /// storage must not grow as much.
     #[inline(always)]
-    pub fn prepare(&mut self, len: usize) -> &mut [T] {
+    pub fn prepare(&mut self, len: usize, growth: &mut Growth) -> Option<&mut [T]> {
         if len > self.items.len() {
-            self.grow(len);
+            self.grow(len, growth)?;
         }
         self.len = len;
-        self.items.get_mut(..len).unwrap_or_default()
+        self.items.get_mut(..len)
     }
 
     #[cold]
-    fn grow(&mut self, len: usize) {
+    #[inline(never)]
+    fn grow(&mut self, len: usize, growth: &mut Growth) -> Option<()> {
+        let more = len - self.items.len();
+        growth.reserve(&mut self.items, more)?;
         self.items.resize_with(len, T::default);
+        Some(())
     }
 
     /// Adds an entry with the default content, for building messages.
@@ -48,6 +53,13 @@ impl<T: Default> Entries<T> {
     #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;
+    }
+}
+
+impl<T: Clone> Clone for Entries<T> {
+    /// Copies the entries, without the room for later ones.
+    fn clone(&self) -> Self {
+        Self { items: self.to_vec(), len: self.len }
     }
 }
 
@@ -89,6 +101,14 @@ impl<M: Default> Reference<M> {
     /// The messages, to fill one.
     pub fn messages_mut(&mut self) -> &mut M {
         self.messages.get_or_insert_default()
+    }
+
+    /// The messages, to fill one; `None` where storage must not grow by them.
+    pub fn prepare(&mut self, growth: &mut Growth) -> Option<&mut M> {
+        if self.messages.is_none() {
+            growth.take(size_of::<M>())?;
+        }
+        Some(self.messages_mut())
     }
 
     /// The messages, one of which was filled; `None` before the first.

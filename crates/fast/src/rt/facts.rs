@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::cursor::Cursor;
 use super::encode::Output;
+use super::growth::Growth;
 use super::kernel::Kernel;
 use super::lanes::SequenceFacts;
 use super::state::{PreviousValues, Slot};
@@ -89,13 +90,14 @@ pub trait Templates: Sized + 'static {
     fn number(message: Self::Message<'_>) -> usize;
 
     /// Fills the message of template `number` from a record of the dynamic engine; `None` where a
-    /// dynamic reference holds a template that the module does not know. `numbers` gives the number
-    /// of a template by its index in the set.
+    /// dynamic reference holds a template that the module does not know, or storage must not grow as
+    /// much. `numbers` gives the number of a template by its index in the set.
     fn fill(
         messages: &mut Self::Messages,
         number: usize,
         record: Record<'_>,
         numbers: &dyn Fn(usize) -> Option<usize>,
+        growth: &mut Growth,
     ) -> Option<()>;
 
     /// Shows a message's fields to a visitor.

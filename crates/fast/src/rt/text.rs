@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::cursor::Cursor;
+use super::growth::Growth;
 use super::kernel::Kernel;
 use super::lanes::text_word;
 use super::past::{Past, Unknown};
@@ -51,6 +52,14 @@ impl Text {
         let [e, f, g, 0] = u32::try_from(bytes.len()).ok()?.to_le_bytes() else { return None };
         arena.extend_from_slice(bytes);
         Some(Self([a, b, c, d, e, f, g, OUTSIDE]))
+    }
+
+    /// As [`push`](Self::push), where the arena is storage whose growth is bounded.
+    pub fn push_within(arena: &mut Vec<u8>, bytes: &[u8], growth: &mut Growth) -> Option<Self> {
+        if bytes.len() > INLINE_MAX {
+            growth.reserve(arena, bytes.len())?;
+        }
+        Self::push(arena, bytes)
     }
 
     /// The bytes, those of a long string in the arena of the message the text belongs to.

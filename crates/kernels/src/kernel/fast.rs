@@ -4,7 +4,7 @@ use super::{MESSAGES, Pass};
 use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_exchange::{Generator, Options};
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::rt::{self, Growth, Templates};
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, Message, Program, ResetPolicy,
 };
@@ -106,7 +106,7 @@ pub(super) fn encode_generated<T: Templates>(options: &Options) -> Result<Pass, 
     let filled = |message: &Message| {
         let mut room = T::Messages::default();
         let of = number(message.template_index())?;
-        T::fill(&mut room, of, message.root(), &number)?;
+        T::fill(&mut room, of, message.root(), &number, &mut Growth::unlimited())?;
         Some(room)
     };
     let messages: Option<Vec<T::Messages>> = feed.messages().iter().map(filled).collect();

@@ -165,7 +165,7 @@ fn generated_by<'c, T: Templates + 'static>(
     let room = |message: &Message| {
         let mut room = T::Messages::default();
         let number = numbers(message.template_index())?;
-        T::fill(&mut room, number, message.root(), &numbers)?;
+        T::fill(&mut room, number, message.root(), &numbers, &mut rt::Growth::unlimited())?;
         Some(room)
     };
     let packets: Option<Vec<Vec<T::Messages>>> =
