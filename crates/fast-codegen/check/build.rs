@@ -48,10 +48,20 @@ fn main() {
     for (name, xml) in NESTED {
         sets.insert(name.to_owned(), TemplateSet::parse(xml).expect("valid"));
     }
+    included(&root.join("tests/support/included.xml"));
     write(&sets, &projections(&sets));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=tests/support/nested.rs");
     println!("cargo::rerun-if-changed=../../fast/tests/support/random.rs");
+}
+
+/// The module that a test includes as a program does.
+fn included(path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+    let set = TemplateSet::parse(&std::fs::read_to_string(path).expect("UTF-8")).expect("valid");
+    let source = generate_set(set, &Options::default()).expect("generates");
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("a build script"));
+    std::fs::write(folder.join("included.rs"), source).expect("writable");
 }
 
 /// The template files of the vectors, under the names `testdata FILE NAME`.

@@ -384,7 +384,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         let mantissa_bit = member.bit + crate::shape::map_bits(exponent, is_optional);
         let absent = format!("{}{}", scene.leave(mantissa), self.absent(member));
         let mantissa = format!(
-            "let exponent = rt::exponent(exponent)?;\n{}let mantissa = {};\n",
+            "let exponent = rt::exponent(exponent)?;\n{}let mantissa: u64 = {};\n",
             scene.check_type(mantissa, mantissa_bit),
             scene.integer(mantissa, Integer::MANTISSA, mantissa_bit)
         );

@@ -487,8 +487,11 @@ impl<'p> Encoding<'_, 'p> {
             OperatorKind::Default => Some(match is_optional {
                 // A short string lies in its word, so that words tell.
                 _ if is_short(operation) => match is_optional {
-                    true => format!("{value} != Some({})", initial_text(operation)),
-                    false => format!("m.{ident} != {}", initial_text(operation)),
+                    true => format!(
+                        "!{value}.is_some_and(|text| text.is_short_text({}))",
+                        initial_text(operation)
+                    ),
+                    false => format!("!m.{ident}.is_short_text({})", initial_text(operation)),
                 },
                 true => format!("m.{ident}().as_ref().map(|text| text.bytes(arena)) != {given}"),
                 false => format!("m.{ident}.bytes(arena) != {base}"),

@@ -1,14 +1,31 @@
 //! From the generator's text to source for reading.
 
 use crate::GenerateError;
+use syn::parse::Parser;
+use syn::{Attribute, Item, Visibility};
 
 /// Parses and lays out source.
 pub(crate) fn layout(text: &str) -> Result<String, GenerateError> {
-    let file = syn::parse_file(text).map_err(|error| GenerateError::NotRust {
+    let mut file = syn::parse_file(text).map_err(|error| GenerateError::NotRust {
         message: error.to_string(),
         source: text.to_owned(),
     })?;
+    file.items.iter_mut().for_each(allow_dead_code);
     Ok(prettyplease::unparse(&file))
+}
+
+/// Whoever includes a module in one of its own uses only some of what is public in it.
+fn allow_dead_code(item: &mut Item) {
+    let is_public = |visibility: &Visibility| matches!(visibility, Visibility::Public(_));
+    let attributes = match item {
+        Item::Const(item) if is_public(&item.vis) => &mut item.attrs,
+        Item::Enum(item) if is_public(&item.vis) => &mut item.attrs,
+        Item::Impl(item) if item.trait_.is_none() => &mut item.attrs,
+        Item::Struct(item) if is_public(&item.vis) => &mut item.attrs,
+        Item::Type(item) if is_public(&item.vis) => &mut item.attrs,
+        _ => return,
+    };
+    attributes.extend(Attribute::parse_outer.parse_str("#[allow(dead_code)]").unwrap_or_default());
 }
 
 /// A byte string literal.

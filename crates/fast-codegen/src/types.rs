@@ -11,10 +11,10 @@ impl<'p> Module<'p> {
     /// The struct of a shape with its methods.
     pub(crate) fn structs(&self, shape: &Shape<'p>) -> String {
         let mut text = doc(&shape.doc);
-        text.push_str(&format!("#[derive(Clone, Debug, Default)]\npub struct {} {{\n", shape.name));
+        text.push_str(&format!("#[derive(Clone, Default)]\npub struct {} {{\n", shape.name));
         if shape.presence > 0 {
             text.push_str(&doc("Presence bits of the optional fields, in their order."));
-            text.push_str(&format!("pub present: [u64; {}],\n", shape.presence_words()));
+            text.push_str(&format!("present: [u64; {}],\n", shape.presence_words()));
         }
         if shape.root.is_some() && shape.has_text {
             text.push_str(&doc("Strings of more than seven bytes."));
@@ -23,13 +23,15 @@ impl<'p> Module<'p> {
         for member in shape.members.iter().filter(|member| member.is_stored) {
             if let Some(kind) = self.member_type(member) {
                 text.push_str(&doc(&describe(member.plan)));
-                text.push_str(&format!("pub {}: {kind},\n", member.ident));
+                // A member that is absent keeps the value of an earlier message, which nobody is to read.
+                let access = if member.presence.is_some() { "" } else { "pub " };
+                text.push_str(&format!("{access}{}: {kind},\n", member.ident));
             }
         }
         text.push_str("}\n");
         let methods = self.methods(shape);
         text.push_str(&format!("impl {} {{\n{methods}}}\n", shape.name));
-        text
+        text + &debug(shape)
     }
 
     /// The type of a member; `None` for optional constants, which are presence bits only.
@@ -110,6 +112,26 @@ impl<'p> Module<'p> {
         };
         get + &set
     }
+}
+
+/// Shows what is present.
+fn debug(shape: &Shape<'_>) -> String {
+    let show = |member: &Member<'_>| {
+        let value = match member.presence {
+            Some(_) => format!("self.{}()", member.ident),
+            None => format!("self.{}", member.ident),
+        };
+        format!(".field({:?}, &{value})", member.ident)
+    };
+    let fields: String = shape.members.iter().filter(|member| member.is_stored).map(show).collect();
+    format!(
+        "impl std::fmt::Debug for {name} {{
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {{
+                f.debug_struct({name:?}){fields}.finish()
+            }}
+        }}\n",
+        name = shape.name
+    )
 }
 
 /// The Rust type of a scalar.

@@ -29,6 +29,24 @@ fn no_struct_has_a_name_that_the_module_imports() {
 }
 
 #[test]
+fn only_members_that_are_always_there_are_public() {
+    let source = module(
+        "<template name='T' id='1'><uInt32 name='a'/><uInt32 name='b' presence='optional'/>\
+         <sequence name='s'><string name='c'/><string name='d' presence='optional'/></sequence></template>",
+    );
+    for (member, is_public) in [
+        ("a: u32", true),
+        ("b: u32", false),
+        ("c: Text", true),
+        ("d: Text", false),
+        ("present: [u64; 1]", false),
+    ] {
+        assert!(source.contains(&format!("    {}{member},\n", if is_public { "pub " } else { "" })));
+        assert_eq!(source.contains(&format!("pub {member}")), is_public, "{member}");
+    }
+}
+
+#[test]
 fn more_sequences_than_decoders_tell_apart_have_no_lanes() {
     let fields: String = ["a", "b", "c", "d", "e"]
         .map(|name| format!("<uInt32 name='{name}'><copy/></uInt32>"))

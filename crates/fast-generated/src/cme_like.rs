@@ -12,15 +12,20 @@ use tickwire_fast::rt::{
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
+#[allow(dead_code)]
 pub type Decoder = rt::Decoder<Templates>;
 /// An encoder of these templates.
+#[allow(dead_code)]
 pub type Encoder = rt::Encoder<Templates>;
 /// Signature of the template set this was generated from.
+#[allow(dead_code)]
 pub const SIGNATURE: &str = "39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f";
 /// Room for a message of each template.
 #[derive(Clone, Debug, Default)]
+#[allow(dead_code)]
 pub struct Messages {
     current: usize,
     /// Template `MDIncRefresh_81`, id 81.
@@ -32,6 +37,7 @@ pub struct Messages {
 }
 /// A message of one of the templates.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub enum Message<'m> {
     /// Template `MDIncRefresh_81`, id 81.
     MdIncRefresh81(&'m MdIncRefresh81),
@@ -40,6 +46,7 @@ pub enum Message<'m> {
     /// Template `MDIncRefresh_109`, id 109.
     MdIncRefresh109(&'m MdIncRefresh109),
 }
+#[allow(dead_code)]
 impl Messages {
     /// The message that was decoded last.
     #[inline]
@@ -51,6 +58,7 @@ impl Messages {
         }
     }
 }
+#[allow(dead_code)]
 impl Message<'_> {
     /// The number of the message's template in this module.
     pub fn number(&self) -> usize {
@@ -73,33 +81,35 @@ impl Message<'_> {
     }
 }
 /// An entry of sequence `MDEntries`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdIncRefresh81MdEntries {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// `MDUpdateAction` (279): uInt32, optional, copy.
-    pub md_update_action: u32,
+    md_update_action: u32,
     /// `MDPriceLevel` (1023): uInt32, optional, default.
-    pub md_price_level: u32,
+    md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
     pub md_entry_type: Text,
     /// `SecurityID` (48): uInt32, optional, copy.
-    pub security_id: u32,
+    security_id: u32,
     /// `RptSeq` (83): uInt32, optional, increment.
-    pub rpt_seq: u32,
+    rpt_seq: u32,
     /// `MDEntryPx` (270): decimal, optional; exponent, default; mantissa, delta.
-    pub md_entry_px: Decimal,
+    md_entry_px: Decimal,
     /// `MDEntryTime` (273): uInt32, mandatory, copy.
     pub md_entry_time: u32,
     /// `MDEntrySize` (271): int32, optional, delta.
-    pub md_entry_size: i32,
+    md_entry_size: i32,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    pub quote_condition: Text,
+    quote_condition: Text,
     /// `NumberOfOrders` (346): uInt32, optional, delta.
-    pub number_of_orders: u32,
+    number_of_orders: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    trading_session_id: Text,
 }
+#[allow(dead_code)]
 impl MdIncRefresh81MdEntries {
     /// `MDUpdateAction`, if it is present.
     #[inline]
@@ -260,11 +270,30 @@ impl MdIncRefresh81MdEntries {
         }
     }
 }
+impl std::fmt::Debug for MdIncRefresh81MdEntries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdIncRefresh81MdEntries")
+            .field("md_update_action", &self.md_update_action())
+            .field("md_price_level", &self.md_price_level())
+            .field("md_entry_type", &self.md_entry_type)
+            .field("security_id_source", &self.security_id_source())
+            .field("security_id", &self.security_id())
+            .field("rpt_seq", &self.rpt_seq())
+            .field("md_entry_px", &self.md_entry_px())
+            .field("md_entry_time", &self.md_entry_time)
+            .field("md_entry_size", &self.md_entry_size())
+            .field("quote_condition", &self.quote_condition())
+            .field("number_of_orders", &self.number_of_orders())
+            .field("trading_session_id", &self.trading_session_id())
+            .finish()
+    }
+}
 /// Template `MDIncRefresh_81`, id 81.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdIncRefresh81 {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
@@ -272,10 +301,11 @@ pub struct MdIncRefresh81 {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pub pos_dup_flag: Text,
+    pos_dup_flag: Text,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
     pub md_entries: Entries<MdIncRefresh81MdEntries>,
 }
+#[allow(dead_code)]
 impl MdIncRefresh81 {
     /// `ApplVerID` (1128), constant.
     pub const APPL_VER_ID: &'static [u8] = b"9";
@@ -308,11 +338,22 @@ impl MdIncRefresh81 {
         Text::push(&mut self.arena, bytes)
     }
 }
+impl std::fmt::Debug for MdIncRefresh81 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdIncRefresh81")
+            .field("msg_seq_num", &self.msg_seq_num)
+            .field("sending_time", &self.sending_time)
+            .field("pos_dup_flag", &self.pos_dup_flag())
+            .field("md_entries", &self.md_entries)
+            .finish()
+    }
+}
 /// An entry of sequence `MDEntries`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdIncRefresh84MdEntries {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// `MDUpdateAction` (279): uInt32, mandatory, default.
     pub md_update_action: u32,
     /// `MDEntryType` (269): string, mandatory, default. The message's `text` gives its bytes.
@@ -324,22 +365,23 @@ pub struct MdIncRefresh84MdEntries {
     /// `MDEntryPx` (270): decimal, mandatory; exponent, default; mantissa, delta.
     pub md_entry_px: Decimal,
     /// `MDEntrySize` (271): int32, optional, delta.
-    pub md_entry_size: i32,
+    md_entry_size: i32,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
-    pub net_chg_prev_day: Decimal,
+    net_chg_prev_day: Decimal,
     /// `TradeVolume` (1020): uInt32, optional, delta.
-    pub trade_volume: u32,
+    trade_volume: u32,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    pub tick_direction: Text,
+    tick_direction: Text,
     /// `TradeCondition` (277): string, optional, default. The message's `text` gives its bytes.
-    pub trade_condition: Text,
+    trade_condition: Text,
     /// `MDEntryTime` (273): uInt32, mandatory, copy.
     pub md_entry_time: u32,
     /// `AggressorSide` (5797): uInt32, optional, default.
-    pub aggressor_side: u32,
+    aggressor_side: u32,
     /// `MatchEventIndicator` (5799): string, optional, default. The message's `text` gives its bytes.
-    pub match_event_indicator: Text,
+    match_event_indicator: Text,
 }
+#[allow(dead_code)]
 impl MdIncRefresh84MdEntries {
     /// `SecurityIDSource` (22), constant.
     pub const SECURITY_ID_SOURCE: u32 = 8;
@@ -460,11 +502,31 @@ impl MdIncRefresh84MdEntries {
         }
     }
 }
+impl std::fmt::Debug for MdIncRefresh84MdEntries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdIncRefresh84MdEntries")
+            .field("md_update_action", &self.md_update_action)
+            .field("md_entry_type", &self.md_entry_type)
+            .field("security_id", &self.security_id)
+            .field("rpt_seq", &self.rpt_seq)
+            .field("md_entry_px", &self.md_entry_px)
+            .field("md_entry_size", &self.md_entry_size())
+            .field("net_chg_prev_day", &self.net_chg_prev_day())
+            .field("trade_volume", &self.trade_volume())
+            .field("tick_direction", &self.tick_direction())
+            .field("trade_condition", &self.trade_condition())
+            .field("md_entry_time", &self.md_entry_time)
+            .field("aggressor_side", &self.aggressor_side())
+            .field("match_event_indicator", &self.match_event_indicator())
+            .finish()
+    }
+}
 /// Template `MDIncRefresh_84`, id 84.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdIncRefresh84 {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
@@ -472,12 +534,13 @@ pub struct MdIncRefresh84 {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pub pos_dup_flag: Text,
+    pos_dup_flag: Text,
     /// `TradeDate` (75): uInt32, mandatory.
     pub trade_date: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
     pub md_entries: Entries<MdIncRefresh84MdEntries>,
 }
+#[allow(dead_code)]
 impl MdIncRefresh84 {
     /// `ApplVerID` (1128), constant.
     pub const APPL_VER_ID: &'static [u8] = b"9";
@@ -510,15 +573,27 @@ impl MdIncRefresh84 {
         Text::push(&mut self.arena, bytes)
     }
 }
+impl std::fmt::Debug for MdIncRefresh84 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdIncRefresh84")
+            .field("msg_seq_num", &self.msg_seq_num)
+            .field("sending_time", &self.sending_time)
+            .field("pos_dup_flag", &self.pos_dup_flag())
+            .field("trade_date", &self.trade_date)
+            .field("md_entries", &self.md_entries)
+            .finish()
+    }
+}
 /// An entry of sequence `MDEntries`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdIncRefresh109MdEntries {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// `MDUpdateAction` (279): uInt32, mandatory, copy.
     pub md_update_action: u32,
     /// `MDPriceLevel` (1023): uInt32, optional, increment.
-    pub md_price_level: u32,
+    md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
     pub md_entry_type: Text,
     /// `SecurityID` (48): uInt32, mandatory, copy.
@@ -526,26 +601,27 @@ pub struct MdIncRefresh109MdEntries {
     /// `RptSeq` (83): uInt32, mandatory, increment.
     pub rpt_seq: u32,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    pub quote_condition: Text,
+    quote_condition: Text,
     /// `MDEntryPx` (270): decimal, mandatory; exponent, default; mantissa, delta.
     pub md_entry_px: Decimal,
     /// `NumberOfOrders` (346): uInt32, optional, default.
-    pub number_of_orders: u32,
+    number_of_orders: u32,
     /// `MDEntryTime` (273): uInt32, mandatory, copy.
     pub md_entry_time: u32,
     /// `MDEntrySize` (271): int32, optional, delta.
-    pub md_entry_size: i32,
+    md_entry_size: i32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    trading_session_id: Text,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
-    pub net_chg_prev_day: Decimal,
+    net_chg_prev_day: Decimal,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    pub tick_direction: Text,
+    tick_direction: Text,
     /// `OpenCloseSettleFlag` (286): uInt32, optional.
-    pub open_close_settle_flag: u32,
+    open_close_settle_flag: u32,
     /// `SettlDate` (64): uInt32, optional, default.
-    pub settl_date: u32,
+    settl_date: u32,
 }
+#[allow(dead_code)]
 impl MdIncRefresh109MdEntries {
     /// `MDPriceLevel`, if it is present.
     #[inline]
@@ -702,11 +778,33 @@ impl MdIncRefresh109MdEntries {
         }
     }
 }
+impl std::fmt::Debug for MdIncRefresh109MdEntries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdIncRefresh109MdEntries")
+            .field("md_update_action", &self.md_update_action)
+            .field("md_price_level", &self.md_price_level())
+            .field("md_entry_type", &self.md_entry_type)
+            .field("security_id", &self.security_id)
+            .field("rpt_seq", &self.rpt_seq)
+            .field("quote_condition", &self.quote_condition())
+            .field("md_entry_px", &self.md_entry_px)
+            .field("number_of_orders", &self.number_of_orders())
+            .field("md_entry_time", &self.md_entry_time)
+            .field("md_entry_size", &self.md_entry_size())
+            .field("trading_session_id", &self.trading_session_id())
+            .field("net_chg_prev_day", &self.net_chg_prev_day())
+            .field("tick_direction", &self.tick_direction())
+            .field("open_close_settle_flag", &self.open_close_settle_flag())
+            .field("settl_date", &self.settl_date())
+            .finish()
+    }
+}
 /// Template `MDIncRefresh_109`, id 109.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdIncRefresh109 {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
@@ -714,12 +812,13 @@ pub struct MdIncRefresh109 {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pub pos_dup_flag: Text,
+    pos_dup_flag: Text,
     /// `TradeDate` (75): uInt32, mandatory.
     pub trade_date: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
     pub md_entries: Entries<MdIncRefresh109MdEntries>,
 }
+#[allow(dead_code)]
 impl MdIncRefresh109 {
     /// `ApplVerID` (1128), constant.
     pub const APPL_VER_ID: &'static [u8] = b"9";
@@ -750,6 +849,17 @@ impl MdIncRefresh109 {
     /// A string for this message; `None` above 16,777,215 bytes.
     pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
         Text::push(&mut self.arena, bytes)
+    }
+}
+impl std::fmt::Debug for MdIncRefresh109 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdIncRefresh109")
+            .field("msg_seq_num", &self.msg_seq_num)
+            .field("sending_time", &self.sending_time)
+            .field("pos_dup_flag", &self.pos_dup_flag())
+            .field("trade_date", &self.trade_date)
+            .field("md_entries", &self.md_entries)
+            .finish()
     }
 }
 const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
@@ -1019,7 +1129,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, P: Past>(
     };
     if let Some(exponent) = exponent {
         let exponent = rt::exponent(exponent)?;
-        let mantissa = {
+        let mantissa: u64 = {
             let delta = c.signed_word(x)?;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
@@ -1279,7 +1389,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, P: Past>(
     {
         let exponent = if map & (1 << 27) != 0 { c.signed::<64>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
-        let mantissa = {
+        let mantissa: u64 = {
             let delta = c.signed_word(x)?;
             state
                 .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
@@ -1310,7 +1420,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, P: Past>(
     };
     if let Some(exponent) = exponent {
         let exponent = rt::exponent(exponent)?;
-        let mantissa = {
+        let mantissa: u64 = {
             let delta = c.signed_word(x)?;
             state
                 .added::<
@@ -1681,7 +1791,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, P: Past>(
             (-2i64) as u64
         };
         let exponent = rt::exponent(exponent)?;
-        let mantissa = {
+        let mantissa: u64 = {
             let delta = c.signed_word(x)?;
             state
                 .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0, delta, rt::add_signed::<64>)?
@@ -1742,7 +1852,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, P: Past>(
         };
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
-            let mantissa = {
+            let mantissa: u64 = {
                 let delta = c.signed_word(x)?;
                 state
                     .added::<
@@ -1956,7 +2066,14 @@ impl Outgoing for MdIncRefresh81MdEntries {
                 state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
             ) << 2;
         map |= u64::from(m.quote_condition().is_some()) << 1;
-        map |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }));
+        map
+            |= u64::from(
+                !m
+                    .trading_session_id()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"2") })
+                    }),
+            );
         let map_at = o.begin_behind::<3>(map << 54)?;
         let mut first = 0u8;
         if state
@@ -2129,7 +2246,11 @@ impl Outgoing for MdIncRefresh84MdEntries {
         map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 1;
         map
             |= u64::from(
-                m.match_event_indicator() != Some(const { Text::literal(b"1") }),
+                !m
+                    .match_event_indicator()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"1") })
+                    }),
             );
         let map_at = o.begin_behind::<4>(map << 53)?;
         let mut first = 0u8;
@@ -2137,7 +2258,7 @@ impl Outgoing for MdIncRefresh84MdEntries {
             first |= 1 << 6;
             o.unsigned(u64::from(m.md_update_action))?;
         }
-        if m.md_entry_type != const { Text::literal(b"2") } {
+        if !m.md_entry_type.is_short_text(const { Text::literal(b"2") }) {
             first |= 1 << 5;
             o.ascii(m.md_entry_type, false, arena, x)?;
         }
@@ -2299,8 +2420,13 @@ impl Outgoing for MdIncRefresh109MdEntries {
                 state.sends_copy(SLOT_MD_ENTRY_TIME_3, u64::from(m.md_entry_time), None),
             ) << 4;
         map
-            |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-                << 3;
+            |= u64::from(
+                !m
+                    .trading_session_id()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"2") })
+                    }),
+            ) << 3;
         if let Some(value) = m.net_chg_prev_day() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
@@ -2485,6 +2611,7 @@ fn encode_message<'o, K: Kernel>(
         Message::MdIncRefresh109(message) => o.encode(message, &[], state, x),
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh81MdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -2579,6 +2706,7 @@ impl MdIncRefresh81MdEntries {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh81 {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -2634,6 +2762,7 @@ impl MdIncRefresh81 {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh84MdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -2724,6 +2853,7 @@ impl MdIncRefresh84MdEntries {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh84 {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -2783,6 +2913,7 @@ impl MdIncRefresh84 {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh109MdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -2887,6 +3018,7 @@ impl MdIncRefresh109MdEntries {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh109 {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -2946,6 +3078,7 @@ impl MdIncRefresh109 {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh81 {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -2966,6 +3099,7 @@ impl MdIncRefresh81 {
         }
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh84 {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -2987,6 +3121,7 @@ impl MdIncRefresh84 {
         }
     }
 }
+#[allow(dead_code)]
 impl MdIncRefresh109 {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]

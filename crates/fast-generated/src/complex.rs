@@ -12,15 +12,20 @@ use tickwire_fast::rt::{
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
+#[allow(dead_code)]
 pub type Decoder = rt::Decoder<Templates>;
 /// An encoder of these templates.
+#[allow(dead_code)]
 pub type Encoder = rt::Encoder<Templates>;
 /// Signature of the template set this was generated from.
+#[allow(dead_code)]
 pub const SIGNATURE: &str = "a416b1b19bb813e5d6b63142c6a77df0d3f028bbde9f53109520e800ac929117";
 /// Room for a message of each template.
 #[derive(Clone, Debug, Default)]
+#[allow(dead_code)]
 pub struct Messages {
     current: usize,
     /// Template `MarketData`, id 1.
@@ -32,6 +37,7 @@ pub struct Messages {
 }
 /// A message of one of the templates.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub enum Message<'m> {
     /// Template `MarketData`, id 1.
     MarketData(&'m MarketData),
@@ -40,6 +46,7 @@ pub enum Message<'m> {
     /// Template `Done`, id 99.
     Done(&'m Done),
 }
+#[allow(dead_code)]
 impl Messages {
     /// The message that was decoded last.
     #[inline]
@@ -51,6 +58,7 @@ impl Messages {
         }
     }
 }
+#[allow(dead_code)]
 impl Message<'_> {
     /// The number of the message's template in this module.
     pub fn number(&self) -> usize {
@@ -73,18 +81,19 @@ impl Message<'_> {
     }
 }
 /// An entry of sequence `MDEntries`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MarketDataMdEntries {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// `MDUpdateAction` (279): uInt32, mandatory, copy.
     pub md_update_action: u32,
     /// `MDPriceLevel` (1023): uInt32, optional, default.
-    pub md_price_level: u32,
+    md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
     pub md_entry_type: Text,
     /// `OpenCloseSettleFlag` (286): uInt32, optional.
-    pub open_close_settle_flag: u32,
+    open_close_settle_flag: u32,
     /// `SecurityID` (48): uInt32, mandatory, copy.
     pub security_id: u32,
     /// `RptSeq` (83): uInt32, mandatory, increment.
@@ -94,26 +103,27 @@ pub struct MarketDataMdEntries {
     /// `MDEntryTime` (273): uInt32, mandatory, copy.
     pub md_entry_time: u32,
     /// `MDEntrySize` (271): int32, optional, delta.
-    pub md_entry_size: i32,
+    md_entry_size: i32,
     /// `NumberOfOrders` (346): uInt32, optional, delta.
-    pub number_of_orders: u32,
+    number_of_orders: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    trading_session_id: Text,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
-    pub net_chg_prev_day: Decimal,
+    net_chg_prev_day: Decimal,
     /// `TradeVolume` (1020): uInt32, optional, default.
-    pub trade_volume: u32,
+    trade_volume: u32,
     /// `TradeCondition` (277): string, optional, default. The message's `text` gives its bytes.
-    pub trade_condition: Text,
+    trade_condition: Text,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    pub tick_direction: Text,
+    tick_direction: Text,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    pub quote_condition: Text,
+    quote_condition: Text,
     /// `AggressorSide` (5797): uInt32, optional, default.
-    pub aggressor_side: u32,
+    aggressor_side: u32,
     /// `MatchEventIndicator` (5799): string, optional, default. The message's `text` gives its bytes.
-    pub match_event_indicator: Text,
+    match_event_indicator: Text,
 }
+#[allow(dead_code)]
 impl MarketDataMdEntries {
     /// `MDPriceLevel`, if it is present.
     #[inline]
@@ -322,8 +332,33 @@ impl MarketDataMdEntries {
         }
     }
 }
+impl std::fmt::Debug for MarketDataMdEntries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MarketDataMdEntries")
+            .field("md_update_action", &self.md_update_action)
+            .field("md_price_level", &self.md_price_level())
+            .field("md_entry_type", &self.md_entry_type)
+            .field("open_close_settle_flag", &self.open_close_settle_flag())
+            .field("security_id", &self.security_id)
+            .field("rpt_seq", &self.rpt_seq)
+            .field("md_entry_px", &self.md_entry_px)
+            .field("md_entry_time", &self.md_entry_time)
+            .field("md_entry_size", &self.md_entry_size())
+            .field("number_of_orders", &self.number_of_orders())
+            .field("trading_session_id", &self.trading_session_id())
+            .field("net_chg_prev_day", &self.net_chg_prev_day())
+            .field("trade_volume", &self.trade_volume())
+            .field("trade_condition", &self.trade_condition())
+            .field("tick_direction", &self.tick_direction())
+            .field("quote_condition", &self.quote_condition())
+            .field("aggressor_side", &self.aggressor_side())
+            .field("match_event_indicator", &self.match_event_indicator())
+            .finish()
+    }
+}
 /// Template `MarketData`, id 1.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MarketData {
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
@@ -336,6 +371,7 @@ pub struct MarketData {
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
     pub md_entries: Entries<MarketDataMdEntries>,
 }
+#[allow(dead_code)]
 impl MarketData {
     /// `ApplVerID` (1128), constant.
     pub const APPL_VER_ID: &'static [u8] = b"1.0";
@@ -352,15 +388,26 @@ impl MarketData {
         Text::push(&mut self.arena, bytes)
     }
 }
+impl std::fmt::Debug for MarketData {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MarketData")
+            .field("msg_seq_num", &self.msg_seq_num)
+            .field("sending_time", &self.sending_time)
+            .field("trade_date", &self.trade_date)
+            .field("md_entries", &self.md_entries)
+            .finish()
+    }
+}
 /// An entry of sequence `RelatedSym`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct QuoteRequestRelatedSym {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// `OrderQty` (38): uInt64, optional.
-    pub order_qty: u64,
+    order_qty: u64,
     /// `Side` (54): uInt32, optional, default.
-    pub side: u32,
+    side: u32,
     /// `TransactTime` (60): uInt64, mandatory.
     pub transact_time: u64,
     /// `QuoteType` (537): uInt32, mandatory, default.
@@ -368,6 +415,7 @@ pub struct QuoteRequestRelatedSym {
     /// `SecurityID` (48): uInt32, mandatory.
     pub security_id: u32,
 }
+#[allow(dead_code)]
 impl QuoteRequestRelatedSym {
     /// `Symbol` (55), constant.
     pub const SYMBOL: &'static [u8] = b"[N/A]";
@@ -406,11 +454,23 @@ impl QuoteRequestRelatedSym {
     /// `SecurityIDSource` (22), constant.
     pub const SECURITY_ID_SOURCE: u32 = 9;
 }
+impl std::fmt::Debug for QuoteRequestRelatedSym {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QuoteRequestRelatedSym")
+            .field("order_qty", &self.order_qty())
+            .field("side", &self.side())
+            .field("transact_time", &self.transact_time)
+            .field("quote_type", &self.quote_type)
+            .field("security_id", &self.security_id)
+            .finish()
+    }
+}
 /// Template `QuoteRequest`, id 2.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct QuoteRequest {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
@@ -418,10 +478,11 @@ pub struct QuoteRequest {
     /// `SendingTime` (52): uInt32, mandatory.
     pub sending_time: u32,
     /// `QuoteReqID` (131): string, optional. The message's `text` gives its bytes.
-    pub quote_req_id: Text,
+    quote_req_id: Text,
     /// `RelatedSym`: sequence, mandatory; its length is `NoRelatedSym` (146).
     pub related_sym: Entries<QuoteRequestRelatedSym>,
 }
+#[allow(dead_code)]
 impl QuoteRequest {
     /// `ApplVerID` (1128), constant.
     pub const APPL_VER_ID: &'static [u8] = b"1.0";
@@ -454,12 +515,24 @@ impl QuoteRequest {
         Text::push(&mut self.arena, bytes)
     }
 }
+impl std::fmt::Debug for QuoteRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QuoteRequest")
+            .field("msg_seq_num", &self.msg_seq_num)
+            .field("sending_time", &self.sending_time)
+            .field("quote_req_id", &self.quote_req_id())
+            .field("related_sym", &self.related_sym)
+            .finish()
+    }
+}
 /// Template `Done`, id 99.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct Done {
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
 }
+#[allow(dead_code)]
 impl Done {
     /// `MessageType` (35), constant.
     pub const MESSAGE_TYPE: &'static [u8] = b"99";
@@ -470,6 +543,11 @@ impl Done {
     /// A string for this message; `None` above 16,777,215 bytes.
     pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
         Text::push(&mut self.arena, bytes)
+    }
+}
+impl std::fmt::Debug for Done {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Done").finish()
     }
 }
 const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
@@ -657,7 +735,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, P: Past>(
     {
         let exponent = if map & (1 << 26) != 0 { c.signed::<64>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
-        let mantissa = {
+        let mantissa: u64 = {
             let delta = c.signed_word(x)?;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
@@ -725,7 +803,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, P: Past>(
         };
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
-            let mantissa = {
+            let mantissa: u64 = {
                 let delta = c.signed_word(x)?;
                 state
                     .added::<
@@ -1102,8 +1180,13 @@ impl Outgoing for MarketDataMdEntries {
         let mut o = o;
         let mut map = 0u64;
         map
-            |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-                << 7;
+            |= u64::from(
+                !m
+                    .trading_session_id()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"2") })
+                    }),
+            ) << 7;
         if let Some(value) = m.net_chg_prev_day() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
@@ -1121,7 +1204,11 @@ impl Outgoing for MarketDataMdEntries {
         map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 1;
         map
             |= u64::from(
-                m.match_event_indicator() != Some(const { Text::literal(b"1") }),
+                !m
+                    .match_event_indicator()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"1") })
+                    }),
             );
         let map_at = o.begin_behind::<8>(map << 49)?;
         let mut first = 0u8;
@@ -1423,6 +1510,7 @@ fn encode_message<'o, K: Kernel>(
         Message::Done(message) => o.encode(message, &[], state, x),
     }
 }
+#[allow(dead_code)]
 impl MarketDataMdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1548,6 +1636,7 @@ impl MarketDataMdEntries {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MarketData {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1599,6 +1688,7 @@ impl MarketData {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl QuoteRequestRelatedSym {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1642,6 +1732,7 @@ impl QuoteRequestRelatedSym {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl QuoteRequest {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1697,6 +1788,7 @@ impl QuoteRequest {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl Done {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1717,6 +1809,7 @@ impl Done {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MarketData {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -1735,6 +1828,7 @@ impl MarketData {
         }
     }
 }
+#[allow(dead_code)]
 impl QuoteRequest {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -1755,6 +1849,7 @@ impl QuoteRequest {
         }
     }
 }
+#[allow(dead_code)]
 impl Done {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]

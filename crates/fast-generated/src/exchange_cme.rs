@@ -12,15 +12,20 @@ use tickwire_fast::rt::{
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
+#[allow(dead_code)]
 pub type Decoder = rt::Decoder<Templates>;
 /// An encoder of these templates.
+#[allow(dead_code)]
 pub type Encoder = rt::Encoder<Templates>;
 /// Signature of the template set this was generated from.
+#[allow(dead_code)]
 pub const SIGNATURE: &str = "dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9";
 /// Room for a message of each template.
 #[derive(Clone, Debug, Default)]
+#[allow(dead_code)]
 pub struct Messages {
     current: usize,
     /// Template `MDIncrementalRefresh`, id 81.
@@ -30,12 +35,14 @@ pub struct Messages {
 }
 /// A message of one of the templates.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub enum Message<'m> {
     /// Template `MDIncrementalRefresh`, id 81.
     MdIncrementalRefresh(&'m MdIncrementalRefresh),
     /// Template `MDSnapshotFullRefresh`, id 83.
     MdSnapshotFullRefresh(&'m MdSnapshotFullRefresh),
 }
+#[allow(dead_code)]
 impl Messages {
     /// The message that was decoded last.
     #[inline]
@@ -46,6 +53,7 @@ impl Messages {
         }
     }
 }
+#[allow(dead_code)]
 impl Message<'_> {
     /// The number of the message's template in this module.
     pub fn number(&self) -> usize {
@@ -66,14 +74,15 @@ impl Message<'_> {
     }
 }
 /// An entry of sequence `MDEntries`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdIncrementalRefreshMdEntries {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// `MDUpdateAction` (279): uInt32, mandatory, copy.
     pub md_update_action: u32,
     /// `MDPriceLevel` (1023): uInt32, optional, default.
-    pub md_price_level: u32,
+    md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
     pub md_entry_type: Text,
     /// `SecurityID` (48): uInt32, mandatory, copy.
@@ -85,24 +94,25 @@ pub struct MdIncrementalRefreshMdEntries {
     /// `MDEntryTime` (273): uInt32, mandatory, copy.
     pub md_entry_time: u32,
     /// `MDEntrySize` (271): int32, optional, delta.
-    pub md_entry_size: i32,
+    md_entry_size: i32,
     /// `NumberOfOrders` (346): uInt32, optional, delta.
-    pub number_of_orders: u32,
+    number_of_orders: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    trading_session_id: Text,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
-    pub net_chg_prev_day: Decimal,
+    net_chg_prev_day: Decimal,
     /// `TradeVolume` (1020): uInt32, optional, default.
-    pub trade_volume: u32,
+    trade_volume: u32,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    pub tick_direction: Text,
+    tick_direction: Text,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    pub quote_condition: Text,
+    quote_condition: Text,
     /// `AggressorSide` (5797): uInt32, optional, default.
-    pub aggressor_side: u32,
+    aggressor_side: u32,
     /// `MatchEventIndicator` (5799): string, optional, default. The message's `text` gives its bytes.
-    pub match_event_indicator: Text,
+    match_event_indicator: Text,
 }
+#[allow(dead_code)]
 impl MdIncrementalRefreshMdEntries {
     /// `MDPriceLevel`, if it is present.
     #[inline]
@@ -275,11 +285,34 @@ impl MdIncrementalRefreshMdEntries {
         }
     }
 }
+impl std::fmt::Debug for MdIncrementalRefreshMdEntries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdIncrementalRefreshMdEntries")
+            .field("md_update_action", &self.md_update_action)
+            .field("md_price_level", &self.md_price_level())
+            .field("md_entry_type", &self.md_entry_type)
+            .field("security_id", &self.security_id)
+            .field("rpt_seq", &self.rpt_seq)
+            .field("md_entry_px", &self.md_entry_px)
+            .field("md_entry_time", &self.md_entry_time)
+            .field("md_entry_size", &self.md_entry_size())
+            .field("number_of_orders", &self.number_of_orders())
+            .field("trading_session_id", &self.trading_session_id())
+            .field("net_chg_prev_day", &self.net_chg_prev_day())
+            .field("trade_volume", &self.trade_volume())
+            .field("tick_direction", &self.tick_direction())
+            .field("quote_condition", &self.quote_condition())
+            .field("aggressor_side", &self.aggressor_side())
+            .field("match_event_indicator", &self.match_event_indicator())
+            .finish()
+    }
+}
 /// Template `MDIncrementalRefresh`, id 81.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdIncrementalRefresh {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
@@ -287,12 +320,13 @@ pub struct MdIncrementalRefresh {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pub pos_dup_flag: Text,
+    pos_dup_flag: Text,
     /// `TradeDate` (75): uInt32, mandatory.
     pub trade_date: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
     pub md_entries: Entries<MdIncrementalRefreshMdEntries>,
 }
+#[allow(dead_code)]
 impl MdIncrementalRefresh {
     /// `ApplVerID` (1128), constant.
     pub const APPL_VER_ID: &'static [u8] = b"9";
@@ -325,24 +359,37 @@ impl MdIncrementalRefresh {
         Text::push(&mut self.arena, bytes)
     }
 }
+impl std::fmt::Debug for MdIncrementalRefresh {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdIncrementalRefresh")
+            .field("msg_seq_num", &self.msg_seq_num)
+            .field("sending_time", &self.sending_time)
+            .field("pos_dup_flag", &self.pos_dup_flag())
+            .field("trade_date", &self.trade_date)
+            .field("md_entries", &self.md_entries)
+            .finish()
+    }
+}
 /// An entry of sequence `MDEntries`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdSnapshotFullRefreshMdEntries {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
     pub md_entry_type: Text,
     /// `MDEntryPx` (270): decimal, mandatory; exponent, default; mantissa, delta.
     pub md_entry_px: Decimal,
     /// `MDEntrySize` (271): int32, optional, delta.
-    pub md_entry_size: i32,
+    md_entry_size: i32,
     /// `NumberOfOrders` (346): uInt32, optional, delta.
-    pub number_of_orders: u32,
+    number_of_orders: u32,
     /// `MDPriceLevel` (1023): uInt32, optional, increment.
-    pub md_price_level: u32,
+    md_price_level: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    trading_session_id: Text,
 }
+#[allow(dead_code)]
 impl MdSnapshotFullRefreshMdEntries {
     /// `MDEntrySize`, if it is present.
     #[inline]
@@ -413,11 +460,24 @@ impl MdSnapshotFullRefreshMdEntries {
         }
     }
 }
+impl std::fmt::Debug for MdSnapshotFullRefreshMdEntries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdSnapshotFullRefreshMdEntries")
+            .field("md_entry_type", &self.md_entry_type)
+            .field("md_entry_px", &self.md_entry_px)
+            .field("md_entry_size", &self.md_entry_size())
+            .field("number_of_orders", &self.number_of_orders())
+            .field("md_price_level", &self.md_price_level())
+            .field("trading_session_id", &self.trading_session_id())
+            .finish()
+    }
+}
 /// Template `MDSnapshotFullRefresh`, id 83.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MdSnapshotFullRefresh {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
@@ -425,7 +485,7 @@ pub struct MdSnapshotFullRefresh {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pub pos_dup_flag: Text,
+    pos_dup_flag: Text,
     /// `LastMsgSeqNumProcessed` (369): uInt32, mandatory.
     pub last_msg_seq_num_processed: u32,
     /// `TotNumReports` (911): uInt32, mandatory.
@@ -437,10 +497,11 @@ pub struct MdSnapshotFullRefresh {
     /// `RptSeq` (83): uInt32, mandatory.
     pub rpt_seq: u32,
     /// `MDBookType` (1021): uInt32, optional, default.
-    pub md_book_type: u32,
+    md_book_type: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
     pub md_entries: Entries<MdSnapshotFullRefreshMdEntries>,
 }
+#[allow(dead_code)]
 impl MdSnapshotFullRefresh {
     /// `ApplVerID` (1128), constant.
     pub const APPL_VER_ID: &'static [u8] = b"9";
@@ -489,6 +550,22 @@ impl MdSnapshotFullRefresh {
     /// A string for this message; `None` above 16,777,215 bytes.
     pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
         Text::push(&mut self.arena, bytes)
+    }
+}
+impl std::fmt::Debug for MdSnapshotFullRefresh {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MdSnapshotFullRefresh")
+            .field("msg_seq_num", &self.msg_seq_num)
+            .field("sending_time", &self.sending_time)
+            .field("pos_dup_flag", &self.pos_dup_flag())
+            .field("last_msg_seq_num_processed", &self.last_msg_seq_num_processed)
+            .field("tot_num_reports", &self.tot_num_reports)
+            .field("trade_date", &self.trade_date)
+            .field("security_id", &self.security_id)
+            .field("rpt_seq", &self.rpt_seq)
+            .field("md_book_type", &self.md_book_type())
+            .field("md_entries", &self.md_entries)
+            .finish()
     }
 }
 const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
@@ -704,7 +781,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, P: Past>(
             (-2i64) as u64
         };
         let exponent = rt::exponent(exponent)?;
-        let mantissa = {
+        let mantissa: u64 = {
             let delta = c.signed_word(x)?;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
@@ -772,7 +849,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, P: Past>(
         };
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
-            let mantissa = {
+            let mantissa: u64 = {
                 let delta = c.signed_word(x)?;
                 state
                     .added::<
@@ -1058,7 +1135,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, P: Past>(
             (-2i64) as u64
         };
         let exponent = rt::exponent(exponent)?;
-        let mantissa = {
+        let mantissa: u64 = {
             let delta = c.signed_word(x)?;
             state
                 .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
@@ -1326,8 +1403,13 @@ impl Outgoing for MdIncrementalRefreshMdEntries {
         let mut o = o;
         let mut map = 0u64;
         map
-            |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-                << 6;
+            |= u64::from(
+                !m
+                    .trading_session_id()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"2") })
+                    }),
+            ) << 6;
         if let Some(value) = m.net_chg_prev_day() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
@@ -1344,7 +1426,11 @@ impl Outgoing for MdIncrementalRefreshMdEntries {
         map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 1;
         map
             |= u64::from(
-                m.match_event_indicator() != Some(const { Text::literal(b"1") }),
+                !m
+                    .match_event_indicator()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"1") })
+                    }),
             );
         let map_at = o.begin_behind::<7>(map << 50)?;
         let mut first = 0u8;
@@ -1573,7 +1659,10 @@ impl Outgoing for MdSnapshotFullRefreshMdEntries {
             first |= 1 << 4;
             o.unsigned_nullable(m.md_price_level().map(u64::from))?;
         }
-        if m.trading_session_id() != Some(const { Text::literal(b"2") }) {
+        if !m
+            .trading_session_id()
+            .is_some_and(|text| text.is_short_text(const { Text::literal(b"2") }))
+        {
             first |= 1 << 3;
             o.ascii_nullable(m.trading_session_id(), arena, x)?;
         }
@@ -1658,6 +1747,7 @@ fn encode_message<'o, K: Kernel>(
         Message::MdSnapshotFullRefresh(message) => o.encode(message, &[], state, x),
     }
 }
+#[allow(dead_code)]
 impl MdIncrementalRefreshMdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1769,6 +1859,7 @@ impl MdIncrementalRefreshMdEntries {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdIncrementalRefresh {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1828,6 +1919,7 @@ impl MdIncrementalRefresh {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdSnapshotFullRefreshMdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1881,6 +1973,7 @@ impl MdSnapshotFullRefreshMdEntries {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdSnapshotFullRefresh {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1963,6 +2056,7 @@ impl MdSnapshotFullRefresh {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MdIncrementalRefresh {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -1984,6 +2078,7 @@ impl MdIncrementalRefresh {
         }
     }
 }
+#[allow(dead_code)]
 impl MdSnapshotFullRefresh {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]

@@ -12,15 +12,20 @@ use tickwire_fast::rt::{
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
+#[allow(dead_code)]
 pub type Decoder = rt::Decoder<Templates>;
 /// An encoder of these templates.
+#[allow(dead_code)]
 pub type Encoder = rt::Encoder<Templates>;
 /// Signature of the template set this was generated from.
+#[allow(dead_code)]
 pub const SIGNATURE: &str = "bf9ae8cd5fa2c08653bef37c4258f2ef373946da5197b6d2621a25baddef1a61";
 /// Room for a message of each template.
 #[derive(Clone, Debug, Default)]
+#[allow(dead_code)]
 pub struct Messages {
     current: usize,
     /// Template `MarketData`, id 1.
@@ -28,10 +33,12 @@ pub struct Messages {
 }
 /// A message of one of the templates.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub enum Message<'m> {
     /// Template `MarketData`, id 1.
     MarketData(&'m MarketData),
 }
+#[allow(dead_code)]
 impl Messages {
     /// The message that was decoded last.
     #[allow(clippy::match_single_binding)]
@@ -42,6 +49,7 @@ impl Messages {
         }
     }
 }
+#[allow(dead_code)]
 impl Message<'_> {
     /// The number of the message's template in this module.
     pub fn number(&self) -> usize {
@@ -60,18 +68,19 @@ impl Message<'_> {
     }
 }
 /// An entry of sequence `MDEntries`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MarketDataMdEntries {
     /// Presence bits of the optional fields, in their order.
-    pub present: [u64; 1],
+    present: [u64; 1],
     /// `MDUpdateAction` (279): uInt32, mandatory, copy.
     pub md_update_action: u32,
     /// `MDPriceLevel` (1023): uInt32, optional, default.
-    pub md_price_level: u32,
+    md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
     pub md_entry_type: Text,
     /// `OpenCloseSettleFlag` (286): uInt32, optional.
-    pub open_close_settle_flag: u32,
+    open_close_settle_flag: u32,
     /// `SecurityID` (48): uInt32, mandatory, copy.
     pub security_id: u32,
     /// `RptSeq` (83): uInt32, mandatory, increment.
@@ -81,26 +90,27 @@ pub struct MarketDataMdEntries {
     /// `MDEntryTime` (273): uInt32, mandatory, copy.
     pub md_entry_time: u32,
     /// `MDEntrySize` (271): int32, optional, delta.
-    pub md_entry_size: i32,
+    md_entry_size: i32,
     /// `NumberOfOrders` (346): uInt32, optional, delta.
-    pub number_of_orders: u32,
+    number_of_orders: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    trading_session_id: Text,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
-    pub net_chg_prev_day: Decimal,
+    net_chg_prev_day: Decimal,
     /// `TradeVolume` (1020): uInt32, optional, default.
-    pub trade_volume: u32,
+    trade_volume: u32,
     /// `TradeCondition` (277): string, optional, default. The message's `text` gives its bytes.
-    pub trade_condition: Text,
+    trade_condition: Text,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    pub tick_direction: Text,
+    tick_direction: Text,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    pub quote_condition: Text,
+    quote_condition: Text,
     /// `AggressorSide` (5797): uInt32, optional, default.
-    pub aggressor_side: u32,
+    aggressor_side: u32,
     /// `MatchEventIndicator` (5799): string, optional, default. The message's `text` gives its bytes.
-    pub match_event_indicator: Text,
+    match_event_indicator: Text,
 }
+#[allow(dead_code)]
 impl MarketDataMdEntries {
     /// `MDPriceLevel`, if it is present.
     #[inline]
@@ -309,8 +319,33 @@ impl MarketDataMdEntries {
         }
     }
 }
+impl std::fmt::Debug for MarketDataMdEntries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MarketDataMdEntries")
+            .field("md_update_action", &self.md_update_action)
+            .field("md_price_level", &self.md_price_level())
+            .field("md_entry_type", &self.md_entry_type)
+            .field("open_close_settle_flag", &self.open_close_settle_flag())
+            .field("security_id", &self.security_id)
+            .field("rpt_seq", &self.rpt_seq)
+            .field("md_entry_px", &self.md_entry_px)
+            .field("md_entry_time", &self.md_entry_time)
+            .field("md_entry_size", &self.md_entry_size())
+            .field("number_of_orders", &self.number_of_orders())
+            .field("trading_session_id", &self.trading_session_id())
+            .field("net_chg_prev_day", &self.net_chg_prev_day())
+            .field("trade_volume", &self.trade_volume())
+            .field("trade_condition", &self.trade_condition())
+            .field("tick_direction", &self.tick_direction())
+            .field("quote_condition", &self.quote_condition())
+            .field("aggressor_side", &self.aggressor_side())
+            .field("match_event_indicator", &self.match_event_indicator())
+            .finish()
+    }
+}
 /// Template `MarketData`, id 1.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct MarketData {
     /// Strings of more than seven bytes.
     pub arena: Vec<u8>,
@@ -323,6 +358,7 @@ pub struct MarketData {
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
     pub md_entries: Entries<MarketDataMdEntries>,
 }
+#[allow(dead_code)]
 impl MarketData {
     /// `ApplVerID` (1128), constant.
     pub const APPL_VER_ID: &'static [u8] = b"1.0";
@@ -337,6 +373,16 @@ impl MarketData {
     /// A string for this message; `None` above 16,777,215 bytes.
     pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
         Text::push(&mut self.arena, bytes)
+    }
+}
+impl std::fmt::Debug for MarketData {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MarketData")
+            .field("msg_seq_num", &self.msg_seq_num)
+            .field("sending_time", &self.sending_time)
+            .field("trade_date", &self.trade_date)
+            .field("md_entries", &self.md_entries)
+            .finish()
     }
 }
 const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
@@ -490,7 +536,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, P: Past>(
     {
         let exponent = if map & (1 << 26) != 0 { c.signed::<64>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
-        let mantissa = {
+        let mantissa: u64 = {
             let delta = c.signed_word(x)?;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
@@ -558,7 +604,7 @@ fn decode_market_data_md_entries<'b, K: Kernel, P: Past>(
         };
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
-            let mantissa = {
+            let mantissa: u64 = {
                 let delta = c.signed_word(x)?;
                 state
                     .added::<
@@ -801,8 +847,13 @@ impl Outgoing for MarketDataMdEntries {
         let mut o = o;
         let mut map = 0u64;
         map
-            |= u64::from(m.trading_session_id() != Some(const { Text::literal(b"2") }))
-                << 7;
+            |= u64::from(
+                !m
+                    .trading_session_id()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"2") })
+                    }),
+            ) << 7;
         if let Some(value) = m.net_chg_prev_day() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
@@ -820,7 +871,11 @@ impl Outgoing for MarketDataMdEntries {
         map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 1;
         map
             |= u64::from(
-                m.match_event_indicator() != Some(const { Text::literal(b"1") }),
+                !m
+                    .match_event_indicator()
+                    .is_some_and(|text| {
+                        text.is_short_text(const { Text::literal(b"1") })
+                    }),
             );
         let map_at = o.begin_behind::<8>(map << 49)?;
         let mut first = 0u8;
@@ -998,6 +1053,7 @@ fn encode_message<'o, K: Kernel>(
         Message::MarketData(message) => o.encode(message, &[], state, x),
     }
 }
+#[allow(dead_code)]
 impl MarketDataMdEntries {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1123,6 +1179,7 @@ impl MarketDataMdEntries {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MarketData {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1174,6 +1231,7 @@ impl MarketData {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl MarketData {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]

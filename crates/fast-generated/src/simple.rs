@@ -12,15 +12,20 @@ use tickwire_fast::rt::{
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
+#[allow(dead_code)]
 pub type Decoder = rt::Decoder<Templates>;
 /// An encoder of these templates.
+#[allow(dead_code)]
 pub type Encoder = rt::Encoder<Templates>;
 /// Signature of the template set this was generated from.
+#[allow(dead_code)]
 pub const SIGNATURE: &str = "93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380";
 /// Room for a message of each template.
 #[derive(Clone, Debug, Default)]
+#[allow(dead_code)]
 pub struct Messages {
     current: usize,
     /// Template `Quote`, id 1.
@@ -36,6 +41,7 @@ pub struct Messages {
 }
 /// A message of one of the templates.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)]
 pub enum Message<'m> {
     /// Template `Quote`, id 1.
     Quote(&'m Quote),
@@ -48,6 +54,7 @@ pub enum Message<'m> {
     /// Template `Done`, id 99.
     Done(&'m Done),
 }
+#[allow(dead_code)]
 impl Messages {
     /// The message that was decoded last.
     #[inline]
@@ -61,6 +68,7 @@ impl Messages {
         }
     }
 }
+#[allow(dead_code)]
 impl Message<'_> {
     /// The number of the message's template in this module.
     pub fn number(&self) -> usize {
@@ -87,7 +95,8 @@ impl Message<'_> {
     }
 }
 /// Template `Quote`, id 1.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct Quote {
     /// `SequenceNumber` (200): uInt32, mandatory, increment.
     pub sequence_number: u32,
@@ -108,12 +117,29 @@ pub struct Quote {
     /// `SessionId` (1000): uInt8, mandatory, copy.
     pub session_id: u8,
 }
+#[allow(dead_code)]
 impl Quote {
     /// `MessageType` (100), constant.
     pub const MESSAGE_TYPE: u16 = 11;
 }
+impl std::fmt::Debug for Quote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Quote")
+            .field("sequence_number", &self.sequence_number)
+            .field("timestamp", &self.timestamp)
+            .field("order_id", &self.order_id)
+            .field("volume", &self.volume)
+            .field("price", &self.price)
+            .field("exchange_id", &self.exchange_id)
+            .field("security_id", &self.security_id)
+            .field("security_type", &self.security_type)
+            .field("session_id", &self.session_id)
+            .finish()
+    }
+}
 /// Template `New`, id 2.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct New {
     /// `SequenceNumber` (200): uInt32, mandatory, increment.
     pub sequence_number: u32,
@@ -136,12 +162,30 @@ pub struct New {
     /// `Side` (1100): uInt8, mandatory, copy.
     pub side: u8,
 }
+#[allow(dead_code)]
 impl New {
     /// `MessageType` (100), constant.
     pub const MESSAGE_TYPE: u16 = 12;
 }
+impl std::fmt::Debug for New {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("New")
+            .field("sequence_number", &self.sequence_number)
+            .field("timestamp", &self.timestamp)
+            .field("order_id", &self.order_id)
+            .field("volume", &self.volume)
+            .field("price", &self.price)
+            .field("exchange_id", &self.exchange_id)
+            .field("security_id", &self.security_id)
+            .field("security_type", &self.security_type)
+            .field("session_id", &self.session_id)
+            .field("side", &self.side)
+            .finish()
+    }
+}
 /// Template `Change`, id 3.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct Change {
     /// `SequenceNumber` (200): uInt32, mandatory, increment.
     pub sequence_number: u32,
@@ -164,12 +208,30 @@ pub struct Change {
     /// `Side` (1100): uInt8, mandatory, copy.
     pub side: u8,
 }
+#[allow(dead_code)]
 impl Change {
     /// `MessageType` (100), constant.
     pub const MESSAGE_TYPE: u16 = 13;
 }
+impl std::fmt::Debug for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Change")
+            .field("sequence_number", &self.sequence_number)
+            .field("timestamp", &self.timestamp)
+            .field("order_id", &self.order_id)
+            .field("volume", &self.volume)
+            .field("price", &self.price)
+            .field("exchange_id", &self.exchange_id)
+            .field("security_id", &self.security_id)
+            .field("security_type", &self.security_type)
+            .field("session_id", &self.session_id)
+            .field("side", &self.side)
+            .finish()
+    }
+}
 /// Template `Remove`, id 4.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct Remove {
     /// `SequenceNumber` (200): uInt32, mandatory, increment.
     pub sequence_number: u32,
@@ -188,16 +250,38 @@ pub struct Remove {
     /// `Side` (1100): uInt8, mandatory, copy.
     pub side: u8,
 }
+#[allow(dead_code)]
 impl Remove {
     /// `MessageType` (100), constant.
     pub const MESSAGE_TYPE: u16 = 14;
 }
+impl std::fmt::Debug for Remove {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remove")
+            .field("sequence_number", &self.sequence_number)
+            .field("timestamp", &self.timestamp)
+            .field("order_id", &self.order_id)
+            .field("exchange_id", &self.exchange_id)
+            .field("security_id", &self.security_id)
+            .field("security_type", &self.security_type)
+            .field("session_id", &self.session_id)
+            .field("side", &self.side)
+            .finish()
+    }
+}
 /// Template `Done`, id 99.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(dead_code)]
 pub struct Done {}
+#[allow(dead_code)]
 impl Done {
     /// `MessageType` (100), constant.
     pub const MESSAGE_TYPE: u16 = 99;
+}
+impl std::fmt::Debug for Done {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Done").finish()
+    }
 }
 const SLOT_SEQUENCE_NUMBER: Slot = Slot::new(0, 0);
 const SLOT_TIMESTAMP: Slot = Slot::new(1, 1);
@@ -1579,6 +1663,7 @@ fn encode_message<'o, K: Kernel>(
         Message::Done(message) => o.encode(message, &[], state, x),
     }
 }
+#[allow(dead_code)]
 impl Quote {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1630,6 +1715,7 @@ impl Quote {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl New {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1685,6 +1771,7 @@ impl New {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl Change {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1740,6 +1827,7 @@ impl Change {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl Remove {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1787,6 +1875,7 @@ impl Remove {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl Done {
     #[allow(unused_variables, clippy::ptr_arg)]
     fn fill(
@@ -1802,6 +1891,7 @@ impl Done {
         Ok(())
     }
 }
+#[allow(dead_code)]
 impl Quote {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -1819,6 +1909,7 @@ impl Quote {
         visitor.value::<9, 1000>(Value::UInt(u64::from(self.session_id)));
     }
 }
+#[allow(dead_code)]
 impl New {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -1837,6 +1928,7 @@ impl New {
         visitor.value::<10, 1100>(Value::UInt(u64::from(self.side)));
     }
 }
+#[allow(dead_code)]
 impl Change {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -1855,6 +1947,7 @@ impl Change {
         visitor.value::<10, 1100>(Value::UInt(u64::from(self.side)));
     }
 }
+#[allow(dead_code)]
 impl Remove {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
@@ -1871,6 +1964,7 @@ impl Remove {
         visitor.value::<8, 1100>(Value::UInt(u64::from(self.side)));
     }
 }
+#[allow(dead_code)]
 impl Done {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]

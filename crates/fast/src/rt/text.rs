@@ -8,13 +8,31 @@ use super::lanes::text_word;
 use super::past::{Past, Unknown};
 use super::state::{Slot, State};
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
+use std::fmt;
 
 const STOP: u8 = 0x80;
 
 /// A string or byte vector of a generated message: up to seven bytes lie in it, longer ones in the
 /// message's arena. [`bytes`](Self::bytes) gives them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// Texts are not compared: two long ones of equal bytes lie at different places. Compare their bytes.
+///
+/// ```compile_fail,E0369
+/// use tickwire_fast::rt::Text;
+///
+/// assert!(Text::literal(b"AAA") == Text::literal(b"AAA"));
+/// ```
+#[derive(Clone, Copy, Default)]
 pub struct Text(Word);
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match short_bytes(&self.0) {
+            Some(bytes) => write!(f, "\"{}\"", bytes.escape_ascii()),
+            None => f.write_str("in the arena"),
+        }
+    }
+}
 
 impl Text {
     /// A string of at most seven bytes; longer ones need an arena.
@@ -72,6 +90,12 @@ impl Text {
         let start = u32::from_le_bytes([word[0], word[1], word[2], word[3]]) as usize;
         let len = u32::from_le_bytes([word[4], word[5], word[6], 0]) as usize;
         arena.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
+    }
+
+    /// Whether it is this string of at most seven bytes.
+    #[inline(always)]
+    pub fn is_short_text(self, short: Self) -> bool {
+        self.word() == short.word()
     }
 
     /// A string of at most three characters: these, and in the last byte their number.
