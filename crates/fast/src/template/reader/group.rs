@@ -138,12 +138,9 @@ impl Reader<'_> {
             expanding: &expanding,
             ..scope
         };
-        // The length stands before the entries: it uses the map and the dictionary around them.
-        let around = Scope {
-            dictionary: outer.dictionary,
-            application_type: outer.application_type,
-            ..body
-        };
+        // The length stands before the entries, whose application type is not its own. Its dictionary is
+        // that of the nearest element, which is the sequence (FAST 1.1, 6.3.1).
+        let around = Scope { application_type: outer.application_type, ..body };
         let length = self.length(layers.inner(), &header, &around);
         let instructions = self.instructions(layers.inner(), &body);
         Sequence {
@@ -265,11 +262,21 @@ mod tests {
     }
 
     #[test]
-    fn a_length_uses_the_dictionary_around_its_sequence_unless_it_names_one() {
+    fn a_length_uses_the_dictionary_of_the_nearest_element() {
         let xml = "<sequence name='s' dictionary='d'><length name='n'><copy/></length>
                    <int8 name='a'><copy/></int8></sequence>";
         let inherited = sequence(xml);
-        assert_eq!(inherited.length.operator.entry.dictionary, Dictionary::Global);
+        assert_eq!(inherited.length.operator.entry.dictionary, Dictionary::Named("d".into()));
+        let xml = "<group name='g' dictionary='x'><sequence name='s'><length><copy/></length>\
+                   <int8 name='a'/></sequence></group>";
+        let template = body(xml);
+        let Instruction::Group(group) = &template.instructions[0] else { panic!("no group") };
+        let Instruction::Sequence(around) = &group.instructions[0] else { panic!("no sequence") };
+        assert_eq!(around.length.operator.entry.dictionary, Dictionary::Named("x".into()));
+        let global = sequence(
+            "<sequence name='s' dictionary='d'><length dictionary='global'><copy/></length></sequence>",
+        );
+        assert_eq!(global.length.operator.entry.dictionary, Dictionary::Global);
         let own = "<sequence name='s'><length name='n' dictionary='d'><copy/></length></sequence>";
         let own = sequence(own).length.operator.entry.dictionary;
         assert_eq!(own, Dictionary::Named("d".into()));
