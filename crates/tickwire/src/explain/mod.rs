@@ -219,9 +219,9 @@ impl<W: Write> Explainer<'_, W> {
     ) -> Result<Option<usize>, Failure> {
         let offset = segment.offset + range.start;
         let bytes = &segment.bytes[range.clone()];
-        let mut events = Vec::new();
-        let outcome = decoder.trace(bytes, |event| events.push(event));
-        let rows = Rows::of(self.program, self.outline, offset, &events);
+        let mut rows = Rows::new(self.program, self.outline, offset);
+        let outcome = decoder.trace(bytes, |event| rows.event(&event));
+        let (rows, omitted) = rows.finish();
         writeln!(self.out)?;
         let title = match outcome {
             Ok(len) => format!("message at offset {offset}, {len} bytes"),
@@ -229,6 +229,9 @@ impl<W: Write> Explainer<'_, W> {
         };
         write_title(&mut self.out, &title)?;
         write_rows(&mut self.out, segment, &rows)?;
+        if omitted > 0 {
+            writeln!(self.out, "and {omitted} more")?;
+        }
         match outcome {
             Ok(len) => Ok(Some(len)),
             Err(error) => {

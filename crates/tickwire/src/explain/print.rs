@@ -7,6 +7,8 @@ use tickwire_feed::framing::Segment;
 
 /// Bytes of a field on one line.
 const BYTES_PER_LINE: usize = 8;
+/// Most lines of a field or presence map.
+const LINES_MAX: usize = 64;
 /// Bits of a presence map in a byte.
 const MAP_BITS: usize = 7;
 
@@ -28,20 +30,22 @@ pub fn write_title(out: &mut impl Write, title: &str) -> io::Result<()> {
 /// Writes rows of this segment of a packet with a heading.
 pub fn write_rows(out: &mut impl Write, segment: &Segment<'_>, rows: &[Row]) -> io::Result<()> {
     let titles = ["offset", "bytes", "field", "type", "operator", "bit", "value", "dictionary"];
-    let lines: Vec<Line> = rows.iter().flat_map(|row| Line::of(segment, row)).collect();
+    // Made twice, so that not all lines have to be held.
+    let lines = || rows.iter().flat_map(|row| Line::of(segment, row));
     let mut widths = titles.map(str::len);
-    for line in &lines {
+    let is_short = |text: &str| text.chars().count() <= VALUE_WIDTH_MAX;
+    for line in lines() {
         // The last two columns of a line may be long: they do not push others apart.
         for (width, (text, _)) in widths.iter_mut().zip(&line.cells[..6]) {
             *width = text.chars().count().max(*width);
         }
+        let [.., (value, _), (dictionary, _)] = &line.cells;
+        if !dictionary.is_empty() && is_short(value) {
+            widths[6] = value.chars().count().max(widths[6]);
+        }
     }
-    let is_short = |text: &str| text.chars().count() <= VALUE_WIDTH_MAX;
-    let values = lines.iter().filter(|line| !line.cells[7].0.is_empty());
-    let value_widths = values.map(|line| &line.cells[6].0).filter(|text| is_short(text));
-    widths[6] = value_widths.map(|text| text.chars().count()).max().unwrap_or(0).max(widths[6]);
     let titles = Line { cells: titles.map(|title| (title.to_owned(), QUIET)) };
-    for line in [titles].iter().chain(&lines) {
+    for line in std::iter::once(titles).chain(lines()) {
         line.write(out, &widths)?;
     }
     Ok(())
@@ -78,17 +82,27 @@ impl Line {
             line.cells[6] = (value.trim_end().to_owned(), BYTES);
             line
         };
-        bytes.iter().enumerate().map(line).collect()
+        let mut lines: Vec<Self> = bytes.iter().enumerate().take(LINES_MAX).map(line).collect();
+        lines.extend(Self::more(bytes.len().saturating_sub(LINES_MAX)));
+        lines
+    }
+
+    /// Says how many bytes are not shown.
+    fn more(bytes: usize) -> Option<Self> {
+        let mut line = Self { cells: Default::default() };
+        line.cells[1] = (format!("and {bytes} more"), QUIET);
+        (bytes > 0).then_some(line)
     }
 
     fn field(row: &Row, bytes: &[u8]) -> Vec<Self> {
         let mut lines = Vec::new();
-        for (index, chunk) in bytes.chunks(BYTES_PER_LINE).enumerate() {
+        for (index, chunk) in bytes.chunks(BYTES_PER_LINE).take(LINES_MAX).enumerate() {
             lines.push(Self::bytes(row.bytes.start + index * BYTES_PER_LINE, chunk));
         }
         if lines.is_empty() {
             lines.push(Self { cells: Default::default() });
         }
+        lines.extend(Self::more(bytes.len().saturating_sub(LINES_MAX * BYTES_PER_LINE)));
         let value_style = if row.value == "absent" { QUIET } else { VALUE };
         let cells = &mut lines[0].cells;
         cells[2] = (row.indented_name(), if row.is_heading { HEADING } else { PLAIN });

@@ -8,6 +8,11 @@ use tickwire_fast::{
 };
 use tickwire_text::outline::{Origin, Outline};
 
+/// Most rows of a message; the others are counted.
+const ROWS_MAX: usize = 20_000;
+/// Most characters of a value, or of a dictionary entry before or after.
+const TEXT_MAX: usize = 2000;
+
 /// One line of an explanation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
@@ -50,36 +55,38 @@ pub struct Rows<'p> {
     base: usize,
     depth: usize,
     rows: Vec<Row>,
+    /// Rows beyond [`ROWS_MAX`].
+    omitted: u64,
     /// For each presence map the row of it and the bits used so far.
     maps: Vec<(usize, Vec<String>)>,
     open_maps: Vec<Option<usize>>,
 }
 
 impl<'p> Rows<'p> {
-    /// The rows of these events, in order.
-    pub fn of(
-        program: &'p Program,
-        outline: &'p Outline<'p>,
-        base: usize,
-        events: &[TraceEvent],
-    ) -> Vec<Row> {
-        let mut rows = Self {
+    /// No rows yet, of a message that stands at `base` in the packet.
+    pub fn new(program: &'p Program, outline: &'p Outline<'p>, base: usize) -> Self {
+        Self {
             program,
             outline,
             base,
             depth: 0,
             rows: Vec::new(),
+            omitted: 0,
             maps: Vec::new(),
             open_maps: Vec::new(),
-        };
-        events.iter().for_each(|event| rows.event(event));
-        for (row, bits) in rows.maps {
-            rows.rows[row].map_bits = Some(bits);
         }
-        rows.rows
     }
 
-    fn event(&mut self, event: &TraceEvent) {
+    /// The rows, and how many more there would be.
+    pub fn finish(mut self) -> (Vec<Row>, u64) {
+        for (row, bits) in self.maps {
+            self.rows[row].map_bits = Some(bits);
+        }
+        (self.rows, self.omitted)
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &TraceEvent) {
         match event {
             TraceEvent::PresenceMap { bytes, owner } => self.map(bytes, *owner),
             TraceEvent::Template { bytes, template, reset } => {
@@ -117,9 +124,20 @@ impl<'p> Rows<'p> {
         self.open_maps.pop();
     }
 
+    fn is_full(&self) -> bool {
+        self.rows.len() >= ROWS_MAX
+    }
+
+    fn push(&mut self, row: Row) {
+        match self.is_full() {
+            true => self.omitted += 1,
+            false => self.rows.push(row),
+        }
+    }
+
     fn heading(&mut self, name: String) {
         let depth = self.depth;
-        self.rows.push(Row { depth, name, is_heading: true, ..Row::default() });
+        self.push(Row { depth, name, is_heading: true, ..Row::default() });
     }
 
     fn range(&self, bytes: &Range<usize>) -> Range<usize> {
@@ -127,16 +145,18 @@ impl<'p> Rows<'p> {
     }
 
     fn map(&mut self, bytes: &Range<usize>, owner: Option<FieldRef>) {
-        let map = self.maps.len();
-        self.maps.push((self.rows.len(), Vec::new()));
+        let map = (!self.is_full()).then_some(self.maps.len());
+        if map.is_some() {
+            self.maps.push((self.rows.len(), Vec::new()));
+        }
         match (owner, self.open_maps.last_mut()) {
-            (Some(_), Some(open)) => *open = Some(map),
-            _ => self.open_maps.push(Some(map)),
+            (Some(_), Some(open)) => *open = map,
+            _ => self.open_maps.push(map),
         }
         let depth = self.depth;
         let name = "presence map".to_owned();
         let bytes = self.range(bytes);
-        self.rows.push(Row { depth, bytes, name, is_heading: true, ..Row::default() });
+        self.push(Row { depth, bytes, name, is_heading: true, ..Row::default() });
     }
 
     fn template(&mut self, bytes: &Range<usize>, template: usize, reset: bool) {
@@ -146,7 +166,7 @@ impl<'p> Rows<'p> {
         let id = layout.id.map(|id| id.to_string()).unwrap_or_default();
         let from = if in_stream { "" } else { ", as in the message before" };
         let emptied = if reset { "; dictionaries emptied" } else { "" };
-        self.rows.push(Row {
+        self.push(Row {
             depth: self.depth,
             bytes: self.range(bytes),
             name: "template id".to_owned(),
@@ -161,12 +181,18 @@ impl<'p> Rows<'p> {
 
     /// Notes in the row of the innermost map what a bit is for.
     fn use_bit(&mut self, bit: MapBit, name: &str) {
-        if let Some(&Some(map)) = self.open_maps.last() {
+        if let Some(&Some(map)) = self.open_maps.last()
+            && !self.is_full()
+        {
             self.maps[map].1.push(format!("{}={name}", u8::from(bit.set)));
         }
     }
 
     fn field(&mut self, traced: &TracedField) {
+        if self.is_full() {
+            self.omitted += 1;
+            return;
+        }
         let name = self.part_name(traced);
         if let Some(bit) = traced.map_bit {
             self.use_bit(bit, &name);
@@ -190,7 +216,7 @@ impl<'p> Rows<'p> {
             };
             row.dictionary = format!("{}: {change}", words::entry(&operator.entry));
         }
-        self.rows.push(row);
+        self.push(row);
     }
 
     fn name(&self, field: FieldRef) -> String {
@@ -244,7 +270,7 @@ impl<'p> Rows<'p> {
                 traced.part == TracedPart::Group && traced.map_bit.is_some_and(|b| b.set);
             return if is_there { "present".to_owned() } else { "absent".to_owned() };
         };
-        let text = words::value(value);
+        let text = shortened(words::value(value));
         match (&self.program.field(traced.field).field_type, value) {
             (Some(FieldType::Enum(enumeration)), Value::UInt(number)) => {
                 let element = enumeration.elements.iter().find(|e| e.value == *number);
@@ -268,6 +294,17 @@ fn previous_text(previous: &PreviousValue) -> String {
     match previous {
         PreviousValue::Undefined => "undefined".to_owned(),
         PreviousValue::Empty => "empty".to_owned(),
-        PreviousValue::Assigned(value) => words::value(value),
+        PreviousValue::Assigned(value) => shortened(words::value(value)),
     }
+}
+
+/// At most [`TEXT_MAX`] characters of a text, and how many more it has.
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(TEXT_MAX) {
+        let more = text[end..].chars().count();
+        text.truncate(end);
+        text.push_str(&format!(".. and {more} more"));
+        text.shrink_to_fit();
+    }
+    text
 }
