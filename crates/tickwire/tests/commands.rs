@@ -141,7 +141,8 @@ fn the_template_of_a_dynamic_reference_can_be_named() {
     let encode = |members: &str| {
         let line = format!(r#"{{"t": 1, "msg": {{"a": 5, {members}}}}}"#);
         let out = directory.join("o.bin").display().to_string();
-        let arguments = ["encode", "-", "-t", &templates, "--output-format", "raw", "-o", &out];
+        let arguments =
+            ["encode", "-", "-t", &templates, "--output-format", "raw", "--force", "-o", &out];
         let run = tickwire_with(&arguments, line.as_bytes());
         (run.status, run.err, std::fs::read(out).unwrap())
     };

@@ -64,7 +64,7 @@ fn what_was_decoded_encodes_to_a_file_with_the_same_messages() {
         let lines = support::file(&directory, "lines.jsonl", first.out.as_bytes());
         let encoded = directory.join("encoded.bin").display().to_string();
         let run = tickwire(&format!(
-            "encode {lines} -t {} --framing {framing} -o {encoded}",
+            "encode {lines} -t {} --framing {framing} -o {encoded} --force",
             templates.display()
         ));
         assert_eq!((run.status, run.err.as_str()), (0, ""), "{capture}");

@@ -9,7 +9,7 @@ use support::{directory, tickwire};
 fn generate(directory: &Path, file: &str, options: &str) {
     let d = directory.display();
     let run = tickwire(&format!(
-        "generate day -n 1500 --instruments 8 -o {d}/{file} --truth {d}/truth.jsonl \
+        "generate day --force -n 1500 --instruments 8 -o {d}/{file} --truth {d}/truth.jsonl \
          --write-templates {d}/t.xml {options}"
     ));
     assert_eq!(run.status, 0, "{}", run.err);

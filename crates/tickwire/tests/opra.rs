@@ -38,7 +38,7 @@ fn a_trace_has_the_messages_asked_for_in_both_versions() {
     for version in ["2.0", "1.03"] {
         let trace = directory.join(version).display().to_string();
         let options = format!("--messages 1003 --seed 7 --opra-version {version}");
-        assert_eq!(tickwire(&format!("opra generate -o {trace} {options}")).status, 0);
+        assert_eq!(tickwire(&format!("opra generate --force -o {trace} {options}")).status, 0);
         for decoder in DECODERS {
             let command = format!("opra decode {trace} --input-format u32be --decoder {decoder}");
             let run = tickwire(&command);
@@ -61,8 +61,8 @@ fn the_ascii_form_is_one_message_a_line() {
 fn assert_comes_back(directory: &Path, trace: &str, version: &str) {
     let path = |name: &str| directory.join(name).display().to_string();
     let (messages, again) = (path("messages"), path("again"));
-    assert_eq!(tickwire(&format!("opra decode {trace} -o {messages}")).status, 0);
-    let encode = format!("opra encode {messages} -o {again} --opra-version {version}");
+    assert_eq!(tickwire(&format!("opra decode {trace} --force -o {messages}")).status, 0);
+    let encode = format!("opra encode {messages} --force -o {again} --opra-version {version}");
     let run = tickwire(&encode);
     assert_eq!(run.status, 0, "{}", run.err);
     let run = tickwire(&format!("opra decode {again} -q"));
@@ -77,7 +77,7 @@ fn what_decode_prints_encodes_to_packets_with_the_same_messages() {
     let trace = directory.join("trace").display().to_string();
     for version in ["2.0", "1.03"] {
         let options = format!("--messages 20000 --opra-version {version}");
-        assert_eq!(tickwire(&format!("opra generate -o {trace} {options}")).status, 0);
+        assert_eq!(tickwire(&format!("opra generate --force -o {trace} {options}")).status, 0);
         assert_comes_back(&directory, &trace, version);
     }
 }
@@ -124,7 +124,7 @@ fn a_line_that_is_no_message_is_named_with_its_field() {
     for (line, expected) in cases {
         let input = file(&directory, "lines", line.as_bytes());
         let out = directory.join("out");
-        let run = tickwire(&format!("opra encode {input} -o {}", out.display()));
+        let run = tickwire(&format!("opra encode {input} --force -o {}", out.display()));
         assert_eq!(run.status, 1);
         assert!(run.err.contains("lines:1: ") && run.err.contains(expected), "{}", run.err);
     }

@@ -58,7 +58,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn generate(templates: &Path, output: &Path) -> support::Run {
     let path = |path: &Path| path.to_str().expect("UTF-8").to_owned();
-    let arguments = ["templates", "generate", &path(templates), "-o", &path(output)];
+    let arguments = ["templates", "generate", "--force", &path(templates), "-o", &path(output)];
     tickwire_with(&arguments, b"")
 }
 

@@ -5,6 +5,7 @@ mod packets;
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{FramingArgs, reset_policy, with_reset_template};
+use crate::output;
 use crate::{files, hex};
 use packets::{PacketFormat, PacketWriter};
 use std::io::{BufRead, BufReader};
@@ -41,6 +42,9 @@ pub struct EncodeArgs {
     /// Where to write; - is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Replace the output file if it exists.
+    #[arg(long)]
+    force: bool,
     /// Layout of the file.
     #[arg(long, value_name = "FORMAT", default_value = "u32be")]
     output_format: PacketFormat,
@@ -66,6 +70,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     let path = args.input.clone().or(args.file.clone()).unwrap_or_else(|| "-".into());
     let name = files::name_of(&path);
     let lines = BufReader::new(files::open(&path)?).lines();
+    output::check(&args.output, args.force, &[&path, &args.templates])?;
     let writer = PacketWriter::new(files::create(Some(&args.output))?, args.output_format)?;
     let mut packing = Packing {
         fills_packets: args.packet_bytes.is_some(),

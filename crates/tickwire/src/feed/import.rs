@@ -2,7 +2,7 @@
 
 use super::error_lines;
 use crate::failure::{Failure, Outcome};
-use crate::files;
+use crate::{files, output};
 use std::io::Write;
 use std::path::PathBuf;
 use tickwire_feed_config::import::{XML_BYTES_MAX, import};
@@ -19,12 +19,16 @@ pub struct ImportArgs {
     /// Write the feed file here; - is standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+    /// Replace the output file if it exists.
+    #[arg(long)]
+    force: bool,
     /// Template file that the feed file names, relative to it.
     #[arg(short, long, value_name = "FILE", default_value = "templates.xml")]
     templates: PathBuf,
 }
 
 pub(super) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
+    output::check(&args.output, args.force, &[&args.file])?;
     let name = files::name_of(&args.file);
     let bytes = files::read_whole(&args.file, XML_BYTES_MAX as u64, "")?;
     let text = String::from_utf8(bytes)

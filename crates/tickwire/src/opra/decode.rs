@@ -7,9 +7,9 @@ use super::show::Shown;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
+use crate::output::OutputArgs;
 use crate::progress::Progress;
 use std::io::{Read, Write};
-use std::path::PathBuf;
 use tickwire_feed::capture::{CaptureReader, Kind, Packet};
 use tickwire_opra::{Decode, PACKET_BYTES_MAX};
 
@@ -36,9 +36,8 @@ pub struct DecodeArgs {
     pub show: Vec<Shown>,
     #[command(flatten)]
     pub sides: LineArgs,
-    /// Where to write; standard output unless given
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
     /// Do not print the counts at the end unless something was wrong
     #[arg(short, long)]
     pub quiet: bool,
@@ -53,7 +52,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let progress = Progress::of(path);
     let mut reader = args.input.open(&progress)?;
     let mut report = Report::new(files::name_of(path), &progress);
-    let mut out = files::create(args.output.as_deref())?;
+    let mut out = args.output.create(&[path])?;
     decode_all(args, &mut reader, &mut report, &mut out)?;
     out.flush()?;
     report.finish(args.quiet);

@@ -3,7 +3,7 @@
 use super::draft;
 use super::{PacketFile, VersionName};
 use crate::failure::{Failure, Outcome};
-use crate::files;
+use crate::{files, output};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use tickwire_opra::{Draft, EncodeError, EncodeErrorKind, Encoder, Message};
@@ -21,6 +21,9 @@ pub struct EncodeArgs {
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Replace the output file if it exists
+    #[arg(long)]
+    force: bool,
     /// A packet ends with the message that brings it to this length
     #[arg(long, value_name = "BYTES", default_value_t = 430)]
     packet_bytes: usize,
@@ -31,6 +34,7 @@ pub struct EncodeArgs {
 
 /// Runs the command.
 pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
+    output::check(&args.output, args.force, &[&args.input])?;
     let input = BufReader::new(files::open(&args.input)?);
     let name = files::name_of(&args.input);
     let version = args.opra_version.version();

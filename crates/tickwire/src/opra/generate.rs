@@ -2,6 +2,7 @@
 
 use super::{PacketFile, VersionName};
 use crate::failure::{Failure, Outcome};
+use crate::output;
 use std::path::PathBuf;
 use tickwire_opra::generate::Generator;
 use tickwire_opra::{Decode, EncodeError, Encoder, Version, bottom_up};
@@ -14,6 +15,9 @@ pub struct GenerateArgs {
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Replace the output file if it exists
+    #[arg(long)]
+    force: bool,
     /// Number of messages
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     messages: u64,
@@ -28,6 +32,7 @@ pub struct GenerateArgs {
 /// Runs the command.
 pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
     let version = args.opra_version.version();
+    output::check(&args.output, args.force, &[])?;
     let mut file = PacketFile::create(&args.output)?;
     let mut generator = Generator::new(version, args.seed);
     let mut decoder = bottom_up::Decoder::new();

@@ -75,7 +75,9 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         lines: Lines::new(args.format),
         report: Report::new(files::name_of(path), &progress),
     };
-    let mut out = files::create(args.output.as_deref())?;
+    let mut inputs = vec![path];
+    inputs.extend(args.sides.file_b.as_deref());
+    let mut out = args.output.create(&inputs)?;
     feed.decode_all(&mut captures, &mut out)?;
     out.flush()?;
     feed.finish(args.quiet);

@@ -3,14 +3,13 @@
 use super::print::{Lines, MessageFormat, Report};
 use super::show::{Market, Shown};
 use crate::failure::{Failure, Outcome};
-use crate::files;
 use crate::options::{RecordArgs, recorded_text};
+use crate::output::{OutputArgs, SharedOutput};
 use crate::progress::Progress;
 use crate::units::{Size, Span};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
 use std::rc::Rc;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::handler::{PacketHandler, Source};
@@ -82,9 +81,8 @@ pub struct ReceiveArgs {
     /// events such as series that become fresh or stale
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',', conflicts_with = "format")]
     show: Vec<Shown>,
-    /// Where to write; standard output unless given
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     record: RecordArgs,
     /// Do not print the counts at the end unless something was wrong
@@ -101,7 +99,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let output = Output {
         lines: Lines::new(args.format),
         report: Report::new(format!("{}", args.group), &progress),
-        out: files::create(args.output.as_deref())?,
+        out: args.output.create(&[])?,
         failure: None,
         messages_max: args.messages.unwrap_or(u64::MAX),
         gaps: 0,
@@ -214,7 +212,7 @@ impl QuietSince {
 struct Output<'r> {
     lines: Lines,
     report: Report<'r>,
-    out: Box<dyn Write>,
+    out: SharedOutput,
     /// Why no more can be written.
     failure: Option<io::Error>,
     messages_max: u64,

@@ -1,7 +1,7 @@
 //! `tickwire templates generate`: a template file as Rust source.
 
 use crate::failure::{Failure, Outcome};
-use crate::files;
+use crate::{files, output};
 use std::io::Write;
 use std::path::PathBuf;
 use tickwire_fast_codegen::{GenerateError, Options, generate};
@@ -15,6 +15,9 @@ pub struct GenerateArgs {
     /// File for the module; standard output without it.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
+    /// Replace the output file if it exists.
+    #[arg(long)]
+    force: bool,
     /// Store only these fields, by name, path (MDEntries/MDEntryPx) or id, separated by commas. The
     /// rest is decoded, so that dictionaries stay right, but has no place in the structs.
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
@@ -23,6 +26,9 @@ pub struct GenerateArgs {
 
 /// Runs the command. Nothing is written unless the whole module was generated.
 pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
+    if let Some(output) = &args.output {
+        output::check(output, args.force, &[&args.file])?;
+    }
     let xml = files::read_template_bytes(&args.file)?;
     let options = Options { fields: args.fields.clone(), command: Some(command(args)) };
     let source = generate(&xml, &options).map_err(|error| failure(args, error))?;

@@ -20,6 +20,9 @@ pub struct DayArgs {
     /// Where to write the capture with all lines: pcapng if its name ends so, else pcap
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Replace files that exist
+    #[arg(long)]
+    pub force: bool,
     /// Write the true books at the end as JSON lines, ordered by name
     #[arg(long, value_name = "FILE")]
     pub truth: Option<PathBuf>,

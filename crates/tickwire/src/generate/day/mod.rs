@@ -8,17 +8,19 @@ pub use args::DayArgs;
 pub use truth::lines as true_book_lines;
 
 use crate::failure::{Failure, Outcome};
-use crate::files;
 use crate::progress::Progress;
+use crate::{files, output};
 use args::Addresses;
 use std::io::Write;
 use std::net::SocketAddrV4;
+use std::path::Path;
 use tickwire_exchange::Error;
 use tickwire_exchange::day::{Channel, Day, DayOptions, DayPacket};
 use tickwire_net::inject::{Faults, ScheduledLine, Sent, schedule};
 
 /// Runs the command.
 pub fn run(args: &DayArgs) -> Result<Outcome, Failure> {
+    check_outputs(args)?;
     let options = args.options();
     let addresses = args.addresses()?;
     let failed = |error: Error| Failure::Usage(format!("cannot make the day: {error}"));
@@ -47,6 +49,15 @@ pub fn run(args: &DayArgs) -> Result<Outcome, Failure> {
         truth::write(path, &day, packets.last().map_or(options.start_ns, |last| last.sent_ns))?;
     }
     Ok(Outcome::Clean)
+}
+
+/// Refuses two outputs of one name, and to replace a file unless that is asked for.
+fn check_outputs(args: &DayArgs) -> Result<(), Failure> {
+    let others = [args.truth.as_deref(), args.write_templates.as_deref()];
+    let outputs: Vec<&Path> =
+        [Some(args.output.as_path())].into_iter().chain(others).flatten().collect();
+    output::check_distinct(&outputs)?;
+    outputs.iter().try_for_each(|path| output::check(path, args.force, &[]))
 }
 
 fn play(day: &mut Day, progress: &Progress) -> Result<Vec<DayPacket>, Error> {
