@@ -18,6 +18,17 @@ fn split_all(framing: Framing, packets: &[Vec<u8>]) {
     }
 }
 
+/// What a framer finds in a stream that comes in these pieces: segments with their offsets, and errors.
+fn found<'p>(framing: Framing, pieces: impl Iterator<Item = &'p [u8]>) -> Vec<String> {
+    let mut framer = Framer::new(framing).message_bytes_max(100);
+    let mut found = Vec::new();
+    for piece in pieces {
+        found.extend(framer.split_stream(piece).map(|segment| format!("{segment:?}")));
+    }
+    found.push(format!("{} {}", framer.waiting_bytes(), framer.is_lost()));
+    found
+}
+
 fn number(digits: Vec<u8>) -> String {
     digits.iter().map(|digit| char::from(b'0' + digit % 10)).collect()
 }
@@ -26,6 +37,32 @@ proptest! {
     #[test]
     fn random_packets_never_panic(packets in vec(vec(any::<u8>(), 0..60), 0..8)) {
         Preset::ALL.into_iter().for_each(|preset| split_all(preset.framing(), &packets));
+    }
+
+    #[test]
+    fn a_stream_of_packets_gives_the_same_however_it_is_cut(
+        packets in vec((0_u8..3, 0_u8..4, 0_u8..4, 0_u8..12, vec(any::<u8>(), 0..12)), 0..20),
+        cuts in vec(1_usize..20, 1..10),
+        reset in prop::sample::select(vec!["never", "packet", "message", "template"]),
+    ) {
+        let mut stream = Vec::new();
+        for (seq_num, count, number, wrong, bytes) in packets {
+            // Now and then a length that is not that of the bytes.
+            let len = if wrong == 0 { 3 } else { bytes.len() as u8 };
+            stream.extend([0, 0, 0, seq_num, 0, count, 0, number, 0, len]);
+            stream.extend(bytes);
+        }
+        for preset in [Preset::B3Umdf, Preset::SzseStep] {
+            let framing: Framing = format!("{preset},reset={reset}").parse().unwrap();
+            let whole = found(framing, std::iter::once(&stream[..]));
+            let mut rest = &stream[..];
+            let pieces = cuts.iter().cycle().map_while(|&cut| {
+                let (piece, behind) = rest.split_at(cut.min(rest.len()));
+                rest = behind;
+                (!piece.is_empty()).then_some(piece)
+            });
+            prop_assert_eq!(found(framing, pieces), whole);
+        }
     }
 
     #[test]

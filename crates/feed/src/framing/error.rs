@@ -60,6 +60,13 @@ pub enum FramingErrorKind {
         /// The limit in bytes.
         len_max: usize,
     },
+    /// The preamble of a packet in a stream gives a length above the limit.
+    PacketTooLong {
+        /// The length as sent.
+        len: u64,
+        /// The limit in bytes.
+        len_max: usize,
+    },
     /// The packet is shorter than its preamble.
     PreambleTruncated {
         /// Length of the preamble.
@@ -117,6 +124,10 @@ impl fmt::Display for FramingErrorKind {
             Self::MessageHeaderTooLong { len_max } => {
                 write!(f, "the message header does not end within {len_max} bytes")
             }
+            Self::PacketTooLong { len, len_max } => write!(
+                f,
+                "a packet of {len} bytes in a stream: {len_max} are possible; nothing tells where the next begins"
+            ),
             Self::MessageTooLong { len_max } => {
                 write!(f, "the chunks of the message exceed the limit of {len_max} bytes")
             }

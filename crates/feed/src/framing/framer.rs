@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::slice;
 
 use super::chunks::{Chunk, ChunkAssembly};
-use super::description::{ChunkFields, Envelope, Framing, ResetPolicy};
+use super::description::{ChunkFields, Envelope, Framing, NumberField, ResetPolicy};
 use super::error::{FramingError, FramingErrorKind};
+use super::part_stream::PartStream;
 use super::step::{Blocks, is_fixt};
 use super::step_stream::StepStream;
 
@@ -65,6 +66,9 @@ pub struct Framer {
     chunks: ChunkAssembly,
     joined: Vec<u8>,
     stream: StepStream,
+    parts: PartStream,
+    /// Whether packets are parts of a stream.
+    is_stream: bool,
     found: Vec<Result<Found, FramingError>>,
 }
 
@@ -78,6 +82,8 @@ impl Framer {
             chunks: ChunkAssembly::default(),
             joined: Vec::new(),
             stream: StepStream::new(),
+            parts: PartStream::default(),
+            is_stream: false,
             found: Vec::new(),
         }
     }
@@ -93,10 +99,25 @@ impl Framer {
         &self.framing
     }
 
-    /// Forgets what waits for more bytes or chunks, as after a gap.
+    /// Forgets what waits for more bytes or chunks, as after a gap. In a stream whose packets are found by
+    /// the lengths in their preambles, nothing more is found: see [`is_lost`](Self::is_lost).
     pub fn clear(&mut self) {
         self.chunks.clear();
         self.stream.clear();
+        if self.is_stream {
+            self.parts.lose();
+        }
+    }
+
+    /// Whether the place of the next packet in the stream is lost: packets are found by the lengths in their
+    /// preambles, and bytes are missing, or a length was above the limit.
+    pub const fn is_lost(&self) -> bool {
+        self.parts.is_lost()
+    }
+
+    /// Bytes of the stream that wait for the rest of their packet or message.
+    pub fn waiting_bytes(&self) -> usize {
+        self.parts.waiting_bytes() + self.stream.waiting_bytes()
     }
 
     /// Splits one packet.
@@ -106,6 +127,7 @@ impl Framer {
     pub fn split<'a>(&'a mut self, packet: &'a [u8]) -> Segments<'a> {
         self.found.clear();
         self.joined.clear();
+        self.is_stream = false;
         match self.framing.envelope {
             Envelope::Bare => self.split_bare(packet),
             Envelope::Step => self.split_step(packet),
@@ -116,14 +138,50 @@ impl Framer {
     /// Splits the next piece of a byte stream that is cut anywhere, such as a TCP connection.
     ///
     /// With [`Envelope::Step`], what is cut waits for the next piece, up to the longest message. It
-    /// starts with the first FIXT message it finds, and after an error with the next. Other
-    /// framings have nothing to find packets by in a stream: each piece is split as a packet.
+    /// starts with the first FIXT message it finds, and after an error with the next. Where the preamble
+    /// has a length, the stream starts with a preamble, and each begins a packet. Other framings have
+    /// nothing to find packets by in a stream: each piece is split as a packet.
     ///
     /// One framer serves one stream. Call [`clear`](Self::clear) where bytes of it were lost.
     pub fn split_stream<'a>(&'a mut self, piece: &'a [u8]) -> Segments<'a> {
-        if self.framing.envelope == Envelope::Bare {
-            return self.split(piece);
+        match (self.framing.envelope, self.framing.length) {
+            (Envelope::Bare, Some(length)) => self.split_parts(piece, length),
+            (Envelope::Bare, None) => self.split(piece),
+            (Envelope::Step, _) => self.split_fixt(piece),
         }
+    }
+
+    /// Splits the packets of a stream that are whole.
+    fn split_parts(&mut self, piece: &[u8], length: NumberField) -> Segments<'_> {
+        self.found.clear();
+        self.joined.clear();
+        self.is_stream = true;
+        self.parts.append(piece);
+        let base = self.parts.base();
+        loop {
+            match self.parts.next_packet(&self.framing, length, self.message_bytes_max) {
+                Ok(Some(packet)) => {
+                    let first = self.found.len();
+                    let held = self.parts.take();
+                    let bytes = held.get(..packet.end).unwrap_or_default();
+                    if let Err(error) = self.split_part(bytes, packet.start) {
+                        self.found.push(Err(error));
+                    }
+                    self.parts.restore(held);
+                    self.found.iter_mut().skip(first).for_each(|found| shift(found, base));
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.found.push(Err(error));
+                    break;
+                }
+            }
+        }
+        Segments { found: self.found.iter(), packet: self.parts.bytes(), joined: &self.joined }
+    }
+
+    /// Splits the FIXT messages of a stream that are whole.
+    fn split_fixt<'a>(&'a mut self, piece: &'a [u8]) -> Segments<'a> {
         self.found.clear();
         self.stream.append(piece);
         while let Some(block) = self.stream.next_block(self.message_bytes_max) {
@@ -240,11 +298,22 @@ impl Framer {
         match self.framing.reset {
             ResetPolicy::Never | ResetPolicy::Template => false,
             ResetPolicy::Message => true,
-            // What other feeds send as a packet is a block in a FIXT message here.
+            // What other feeds send as a packet is a block in a FIXT message here, and in a stream what a
+            // preamble begins.
             ResetPolicy::Packet => {
-                self.framing.envelope == Envelope::Step || !self.found.iter().any(Result::is_ok)
+                self.framing.envelope == Envelope::Step
+                    || self.is_stream
+                    || !self.found.iter().any(Result::is_ok)
             }
         }
+    }
+}
+
+/// Makes the offset in the bytes held one in the stream, in which they begin at `base`.
+fn shift(found: &mut Result<Found, FramingError>, base: usize) {
+    match found {
+        Ok(found) => found.offset = base.wrapping_add(found.offset),
+        Err(error) => error.offset = base.wrapping_add(error.offset),
     }
 }
 
@@ -478,6 +547,60 @@ mod tests {
         assert_eq!(kinds(b"8=FIX\x0195=9\x0196=cut"), []);
         framer.clear();
         assert_eq!(framer.split_stream(good).count(), 1);
+    }
+
+    #[test]
+    fn packets_come_from_a_stream_however_it_is_cut() {
+        let packets = [
+            chunk(1, 1, 1, b"one"),
+            chunk(2, 2, 1, b"tw"),
+            chunk(2, 2, 2, b"o"),
+            chunk(3, 1, 1, b""),
+            chunk(4, 3, 2, b"unexpected"),
+            chunk(5, 1, 1, b"five"),
+        ];
+        let stream = packets.concat();
+        for cut in 1..=stream.len() {
+            let mut framer = b3();
+            let mut found = Vec::new();
+            for piece in stream.chunks(cut) {
+                for segment in framer.split_stream(piece) {
+                    found.push(segment.map(|segment| {
+                        let at = &stream[segment.offset - 10..];
+                        assert_eq!(segment.preamble, &at[..10]);
+                        (segment.seq_num, segment.bytes.to_vec())
+                    }));
+                }
+            }
+            let kind = FramingErrorKind::ChunkUnexpected { number: 2, count: 3 };
+            let offset = packets[..4].concat().len();
+            let expected = [
+                Ok((Some(1), b"one".to_vec())),
+                Ok((Some(2), b"two".to_vec())),
+                Ok((Some(3), vec![])),
+                Err(FramingError { offset, kind }),
+                Ok((Some(5), b"five".to_vec())),
+            ];
+            assert_eq!(found, expected, "cut every {cut}");
+            assert_eq!((framer.waiting_bytes(), framer.is_lost()), (0, false));
+        }
+        let mut framer = b3();
+        assert_eq!(framer.split_stream(&stream[..12]).count(), 0);
+        assert_eq!(framer.waiting_bytes(), 12);
+        framer.clear();
+        assert_eq!(framer.split_stream(&stream).count(), 0);
+        assert!(framer.is_lost());
+    }
+
+    #[test]
+    fn a_packet_of_a_stream_beyond_the_limit_loses_the_rest() {
+        let mut framer = b3().message_bytes_max(4);
+        let stream = [chunk(1, 1, 1, b"one"), chunk(2, 1, 1, b"12345"), chunk(3, 1, 1, b"x")];
+        let found: Vec<_> = framer.split_stream(&stream.concat()).map(Result::err).collect();
+        let kind = FramingErrorKind::PacketTooLong { len: 5, len_max: 4 };
+        assert_eq!(found, [None, Some(FramingError { offset: 13, kind })]);
+        assert!(framer.is_lost());
+        assert_eq!(framer.split_stream(&stream[0]).count(), 0);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod detect;
 mod error;
 mod framer;
 mod message_header;
+mod part_stream;
 mod preset;
 mod quickfast;
 mod step;

@@ -24,6 +24,11 @@ impl StepStream {
         &self.held
     }
 
+    /// Bytes of a message that is not whole.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        if self.seeking { 0 } else { self.held.len() - self.walk.offset }
+    }
+
     /// Offset in the stream of the first of [`bytes`](Self::bytes).
     pub(super) const fn base(&self) -> usize {
         self.base

@@ -43,8 +43,10 @@ impl Run<'_> {
     pub fn decode_all(&mut self, mut reader: CaptureReader<impl Read>) -> Result<(), Failure> {
         let mut channels = Channels::new(self.program.clone(), self.options, self.framing);
         let mut streams = Streams::default();
-        // A preamble is found from the start of a packet on: a raw file with one is one packet.
-        let whole = reader.kind() == Kind::Stream && self.framing.preamble_bytes() > 0;
+        // Without a length in its preamble, a packet ends where the raw file does.
+        let whole = reader.kind() == Kind::Stream
+            && self.framing.preamble_bytes() > 0
+            && self.framing.length_field().is_none();
         let mut time = Duration::ZERO;
         let mut read = 0;
         while self.left > 0 {

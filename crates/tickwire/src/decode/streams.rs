@@ -76,7 +76,9 @@ impl Streams {
         if let Some(framer) = &mut stream.framer {
             let place = PacketPlace { index: stream.packet, ..place };
             let segments = framer.split_stream(packet.bytes);
-            return run.segments(&mut stream.decoder, place, Origin::Stream, segments);
+            run.segments(&mut stream.decoder, place, Origin::Stream, segments)?;
+            stream.given_up |= framer.is_lost();
+            return Ok(());
         }
         if stream.given_up {
             return Ok(());
@@ -108,10 +110,13 @@ impl Streams {
 
 impl Stream {
     fn new(run: &mut Run<'_>, place: PacketPlace, position: StreamPosition) -> Self {
-        if position.joined_midway && !is_by_packet(&run.framing) {
+        // FIXT messages are found wherever a stream begins, and a piece is a packet without a length.
+        let is_found_anywhere = is_by_packet(&run.framing) && run.framing.length_field().is_none();
+        if position.joined_midway && !is_found_anywhere {
             run.report.remark(&format!(
                 "{place}: the capture does not show the start of stream {}; its values are right \
-                 only if this packet starts with a message and the dictionaries were empty",
+                 only if this packet starts with a message or its preamble, and the dictionaries were \
+                 empty",
                 position.flow
             ));
         }
@@ -133,6 +138,9 @@ impl Stream {
         if let Some(framer) = &mut self.framer {
             framer.clear();
             lose_dictionaries(&mut self.decoder);
+        }
+        let goes_on = self.framer.as_ref().is_some_and(|framer| !framer.is_lost());
+        if goes_on {
             run.report.packet_failed(
                 self.last,
                 format_args!("{lost_bytes} bytes are missing before it in stream {flow}"),
@@ -142,7 +150,7 @@ impl Stream {
                 run,
                 format_args!(
                     "{lost_bytes} bytes are missing before it in stream {flow}; the rest of the \
-                     stream is given up, as the start of the next message is not known"
+                     stream is given up, as the start of the next message or packet is not known"
                 ),
             );
             self.held = Vec::new();
@@ -234,7 +242,19 @@ impl Stream {
 
     /// Reports what is held and will not be decoded, as the stream is at its end.
     fn report_rest(&self, run: &mut Run<'_>, flow: u64) {
-        if !self.given_up && !self.held.is_empty() {
+        if self.given_up {
+            return;
+        }
+        let waiting = self.framer.as_ref().map_or(0, Framer::waiting_bytes);
+        if waiting > 0 {
+            run.report.packet_failed(
+                self.last,
+                format_args!(
+                    "stream {flow} ends inside a packet: its last {waiting} bytes given up"
+                ),
+            );
+        }
+        if !self.held.is_empty() {
             let (len, offset) = (self.held.len(), self.offset);
             run.report.packet_failed(
                 self.last,

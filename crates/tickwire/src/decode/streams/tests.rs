@@ -91,7 +91,7 @@ fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, b
 /// A framing, and the header of a message that it asks for.
 type Framed = (&'static str, fn(&[u8]) -> Vec<u8>);
 
-const FRAMINGS: [Framed; 9] = [
+const FRAMINGS: [Framed; 12] = [
     ("none", |_| Vec::new()),
     ("header=fixed:3:0:be:0", |_| vec![0xc0, 0x81, 0x80]),
     ("header=fixed:1:0:be:1", |_| vec![0x01, 0x02]),
@@ -101,6 +101,11 @@ const FRAMINGS: [Framed; 9] = [
     ("header=encoded:0:0", |message| vec![0x80 | message.len() as u8]),
     ("header=encoded:1:2", |message| vec![1, 0x82, 0x80 | message.len() as u8, 0x81, 2, 0x83]),
     ("header=encoded:0:0,reset=never", |message| vec![0, 0x80 | message.len() as u8]),
+    ("preamble=4,length=2:2:be", |message| vec![0xc0, 0x81, 0, message.len() as u8]),
+    ("b3-umdf,reset=template", |message| vec![0, 0, 0, 1, 0, 1, 0, 1, 0, message.len() as u8]),
+    ("preamble=1,length=0:1:be,header=fixed:1:1:be:0", |message| {
+        vec![message.len() as u8 + 2, 7, message.len() as u8]
+    }),
 ];
 
 #[test]
