@@ -489,7 +489,11 @@ impl<'p> Decoding<'_, '_, 'p> {
     /// Decodes as many entries as were counted.
     fn entries(&self, member: &Member<'p>, child: &Shape<'p>) -> String {
         let (over, each, one) = match child.is_stored {
-            true => (format!("out.{}.prepare(count, &mut x.growth)?", member.ident), "entry", "Some(entry)"),
+            true => (
+                format!("out.{}.prepare(count, &mut x.growth)?", member.ident),
+                "entry",
+                "Some(entry)",
+            ),
             false => ("0..count".to_owned(), "_", "Some(_)"),
         };
         let Some(is_warm) = self.is_warm(child) else {

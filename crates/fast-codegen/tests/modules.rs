@@ -41,7 +41,9 @@ fn only_members_that_are_always_there_are_public() {
         ("d: Text", false),
         ("present: [u64; 1]", false),
     ] {
-        assert!(source.contains(&format!("    {}{member},\n", if is_public { "pub " } else { "" })));
+        assert!(
+            source.contains(&format!("    {}{member},\n", if is_public { "pub " } else { "" }))
+        );
         assert_eq!(source.contains(&format!("pub {member}")), is_public, "{member}");
     }
 }

@@ -104,9 +104,9 @@ fn a_message_whose_structs_are_beyond_the_bound_is_handed_out_dynamic() {
     (0..4_500).for_each(|_| message.extend([0xc0, 0x82, 0x85, 0xd8]));
     let small: &[u8] = &[0xc0, 0x81, 0x81, 0xc0, 0x82, 0x85, 0xd8];
     let messages = std::iter::repeat_with(|| small.to_vec()).take(2000);
-    let messages = messages.enumerate().map(move |(index, small)| {
-        if index % 1000 == 500 { message.clone() } else { small }
-    });
+    let messages = messages
+        .enumerate()
+        .map(move |(index, small)| if index % 1000 == 500 { message.clone() } else { small });
     let (bytes, left_over) = most_bytes("nested references", messages);
     assert!(bytes <= BYTES_MAX && left_over > 0, "{bytes} bytes, {left_over} left over");
 }
