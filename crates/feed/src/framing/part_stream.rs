@@ -21,9 +21,8 @@ impl PartStream {
     pub(super) fn append(&mut self, piece: &[u8]) {
         self.held.drain(..self.split);
         self.base = self.base.wrapping_add(std::mem::take(&mut self.split));
-        match self.is_lost {
-            true => self.base = self.base.wrapping_add(piece.len()),
-            false => self.held.extend_from_slice(piece),
+        if !self.is_lost {
+            self.held.extend_from_slice(piece);
         }
     }
 
@@ -44,9 +43,12 @@ impl PartStream {
         };
         let len = length.number_in(preamble).unwrap_or_default();
         if len > len_max as u64 {
+            let offset = self.base.wrapping_add(start);
             self.lose();
-            let kind = FramingErrorKind::PacketTooLong { len, len_max };
-            return Err(FramingError { offset: self.base.wrapping_add(start), kind });
+            return Err(FramingError {
+                offset,
+                kind: FramingErrorKind::PacketTooLong { len, len_max },
+            });
         }
         if len > rest.len() as u64 {
             return Ok(None);
@@ -67,7 +69,6 @@ impl PartStream {
 
     /// Forgets what is not split, and all that comes.
     pub(super) fn lose(&mut self) {
-        self.base = self.base.wrapping_add(self.held.len() - self.split);
         self.held.truncate(self.split);
         self.is_lost = true;
     }
@@ -82,7 +83,7 @@ impl PartStream {
         &self.held
     }
 
-    /// Offset in the stream of the first of [`bytes`](Self::bytes).
+    /// Offset in the stream of the first of [`bytes`](Self::bytes), until the place is lost.
     pub(super) const fn base(&self) -> usize {
         self.base
     }
