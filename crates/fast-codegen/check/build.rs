@@ -24,6 +24,7 @@ const SEEDS_VARIABLE: &str = "TICKWIRE_CHECK_SEEDS";
 
 fn main() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    included(&root.join("tests/support/included.xml"));
     let mut sets: BTreeMap<String, TemplateSet> = BTreeMap::new();
     if std::env::var_os("CARGO_FEATURE_SETS").is_none() {
         return write(&sets, &[]);
@@ -48,7 +49,6 @@ fn main() {
     for (name, xml) in NESTED {
         sets.insert(name.to_owned(), TemplateSet::parse(xml).expect("valid"));
     }
-    included(&root.join("tests/support/included.xml"));
     write(&sets, &projections(&sets));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=tests/support/nested.rs");
