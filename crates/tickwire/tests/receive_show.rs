@@ -314,8 +314,8 @@ fn events_tell_gaps_and_which_books_are_stale_and_why() {
         assert_eq!((&last["event"], &last["reason"]), (&book["state"], &book["reason"]));
     }
     let csv = show(&format!("{arguments} --show events --format csv")).out;
-    assert!(csv.starts_with("time,event,instrument,kind,reason,first,count,"), "{csv}");
-    assert!(csv.contains(",gap,,,,151,1,"), "{csv}");
+    assert!(csv.starts_with("time,event,instrument,kind,reason,line,since,first,count,"), "{csv}");
+    assert!(csv.contains(",gap,,,,,,151,1,"), "{csv}");
 }
 
 #[test]

@@ -27,6 +27,8 @@ struct Driven {
     sink: FeedSink,
     driver: CaptureDriver,
     hold_ns: u64,
+    /// When the hold time behind the last packet is over.
+    end_ns: u64,
 }
 
 impl Pass {
@@ -37,16 +39,49 @@ impl Pass {
             return only.handle_packet(merged);
         }
         let is_taken = self.channels.iter().any(|channel| channel.driver.takes(merged));
-        if is_taken {
-            for channel in &mut self.channels {
-                match channel.driver.takes(merged) {
-                    true => channel.handle_packet(merged),
-                    false => channel.advance(merged.time_ns),
-                }
+        if !is_taken {
+            // The first counts what belongs to nobody.
+            if let Some(first) = self.channels.first_mut() {
+                first.handle_packet(merged);
             }
-        } else if let Some(first) = self.channels.first_mut() {
-            // It counts what belongs to nobody.
-            first.handle_packet(merged);
+            return;
+        }
+        self.fire(|channel| channel.handler.poll_timeout().filter(|ns| *ns <= merged.time_ns));
+        for channel in &mut self.channels {
+            match channel.driver.takes(merged) {
+                true => channel.handle_packet(merged),
+                false => channel.advance(merged.time_ns),
+            }
+        }
+    }
+
+    /// Fires the timers of all channels that `due` tells, the earliest first.
+    fn fire(&mut self, due: impl Fn(&Driven) -> Option<u64>) {
+        let mut is_over = vec![false; self.channels.len()];
+        loop {
+            let waiting = self.channels.iter().zip(&is_over).enumerate();
+            let waiting = waiting.filter(|(_, (_, is_over))| !**is_over);
+            let next =
+                waiting.filter_map(|(index, (channel, _))| Some((due(channel)?, index))).min();
+            let Some((due_ns, index)) = next else { return };
+            self.channels[index].advance(due_ns);
+            // A timer that does not move on fires once.
+            is_over[index] = due(&self.channels[index]) == Some(due_ns);
+        }
+    }
+
+    /// Lets time go on behind the last packets: by the hold time, and on to later timers while
+    /// packets are held or snapshots wait for the lines.
+    fn finish(&mut self) {
+        for channel in &mut self.channels {
+            channel.end_ns = channel.driver.now_ns().saturating_add(channel.hold_ns);
+        }
+        self.fire(|channel| {
+            let due_ns = channel.handler.poll_timeout().filter(|ns| *ns <= channel.end_ns);
+            due_ns.into_iter().chain(channel.waits_until()).min()
+        });
+        for channel in &mut self.channels {
+            channel.advance(channel.end_ns);
         }
     }
 
@@ -62,18 +97,6 @@ impl Driven {
 
     fn advance(&mut self, to_ns: u64) {
         self.driver.advance_to(to_ns, &mut self.handler, &mut self.sink);
-    }
-
-    /// Lets time go on behind the last packet: by the hold time, and on to later timers while
-    /// packets are held or snapshots wait for the lines.
-    fn finish(&mut self) {
-        self.advance(self.driver.now_ns().saturating_add(self.hold_ns));
-        while let Some(due_ns) = self.waits_until() {
-            self.advance(due_ns);
-            if self.waits_until() == Some(due_ns) {
-                break;
-            }
-        }
     }
 
     /// When the next thing that waits is let go.
@@ -149,6 +172,7 @@ impl Session<'_> {
                 sink: sink.channel(described.args.label()),
                 driver: CaptureDriver::new(lines.map),
                 hold_ns: described.options.arbiter.hold_ns,
+                end_ns: 0,
             })
         };
         let channels: Result<Vec<Driven>, Failure> =
@@ -158,7 +182,7 @@ impl Session<'_> {
             match merge.next_packet() {
                 Ok(Some(merged)) => pass.handle_packet(&merged),
                 Ok(None) => {
-                    pass.channels.iter_mut().for_each(Driven::finish);
+                    pass.finish();
                     break;
                 }
                 Err(broken) => {
