@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tickwire_fast::rt::{self, Templates};
+use tickwire_fast::rt::{self, Growth, Templates};
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, FieldValue, Message, Program, Record,
     ResetPolicy, TemplateSet,
@@ -161,7 +161,9 @@ impl Corpus {
                 let decoded = decoder.decode(rest).expect("decodes");
                 let mut room = T::Messages::default();
                 let number = numbers(decoded.message.template_index()).expect("known");
-                T::fill(&mut room, number, decoded.message.root(), &numbers).expect("known");
+                let growth = &mut Growth::unlimited();
+                T::fill(&mut room, number, decoded.message.root(), &numbers, growth)
+                    .expect("known");
                 of_packet.push(room);
                 messages.push((packets.len(), decoded.message.clone()));
                 rest = &rest[decoded.len..];
