@@ -81,7 +81,7 @@ impl Recovery {
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
         instrument.is_touched = false;
         let kinds_changed = std::mem::take(&mut instrument.kinds_changed);
-        let is_fresh = !self.is_silent && instrument.is_fresh(self.gap);
+        let is_fresh = !self.is_silent && !self.behind.is_over && instrument.is_fresh(self.gap);
         if is_fresh
             && self.options.checks
             && let Some(fault) = instrument.inconsistency(kinds_changed, self.session_may_cross)

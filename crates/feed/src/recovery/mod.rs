@@ -55,6 +55,7 @@
 //! assert_eq!(recovery.book(instrument, kind), Err(StaleReason::Gap));
 //! ```
 
+mod behind;
 mod changes;
 mod fragments;
 mod gaps;
@@ -78,6 +79,7 @@ use crate::market::{
     BookKind, Clear, ClearScope, Definition, Instrument as Id, InstrumentKey, Instruments, Status,
     StatusScope, Update,
 };
+use behind::Behind;
 use changes::Changes;
 use fragments::Assembly;
 use gaps::OpenGaps;
@@ -99,6 +101,7 @@ pub struct Recovery {
     cleared_to: u64,
     now_ns: u64,
     is_silent: bool,
+    behind: Behind,
     /// Whether the status of the trading session lets books be crossed.
     session_may_cross: bool,
     /// Whether the exchange's transaction goes on in the next message: books are checked when it ends.
@@ -138,6 +141,7 @@ impl Recovery {
             cleared_to: 0,
             now_ns: 0,
             is_silent: false,
+            behind: Behind::default(),
             session_may_cross: false,
             is_in_transaction: false,
             has_scoped_clears: false,
@@ -219,6 +223,7 @@ impl Recovery {
         let known = self.instruments.get(instrument.index()).ok_or(StaleReason::NoSnapshot)?;
         match known.stale(self.gap) {
             Some(reason) => Err(reason),
+            None if self.behind.is_over => Err(StaleReason::Ahead),
             None if self.is_silent => Err(StaleReason::Silence),
             None => Ok(()),
         }
@@ -295,6 +300,7 @@ impl Recovery {
             self.begin_at(next);
         }
         self.sessions.advance(next);
+        self.note_position();
         if next > self.pending_first || self.sessions.sent() > self.pending_sent {
             self.take_pending();
         }
@@ -363,6 +369,7 @@ impl Recovery {
         self.cleared_to = 0;
         self.session_may_cross = false;
         self.is_in_transaction = false;
+        self.behind = Behind::default();
         self.sessions.begin(self.now_ns);
         self.touch_all();
     }

@@ -60,8 +60,12 @@ impl Recovery {
         let is_fresh = self.instruments[snapshot.instrument.index()].stale(self.gap).is_none();
         if self.is_ahead(snapshot) {
             self.counters.ahead_snapshots += 1;
+            if self.sessions.has_begun() {
+                self.note_ahead(snapshot.last_seq_num.saturating_add(1));
+            }
             return if is_fresh { SnapshotOutcome::NotNeeded } else { self.wait(snapshot) };
         }
+        self.note_caught_up();
         let is_later = self.sessions.is_later(snapshot.sending_time);
         match is_fresh {
             true if !self.is_comparable(snapshot) => SnapshotOutcome::NotNeeded,
@@ -185,7 +189,8 @@ impl Recovery {
 
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` while no snapshot waits.
     pub fn poll_timeout(&self) -> Option<u64> {
-        Some(self.pending_due_ns).filter(|due_ns| *due_ns < u64::MAX)
+        let pending = Some(self.pending_due_ns).filter(|due_ns| *due_ns < u64::MAX);
+        [pending, self.behind_due_ns()].into_iter().flatten().min()
     }
 
     /// Uses or lets go of snapshots that have waited for the lines for long enough.
@@ -194,6 +199,7 @@ impl Recovery {
         if self.now_ns >= self.pending_due_ns {
             self.take_pending();
         }
+        self.check_behind();
     }
 
     /// Nothing more comes: snapshots that wait for the time alone are used.

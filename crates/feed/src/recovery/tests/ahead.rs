@@ -119,3 +119,42 @@ fn snapshots_that_wait_hold_a_bounded_number_of_levels() {
     }
     assert_eq!((recovery.pending.len(), recovery.pending_levels), (2, 1 << 20));
 }
+
+/// Both lines die, and snapshots tell of updates that never come.
+#[test]
+fn books_are_stale_once_the_lines_are_behind_a_snapshot_for_too_long() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 100, 7);
+    recovery.set_time(1_000);
+    let levels = both_sides(&[9], &[]);
+    assert_eq!(recovery.handle_snapshot(0, &whole(13, 102, &levels)), SnapshotOutcome::NotNeeded);
+    let due_ns = 1_000 + RecoveryOptions::default().skew_ns;
+    assert_eq!(recovery.poll_timeout(), Some(due_ns));
+    recovery.handle_timeout(due_ns - 1);
+    assert_eq!(price(&recovery), Ok(7));
+    recovery.handle_timeout(due_ns);
+    recovery.settle();
+    assert_eq!(price(&recovery), Err(StaleReason::Ahead));
+    let told = recovery.next_change().expect("told");
+    assert!(told.is_new_state && told.state == Err(StaleReason::Ahead));
+    assert_eq!(recovery.poll_timeout(), None);
+    // The lines live after all.
+    recovery.handle_update(&change(11, 101, 8));
+    recovery.handle_progress(12);
+    assert_eq!(price(&recovery), Err(StaleReason::Ahead));
+    recovery.handle_update(&change(13, 102, 9));
+    recovery.handle_progress(14);
+    assert_eq!(price(&recovery), Ok(9));
+}
+
+#[test]
+fn a_snapshot_with_a_number_that_is_none_is_forgotten_with_the_next() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 100, 7);
+    recovery.set_time(1_000);
+    let levels = both_sides(&[7], &[]);
+    recovery.handle_snapshot(0, &whole(1 << 40, 100, &levels));
+    recovery.handle_snapshot(0, &whole(10, 100, &levels));
+    recovery.handle_timeout(u64::MAX);
+    assert_eq!(price(&recovery), Ok(7));
+}

@@ -1,0 +1,50 @@
+//! Lines that are behind the snapshots for longer than they may be.
+
+use super::Recovery;
+
+/// What snapshots showed of the lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Behind {
+    /// The number that the lines have to reach, and by when: a snapshot includes all before it.
+    awaited: Option<(u64, u64)>,
+    /// Whether that time is over: the lines may be dead, and every book lack updates.
+    pub(super) is_over: bool,
+}
+
+impl Recovery {
+    /// Notes that a snapshot includes numbers below `end`, which the lines have not brought.
+    pub(super) fn note_ahead(&mut self, end: u64) {
+        let due_ns = self.now_ns.saturating_add(self.options.skew_ns);
+        self.behind.awaited.get_or_insert((end, due_ns));
+    }
+
+    /// Notes that the lines are not behind: they reached the number, or a later snapshot is not ahead of
+    /// them, so that the one before had a number that is none.
+    pub(super) fn note_caught_up(&mut self) {
+        if std::mem::take(&mut self.behind).is_over {
+            self.touch_all();
+        }
+    }
+
+    /// Ends the wait for the lines if they have come as far.
+    pub(super) fn note_position(&mut self) {
+        let position = self.sessions.position();
+        if self.behind.awaited.is_some_and(|(end, _)| position >= end) {
+            self.note_caught_up();
+        }
+    }
+
+    /// When the lines must have come as far as a snapshot.
+    pub(super) fn behind_due_ns(&self) -> Option<u64> {
+        let (_, due_ns) = self.behind.awaited?;
+        Some(due_ns).filter(|_| !self.behind.is_over)
+    }
+
+    /// Every book is stale if the lines have not come as far in time.
+    pub(super) fn check_behind(&mut self) {
+        if self.behind_due_ns().is_some_and(|due_ns| self.now_ns >= due_ns) {
+            self.behind.is_over = true;
+            self.touch_all();
+        }
+    }
+}
