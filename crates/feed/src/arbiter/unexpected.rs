@@ -157,9 +157,13 @@ impl Arbiter {
     /// as a missing number is waited for: packets of the current epoch may still come.
     pub(super) fn begin_when_due(&mut self) {
         let is_full = self.pending.len() as u64 >= self.window.span();
-        let is_due = self.leaving_due_ns().is_some_and(|due_ns| self.now_ns >= due_ns || is_full);
-        if !is_due {
+        let goes_on = self.goes_on_in_epoch();
+        let is_due = |due_ns| self.now_ns >= due_ns || is_full && !goes_on;
+        if !self.leaving_due_ns().is_some_and(is_due) {
             return;
+        }
+        if goes_on {
+            return self.disbelieve_runs();
         }
         let left = self.states.iter().filter(|state| state.has_left);
         let Some(first) = left.filter_map(|state| state.run).map(|run| run.first).min() else {
@@ -171,6 +175,30 @@ impl Arbiter {
             self.transition = Some(Transition { to: first, reset: None, entering });
         } else {
             self.jump_to(first);
+        }
+    }
+
+    /// Whether a trusted line has gone on in the current epoch since another one left it: unless it is behind,
+    /// what the other one shows is no reset.
+    fn goes_on_in_epoch(&self) -> bool {
+        let left = self.states.iter().filter(|state| state.has_left);
+        let Some(left_ns) = left.map(|state| state.left_ns).min() else { return false };
+        Line::ALL.into_iter().any(|line| {
+            let state = &self.states[line.index()];
+            !state.has_left
+                && state.run.is_none()
+                && state.epoch == self.epoch
+                && state.last_received_ns.is_some_and(|last_ns| last_ns > left_ns)
+                && self.is_alive(line)
+                && self.standing(line) == Standing::Trusted
+        })
+    }
+
+    /// Lets go of the runs of lines that left the epoch: the other line would have shown the reset by now.
+    fn disbelieve_runs(&mut self) {
+        for state in self.states.iter_mut().filter(|state| state.has_left) {
+            state.has_left = false;
+            state.run = None;
         }
     }
 
@@ -207,6 +235,9 @@ impl Arbiter {
             || self.states.iter().filter(|state| state.has_left).map(|state| state.left_ns);
         let due_ns = left_ns().min()?.saturating_add(self.wait_ns());
         let short_ns = left_ns().max()?.saturating_add(self.short_wait_ns());
+        if self.goes_on_in_epoch() {
+            return Some(left_ns().min()?.saturating_add(self.options.skew_ns));
+        }
         let is_any_awaited = Line::ALL.into_iter().any(is_awaited);
         Some(if is_any_awaited { due_ns } else { due_ns.min(short_ns) })
     }

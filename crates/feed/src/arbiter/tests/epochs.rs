@@ -211,3 +211,16 @@ fn an_epoch_without_a_reset_begins_with_the_lowest_number_of_both_lines() {
     assert_eq!(day.bring_on(20, Line::B, &[(1, 1)]), "");
     assert_eq!(day.wait(200), "R1 e1n1 e1n2 e1n3 e1n4");
 }
+
+/// Line B brings another channel, whose numbers are lower: while line A goes on it is no reset.
+#[test]
+fn what_one_line_shows_is_no_reset_while_the_other_goes_on() {
+    let mut day = Day::new(&[], [true; 2]);
+    day.bring(0, &packets(0, 1..=60));
+    day.bring_on(0, Line::B, &packets(0, 1..=60));
+    assert_eq!(day.bring_on(10, Line::B, &[(1, 2), (1, 3), (1, 4)]), "");
+    assert_eq!(day.bring(20, &packets(0, 61..=62)), "e0n61 e0n62");
+    assert_eq!(day.wait(200), "");
+    assert_eq!(day.bring(210, &packets(0, 63..=64)), "e0n63 e0n64");
+    assert_eq!(day.bring_on(220, Line::B, &packets(0, 61..=65)), "e0n65");
+}
