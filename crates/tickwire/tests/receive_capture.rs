@@ -236,3 +236,20 @@ fn real_lines_a_and_b_with_their_snapshots_give_equal_books() {
     assert_eq!((count(&found, "/undecodable"), count(&found, "/books/known")), (0, 11));
     assert!(count(&found, "/books/verified") > 2_000, "{found}");
 }
+
+#[test]
+fn a_capture_of_which_nothing_can_be_read_is_told_as_that() {
+    let d = directory("receive-unreadable");
+    generate(&d, "cme -n 10 --framing cme");
+    // The head of a zstd frame, and no block.
+    let cut = file(&d, "cut.pcap.zst", &[0x28, 0xB5, 0x2F, 0xFD, 0x24, 0x10, 0x81, 0x00]);
+    let empty = file(&d, "empty.pcap", &[]);
+    for (capture, words) in [(cut, "cannot be read"), (empty, "the file is empty")] {
+        let run = tickwire(&format!(
+            "receive -t {}/f.xml --framing cme --capture {capture}",
+            d.display()
+        ));
+        assert_eq!(run.status, 1, "{capture}: {}", run.err);
+        assert!(run.err.contains(words), "{capture}: {}", run.err);
+    }
+}

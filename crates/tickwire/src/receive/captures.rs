@@ -160,14 +160,19 @@ impl CaptureArgs {
         if !files::is_standard(path) {
             options = options.file_name(path.to_string_lossy());
         }
-        let reader = files::open_capture(path, files::open(path)?, options)?;
-        if reader.kind() == Kind::Stream {
-            let name = files::name_of(path);
-            return Err(Failure::Usage(format!(
-                "{name}: a raw file has no packets to receive; decode it with `tickwire decode`"
-            )));
+        let mut reader = files::open_capture(path, files::open(path)?, options)?;
+        if reader.kind() != Kind::Stream {
+            return Ok(reader);
         }
-        Ok(reader)
+        // What nothing can be read of has no format either.
+        let name = files::name_of(path);
+        Err(match reader.next_packet() {
+            Err(error) => Failure::Data(format!("{name}: {error}")),
+            Ok(None) => Failure::Data(format!("{name}: the file is empty")),
+            Ok(Some(_)) => Failure::Usage(format!(
+                "{name}: a raw file has no packets to receive; decode it with `tickwire decode`"
+            )),
+        })
     }
 
     /// Where packets are sent, by reading all captures.
