@@ -15,6 +15,9 @@ pub(crate) const MS: u64 = 1_000_000;
 /// Sessions last so many hold times at least.
 const SESSION_HOLDS_MIN: u64 = 50;
 
+/// Packets that a silence swallows at most, about, where sessions change.
+const SILENT_PACKETS_MAX: u64 = 400;
+
 /// How the handler is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandlerSetup {
@@ -108,6 +111,14 @@ impl Scenario {
         if resets != Resets::Told {
             // A session that no line shows anything of does not end.
             lines.iter_mut().flatten().for_each(|line| line.silence = None);
+        }
+        if !day.day_changes.is_empty() {
+            // Behind a silence of more numbers than a handler looks ahead a lone SequenceReset is a stray packet.
+            let longest_ns = SILENT_PACKETS_MAX * day.gap_ns;
+            let silences = lines.iter_mut().flatten().filter_map(|line| line.silence.as_mut());
+            silences.filter(|silence| silence.end_ns < u64::MAX).for_each(|silence| {
+                silence.end_ns = silence.end_ns.min(silence.start_ns + longest_ns);
+            });
         }
         let clock_steps = draw_clock_steps(choices, &day);
         let has_defined_depth = day.definition_every > 0 || day.has_snapshot_depth;

@@ -128,15 +128,17 @@ impl LineState {
     }
 
     pub(super) fn standing(&self, differing_max: u32) -> Standing {
+        // Most lines never differ: no bits to count.
+        if self.differing == 0 {
+            return if self.is_trusted { Standing::Trusted } else { Standing::Unproven };
+        }
         let differing = self.differing();
         if differing >= differing_max.max(1) {
             Standing::Doubtful
         } else if self.is_trusted {
             Standing::Trusted
-        } else if differing > 0 {
-            Standing::Doubtful
         } else {
-            Standing::Unproven
+            Standing::Doubtful
         }
     }
 

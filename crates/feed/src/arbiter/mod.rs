@@ -289,6 +289,10 @@ impl Arbiter {
         if self.is_plain(&arrival) {
             return Some(self.deliver_plain(&arrival));
         }
+        if self.is_plain_behind_gap(&arrival) {
+            self.hold_plain(&arrival);
+            return None;
+        }
         let output = self.sort_packet(&arrival);
         if self.window.held() > 0 || self.rejected.is_some() || !self.pending.is_empty() {
             self.forget_old_pending();
@@ -309,15 +313,47 @@ impl Arbiter {
     /// The usual case: the next packet of a trusted line while nothing else goes on. Decided without the
     /// questions of [`sort_packet`](Self::sort_packet), with the same answer.
     fn is_plain(&self, arrival: &Arrival<'_>) -> bool {
+        self.next == Some(arrival.seq_num)
+            && self.window.held() == 0
+            && self.is_undisturbed(arrival)
+    }
+
+    /// Nothing changes, and the packet is of a trusted line.
+    #[inline]
+    fn is_undisturbed(&self, arrival: &Arrival<'_>) -> bool {
         let Arrival { line, seq_num, packet, .. } = *arrival;
-        let state = &self.states[line.index()];
-        self.next == Some(seq_num)
-            && seq_num < SEQ_NUM_MAX
-            && self.is_quiet()
+        seq_num < SEQ_NUM_MAX
+            && self.parked.is_none()
+            && self.transition.is_none()
+            && self.rejected.is_none()
+            && self.replay.is_empty()
             && self.past.is_empty()
             && self.pending.is_empty()
-            && state.is_plain()
+            && self.states[line.index()].is_plain()
             && packet.len() <= self.options.packet_bytes_max
+    }
+
+    /// The usual case while a number is missing: a packet behind all that were accepted. Decided as
+    /// [`is_plain`](Self::is_plain) is.
+    fn is_plain_behind_gap(&self, arrival: &Arrival<'_>) -> bool {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let Some(next) = self.next else { return false };
+        seq_num >= self.top
+            && seq_num > next
+            && seq_num - next < self.window.span()
+            && self.states[line.index()].highest.is_some_and(|highest| highest < seq_num)
+            && self.window.at(seq_num).is_none()
+            && self.is_undisturbed(arrival)
+    }
+
+    fn hold_plain(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, hash, packet, received_ns } = *arrival;
+        self.states[line.index()].note_highest(seq_num);
+        self.lines[line.index()].first += 1;
+        self.top = seq_num + 1;
+        let held = self.window.store(line, received_ns, hash, packet.bytes());
+        self.hold(seq_num, held);
+        self.release_due();
     }
 
     fn deliver_plain<'p>(&mut self, arrival: &Arrival<'p>) -> Output<'p> {

@@ -82,7 +82,11 @@ impl Arbiter {
         let own = self.past.iter().position(|past| past.epoch == stand.epoch).unwrap_or(current);
         let (own_first, own_end) = self.span_of(own);
         let expected = stand.expected(own_first);
+        let run = self.states[arrival.line.index()].run;
         let mut best = self.in_own(own, arrival, stand, expected);
+        if self.past.is_empty() && run.is_none() {
+            return best.map_or(Place::Next, |best| best.place);
+        }
         let mut offer = |candidate: Option<Candidate>| {
             let is_better = |new: &Candidate| {
                 best.is_none_or(|best: Candidate| new.beats(&best, self.options.reorder_max))
@@ -101,7 +105,6 @@ impl Arbiter {
             let (first, end) = self.span_of(index);
             behind = behind.saturating_add(end.saturating_sub(first));
         }
-        let run = self.states[arrival.line.index()].run;
         offer(run.and_then(|run| self.in_run(&run, arrival.seq_num)));
         best.map_or(Place::Next, |best| best.place)
     }

@@ -16,14 +16,20 @@ impl Arbiter {
         else {
             return false;
         };
-        // The oldest packet has not even waited for the shorter time: nothing is due.
+        // The oldest packet has not even waited for the shorter time, or not for the time that counts.
         let rejected_ns = self.rejected.map(|rejected| rejected.received_ns);
         let since_ns = self.window.oldest_ns().into_iter().chain(rejected_ns).min();
-        let due_ns = since_ns.map(|since_ns| since_ns.saturating_add(self.short_wait_ns()));
-        if due_ns.is_some_and(|due_ns| self.now_ns < due_ns) {
+        let is_before = |wait_ns: u64| {
+            since_ns.is_some_and(|since_ns| self.now_ns < since_ns.saturating_add(wait_ns))
+        };
+        if is_before(self.short_wait_ns()) {
             return false;
         }
-        let (now_ns, wait_ns, released) = (self.now_ns, self.wait_ns(), self.released);
+        let wait_ns = self.wait_ns();
+        if is_before(wait_ns) {
+            return false;
+        }
+        let (now_ns, released) = (self.now_ns, self.released);
         let is_due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
         while let Some((_, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
             self.window.pop_oldest();
