@@ -10,6 +10,12 @@
 //! 4. Trades, statistics and statuses of delivered messages are told once, with their values.
 //! 5. Once faults end and snapshots have come round, every book is fresh.
 //!
+//! Lines lose, repeat, reorder and delay packets, fall silent, die, carry another channel; resets come, are lost, or are not
+//! told at all; the time of day steps. Scenarios leave out what nothing in the packets can tell: a wrong line B
+//! that begins together with line A, or fills a number that line A has lost before both were ever compared;
+//! a lost reset to numbers ahead, or near the last ones; a silence across a reset of more numbers than a handler
+//! looks ahead. What changes books without being counted by RptSeq (an empty book of the channel) comes on every line.
+//!
 //! The same seed gives the same run. A scenario can also be drawn from the bytes of a fuzzer:
 //! [`Scenario::from_bytes`].
 

@@ -1,4 +1,4 @@
-//! Seeded trading days with faults through the whole handler: a run that takes half a minute.
+//! Seeded trading days with faults through the whole handler: a run of some seconds.
 //!
 //! `TICKWIRE_SEED=7` runs one seed alone. For hours:
 //! `cargo run --release -p tickwire-simulation -- --seeds 100000 --packets 20000`.
