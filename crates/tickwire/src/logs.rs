@@ -3,12 +3,15 @@
 use crate::failure::Failure;
 use std::env;
 use std::io::{self, IsTerminal};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// The variable that says what is logged where the command line does not.
 pub const VARIABLE: &str = "TICKWIRE_LOG";
+
+/// How the crates that compile machine code begin.
+const COMPILER: &str = "cranelift";
 
 /// Sends logs to standard error: those that `filter` lets through, else the variable, else warnings.
 pub fn begin(filter: Option<&str>) -> Result<(), Failure> {
@@ -23,6 +26,11 @@ pub fn begin(filter: Option<&str>) -> Result<(), Failure> {
              warn,tickwire_net=debug"
         ))
     })?;
+    // The compiler of machine code logs whole functions as information.
+    let targets = match text.contains(COMPILER) {
+        true => targets,
+        false => targets.with_target(COMPILER, LevelFilter::WARN),
+    };
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal());

@@ -32,26 +32,28 @@ fn seq_num(packets: &[&[u8]], len: usize) -> Option<NumberField> {
             orders.into_iter().filter_map(move |order| NumberField::new(offset, width, order).ok())
         })
     });
-    let mut found: Vec<NumberField> =
-        fields.filter(|field| is_consecutive(packets, *field)).collect();
-    // Of a number of 8 bytes the last 4 count as well: the widest is the number, if it is small enough
-    // to be one.
-    found.sort_by_key(|field| std::cmp::Reverse(field.width()));
-    found.first().copied()
+    let found = fields.filter_map(|field| Some((consecutive(packets, field)?, field)));
+    // The low byte of a number with what stands behind it counts up as well, but for one packet in 256. Of a
+    // number of 8 bytes the last 4 count too: the widest is the number, if it is small enough to be one.
+    let best = found.max_by(|(part_a, a), (part_b, b)| {
+        part_a.total_cmp(part_b).then(a.width().cmp(&b.width())).then(b.offset().cmp(&a.offset()))
+    });
+    best.map(|(_, field)| field)
 }
 
-/// True if the numbers, sorted, each once, are a row with few holes. Packets may be out of order, or
-/// come twice.
-fn is_consecutive(packets: &[&[u8]], field: NumberField) -> bool {
+/// Which part of the numbers, sorted, each once, follow the one before, if they are a row with few holes.
+/// Packets may be out of order, or come twice.
+fn consecutive(packets: &[&[u8]], field: NumberField) -> Option<f64> {
     let mut numbers: Vec<u64> =
         packets.iter().filter_map(|packet| field.number_in(packet)).collect();
     let count = numbers.len();
     numbers.sort_unstable();
     numbers.dedup();
     let following = numbers.windows(2).filter(|pair| pair[1] - pair[0] == 1).count();
-    let pairs = numbers.len().saturating_sub(1);
+    let pairs = numbers.len().checked_sub(1).filter(|pairs| *pairs > 0)?;
+    let part = following as f64 / pairs as f64;
     // Two copies of each packet are possible, more are not a sequence number.
-    3 * numbers.len() > count && following as f64 >= CONSECUTIVE_MIN * pairs as f64 && pairs > 0
+    (3 * numbers.len() > count && part >= CONSECUTIVE_MIN).then_some(part)
 }
 
 #[cfg(test)]
@@ -81,6 +83,18 @@ mod tests {
             [&n.to_be_bytes()[..], &[1]].concat()
         };
         assert_eq!(found(4, packet), "preamble=4,seq=0:4:be,reset=template");
+    }
+
+    /// Of 2,000 numbers the low byte is full a few times.
+    #[test]
+    fn the_low_byte_of_a_number_is_not_taken_for_it() {
+        for behind in [&[0, 0, 3, 0xE8][..], &[0; 8], &[0x80, 0x80, 0x81, 0x80, 0x83]] {
+            let packet = |n: u32| [&n.to_be_bytes()[..], behind, &[0; 8]].concat();
+            let packets: Vec<Vec<u8>> = (1..2000).map(packet).collect();
+            let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+            let found = framing(&packets, 12).unwrap().to_string();
+            assert_eq!(found, "preamble=12,seq=0:4:be,reset=template", "{behind:?}");
+        }
     }
 
     #[test]
