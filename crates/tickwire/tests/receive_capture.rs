@@ -253,3 +253,21 @@ fn a_capture_of_which_nothing_can_be_read_is_told_as_that() {
         assert!(run.err.contains(words), "{capture}: {}", run.err);
     }
 }
+
+#[test]
+fn numbers_that_fit_nothing_are_told_and_are_status_1() {
+    let d = directory("receive-unplaced");
+    generate(&d, "cme -n 300 --framing cme");
+    let mut packets = packets_of(&d.join("f.bin"));
+    for packet in &mut packets {
+        packet[..4].fill(0);
+    }
+    let datagrams = packets.iter().zip((0..).step_by(1_000));
+    let datagrams = datagrams.map(|(packet, ns)| (ns, A, packet.as_slice()));
+    let capture = file(&d, "zero.pcap", &timed_pcap(datagrams));
+    let d = d.display();
+    let run = tickwire(&format!("receive -t {d}/f.xml --framing cme --capture {capture}"));
+    assert_eq!(run.status, 1, "{}", run.err);
+    let all = format!("{}{}", run.out, run.err);
+    assert!(all.contains("packets of a line have sequence numbers that fit nothing"), "{all}");
+}

@@ -84,7 +84,24 @@ impl<'r> ChannelReport<'r> {
     /// Whether packets were not decoded, or snapshots showed books to be wrong.
     pub fn is_flawed(&self) -> bool {
         let truncated = self.lines.iter().any(|line| line.truncated > 0);
-        self.not_decoded() > 0 || truncated || self.handler.recovery.counters().mismatches > 0
+        self.not_decoded() > 0
+            || truncated
+            || self.unplaced().is_some()
+            || self.handler.recovery.counters().mismatches > 0
+    }
+
+    /// Packets whose numbers fit nothing, if every line that brought anything brought many: they are not
+    /// decoded, and no other line has them. A few come with each restart of the numbers.
+    fn unplaced(&self) -> Option<u64> {
+        let lines = self.lines.iter().filter_map(|line| line.arbitrated.as_ref());
+        let lines = lines.filter(|line| line.received > 0);
+        lines.map(|line| (line.unexpected, line.received)).try_fold(
+            None,
+            |least, (fit_not, of)| {
+                let is_many = fit_not >= UNPLACED_MIN && fit_not.saturating_mul(10) >= of;
+                is_many.then(|| Some(least.map_or(fit_not, |least: u64| least.min(fit_not))))
+            },
+        )?
     }
 
     /// Packets of all feeds that were not decoded. One that another line's copy took the place of
@@ -215,6 +232,13 @@ impl<'r> ChannelReport<'r> {
                 "{source}: the capture cut {truncated} packets short; they are not decoded"
             )?;
         }
+        if let Some(unplaced) = self.unplaced() {
+            writeln!(
+                out,
+                "{unplaced} packets of a line have sequence numbers that fit nothing before them and are \
+                 not decoded: is --framing, or --seq-num, that of the feed, or --keep-numbering too much?"
+            )?;
+        }
         if self.is_nothing_decoded() {
             writeln!(
                 out,
@@ -280,6 +304,9 @@ impl<'r> ChannelReport<'r> {
         value
     }
 }
+
+/// Fewest packets with numbers that fit nothing for a channel to count as not decoded.
+const UNPLACED_MIN: u64 = 100;
 
 /// What to look at where snapshots showed books to be wrong.
 fn mismatch_hint(mismatches: u64) -> Option<&'static str> {
