@@ -2,7 +2,7 @@
 
 use super::bind::{Role, Shape};
 use super::messages::Key;
-use super::quick::QuickUpdate;
+use super::quick::{QuickUpdate, named_depth};
 use super::row::{Row, Scalar, invalid, is_implied, required};
 use super::tags::tag;
 use super::{BookModel, MarketDataError};
@@ -339,9 +339,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
 
     /// Reads what a definition says of one of the instrument's feeds.
     pub(super) fn feed<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
-        let depth = row.get::<{ tag::MARKET_DEPTH }>().unsigned(tag::MARKET_DEPTH)?;
-        // Depth 0 is the whole book.
-        let depth = depth.and_then(|depth| u32::try_from(depth).ok()).filter(|depth| *depth > 0);
+        let depth = depth(row)?;
         let feed = row.get::<{ tag::MD_FEED_TYPE }>().text();
         // CME: GBX is the outright book, GBI the implied one. Of several feeds of other exchanges,
         // which channel this is cannot be told.
@@ -462,15 +460,12 @@ pub(super) fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
     root.get::<{ tag::SENDING_TIME }>().unsigned(tag::SENDING_TIME).ok().flatten()
 }
 
-/// MarketDepth (264), where it says a number of levels: 0 is the whole book.
+/// MarketDepth (264), where it says a number of levels.
 #[inline(always)]
 fn depth<'m>(row: impl Row<'m>) -> Result<Option<u32>> {
     match row.get::<{ tag::MARKET_DEPTH }>() {
         Scalar::Absent => Ok(None),
-        depth => {
-            let depth = depth.unsigned(tag::MARKET_DEPTH)?;
-            Ok(depth.and_then(|depth| u32::try_from(depth).ok()).filter(|depth| *depth > 0))
-        }
+        depth => Ok(depth.unsigned(tag::MARKET_DEPTH)?.and_then(named_depth)),
     }
 }
 

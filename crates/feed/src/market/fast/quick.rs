@@ -181,7 +181,7 @@ fn kind(condition: Option<&[u8]>) -> BookKind {
 
 /// MarketDepth (264), where it says a number of levels: 0 is the whole book.
 #[inline(always)]
-fn named_depth(depth: u64) -> Option<u32> {
+pub(super) fn named_depth(depth: u64) -> Option<u32> {
     u32::try_from(depth).ok().filter(|depth| *depth > 0)
 }
 
