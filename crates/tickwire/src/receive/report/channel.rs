@@ -94,14 +94,10 @@ impl<'r> ChannelReport<'r> {
     /// decoded, and no other line has them. A few come with each restart of the numbers.
     fn unplaced(&self) -> Option<u64> {
         let lines = self.lines.iter().filter_map(|line| line.arbitrated.as_ref());
-        let lines = lines.filter(|line| line.received > 0);
-        lines.map(|line| (line.unexpected, line.received)).try_fold(
-            None,
-            |least, (fit_not, of)| {
-                let is_many = fit_not >= UNPLACED_MIN && fit_not.saturating_mul(10) >= of;
-                is_many.then(|| Some(least.map_or(fit_not, |least: u64| least.min(fit_not))))
-            },
-        )?
+        let mut lines = lines.filter(|line| line.received > 0);
+        let least = lines.clone().map(|line| line.unexpected).min()?;
+        let has_many = lines.all(|line| line.unexpected.saturating_mul(10) >= line.received);
+        (least >= UNPLACED_MIN && has_many).then_some(least)
     }
 
     /// Packets of all feeds that were not decoded. One that another line's copy took the place of
