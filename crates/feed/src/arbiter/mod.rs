@@ -31,6 +31,10 @@
 //! Where a line shows numbers of no epoch without one, because it lost the packet or there is none, the
 //! next epoch begins when the hold time is over, so that the other line can still bring packets of the
 //! old one, the reset among them.
+//! While a trusted line goes on in the old epoch, it does not begin: that line is behind, or what the other
+//! one shows is no reset. After `skew_ns` the arbiter stops waiting and takes it for none. If no more packets of
+//! the next epoch can be kept before that, the epoch begins, unless the line that goes on has passed the number
+//! at which the other one left.
 //!
 //! So what a line brings is neither lost nor delivered twice, whatever the lines skew, up to `skew_ns` and
 //! as long as `behind_max` numbers reach back; packets of the old epoch that only the line behind brings

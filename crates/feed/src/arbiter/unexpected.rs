@@ -1,6 +1,7 @@
 //! Unexpected numbers: when they are the beginning of a new epoch, or a gap.
 
 use super::epochs::Transition;
+use super::line::LineState;
 use super::place::Stand;
 use super::window::Held;
 use super::{Arbiter, Arrival, Line, Standing, UnexpectedPolicy};
@@ -154,15 +155,16 @@ impl Arbiter {
     }
 
     /// Begins the epoch, or goes on behind the gap, that a line has shown without a SequenceReset, when the line has shown it for as long
-    /// as a missing number is waited for: packets of the current epoch may still come.
+    /// as a missing number is waited for: packets of the current epoch may still come. Begins at once when no more packets of the
+    /// next epoch can be kept and no line contradicts it.
     pub(super) fn begin_when_due(&mut self) {
         let is_full = self.pending.len() as u64 >= self.window.span();
-        let goes_on = self.goes_on_in_epoch();
-        let is_due = |due_ns| self.now_ns >= due_ns || is_full && !goes_on;
+        let is_settled = is_full && !self.is_contradicted();
+        let is_due = |due_ns| self.now_ns >= due_ns || is_settled;
         if !self.leaving_due_ns().is_some_and(is_due) {
             return;
         }
-        if goes_on {
+        if !is_settled && self.goes_on_in_epoch() {
             return self.disbelieve_runs();
         }
         let left = self.states.iter().filter(|state| state.has_left);
@@ -181,17 +183,36 @@ impl Arbiter {
     /// Whether a trusted line has gone on in the current epoch since another one left it: unless it is behind,
     /// what the other one shows is no reset.
     fn goes_on_in_epoch(&self) -> bool {
-        let left = self.states.iter().filter(|state| state.has_left);
-        let Some(left_ns) = left.map(|state| state.left_ns).min() else { return false };
-        Line::ALL.into_iter().any(|line| {
+        let Some(left_ns) = self.left().map(|state| state.left_ns).min() else { return false };
+        let is_newer =
+            |state: &LineState| state.last_received_ns.is_some_and(|last_ns| last_ns > left_ns);
+        self.staying().any(is_newer)
+    }
+
+    /// Whether a trusted line has gone on to numbers at which another one had left the current epoch, by more than
+    /// packets are out of order. A line that has not may be behind.
+    fn is_contradicted(&self) -> bool {
+        let Some(left_at) = self.left().map(|state| state.highest).min() else { return false };
+        let reach = left_at.unwrap_or(self.first).saturating_add(self.options.reorder_max);
+        self.staying().any(|state| state.highest.is_some_and(|highest| highest > reach))
+    }
+
+    /// The lines that have left the current epoch.
+    fn left(&self) -> impl Iterator<Item = &LineState> {
+        self.states.iter().filter(|state| state.has_left)
+    }
+
+    /// The trusted lines that are in the current epoch and show no sign of another.
+    fn staying(&self) -> impl Iterator<Item = &LineState> {
+        let is_staying = |line: &Line| {
             let state = &self.states[line.index()];
             !state.has_left
                 && state.run.is_none()
                 && state.epoch == self.epoch
-                && state.last_received_ns.is_some_and(|last_ns| last_ns > left_ns)
-                && self.is_alive(line)
-                && self.standing(line) == Standing::Trusted
-        })
+                && self.is_alive(*line)
+                && self.standing(*line) == Standing::Trusted
+        };
+        Line::ALL.into_iter().filter(is_staying).map(|line| &self.states[line.index()])
     }
 
     /// Lets go of the runs of lines that left the epoch: the other line would have shown the reset by now.

@@ -224,3 +224,23 @@ fn what_one_line_shows_is_no_reset_while_the_other_goes_on() {
     assert_eq!(day.bring(210, &packets(0, 63..=64)), "e0n63 e0n64");
     assert_eq!(day.bring_on(220, Line::B, &packets(0, 61..=65)), "e0n65");
 }
+
+/// Line B shows numbers that start again while line A is still behind: packets of the next epoch fill all room.
+#[test]
+fn a_line_far_ahead_begins_an_epoch_that_the_other_has_not_come_to() {
+    let mut day = Day::new(&[], [true; 2]);
+    day.bring_on(0, Line::B, &packets(0, 1..=300));
+    assert_eq!(day.bring(10, &packets(0, 1..=150)), "");
+    let mut told = Vec::new();
+    for step in 1..=70 {
+        told.push(day.bring_on(10 + step, Line::B, &[(1, step)]));
+        told.push(day.bring(10 + step, &[(0, 150 + step)]));
+    }
+    told.push(day.bring(90, &packets(0, 221..=300)));
+    told.push(day.bring(100, &packets(1, 1..=70)));
+    told.push(day.bring(110, &[(1, 71)]));
+    told.retain(|told| !told.is_empty());
+    let all: Vec<String> = (1..=71).map(|seq_num| format!("e1n{seq_num}")).collect();
+    assert_eq!(told.join(" "), format!("R1 {}", all.join(" ")));
+    assert_eq!(day.counters(Line::A).old_epoch, 300 - 213);
+}
