@@ -14,7 +14,7 @@ use tickwire_fix_session::{Fsync, MemoryStore, Refusal, SessionId, Store};
 use tickwire_net::clock::unix_ns;
 use tickwire_net::fix::{
     AcceptorOptions, Access, AddError, AddressRange, BoxStore, ConfigureError, Decision, Engine,
-    SessionKey, TemplateSession,
+    SessionKey, Sessions, TemplateSession,
 };
 
 /// A message of `sender` to `A`, in the standard's words.
@@ -274,16 +274,16 @@ fn the_application_may_decide_later_and_from_another_thread() {
     assert!(asked_peer.certificates.is_empty());
     assert_eq!(numbers(&acceptor, key), (1, 1));
     // A database takes its time; then its thread wakes the engine.
-    let waker = acceptor.waker();
-    let answer = std::thread::spawn(move || {
+    let handle = acceptor.handle();
+    let database = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));
-        waker.wake().expect("wakes");
-        ticket
+        let decide = move |sessions: &mut Sessions, _| sessions.decide(ticket, Decision::Accept);
+        handle.call(decide).expect("there").wait()
     });
     let begun = Instant::now();
     acceptor.turn(Duration::from_secs(1)).expect("a turn");
     assert!(begun.elapsed() < Duration::from_millis(900), "it was woken");
-    acceptor.decide(answer.join().expect("no panic"), Decision::Accept);
+    assert_eq!(database.join().expect("no panic"), Ok(()));
     assert!(!turn_until_seen(&mut acceptor, &mut stream, "|35=A|").is_closed);
     while numbers(&acceptor, key) != (2, 3) {
         acceptor.turn(Duration::from_millis(1)).expect("a turn");

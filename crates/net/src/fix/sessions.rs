@@ -6,7 +6,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use tickwire_fix::Writer;
-use tickwire_fix_session::{Config, Head, Now, Refusal, SendError, Session, SessionId, Store};
+use tickwire_fix_session::{
+    Config, Head, Now, Refusal, SendError, Session, SessionId, Store, StoreError,
+};
 
 use super::access::Access;
 use super::admission::{Decision, Ticket};
@@ -56,6 +58,8 @@ struct Slot {
     dirty: bool,
     /// Where the message log goes; gone after it could not be written.
     log: Option<BufWriter<File>>,
+    /// What the store said when the session's newest messages were to be stored.
+    store_failure: Option<StoreError>,
 }
 
 /// The sessions of an engine.
@@ -102,6 +106,7 @@ impl Sessions {
             connection: None,
             dirty: false,
             log: None,
+            store_failure: None,
         };
         if index == self.slots.len() {
             self.slots.push(None);
@@ -216,6 +221,19 @@ impl Sessions {
     ) -> Result<u64, SendError> {
         let session = self.session_mut(key).ok_or(SendError::NotLoggedOn)?;
         session.send_fields(now, head, write)
+    }
+
+    /// Takes note of how committing went.
+    pub(super) fn set_store_failure(&mut self, key: SessionKey, failure: Option<StoreError>) {
+        if let Some(slot) = self.slot_mut(key) {
+            slot.store_failure = failure;
+        }
+    }
+
+    /// Returns what the store said if a session's newest messages could not be stored.
+    pub(super) fn store_failure(&self, key: SessionKey) -> Option<StoreError> {
+        let StoreError { doing, source } = self.slot(key)?.store_failure.as_ref()?;
+        Some(StoreError::new(doing, io::Error::new(source.kind(), source.to_string())))
     }
 
     pub(super) fn connection(&self, key: SessionKey) -> Option<usize> {

@@ -9,10 +9,11 @@ use tracing::Level;
 
 use super::super::application::Application;
 use super::super::connection::{Connection, State};
+use super::super::handle::EngineHandle;
 use super::super::initiator::InitiatorOptions;
 use super::super::sessions::SessionKey;
 use super::super::transport::Transport;
-use super::{Engine, Waker};
+use super::Engine;
 
 /// What is known of a session that connects.
 #[derive(Debug)]
@@ -34,14 +35,14 @@ pub(super) struct Dialer {
 type Lookup = Receiver<Vec<SocketAddr>>;
 
 /// Looks hosts up; the engine is woken when that is done.
-fn look_up(hosts: Vec<(String, u16)>, waker: Waker) -> Lookup {
+fn look_up(hosts: Vec<(String, u16)>, engine: EngineHandle) -> Lookup {
     let (found, lookup) = sync_channel(1);
     std::thread::spawn(move || {
         let look = |host: &(String, u16)| (host.0.as_str(), host.1).to_socket_addrs();
         let addresses = hosts.iter().filter_map(|host| look(host).ok()).flatten().collect();
         // If the engine is gone or cannot be woken, nobody needs them, or it sees them a second later.
         let _ = found.send(addresses);
-        let _ = waker.wake();
+        let _ = engine.wake();
     });
     lookup
 }
@@ -61,7 +62,7 @@ impl Dialer {
     }
 
     /// Sees to it that the addresses are those of today; returns whether they are.
-    fn is_looked_up(&mut self, waker: &Waker) -> bool {
+    fn is_looked_up(&mut self, engine: &EngineHandle) -> bool {
         if let Some(lookup) = &self.lookup {
             match lookup.try_recv() {
                 Err(TryRecvError::Empty) => return false,
@@ -76,7 +77,7 @@ impl Dialer {
         if !std::mem::take(&mut self.is_stale) || self.options.hosts.is_empty() {
             return true;
         }
-        self.lookup = Some(look_up(self.options.hosts.clone(), waker.clone()));
+        self.lookup = Some(look_up(self.options.hosts.clone(), engine.clone()));
         false
     }
 
@@ -93,6 +94,11 @@ impl Dialer {
 
     pub fn due_ns(&self) -> Option<u64> {
         self.due_ns.filter(|_| self.enabled)
+    }
+
+    /// Whether its hosts are being looked up.
+    pub const fn is_looking_up(&self) -> bool {
+        self.lookup.is_some()
     }
 
     /// Returns when to look at it by the clock: while hosts are looked up, the waker tells.
@@ -129,7 +135,7 @@ impl<A: Application> Engine<A> {
                 dialer.due_ns = Some(now.steady_ns.saturating_add(wait_ns));
                 continue;
             }
-            if !dialer.is_looked_up(&self.waker) {
+            if !dialer.is_looked_up(&self.requests.handle) {
                 continue;
             }
             dialer.due_ns = None;

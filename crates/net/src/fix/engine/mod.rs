@@ -7,7 +7,6 @@ mod serve;
 mod shutdown;
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
@@ -19,6 +18,7 @@ use super::access::Access;
 use super::application::Application;
 use super::connection::Connection;
 use super::events::EventLog;
+use super::handle::{EngineHandle, Requests};
 use super::initiator::InitiatorOptions;
 use super::listener::Listener;
 use super::sessions::{AddError, BoxStore, SessionKey, Sessions};
@@ -31,8 +31,10 @@ const EVENTS: usize = 256;
 const READ_LEN: usize = 64 << 10;
 /// First token of connections; those below are listeners.
 const CONNECTIONS: usize = 1 << 16;
-/// Token of wakers.
+/// Token of the handles' wake-ups.
 const WAKER: usize = usize::MAX;
+/// Requests of handles done in a turn, so that connections get their turn.
+const REQUESTS: usize = 1024;
 /// Longest sleep without anything to do.
 const SLEEP_NS: u64 = SECOND_NS;
 
@@ -48,6 +50,8 @@ pub struct EngineOptions {
     pub slow_reader_s: u32,
     /// How often what was committed is handed to the disk, for stores that ask for it. Default 100 ms.
     pub sync_interval: Duration,
+    /// Most requests of other threads that wait. Default 65,536.
+    pub requests_max: usize,
 }
 
 impl Default for EngineOptions {
@@ -57,21 +61,8 @@ impl Default for EngineOptions {
             cpu: None,
             slow_reader_s: 30,
             sync_interval: Duration::from_millis(100),
+            requests_max: 1 << 16,
         }
-    }
-}
-
-/// Ends the sleep of an engine from another thread, so that its application looks what there is to do.
-#[derive(Clone, Debug)]
-pub struct Waker(Arc<mio::Waker>);
-
-impl Waker {
-    /// Wakes the engine.
-    ///
-    /// # Errors
-    /// What the operating system says.
-    pub fn wake(&self) -> io::Result<()> {
-        self.0.wake()
     }
 }
 
@@ -92,7 +83,9 @@ pub struct Engine<A> {
     unread: Vec<usize>,
     read_buffer: Box<[u8]>,
     reader: Reader,
-    waker: Waker,
+    requests: Requests,
+    /// Whether more requests of handles wait than were done in the turn before.
+    has_more_requests: bool,
     /// Of the next Logon to be decided on.
     next_serial: u64,
     events: EventLog,
@@ -138,7 +131,8 @@ impl<A: Application> Engine<A> {
             unread: Vec::new(),
             read_buffer: vec![0; READ_LEN].into(),
             reader: Reader::new(),
-            waker: Waker(Arc::new(waker)),
+            requests: Requests::new(waker, options.requests_max, options.busy_poll),
+            has_more_requests: false,
             next_serial: 0,
             events: EventLog::default(),
             noticed: Vec::new(),
@@ -169,9 +163,9 @@ impl<A: Application> Engine<A> {
         &mut self.application
     }
 
-    /// Returns what ends the engine's sleep from another thread.
-    pub fn waker(&self) -> Waker {
-        self.waker.clone()
+    /// Returns what other threads work with its sessions by.
+    pub fn handle(&self) -> EngineHandle {
+        self.requests.handle.clone()
     }
 
     /// Runs until `stop` is set, or the application sets it; then logs all sessions out
@@ -214,7 +208,9 @@ impl<A: Application> Engine<A> {
         for event in events.iter() {
             let Token(token) = event.token();
             if token == WAKER {
-                self.next_timer_ns = 0;
+                if self.dialers.iter().any(Dialer::is_looking_up) {
+                    self.next_timer_ns = 0;
+                }
                 continue;
             }
             match token.checked_sub(CONNECTIONS) {
@@ -232,19 +228,23 @@ impl<A: Application> Engine<A> {
         if now.steady_ns >= self.next_timer_ns {
             self.handle_timers(now);
         }
+        let has_more_requests = self.requests.act(&mut self.sessions, now, REQUESTS);
         if let Some(at) = self.application.handle_turn(&mut self.sessions, now) {
             self.next_timer_ns = self.next_timer_ns.min(at);
         }
         self.settle_decisions(now);
         self.transmit_dirty(now);
+        self.requests.answer(&self.sessions);
+        self.has_more_requests = has_more_requests;
         self.sync(now);
         Ok(())
     }
 
     /// Returns how long the loop may sleep.
     fn sleep(&self, wait: Option<Duration>) -> Duration {
-        let has_work =
-            !self.unread.is_empty() || self.listeners.iter().any(|listener| listener.readable);
+        let has_work = !self.unread.is_empty()
+            || self.has_more_requests
+            || self.listeners.iter().any(|listener| listener.readable);
         if self.options.busy_poll || has_work {
             return Duration::ZERO;
         }

@@ -166,14 +166,20 @@ impl<A: Application> Engine<A> {
         self.has_committed = true;
         let Some(connection) = connection else {
             // Not connected: what was sent is committed all the same.
-            let _ = session.poll_transmit(now);
+            let failure = session.poll_transmit(now).err();
+            sessions.set_store_failure(key, failure);
             return;
         };
         let mut gone = false;
+        let mut failure = None;
         loop {
-            let Ok(bytes) = session.poll_transmit(now) else {
-                gone = true;
-                break;
+            let bytes = match session.poll_transmit(now) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    failure = Some(error);
+                    gone = true;
+                    break;
+                }
             };
             let is_done = bytes.is_empty();
             let written = match is_done {
@@ -203,6 +209,7 @@ impl<A: Application> Engine<A> {
             }
         }
         let blocked = connection.blocked_ns;
+        sessions.set_store_failure(key, failure);
         if let Err(error) = sessions.write_log(key) {
             self.application.handle_log_failure(key, &error);
         }

@@ -1,0 +1,146 @@
+//! Sessions used from other threads than the engine's.
+
+mod peers;
+
+use peers::{
+    Collector, accept, acceptor_config, connect, engine, initiator_config, listen, loopback,
+};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+use tickwire_fix::{Tag, Writer};
+use tickwire_fix_session::{MemoryStore, SendError, Store, StoreError};
+use tickwire_net::Stop;
+use tickwire_net::fix::{
+    AcceptorOptions, Answer, Engine, EngineHandle, EngineOptions, HandleError, SessionKey,
+};
+
+/// Sends a message of that number.
+fn send(
+    handle: &EngineHandle,
+    session: SessionKey,
+    number: u64,
+) -> Result<Answer<Result<u64, SendError>>, HandleError> {
+    handle.send(session, "B", move |mut writer: Writer<'_>| {
+        writer.uint(Tag(148), number);
+        writer
+    })
+}
+
+#[test]
+fn messages_of_other_threads_go_out_at_once_in_order_and_are_acknowledged() {
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+    accept(&mut acceptor, listener, acceptor_config("I"));
+    let calling = connect(&mut initiator, "I", address);
+    peers::run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+        engines[1].sessions().session(calling).expect("there").is_logged_on()
+    });
+    let (handle, stop) = (initiator.handle(), Stop::new());
+    let running = thread::spawn({
+        let stop = stop.clone();
+        move || initiator.run(&stop).expect("runs")
+    });
+    // The engine sleeps; each message wakes it.
+    let begun = Instant::now();
+    let mut last = 0;
+    for number in 1..=20 {
+        let seq_num = send(&handle, calling, number).expect("taken").wait().expect("answered");
+        assert!(last < seq_num.as_ref().copied().expect("stored"));
+        last = seq_num.expect("stored");
+    }
+    assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+    // Of one thread they keep their order without waiting for answers.
+    let answers: Vec<_> =
+        (21..=3000).map(|number| send(&handle, calling, number).expect("taken")).collect();
+    peers::run_until(&mut [&mut acceptor], |engines| engines[0].application().received == 3000);
+    for answer in answers {
+        last += 1;
+        assert_eq!(answer.wait().expect("answered").expect("stored"), last);
+    }
+    // What happens to sessions is their thread's business; anything can be asked there.
+    let next = handle.call(move |sessions, _| {
+        sessions.session(calling).map(|session| session.store().next_sender())
+    });
+    assert_eq!(next.expect("taken").wait(), Ok(Some(last + 1)));
+    stop.set();
+    handle.wake().expect("wakes");
+    while !running.is_finished() {
+        acceptor.turn(Duration::from_millis(1)).expect("a turn");
+    }
+}
+
+#[test]
+fn a_task_can_wait_for_an_answer() {
+    let mut engine = engine();
+    let answer = engine.handle().call(|sessions, _| sessions.len()).expect("taken");
+    let mut answer = std::pin::pin!(answer.received());
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(answer.as_mut().poll(&mut context).is_pending());
+    engine.turn(Duration::ZERO).expect("a turn");
+    assert_eq!(answer.as_mut().poll(&mut context), Poll::Ready(Ok(0)));
+}
+
+#[test]
+fn what_waits_is_bounded_and_ends_with_the_engine() {
+    let options = EngineOptions { requests_max: 2, ..EngineOptions::default() };
+    let mut engine = Engine::new(options, Collector::default()).expect("an engine");
+    let handle = engine.handle();
+    let first = handle.call(|_, _| 1).expect("taken");
+    let second = handle.call(|_, _| 2).expect("taken");
+    assert_eq!(handle.call(|_, _| 3).err(), Some(HandleError::Full));
+    engine.turn(Duration::ZERO).expect("a turn");
+    assert_eq!((first.wait(), second.wait()), (Ok(1), Ok(2)));
+    let third = handle.call(|_, _| 3).expect("taken");
+    drop(engine);
+    assert_eq!(third.wait(), Err(HandleError::Ended));
+    assert_eq!(handle.call(|_, _| 4).err(), Some(HandleError::Ended));
+}
+
+/// A disk that is full.
+struct Full(MemoryStore);
+
+impl Store for Full {
+    fn next_sender(&self) -> u64 {
+        self.0.next_sender()
+    }
+    fn next_target(&self) -> u64 {
+        self.0.next_target()
+    }
+    fn created_ns(&self) -> u64 {
+        self.0.created_ns()
+    }
+    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        self.0.append(message)
+    }
+    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.0.set_next_sender(seq_num)
+    }
+    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.0.set_next_target(seq_num)
+    }
+    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        self.0.read(seq_num, out)
+    }
+    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
+        self.0.reset(created_ns)
+    }
+    fn commit(&mut self) -> Result<(), StoreError> {
+        Err(StoreError::new("commit", std::io::ErrorKind::StorageFull.into()))
+    }
+}
+
+#[test]
+fn a_message_that_the_store_does_not_take_is_not_acknowledged() {
+    let mut initiator = engine();
+    // Not connected: the message is for the next Logon.
+    let store = Box::new(Full(MemoryStore::new()));
+    let address = "127.0.0.1:1".parse().expect("an address");
+    let key = initiator
+        .add_initiator(initiator_config("I"), store, peers::quick(address))
+        .expect("added");
+    let answer = send(&initiator.handle(), key, 1).expect("taken");
+    initiator.turn(Duration::ZERO).expect("a turn");
+    let error = answer.wait().expect("answered").expect_err("not stored");
+    assert!(matches!(error, SendError::Store(_)), "{error}");
+}
