@@ -9,10 +9,11 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 use tickwire_fix::{Tag, Writer};
-use tickwire_fix_session::{MemoryStore, SendError, Store, StoreError};
+use tickwire_fix_session::{MemoryStore, Refusal, SendError, Store, StoreError};
 use tickwire_net::Stop;
 use tickwire_net::fix::{
-    AcceptorOptions, Answer, Engine, EngineHandle, EngineOptions, HandleError, SessionKey,
+    AcceptorOptions, Access, AddError, Answer, Engine, EngineHandle, EngineOptions, HandleError,
+    NumbersError, SessionKey,
 };
 
 /// Sends a message of that number.
@@ -143,4 +144,88 @@ fn a_message_that_the_store_does_not_take_is_not_acknowledged() {
     initiator.turn(Duration::ZERO).expect("a turn");
     let error = answer.wait().expect("answered").expect_err("not stored");
     assert!(matches!(error, SendError::Store(_)), "{error}");
+}
+
+#[test]
+fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+    let accepting = accept(&mut acceptor, listener, acceptor_config("I"));
+    let calling = connect(&mut initiator, "I", address);
+    let logged_on = |engine: &Engine<Collector>, key| {
+        engine.sessions().session(key).is_some_and(|session| session.is_logged_on())
+    };
+    let connected = |engine: &Engine<Collector>, key| {
+        engine.sessions().session(key).is_some_and(|session| session.is_connected())
+    };
+    let mut engines = [&mut acceptor, &mut initiator];
+    peers::run_until(&mut engines, |engines| logged_on(engines[1], calling));
+    assert_eq!(engines[1].sessions().peer(calling), Some(address));
+    assert!(engines[0].sessions().peer(accepting).is_some());
+    // Numbers do not change under a peer.
+    let changed = engines[0].sessions_mut().set_numbers(accepting, Some(7), None);
+    assert!(matches!(changed, Err(NumbersError::Connected)), "{changed:?}");
+    // One that is off is logged out, and lets nobody in.
+    engines[0].sessions_mut().set_enabled(accepting, false, peers::now());
+    peers::run_until(&mut engines, |engines| {
+        let refused = engines[0].sessions().refusals_of(accepting).collect::<Vec<_>>();
+        matches!(refused[..], [(Refusal::Disabled, 2..)])
+    });
+    let store = |engine: &Engine<Collector>, key| {
+        let store = engine.sessions().session(key).expect("there").store();
+        (store.next_sender(), store.next_target())
+    };
+    assert_eq!(store(engines[0], accepting), (3, 3), "a refused Logon uses no number");
+    // The side that calls stops calling when it is switched off.
+    engines[1].sessions_mut().set_enabled(calling, false, peers::now());
+    peers::run_until(&mut engines, |engines| !connected(engines[1], calling));
+    let refused = |engine: &Engine<Collector>| engine.refusals(Refusal::Disabled);
+    let until_now = refused(engines[0]);
+    for _ in 0..50 {
+        engines.iter_mut().for_each(|engine| engine.turn(Duration::from_millis(1)).expect("runs"));
+    }
+    assert!(refused(engines[0]) <= until_now + 1, "it calls no more");
+    for (next_sender, next_target) in [(Some(0), None), (Some(9), Some(0))] {
+        let set = engines[0].sessions_mut().set_numbers(accepting, next_sender, next_target);
+        assert!(matches!(set, Err(NumbersError::Zero)), "{set:?}");
+    }
+    assert_eq!(store(engines[0], accepting), (3, 3));
+    engines[0].sessions_mut().set_numbers(accepting, Some(20), Some(30)).expect("set");
+    engines[1].sessions_mut().set_numbers(calling, Some(30), Some(20)).expect("set");
+    // On again, they agree on their new numbers.
+    let handle = engines[0].handle();
+    let _ = handle.call(move |sessions, now| sessions.set_enabled(accepting, true, now));
+    engines[1].sessions_mut().set_enabled(calling, true, peers::now());
+    peers::run_until(&mut engines, |engines| {
+        logged_on(engines[0], accepting) && logged_on(engines[1], calling)
+    });
+    assert_eq!(store(engines[0], accepting), (21, 31));
+    // Removed, it is logged out first; then its name is free, but not before.
+    engines[1].sessions_mut().remove(calling, peers::now());
+    let again = |engine: &mut Engine<Collector>| {
+        let store = Box::new(MemoryStore::new());
+        let options = peers::quick(address);
+        engine.sessions_mut().add_initiator(initiator_config("I"), store, options)
+    };
+    assert!(matches!(again(engines[1]), Err(AddError::Duplicate(_))));
+    peers::run_until(&mut engines, |engines| engines[1].sessions().is_empty());
+    assert_eq!(store(engines[0], accepting), (22, 32), "both said Logout");
+    engines[0].sessions_mut().remove(accepting, peers::now());
+    peers::run_until(&mut engines, |engines| engines[0].sessions().is_empty());
+    let new = engines[0].sessions_mut().add_acceptor(
+        listener,
+        acceptor_config("I"),
+        Box::new(MemoryStore::new()),
+        Access::default(),
+    );
+    new.expect("the name is free");
+    let key = again(engines[1]).expect("the name is free");
+    peers::run_until(&mut engines, |engines| logged_on(engines[1], key));
+    // A key of what is gone is nobody's.
+    assert!(!engines[1].sessions().is_enabled(calling));
+    let set = engines[1].sessions_mut().set_numbers(calling, Some(2), None);
+    assert!(matches!(set, Err(NumbersError::Unknown)));
+    let answer = send(&engines[1].handle(), calling, 2).expect("taken");
+    engines[1].turn(Duration::ZERO).expect("a turn");
+    assert!(matches!(answer.wait(), Ok(Err(SendError::NotLoggedOn))));
 }

@@ -24,9 +24,7 @@ fn messages_pass_both_ways_and_a_logout_ends_it() {
     run_until(&mut [&mut acceptor, &mut initiator], |engines| {
         engines[0].application().received == 100 && engines[1].application().received == 50
     });
-    initiator.set_connecting(calling, false);
-    let now = peers::now();
-    initiator.sessions_mut().session_mut(calling).expect("there").logout(now, "done");
+    initiator.sessions_mut().set_enabled(calling, false, peers::now());
     run_until(&mut [&mut acceptor, &mut initiator], |engines| {
         engines.iter().all(|engine| {
             engine

@@ -49,13 +49,15 @@ pub enum Refusal {
     Limit,
     /// The store cannot be opened.
     Store,
+    /// The session is switched off.
+    Disabled,
     /// The engine is being shut down.
     Shutdown,
 }
 
 impl Refusal {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::NotLogon,
         Self::CompId,
         Self::BeginString,
@@ -71,6 +73,7 @@ impl Refusal {
         Self::Undecided,
         Self::Limit,
         Self::Store,
+        Self::Disabled,
         Self::Shutdown,
     ];
 
@@ -92,6 +95,7 @@ impl Refusal {
             Self::Undecided => "undecided",
             Self::Limit => "limit",
             Self::Store => "store",
+            Self::Disabled => "disabled",
             Self::Shutdown => "shutdown",
         }
     }

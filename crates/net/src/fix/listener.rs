@@ -1,9 +1,6 @@
 //! One listener of an engine: its socket, its sessions, and who is connected.
 
-use std::collections::HashMap;
-
 use mio::net::TcpListener;
-use tickwire_fix_session::SessionId;
 
 use super::acceptor::{AcceptorOptions, Template};
 use super::pending::Pending;
@@ -14,9 +11,7 @@ pub(super) struct Listener {
     pub socket: TcpListener,
     pub options: AcceptorOptions,
     pub template: Option<Template>,
-    /// The sessions that can be logged on to here, by id without qualifier: a Logon has none.
-    sessions: HashMap<SessionId, SessionKey>,
-    /// Those that the template made, the one that was disconnected last at the end.
+    /// Sessions that the template made, the one that was disconnected last at the end.
     made: Vec<SessionKey>,
     pub connections: Bucket,
     pub logons: Bucket,
@@ -29,17 +24,11 @@ pub(super) struct Listener {
     pub retry_ns: Option<u64>,
 }
 
-/// Returns what a Logon can say of an id.
-fn named(id: &SessionId) -> SessionId {
-    SessionId { qualifier: String::new(), ..id.clone() }
-}
-
 impl Listener {
     pub fn new(socket: TcpListener, options: AcceptorOptions, now_ns: u64) -> Self {
         Self {
             socket,
             template: None,
-            sessions: HashMap::new(),
             made: Vec::new(),
             connections: Bucket::new(options.connection_rate, now_ns),
             logons: Bucket::new(options.logon_rate, now_ns),
@@ -52,19 +41,14 @@ impl Listener {
         }
     }
 
-    /// Returns the session that a Logon names.
-    pub fn find(&self, id: &SessionId) -> Option<SessionKey> {
-        self.sessions.get(&named(id)).copied()
-    }
-
-    pub fn add(&mut self, id: &SessionId, key: SessionKey) {
-        self.sessions.insert(named(id), key);
-    }
-
     /// Adds a session that the template made.
-    pub fn add_made(&mut self, id: &SessionId, key: SessionKey) {
-        self.add(id, key);
+    pub fn add_made(&mut self, key: SessionKey) {
         self.made.push(key);
+    }
+
+    /// Forgets a session.
+    pub fn forget(&mut self, key: SessionKey) {
+        self.made.retain(|made| *made != key);
     }
 
     /// Makes room for one more session of the template; returns the one that has to go: who was
@@ -74,9 +58,7 @@ impl Listener {
             return Ok(None);
         }
         let at = self.made.iter().position(|key| sessions.connection(*key).is_none()).ok_or(())?;
-        let key = self.made.remove(at);
-        self.sessions.retain(|_, known| *known != key);
-        Ok(Some(key))
+        Ok(Some(self.made.remove(at)))
     }
 
     /// Takes note that a session was disconnected.

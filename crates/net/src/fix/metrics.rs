@@ -149,7 +149,7 @@ mod tests {
         let text = metrics.encode();
         assert!(text.contains("tickwire_fix_sessions{} 1\n"), "{text}");
         assert!(text.contains("tickwire_fix_sent_messages_total{} 0\n"), "{text}");
-        sessions.count_refusal(Refusal::CompId);
+        sessions.count_refusal(Refusal::CompId, None);
         assert!(publisher.publish(&sessions, 2 * PUBLISH_NS));
         let text = metrics.encode();
         let counted = "tickwire_fix_refused_connections_total{reason=\"comp_id\"} 1\n";

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::net::SocketAddr;
 
 use tickwire_fix::Writer;
 use tickwire_fix_session::{
@@ -12,6 +13,7 @@ use tickwire_fix_session::{
 
 use super::access::Access;
 use super::admission::{Decision, Ticket};
+use super::initiator::InitiatorOptions;
 
 /// A store of any kind.
 pub type BoxStore = Box<dyn Store + Send>;
@@ -46,7 +48,7 @@ impl fmt::Display for AddError {
 
 impl std::error::Error for AddError {}
 
-struct Slot {
+pub(super) struct Slot {
     generation: u64,
     session: Session<BoxStore>,
     access: Access,
@@ -54,6 +56,12 @@ struct Slot {
     listener: Option<usize>,
     /// Index of the connection.
     connection: Option<usize>,
+    /// The other end of the connection.
+    pub(super) peer: Option<SocketAddr>,
+    /// Whether it may log on.
+    pub(super) is_enabled: bool,
+    /// Connections refused, by reason.
+    refusals: BTreeMap<Refusal, u64>,
     /// Whether it is among the dirty.
     dirty: bool,
     /// Where the message log goes; gone after it could not be written.
@@ -62,12 +70,27 @@ struct Slot {
     store_failure: Option<StoreError>,
 }
 
+/// Returns what a Logon can say of an id.
+fn unqualified(id: &SessionId) -> SessionId {
+    SessionId { qualifier: String::new(), ..id.clone() }
+}
+
 /// The sessions of an engine.
 #[derive(Default)]
 pub struct Sessions {
     slots: Vec<Option<Slot>>,
     generations: u64,
     by_id: HashMap<SessionId, SessionKey>,
+    /// Those that can be logged on to through a listener, by id without qualifier: a Logon has none.
+    by_listener: HashMap<(usize, SessionId), SessionKey>,
+    /// How many listeners there are.
+    pub(super) listeners: usize,
+    /// Initiators that the engine has not seen yet.
+    pub(super) initiators: Vec<(SessionKey, InitiatorOptions)>,
+    /// Sessions to be dropped when their connections have ended.
+    pub(super) leaving: Vec<SessionKey>,
+    /// Whether a session was enabled that the engine has not seen yet.
+    pub(super) has_enabled: bool,
     /// Sessions with something to transmit.
     dirty: Vec<SessionKey>,
     /// Connections refused, by reason.
@@ -91,19 +114,27 @@ impl Sessions {
         access: Access,
         listener: Option<usize>,
     ) -> Result<SessionKey, AddError> {
-        if self.by_id.contains_key(&config.id) {
+        let place = listener.map(|listener| (listener, unqualified(&config.id)));
+        let is_taken = place.as_ref().is_some_and(|place| self.by_listener.contains_key(place));
+        if is_taken || self.by_id.contains_key(&config.id) {
             return Err(AddError::Duplicate(config.id));
         }
         let index = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         self.generations += 1;
         let key = SessionKey { index, generation: self.generations };
         self.by_id.insert(config.id.clone(), key);
+        if let Some(place) = place {
+            self.by_listener.insert(place, key);
+        }
         let slot = Slot {
             generation: key.generation,
             session: Session::new(config, store),
             access,
             listener,
             connection: None,
+            peer: None,
+            is_enabled: true,
+            refusals: BTreeMap::new(),
             dirty: false,
             log: None,
             store_failure: None,
@@ -117,21 +148,25 @@ impl Sessions {
         Ok(key)
     }
 
-    /// Removes a session, which closes its store.
-    pub(super) fn remove(&mut self, key: SessionKey) {
+    /// Drops a session, which closes its store.
+    pub(super) fn drop_session(&mut self, key: SessionKey) {
         if self.slot(key).is_some()
             && let Some(slot) = self.slots.get_mut(key.index).and_then(Option::take)
         {
-            self.by_id.remove(&slot.session.config().id);
+            let id = &slot.session.config().id;
+            self.by_id.remove(id);
+            if let Some(listener) = slot.listener {
+                self.by_listener.remove(&(listener, unqualified(id)));
+            }
         }
     }
 
-    fn slot(&self, key: SessionKey) -> Option<&Slot> {
+    pub(super) fn slot(&self, key: SessionKey) -> Option<&Slot> {
         let slot = self.slots.get(key.index)?.as_ref()?;
         (slot.generation == key.generation).then_some(slot)
     }
 
-    fn slot_mut(&mut self, key: SessionKey) -> Option<&mut Slot> {
+    pub(super) fn slot_mut(&mut self, key: SessionKey) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(key.index)?.as_mut()?;
         (slot.generation == key.generation).then_some(slot)
     }
@@ -147,8 +182,17 @@ impl Sessions {
         self.refusals.get(&refusal).copied().unwrap_or(0)
     }
 
-    pub(super) fn count_refusal(&mut self, refusal: Refusal) {
+    /// Returns how many connections to a session were refused, by reason.
+    pub fn refusals_of(&self, key: SessionKey) -> impl Iterator<Item = (Refusal, u64)> {
+        let refusals = self.slot(key).into_iter().flat_map(|slot| &slot.refusals);
+        refusals.map(|(refusal, count)| (*refusal, *count))
+    }
+
+    pub(super) fn count_refusal(&mut self, refusal: Refusal, key: Option<SessionKey>) {
         *self.refusals.entry(refusal).or_default() += 1;
+        if let Some(slot) = key.and_then(|key| self.slot_mut(key)) {
+            *slot.refusals.entry(refusal).or_default() += 1;
+        }
     }
 
     pub(super) fn take_decisions(&mut self) -> Vec<(Ticket, Decision)> {
@@ -248,10 +292,21 @@ impl Sessions {
         self.slot(key)?.listener
     }
 
-    pub(super) fn set_connection(&mut self, key: SessionKey, connection: Option<usize>) {
+    pub(super) fn set_connection(
+        &mut self,
+        key: SessionKey,
+        connection: Option<usize>,
+        peer: Option<SocketAddr>,
+    ) {
         if let Some(slot) = self.slot_mut(key) {
             slot.connection = connection;
+            slot.peer = peer;
         }
+    }
+
+    /// Returns the session that a Logon to a listener names.
+    pub(super) fn of_listener(&self, listener: usize, id: &SessionId) -> Option<SessionKey> {
+        self.by_listener.get(&(listener, unqualified(id))).copied()
     }
 
     /// Returns a session to be changed by the engine, which looks what it wants to transmit by itself.

@@ -37,6 +37,7 @@ impl<A: Application> Engine<A> {
         let registry = self.poll.registry();
         registry.register(&mut socket, Token(key.0), Interest::READABLE).map_err(failed)?;
         self.listeners.push(Listener::new(socket, options, monotonic_ns()));
+        self.sessions.set_listeners(self.listeners.len());
         Ok(key)
     }
 
@@ -94,7 +95,7 @@ impl<A: Application> Engine<A> {
                 }
             };
             if let Err(refusal) = self.take_in(index, stream, address, now) {
-                self.note_refused(&Refused { peer: address, id: None, refusal, text: "" });
+                self.note_refused(&Refused { peer: address, id: None, refusal, text: "" }, None);
             }
         }
         if let Some(listener) = self.listeners.get_mut(index) {

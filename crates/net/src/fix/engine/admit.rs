@@ -36,17 +36,7 @@ impl<A: Application> Engine<A> {
         store: BoxStore,
         access: Access,
     ) -> Result<SessionKey, AddError> {
-        if config.role != tickwire_fix_session::Role::Acceptor {
-            return Err(AddError::Role);
-        }
-        let place = self.listeners.get_mut(listener.0).ok_or(AddError::Listener)?;
-        let id = config.id.clone();
-        if place.find(&id).is_some() {
-            return Err(AddError::Duplicate(id));
-        }
-        let key = self.sessions.add(config, store, access, Some(listener.0))?;
-        place.add(&id, key);
-        Ok(key)
+        self.sessions.add_acceptor(listener, config, store, access)
     }
 
     /// Decides on a Logon after the application said [`Decision::Later`]. A decision that comes too late
@@ -75,8 +65,8 @@ impl<A: Application> Engine<A> {
         let Self { connections, listeners, sessions, reader, application, .. } = self;
         let connection = connections.get_mut(index).and_then(Option::as_mut);
         let connection = connection.ok_or(Refusal::NotLogon)?;
-        let (listener, peer) = connection.listener.as_mut().ok_or(Refusal::NotLogon)?;
-        let listener = listeners.get_mut(*listener).ok_or(Refusal::NotLogon)?;
+        let (at, peer) = connection.listener.as_mut().ok_or(Refusal::NotLogon)?;
+        let listener = listeners.get_mut(*at).ok_or(Refusal::NotLogon)?;
         let len_max = listener.options.first_message_len_max;
         let limits = Limits { message_len_max: len_max, ..Limits::default() };
         let bytes = match Framer::new(limits).step(&connection.early) {
@@ -91,7 +81,7 @@ impl<A: Application> Engine<A> {
         let identity = Identity::of(&message).filter(|identity| identity.is_logon);
         let id = identity.ok_or(Refusal::NotLogon)?.id;
         connection.claimed = Some(id.clone());
-        let candidate = match listener.find(&id) {
+        let candidate = match sessions.of_listener(*at, &id) {
             Some(key) => Candidate::Known(key),
             None => {
                 let made = listener.template.as_mut().and_then(|template| template(&id));
@@ -103,6 +93,9 @@ impl<A: Application> Engine<A> {
                 let session = sessions.session(*key).ok_or(Refusal::CompId)?;
                 if sessions.connection(*key).is_some() {
                     return Err(Refusal::Connected);
+                }
+                if !sessions.is_enabled(*key) {
+                    return Err(Refusal::Disabled);
                 }
                 (session.config(), sessions.access(*key).ok_or(Refusal::CompId)?)
             }
@@ -179,19 +172,19 @@ impl<A: Application> Engine<A> {
             Candidate::Template(made) => {
                 let place = self.listeners.get_mut(listener).ok_or(plain(Refusal::NotLogon))?;
                 // Somebody else may have been let in by that name meanwhile.
-                match place.find(&attempt.id) {
+                match self.sessions.of_listener(listener, &attempt.id) {
                     Some(key) => key,
                     None => {
                         let gone = place.make_room(&self.sessions);
                         let gone = gone.map_err(|()| plain(Refusal::Limit))?;
                         if let Some(gone) = gone {
-                            self.sessions.remove(gone);
+                            self.sessions.drop_session(gone);
                         }
                         let (store, log) = (made.open)().map_err(|text| (Refusal::Store, text))?;
                         let key =
                             self.sessions.add(made.config, store, made.access, Some(listener));
                         let key = key.map_err(|error| (Refusal::CompId, error.to_string()))?;
-                        place.add_made(&attempt.id, key);
+                        place.add_made(key);
                         if let Some(log) = log {
                             self.sessions.keep_log(key, log);
                         }
@@ -203,6 +196,8 @@ impl<A: Application> Engine<A> {
         match self.sessions.session(key) {
             None => Err(plain(Refusal::CompId)),
             Some(_) if self.sessions.connection(key).is_some() => Err(plain(Refusal::Connected)),
+            // It was disabled while it was decided on.
+            Some(_) if !self.sessions.is_enabled(key) => Err(plain(Refusal::Disabled)),
             Some(_) => {
                 self.attach(index, key, now);
                 Ok(())
@@ -240,13 +235,14 @@ impl<A: Application> Engine<A> {
 
     fn tell_refused(&mut self, index: usize, refusal: Refusal, text: &str) {
         let Some(connection) = self.connections.get(index).and_then(Option::as_ref) else { return };
-        let Some((_, peer)) = &connection.listener else { return };
+        let Some((listener, peer)) = &connection.listener else { return };
         let (peer, id) = (peer.address, connection.claimed.clone());
-        self.note_refused(&Refused { peer, id: id.as_ref(), refusal, text });
+        let key = id.as_ref().and_then(|id| self.sessions.of_listener(*listener, id));
+        self.note_refused(&Refused { peer, id: id.as_ref(), refusal, text }, key);
     }
 
-    pub(super) fn note_refused(&mut self, refused: &Refused<'_>) {
-        self.sessions.count_refusal(refused.refusal);
+    pub(super) fn note_refused(&mut self, refused: &Refused<'_>, key: Option<SessionKey>) {
+        self.sessions.count_refusal(refused.refusal, key);
         self.events.refused(refused, super::now());
         self.application.handle_refused(refused);
     }
@@ -268,8 +264,10 @@ impl<A: Application> Engine<A> {
         connection.readable = true;
         let early = std::mem::take(&mut connection.early);
         let is_accepted = connection.listener.is_some();
+        let peer = connection.listener.as_ref().map(|(_, peer)| peer.address);
         self.unread.push(index);
-        self.sessions.set_connection(key, Some(index));
+        let peer = peer.or_else(|| self.connection_mut(index)?.transport.stream().peer_addr().ok());
+        self.sessions.set_connection(key, Some(index), peer);
         if let Some(session) = self.sessions.session_mut(key) {
             match is_accepted {
                 true => session.handle_authenticated(now),

@@ -18,12 +18,11 @@ use super::Engine;
 /// What is known of a session that connects.
 #[derive(Debug)]
 pub(super) struct Dialer {
-    key: SessionKey,
+    pub key: SessionKey,
     options: InitiatorOptions,
-    /// When to connect; `None` while connected or connecting, or switched off.
+    /// When to connect; `None` while connected or connecting.
     due_ns: Option<u64>,
     failures: u32,
-    enabled: bool,
     next_address: usize,
     /// A look-up of its hosts that is under way.
     lookup: Option<Lookup>,
@@ -54,7 +53,6 @@ impl Dialer {
             options,
             due_ns: Some(0),
             failures: 0,
-            enabled: true,
             next_address: 0,
             lookup: None,
             is_stale: false,
@@ -92,10 +90,6 @@ impl Dialer {
         address
     }
 
-    pub fn due_ns(&self) -> Option<u64> {
-        self.due_ns.filter(|_| self.enabled)
-    }
-
     /// Whether its hosts are being looked up.
     pub const fn is_looking_up(&self) -> bool {
         self.lookup.is_some()
@@ -103,19 +97,11 @@ impl Dialer {
 
     /// Returns when to look at it by the clock: while hosts are looked up, the waker tells.
     pub fn timer_ns(&self) -> Option<u64> {
-        self.due_ns().filter(|_| self.lookup.is_none())
+        self.due_ns.filter(|_| self.lookup.is_none())
     }
 }
 
 impl<A: Application> Engine<A> {
-    /// Switches connecting on or off for an initiator's session. A connection there is stays.
-    pub fn set_connecting(&mut self, key: SessionKey, enabled: bool) {
-        for dialer in self.dialers.iter_mut().filter(|dialer| dialer.key == key) {
-            dialer.enabled = enabled;
-        }
-        self.next_timer_ns = 0;
-    }
-
     /// Connects what is due.
     pub(super) fn dial_due(&mut self, now: Now) {
         if self.is_ending {
@@ -123,7 +109,8 @@ impl<A: Application> Engine<A> {
         }
         for index in 0..self.dialers.len() {
             let Some(dialer) = self.dialers.get_mut(index) else { continue };
-            if dialer.due_ns().is_none_or(|at| at > now.steady_ns) {
+            let is_due = dialer.due_ns.is_some_and(|at| at <= now.steady_ns);
+            if !is_due || !self.sessions.is_enabled(dialer.key) {
                 continue;
             }
             let session = self.sessions.session(dialer.key);
@@ -159,7 +146,7 @@ impl<A: Application> Engine<A> {
             let mut connection = Connection::new(transport, state);
             connection.session = Some(key);
             match self.add_connection(connection) {
-                Some(index) => self.sessions.set_connection(key, Some(index)),
+                Some(index) => self.sessions.set_connection(key, Some(index), None),
                 None => self.dial_later(key, now),
             }
         }

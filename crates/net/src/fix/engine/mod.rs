@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use mio::{Events, Poll, Token};
 use tickwire_fix::Reader;
-use tickwire_fix_session::{Config, Notice, Now, Role};
+use tickwire_fix_session::{Config, Notice, Now};
 
 use self::connect::Dialer;
-use super::access::Access;
 use super::application::Application;
 use super::connection::Connection;
 use super::events::EventLog;
@@ -225,16 +224,18 @@ impl<A: Application> Engine<A> {
             }
         }
         self.accept_waiting(now);
+        self.dial_new();
+        let has_more_requests = self.requests.act(&mut self.sessions, now, REQUESTS);
         if now.steady_ns >= self.next_timer_ns {
             self.handle_timers(now);
         }
-        let has_more_requests = self.requests.act(&mut self.sessions, now, REQUESTS);
         if let Some(at) = self.application.handle_turn(&mut self.sessions, now) {
             self.next_timer_ns = self.next_timer_ns.min(at);
         }
         self.settle_decisions(now);
         self.transmit_dirty(now);
         self.requests.answer(&self.sessions);
+        self.drop_leaving(now);
         self.has_more_requests = has_more_requests;
         self.sync(now);
         Ok(())
@@ -275,13 +276,42 @@ impl<A: Application> Engine<A> {
         self.dial_due(now);
         self.accept_again(now);
         let connections = self.connections.iter().flatten();
+        let enabled = self.dialers.iter().filter(|dialer| self.sessions.is_enabled(dialer.key));
         let first = connections
             .filter_map(|connection| connection.deadline_ns(slow_ns))
             .chain(self.sessions.next_timeout())
-            .chain(self.dialers.iter().filter_map(Dialer::timer_ns))
+            .chain(enabled.filter_map(Dialer::timer_ns))
             .chain(self.listeners.iter().filter_map(|listener| listener.retry_ns))
             .min();
         self.next_timer_ns = first.unwrap_or(u64::MAX).min(now.steady_ns + SLEEP_NS);
+    }
+
+    /// Takes over initiators that were added.
+    fn dial_new(&mut self) {
+        for (key, options) in self.sessions.take_initiators() {
+            self.dialers.push(Dialer::new(key, options));
+            self.next_timer_ns = 0;
+        }
+        if self.sessions.take_enabled() {
+            self.next_timer_ns = 0;
+        }
+    }
+
+    /// Drops sessions that were removed and have no connection any more.
+    fn drop_leaving(&mut self, now: Now) {
+        for key in self.sessions.leaving() {
+            let connection = self.sessions.connection(key);
+            let is_used = self.sessions.session(key).is_some_and(|session| session.is_connected());
+            match connection {
+                Some(_) if is_used => continue,
+                // It was only being made.
+                Some(index) => self.drop_connection(index, now),
+                None => {}
+            }
+            self.dialers.retain(|dialer| dialer.key != key);
+            self.listeners.iter_mut().for_each(|listener| listener.forget(key));
+            self.sessions.drop_session(key);
+        }
     }
 
     /// Makes sure that what is due at `at_ns` is done then.
@@ -319,12 +349,6 @@ impl<A: Application> Engine<A> {
         store: BoxStore,
         options: InitiatorOptions,
     ) -> Result<SessionKey, AddError> {
-        if config.role != Role::Initiator {
-            return Err(AddError::Role);
-        }
-        let key = self.sessions.add(config, store, Access::default(), None)?;
-        self.dialers.push(Dialer::new(key, options));
-        self.next_timer_ns = 0;
-        Ok(key)
+        self.sessions.add_initiator(config, store, options)
     }
 }

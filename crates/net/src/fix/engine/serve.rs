@@ -241,7 +241,7 @@ impl<A: Application> Engine<A> {
     /// Tells a session that its connection is gone.
     fn detach(&mut self, key: Option<SessionKey>, now: Now) {
         let Some(key) = key else { return };
-        self.sessions.set_connection(key, None);
+        self.sessions.set_connection(key, None, None);
         if let Some(session) = self.sessions.session_mut(key) {
             session.handle_disconnected(now);
         }

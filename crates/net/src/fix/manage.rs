@@ -1,0 +1,168 @@
+//! Sessions that are added, switched off and removed while their engine runs.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use tickwire_fix_session::{Config, Now, Role, Store, StoreError, Why};
+
+use super::acceptor::ListenerKey;
+use super::access::Access;
+use super::initiator::InitiatorOptions;
+use super::sessions::{AddError, BoxStore, SessionKey, Sessions};
+
+/// Why sequence numbers are not set.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NumbersError {
+    /// There is no such session.
+    Unknown,
+    /// The session is connected: numbers that change under a peer are lost messages.
+    Connected,
+    /// Numbers begin at 1.
+    Zero,
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl fmt::Display for NumbersError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => out.write_str("there is no such session"),
+            Self::Connected => {
+                out.write_str("the session is connected; disable it first, which logs it out")
+            }
+            Self::Zero => out.write_str("sequence numbers begin at 1"),
+            Self::Store(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for NumbersError {}
+
+impl Sessions {
+    /// Adds a session that is connected to: whoever connects to the listener and is let in.
+    ///
+    /// # Errors
+    /// [`AddError`].
+    pub fn add_acceptor(
+        &mut self,
+        listener: ListenerKey,
+        config: Config,
+        store: BoxStore,
+        access: Access,
+    ) -> Result<SessionKey, AddError> {
+        if config.role != Role::Acceptor {
+            return Err(AddError::Role);
+        }
+        if listener.0 >= self.listeners {
+            return Err(AddError::Listener);
+        }
+        self.add(config, store, access, Some(listener.0))
+    }
+
+    /// Adds a session that connects, and goes on connecting whenever the connection is lost. It belongs to
+    /// no listener: nobody who connects can log on to it.
+    ///
+    /// # Errors
+    /// [`AddError`].
+    pub fn add_initiator(
+        &mut self,
+        config: Config,
+        store: BoxStore,
+        options: InitiatorOptions,
+    ) -> Result<SessionKey, AddError> {
+        if config.role != Role::Initiator {
+            return Err(AddError::Role);
+        }
+        let key = self.add(config, store, Access::default(), None)?;
+        self.initiators.push((key, options));
+        Ok(key)
+    }
+
+    /// Removes a session: it is logged out, if it is logged on, and is gone, its store closed, when its
+    /// connection has ended. Until then its id is taken.
+    pub fn remove(&mut self, key: SessionKey, now: Now) {
+        if self.session(key).is_none() {
+            return;
+        }
+        self.set_enabled(key, false, now);
+        if !self.leaving.contains(&key) {
+            self.leaving.push(key);
+        }
+    }
+
+    /// Switches a session on or off. One that is off is logged out; it does not connect, and Logons to it
+    /// are refused. What is sent meanwhile is kept for its next Logon.
+    pub fn set_enabled(&mut self, key: SessionKey, is_enabled: bool, now: Now) {
+        if is_enabled && self.leaving.contains(&key) {
+            return;
+        }
+        let Some(slot) = self.slot_mut(key) else { return };
+        slot.is_enabled = is_enabled;
+        self.has_enabled |= is_enabled;
+        if !is_enabled && let Some(session) = self.session_mut(key) {
+            if session.is_logged_on() {
+                session.logout(now, "");
+            } else if session.is_connected() {
+                session.disconnect(Why::Shutdown);
+            }
+        }
+    }
+
+    /// Whether a session may log on.
+    pub fn is_enabled(&self, key: SessionKey) -> bool {
+        self.slot(key).is_some_and(|slot| slot.is_enabled)
+    }
+
+    /// Returns the other end of a session's connection.
+    pub fn peer(&self, key: SessionKey) -> Option<SocketAddr> {
+        self.slot(key)?.peer
+    }
+
+    /// Sets the number of the next message to send, or of the next one expected, or both, of a session that
+    /// is not connected. Both or none are set.
+    ///
+    /// # Errors
+    /// [`NumbersError`].
+    pub fn set_numbers(
+        &mut self,
+        key: SessionKey,
+        next_sender: Option<u64>,
+        next_target: Option<u64>,
+    ) -> Result<(), NumbersError> {
+        let session = self.session_mut(key).ok_or(NumbersError::Unknown)?;
+        if session.is_connected() {
+            return Err(NumbersError::Connected);
+        }
+        if next_sender == Some(0) || next_target == Some(0) {
+            return Err(NumbersError::Zero);
+        }
+        let store = session.store_mut();
+        let set = next_sender
+            .map_or(Ok(()), |next| store.set_next_sender(next))
+            .and_then(|()| next_target.map_or(Ok(()), |next| store.set_next_target(next)))
+            .and_then(|()| store.commit());
+        set.map_err(NumbersError::Store)
+    }
+
+    pub(super) fn set_listeners(&mut self, listeners: usize) {
+        self.listeners = listeners;
+    }
+
+    pub(super) fn take_initiators(&mut self) -> Vec<(SessionKey, InitiatorOptions)> {
+        std::mem::take(&mut self.initiators)
+    }
+
+    /// Returns whether a session was enabled since the last call.
+    pub(super) fn take_enabled(&mut self) -> bool {
+        std::mem::take(&mut self.has_enabled)
+    }
+
+    /// Returns the sessions that are to be dropped.
+    pub(super) fn leaving(&mut self) -> Vec<SessionKey> {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        leaving.retain(|key| self.slot(*key).is_some());
+        self.leaving.clone_from(&leaving);
+        leaving
+    }
+}
