@@ -11,6 +11,7 @@ mod error;
 pub mod file_watch;
 pub mod fix;
 pub mod histogram;
+pub mod http;
 pub mod inject;
 pub mod latency;
 pub mod log;

@@ -7,6 +7,7 @@
 
 mod acceptor;
 mod access;
+mod admin;
 mod admission;
 mod application;
 mod configure;

@@ -182,6 +182,11 @@ impl Sessions {
         self.refusals.get(&refusal).copied().unwrap_or(0)
     }
 
+    /// Returns how many connections were refused, by reason.
+    pub fn all_refusals(&self) -> impl Iterator<Item = (Refusal, u64)> {
+        self.refusals.iter().map(|(refusal, count)| (*refusal, *count))
+    }
+
     /// Returns how many connections to a session were refused, by reason.
     pub fn refusals_of(&self, key: SessionKey) -> impl Iterator<Item = (Refusal, u64)> {
         let refusals = self.slot(key).into_iter().flat_map(|slot| &slot.refusals);

@@ -2,18 +2,15 @@
 //!
 //! [`Metrics`] holds what is measured by name and labels; names are `tickwire_<part>_<what>_<unit>`.
 //! Threads that are in a hurry count in plain integers and histograms of their own and publish them
-//! now and then: a [`Counter`] is set, a [`Distribution`] is copied. [`Exporter`] serves the text over
+//! now and then: a [`Counter`] is set, a [`Distribution`] is copied. [`Metrics::serve`] serves the text over
 //! HTTP. [`FeedMetrics`] publishes what a feed handler and its sockets count.
 
-mod address;
 mod distribution;
 mod exporter;
 mod feed;
 mod names;
 
-pub use address::{MetricsAddress, UnknownAddress};
 pub use distribution::Distribution;
-pub use exporter::Exporter;
 pub use feed::{FeedCounts, FeedMetrics, LoopMetrics, ReplayMetrics};
 
 use std::collections::BTreeMap;

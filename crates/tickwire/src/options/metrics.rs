@@ -1,7 +1,8 @@
 //! Serving metrics.
 
 use crate::failure::Failure;
-use tickwire_net::metrics::{Exporter, Metrics, MetricsAddress};
+use tickwire_net::http::{HttpAddress, HttpServer};
+use tickwire_net::metrics::Metrics;
 
 /// Whether and where metrics are served.
 #[derive(Clone, Debug, clap::Args)]
@@ -9,16 +10,17 @@ pub struct MetricsArgs {
     /// Serve counters and times as Prometheus text at this port of the loopback interface, or at
     /// ADDRESS:PORT, path /metrics.
     #[arg(long, value_name = "PORT")]
-    metrics: Option<MetricsAddress>,
+    metrics: Option<HttpAddress>,
 }
 
 impl MetricsArgs {
     /// Begins to serve `metrics`, if that is wanted, until what is returned is dropped.
-    pub fn serve(&self, metrics: &Metrics) -> Result<Option<Exporter>, Failure> {
+    pub fn serve(&self, metrics: &Metrics) -> Result<Option<HttpServer>, Failure> {
         let Some(address) = self.metrics else { return Ok(None) };
-        let exporter = Exporter::serve(address, metrics.clone())
+        let server = metrics
+            .serve(address)
             .map_err(|error| Failure::Usage(format!("--metrics: {error}")))?;
-        tracing::info!("metrics at http://{}/metrics", exporter.address());
-        Ok(Some(exporter))
+        tracing::info!("metrics at http://{}/metrics", server.address());
+        Ok(Some(server))
     }
 }

@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+mod admin;
 mod channel;
 mod channels;
 mod decoder;
@@ -14,6 +15,7 @@ mod sample;
 mod sequence;
 mod sources;
 
+pub use admin::AdminArgs;
 pub use channel::ChannelArgs;
 pub use channels::ChannelsArgs;
 pub use decoder::{DecoderArgs, Reset};

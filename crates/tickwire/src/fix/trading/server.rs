@@ -5,6 +5,7 @@ use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
 use super::times::Codec;
 use crate::failure::{Failure, Outcome};
+use crate::options::AdminArgs;
 use clap::Args;
 use hdrhistogram::Histogram;
 use std::io::Write;
@@ -20,7 +21,8 @@ use tickwire_net::fix::{
     Sessions, TemplateSession,
 };
 use tickwire_net::histogram;
-use tickwire_net::metrics::{Distribution, Exporter, Metrics};
+use tickwire_net::http::HttpServer;
+use tickwire_net::metrics::{Distribution, Metrics};
 use tickwire_net::{Error, Stop};
 
 /// Answer orders of `tickwire fix client`: a reject, a cancel or a confirmation, then fills
@@ -50,6 +52,8 @@ pub struct ServerArgs {
     once: bool,
     #[command(flatten)]
     session: SessionArgs,
+    #[command(flatten)]
+    admin: AdminArgs,
 }
 
 /// Answers orders.
@@ -69,7 +73,7 @@ pub struct Server {
     answers: Histogram<u64>,
     answer_times: Distribution,
     /// Held for as long as metrics are served.
-    _exporter: Option<Exporter>,
+    _exporter: Option<HttpServer>,
 }
 
 impl Application for Server {
@@ -243,6 +247,7 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
         writeln!(out, "listening on {address}")?;
     }
     out.flush()?;
+    let _administration = args.admin.serve(&engine.handle())?;
     engine.run(&stop).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut codec = Codec::default();
     for session in engine.sessions().keys().filter_map(|key| engine.sessions().session(key)) {

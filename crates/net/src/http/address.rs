@@ -1,13 +1,13 @@
-//! Where metrics are served.
+//! Where an HTTP server listens.
 
 use std::error::Error;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// An address to serve metrics at. A bare port is one of the loopback interface.
+/// An address to serve at. A bare port is one of the loopback interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MetricsAddress(pub SocketAddr);
+pub struct HttpAddress(pub SocketAddr);
 
 /// A text that is neither a port nor an address with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl fmt::Display for UnknownAddress {
 
 impl Error for UnknownAddress {}
 
-impl FromStr for MetricsAddress {
+impl FromStr for HttpAddress {
     type Err = UnknownAddress;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -38,8 +38,7 @@ mod tests {
 
     #[test]
     fn a_bare_port_stays_on_this_host() {
-        let parse =
-            |text: &str| text.parse::<MetricsAddress>().map(|address| address.0.to_string());
+        let parse = |text: &str| text.parse::<HttpAddress>().map(|address| address.0.to_string());
         assert_eq!(parse("9100"), Ok("127.0.0.1:9100".to_owned()));
         assert_eq!(parse(":9100"), Ok("127.0.0.1:9100".to_owned()));
         assert_eq!(parse("0.0.0.0:9100"), Ok("0.0.0.0:9100".to_owned()));

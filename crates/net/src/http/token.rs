@@ -1,0 +1,139 @@
+//! The secret of those who may change something.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// Bytes of a token that is made.
+const LEN: usize = 24;
+/// Fewest characters of one that is read.
+const CHARS_MIN: usize = 16;
+
+/// What a request must show, as `Authorization: Bearer TOKEN`. Not shown by `Debug`.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Token(***)")
+    }
+}
+
+impl Token {
+    /// Makes one at random.
+    ///
+    /// # Errors
+    /// The operating system has no random numbers.
+    pub fn random() -> io::Result<Self> {
+        let mut bytes = [0; LEN];
+        let failed = |_| io::Error::other("the operating system gives no random numbers");
+        SystemRandom::new().fill(&mut bytes).map_err(failed)?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// Reads the token from a file, its first line; a file that does not exist is made, with a token at
+    /// random, for its owner alone to read.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or holds fewer than 16 characters, or some that are not printable
+    /// ASCII.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(text.lines().next().unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let token = Self::random()?;
+                let mut options = std::fs::OpenOptions::new();
+                options.write(true).create_new(true);
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                writeln!(options.open(path)?, "{}", token.0)?;
+                Ok(token)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn parse(text: &str) -> io::Result<Self> {
+        let text = text.trim();
+        if text.len() < CHARS_MIN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let wanted =
+                format!("a token is at least {CHARS_MIN} printable characters in one line");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, wanted));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Returns the characters.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a request shows it. The time taken does not tell where two tokens differ.
+    fn is_shown(&self, headers: &HeaderMap) -> bool {
+        let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let shown = shown.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+        let (shown, own) = (shown.trim().as_bytes(), self.0.as_bytes());
+        let differing = shown.iter().zip(own).fold(0, |bits, (one, other)| bits | (one ^ other));
+        shown.len() == own.len() && std::hint::black_box(differing) == 0
+    }
+
+    /// Lets requests pass that show the token: a middleware for routes.
+    pub async fn check(State(token): State<Self>, request: Request, next: Next) -> Response {
+        if token.is_shown(request.headers()) {
+            return next.run(request).await;
+        }
+        let wanted = [(header::WWW_AUTHENTICATE, "Bearer")];
+        let text = "{\"error\":\"send the token: Authorization: Bearer TOKEN\"}\n";
+        (StatusCode::UNAUTHORIZED, wanted, text).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_file_keeps_the_token_for_its_owner() {
+        let folder = std::env::temp_dir().join(format!("tickwire-token-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("token");
+        let made = Token::of_file(&path).unwrap();
+        assert_eq!(made.expose().len(), 2 * LEN);
+        assert_eq!(Token::of_file(&path).unwrap().expose(), made.expose());
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        for bad in ["", "short\n", "with spaces in the middle"] {
+            std::fs::write(&path, bad).unwrap();
+            assert!(Token::of_file(&path).is_err(), "{bad}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+        assert_ne!(Token::random().unwrap().expose(), made.expose());
+        assert!(!format!("{made:?}").contains(made.expose()));
+    }
+
+    #[test]
+    fn only_the_whole_token_is_right() {
+        let token = Token::parse("0123456789abcdef").unwrap();
+        let is_shown = |text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, text.parse().unwrap());
+            token.is_shown(&headers)
+        };
+        assert!(is_shown("Bearer 0123456789abcdef"));
+        for wrong in [
+            "Bearer 0123456789abcdeX",
+            "Bearer 0123456789abcde",
+            "Bearer ",
+            "Basic x",
+            "Bearer 0123456789abcdef0",
+        ] {
+            assert!(!is_shown(wrong), "{wrong}");
+        }
+        assert!(!token.is_shown(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,42 @@
+//! Serving the administration of FIX sessions.
+
+use crate::failure::Failure;
+use std::path::PathBuf;
+use tickwire_net::fix::EngineHandle;
+use tickwire_net::http::{HttpAddress, HttpServer, Token};
+
+/// Whether and where sessions are administered.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AdminArgs {
+    /// Administer sessions over HTTP at this port of the loopback interface, or at ADDRESS:PORT: GET
+    /// /sessions lists them with their numbers, queues and states; POST /sessions/NAME/logout, reset,
+    /// enable, disable and numbers change them. Requests show a token: Authorization: Bearer TOKEN
+    #[arg(long, value_name = "PORT")]
+    admin: Option<HttpAddress>,
+    /// The file with the token, made if it does not exist. Without it a new token is printed at each start
+    #[arg(long, value_name = "FILE", requires = "admin")]
+    admin_token: Option<PathBuf>,
+}
+
+impl AdminArgs {
+    /// Begins to serve, if that is wanted, until what is returned is dropped.
+    pub fn serve(&self, handle: &EngineHandle) -> Result<Option<HttpServer>, Failure> {
+        let Some(address) = self.admin else { return Ok(None) };
+        let token = match &self.admin_token {
+            Some(path) => Token::of_file(path)
+                .map_err(|error| Failure::file("use the token of", path.display(), &error))?,
+            None => Token::random().map_err(|error| Failure::Usage(format!("--admin: {error}")))?,
+        };
+        if !address.0.ip().is_loopback() {
+            tracing::warn!("--admin {}: the token travels in plain text", address.0);
+        }
+        let server = HttpServer::serve(address, handle.admin_routes(token.clone()))
+            .map_err(|error| Failure::Usage(format!("--admin: {error}")))?;
+        let place = format!("administration at http://{}/sessions", server.address());
+        match &self.admin_token {
+            Some(path) => anstream::eprintln!("{place}, token in {}", path.display()),
+            None => anstream::eprintln!("{place}, token {}", token.expose()),
+        }
+        Ok(Some(server))
+    }
+}

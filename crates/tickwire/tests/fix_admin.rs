@@ -1,0 +1,127 @@
+//! Administration of the server's sessions over HTTP.
+
+#[path = "trading/printing.rs"]
+mod printing;
+
+use printing::{Process, TIME_MAX};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// Asks for something; returns the status and the object.
+fn ask(address: &str, token: &str, request: &str, body: &str) -> (u16, Value) {
+    let mut stream = TcpStream::connect(address).expect("served");
+    let len = body.len();
+    write!(
+        stream,
+        "{request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+         Content-Length: {len}\r\nConnection: close\r\n\r\n{body}"
+    )
+    .expect("asked");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("answered");
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    let (_, body) = text.split_once("\r\n\r\n").expect("a body");
+    (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {text}")))
+}
+
+#[test]
+fn sessions_are_listed_logged_out_and_reset_by_those_with_the_token() {
+    let folder = std::env::temp_dir().join(format!("tickwire-admin-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("token");
+    let file = path.to_str().expect("text");
+    let store = folder.join("store");
+    let store = store.to_str().expect("text");
+    let mut server = Process::start(&[
+        "server",
+        "--port",
+        "0",
+        "--admin",
+        "0",
+        "--admin-token",
+        file,
+        "--store",
+        store,
+    ]);
+    let address = server.after("listening on ");
+    let served = server.after("administration at http://");
+    let token = std::fs::read_to_string(&path).expect("made");
+    let token = token.trim();
+    let client = Process::start(&[
+        "client",
+        &address,
+        "--reliable",
+        "--reconnect",
+        "50ms",
+        "--store",
+        &format!("{store}-c"),
+    ]);
+    let name = "FIX.4.2-TEX_DLD-DLD_TEX";
+    let session = |is_wanted: &dyn Fn(&Value) -> bool| {
+        let begun = Instant::now();
+        loop {
+            let (status, found) = ask(&served, token, &format!("GET /sessions/{name}"), "");
+            if status == 200 && is_wanted(&found) {
+                return found;
+            }
+            assert!(begun.elapsed() < TIME_MAX, "{status} {found}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let found = session(&|found| found["state"] == "logged_on");
+    assert_eq!((&found["role"], &found["enabled"]), (&"acceptor".into(), &true.into()));
+    assert!(found["peer"].as_str().expect("text").starts_with("127.0.0.1:"), "{found}");
+    writeln!(client.child.stdin.as_ref().expect("piped"), "N 20").expect("the menu listens");
+    session(&|found| found["counters"]["delivered"] == 20);
+
+    // Without the token nothing is told and nothing done.
+    for wrong in ["", "wrong"] {
+        let (status, told) = ask(&served, wrong, "GET /sessions", "");
+        assert_eq!(status, 401);
+        assert!(told["sessions"].is_null(), "{told}");
+        let (status, _) = ask(&served, wrong, &format!("POST /sessions/{name}/disable"), "");
+        assert_eq!(status, 401);
+    }
+    let (status, all) = ask(&served, token, "GET /sessions", "");
+    assert_eq!((status, all["sessions"][0]["name"].as_str()), (200, Some(name)), "{all}");
+
+    // Numbers do not change under a peer; off, they do; on again, both sides agree by a resend.
+    let numbers = format!("POST /sessions/{name}/numbers");
+    let (status, told) = ask(&served, token, &numbers, "{\"next_target\": 10}");
+    assert_eq!(status, 409, "{told}");
+    let (status, found) = ask(&served, token, &format!("POST /sessions/{name}/disable"), "");
+    assert_eq!((status, &found["enabled"]), (200, &false.into()));
+    session(&|found| found["state"] == "disconnected");
+    session(&|found| found["refused_connections"]["disabled"].as_u64() > Some(0));
+    for (body, wanted) in [("{\"next_target\": 0}", 400), ("{\"next\": 1}", 400), ("", 400)] {
+        assert_eq!(ask(&served, token, &numbers, body).0, wanted, "{body}");
+    }
+    let (status, found) = ask(&served, token, &numbers, "{\"next_target\": 10}");
+    assert_eq!((status, &found["next_target"]), (200, &10.into()), "{found}");
+    let (status, _) = ask(&served, token, &format!("POST /sessions/{name}/enable"), "");
+    assert_eq!(status, 200);
+    let found = session(&|found| found["state"] == "logged_on");
+    assert!(found["next_target"].as_u64() > Some(20), "{found}");
+
+    // A reset while logged on is agreed upon by Logons.
+    let (status, _) = ask(&served, token, &format!("POST /sessions/{name}/reset"), "");
+    assert_eq!(status, 200);
+    let is_reset = |found: &Value| found["next_sender"] == 2 && found["next_target"] == 2;
+    session(&|found| is_reset(found) && found["state"] == "logged_on");
+    for (request, wanted) in [
+        ("GET /sessions/nobody".to_owned(), 404),
+        ("GET /".to_owned(), 404),
+        (format!("GET /sessions/{name}/reset"), 405),
+    ] {
+        let mut stream = TcpStream::connect(&served).expect("served");
+        write!(stream, "{request} HTTP/1.0\r\nAuthorization: Bearer {token}\r\n\r\n")
+            .expect("asked");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("answered");
+        assert!(text.contains(&wanted.to_string()), "{request}: {text}");
+    }
+    drop((client, server));
+    std::fs::remove_dir_all(folder).expect("removed");
+}
