@@ -447,6 +447,41 @@ mod tests {
         assert_eq!(handler.arbiter().counters().gaps, 0);
     }
 
+    /// What a line gives whose A side is broken before B brings anything, with `pause_ns` between packets.
+    fn messages_of_a_late_side(good: usize, pause_ns: u64) -> (Vec<u64>, Vec<u64>) {
+        let packets = trace();
+        let mut handler = LineHandler::new(ArbiterOptions::default());
+        let (mut seq_nums, mut expected) = (Vec::new(), Vec::new());
+        for (index, packet) in packets.iter().enumerate().take(good + 6) {
+            let now_ns = index as u64 * pause_ns;
+            let broken = &packet[..packet.len() / 2];
+            let a = if index == good { broken } else { packet };
+            handler.handle_packet(now_ns, Line::A, a);
+            seq_nums.extend(poll_all(&mut handler).0);
+            if index >= good {
+                handler.handle_packet(now_ns + 1, Line::B, packet);
+                seq_nums.extend(poll_all(&mut handler).0);
+            }
+            handler.handle_timeout(now_ns + pause_ns);
+            seq_nums.extend(poll_all(&mut handler).0);
+            bottom_up::Decoder::new()
+                .decode_packet(packet, |message| expected.extend(message.seq_num()))
+                .expect("decodes");
+        }
+        assert_eq!(handler.arbiter().counters().gaps, 0);
+        (seq_nums, expected)
+    }
+
+    #[test]
+    fn a_packet_that_is_bad_before_the_other_side_was_seen_comes_from_the_other() {
+        for good in [0, 1, 5] {
+            for pause_ns in [10, 3_000_000] {
+                let (seq_nums, expected) = messages_of_a_late_side(good, pause_ns);
+                assert_eq!(seq_nums, expected, "after {good} packets, {pause_ns} ns");
+            }
+        }
+    }
+
     #[test]
     fn a_packet_that_is_bad_on_both_sides_is_told_of_once() {
         let packets = trace();

@@ -1,6 +1,7 @@
 //! Packets that could not be decoded, and copies of them that may be better.
 
 use super::agreement::Verdict;
+use super::window::Held;
 use super::{Arbiter, Arrival, Line, Source, Standing};
 
 /// Most copies kept that differ from the packet held with their number. They are rare: a line has
@@ -22,7 +23,7 @@ impl Arbiter {
     /// when the hold time of the rejected packet is over or the other line brought the same bytes.
     ///
     /// A copy is waited for once, and only if the other line has not brought one, is not far behind and
-    /// has time left. A copy that came while the packet was held, and differs, is there already.
+    /// has time left. A line that has brought nothing yet may begin with it. A copy that came while the packet was held, and differs, is there already.
     pub fn reject(&mut self) -> bool {
         let Some(Delivered { source, is_replacement }) = self.delivered.take() else {
             return false;
@@ -56,8 +57,27 @@ impl Arbiter {
             && !state.has_left
             && self.standing(other) != Standing::Doubtful
             && state.highest.is_some_and(|n| seq_num.saturating_sub(n) <= self.window.span());
+        let has_not_begun = state.last_received_ns.is_none() && self.is_alive(other);
         let until_ns = received_ns.saturating_add(self.options.hold_ns);
-        is_near && self.now_ns < until_ns && !self.history.fate(seq_num).was_seen_on(other)
+        (is_near || has_not_begun)
+            && self.now_ns < until_ns
+            && !self.history.fate(seq_num).was_seen_on(other)
+    }
+
+    /// Takes the copy of a rejected number that a line has brought which nobody knows yet, unless its
+    /// copies differ: it is better than none. Returns whether there is one.
+    pub(super) fn accept_unconfirmed_copy(&mut self, seq_num: u64) -> bool {
+        let Some(held) = self.window.at(seq_num).copied() else { return false };
+        let Held { line, hash, .. } = held;
+        if self.history.fate(seq_num).was_accepted() || self.standing(line) == Standing::Doubtful {
+            return false;
+        }
+        self.history.mark_accepted(seq_num, line, hash);
+        self.top = self.top.max(seq_num + 1);
+        let counters = &mut self.lines[line.index()];
+        counters.first -= 1;
+        counters.replacement += 1;
+        true
     }
 
     /// Undoes the step behind the number delivered last.

@@ -461,10 +461,23 @@ fn a_copy_is_waited_for_once_and_only_where_one_can_come() {
     assert!(!arbiter.reject(), "both were bad");
     assert_eq!(arbiter.next_seq_num(), Some(3));
 
-    let mut arbiter = Fed::new(options());
+    let mut arbiter = Fed::new(ArbiterOptions { lines: [true, false], ..options() });
     copy(&mut arbiter, 0, Line::A, 1, b"bad");
     assert_delivers(&mut arbiter, (1, Line::A, b"bad"));
     assert!(!arbiter.reject(), "there is no other line");
+
+    let mut arbiter = Fed::new(options());
+    copy(&mut arbiter, 0, Line::A, 1, b"bad");
+    assert_delivers(&mut arbiter, (1, Line::A, b"bad"));
+    assert!(arbiter.reject(), "the other line may begin with it");
+    copy(&mut arbiter, 1, Line::B, 1, b"good");
+    assert_eq!(arbiter.poll_output(), None, "nobody knows the line yet");
+    arbiter.handle_timeout(100);
+    assert_delivers(&mut arbiter, (1, Line::B, b"good"));
+    assert_eq!(arbiter.poll_output(), None);
+    assert_eq!(arbiter.poll_timeout(), None);
+    let b = arbiter.line_counters(Line::B);
+    assert_eq!((b.received, b.first, b.replacement), (1, 0, 1));
 
     let mut arbiter = both_alive();
     copy(&mut arbiter, 10, Line::A, 2, b"bad");

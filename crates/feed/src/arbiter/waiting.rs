@@ -1,6 +1,6 @@
 //! How long a missing number is waited for, and which lines are silent.
 
-use super::{Arbiter, Line, Standing};
+use super::{Arbiter, Line, Source, Standing};
 
 impl Arbiter {
     /// Declares lost the numbers that have been waited for long enough at `now_ns`.
@@ -39,8 +39,11 @@ impl Arbiter {
                 self.end_probation(seq_num);
             }
         }
-        if let Some(rejected) = self.rejected.filter(|r| is_due(r.received_ns)) {
-            self.released = self.released.max(rejected.seq_num.saturating_add(1));
+        if let Some(Source { seq_num, .. }) = self.rejected.filter(|r| is_due(r.received_ns)) {
+            let is_replaced = self.accept_unconfirmed_copy(seq_num);
+            let lost = u64::from(!is_replaced);
+            self.released = self.released.max(seq_num.saturating_add(lost));
+            return is_replaced || self.released > released;
         }
         self.released > released
     }

@@ -202,7 +202,12 @@ fn lost_packets_make_books_stale_until_a_snapshot() {
 
 #[test]
 fn what_cannot_be_decoded_is_a_gap_and_the_next_packet_goes_on() {
-    let (mut handler, mut words) = (cme(), Words::default());
+    let mut handler = handler_of(HandlerOptions {
+        framing: Preset::Cme.framing(),
+        arbiter: ArbiterOptions { lines: [true, false], ..arbiter_options() },
+        ..Default::default()
+    });
+    let mut words = Words::default();
     let from = Source::Snapshot(Line::A);
     handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut words);
     words.take();
@@ -226,7 +231,7 @@ fn a_packet_cut_behind_its_first_message_makes_the_book_of_that_message_stale() 
     for continuity in [Continuity::RptSeq, Continuity::SeqNum] {
         let mut handler = handler_of(HandlerOptions {
             framing: Preset::Cme.framing(),
-            arbiter: arbiter_options(),
+            arbiter: ArbiterOptions { lines: [true, false], ..arbiter_options() },
             recovery: RecoveryOptions { continuity, ..Default::default() },
             ..Default::default()
         });
