@@ -149,6 +149,32 @@ pub(crate) fn can_match_nothing(body: &[Node], in_count: bool) -> bool {
     })
 }
 
+/// Shows every pattern of `body`, in the order of the text.
+pub(crate) fn each_pattern(body: &[Node], show: &mut dyn FnMut(&Pattern)) {
+    for node in body {
+        match &node.kind {
+            NodeKind::Match(pattern) => show(pattern),
+            NodeKind::Loop { until, body, .. } => {
+                until.iter().for_each(|end| show(&end.pattern));
+                each_pattern(body, show);
+            }
+            NodeKind::Repeat { count, body } | NodeKind::WhileCount { count, body, .. } => {
+                if let CountSource::Bytes { pattern, .. } = count {
+                    show(pattern);
+                }
+                each_pattern(body, show);
+            }
+            NodeKind::Switch { cases, .. } => {
+                for case in cases {
+                    show(&case.pattern);
+                    each_pattern(&case.body, show);
+                }
+            }
+            NodeKind::Execute { .. } | NodeKind::Push | NodeKind::Send { .. } => {}
+        }
+    }
+}
+
 /// The bytes `body` can start at.
 pub(crate) fn first(body: &[Node]) -> ByteSet {
     let mut set = ByteSet::EMPTY;

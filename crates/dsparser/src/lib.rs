@@ -55,6 +55,7 @@ mod program;
 pub mod reference;
 pub mod rt;
 mod run_error;
+mod stages;
 
 pub use diagnostic::{Diagnostic, DiagnosticKind, ProgramErrors, Span};
 pub use generate::generate;
@@ -67,6 +68,7 @@ pub use machine::Machine;
 pub use pattern::ByteSet;
 pub use program::Program;
 pub use run_error::{RunError, RunErrorKind, StatementText};
+pub use stages::Stage;
 
 /// The tutorial's Rust is compiled and run with the tests.
 #[cfg(doctest)]

@@ -4,10 +4,9 @@
 //! wire order: numbers padded with zeros to their width and cut to its low digits, codes as characters.
 //! A default message is its text.
 
-use crate::category::{BEST_BID, BEST_OFFER};
 use crate::field::Kind;
 use crate::packet::{ETX, SOH};
-use crate::{Category, Chars, Decode, Error, Field, Message, Summary, group_of};
+use crate::{Category, Chars, Decode, Error, Field, Message, Summary};
 
 /// Stands between two messages of a packet.
 pub const UNIT_SEPARATOR: u8 = 0x1F;
@@ -32,20 +31,17 @@ pub fn print_message(message: &Message<'_>, out: &mut Vec<u8>) {
     for field in PREAMBLE {
         print_field(message, field, out);
     }
-    for field in &category.shape(message.version()).fields[PREAMBLE.len()..] {
-        print_field(message, *field, out);
-    }
-    for field in BEST_BID.into_iter().chain(BEST_OFFER).filter(|field| message.has(*field)) {
+    for field in message.wire_order().skip(PREAMBLE.len()) {
         print_field(message, field, out);
     }
-    if category == Category::Underlying {
-        print_group(message, out);
-    }
+    print_group(message, out);
 }
 
 fn print_field(message: &Message<'_>, field: Field, out: &mut Vec<u8>) {
     match field.kind(message.version()) {
         Kind::SeqNum(width) => print_number(message.seq_num().unwrap_or_default(), width, out),
+        // One character or two, as it came.
+        Kind::Chars(_) if field.is_reserved() => print_chars(message.record.chars(field), 0, out),
         Kind::Chars(width) => print_chars(message.record.chars(field), width, out),
         Kind::Text => out.extend(message.text().unwrap_or_default().bytes()),
         kind => print_value(message.number(field).unwrap_or_default(), kind, out),
@@ -77,13 +73,13 @@ fn print_chars(chars: Chars, width: u8, out: &mut Vec<u8>) {
 }
 
 fn print_group(message: &Message<'_>, out: &mut Vec<u8>) {
-    let message_type = message.number(Field::MessageType).unwrap_or_default();
-    let Some(group) = group_of(message_type) else { return };
+    let Some(group) = message.group() else { return };
     print_field(message, group.count, out);
     for entry in message.entries() {
-        for field in group.fields {
+        for field in group.fields.iter().filter(|field| message.has(**field)) {
             let kind = field.kind(message.version());
             match (kind, field) {
+                (Kind::Chars(_), Field::Reserved1) => print_chars(entry.reserved, 0, out),
                 (Kind::Chars(width), Field::IndexValue) => print_chars(entry.value, width, out),
                 (Kind::Chars(width), Field::BidIndexValue) => print_chars(entry.bid, width, out),
                 (Kind::Chars(width), Field::OfferIndexValue) => {

@@ -31,24 +31,6 @@ pub enum Category {
     Default,
 }
 
-/// How sure the wire order of a category is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Fields go out in this order, proven or the same under every reading.
-    Certain,
-    /// No source says whether fields go out in the message's order, as given here, or in slot order.
-    Open,
-}
-
-/// The fields of a category in one version.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// The fields before any appendage and group, in wire order.
-    pub fields: &'static [Field],
-    /// Whether that order is certain.
-    pub order: Order,
-}
-
 /// The fields of a best bid appendage.
 pub const BEST_BID: [Field; 4] = [BestBidParticipant, BestBidDenominator, BestBid, BestBidSize];
 
@@ -110,25 +92,30 @@ const V2_FCO_END_OF_DAY: &[Field] = body![
 
 #[rustfmt::skip]
 const V1_QUOTE: &[Field] = body![
-    Symbol, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
+    Symbol, Reserved1, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
     PremiumDenominator, Bid, BidSize, Offer, OfferSize, Session, Bbo,
 ];
 #[rustfmt::skip]
 const V1_LAST_SALE: &[Field] = body![
-    Symbol, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
-    Volume, PremiumDenominator, Premium, Session,
+    Symbol, Reserved1, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
+    Volume, PremiumDenominator, Premium, Session, Reserved2,
 ];
 #[rustfmt::skip]
 const V1_OPEN_INTEREST: &[Field] = body![
-    Symbol, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice, OpenInterest,
+    Symbol, Reserved1, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
+    OpenInterest, Reserved2,
 ];
 #[rustfmt::skip]
 const V1_END_OF_DAY: &[Field] = body![
-    Symbol, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
+    Symbol, Reserved1, ExpirationDate, Year, StrikeCode, StrikeDenominator, StrikePrice,
     Volume, OpenInterest, PremiumDenominator, Open, High, Low, Last, NetChangeIndicator, NetChange,
-    UnderlyingDenominator, UnderlyingPrice, Bid, Offer,
+    UnderlyingDenominator, UnderlyingPrice, Bid, Offer, Reserved2,
 ];
-const V1_FCO_END_OF_DAY: &[Field] = V2_FCO_END_OF_DAY;
+#[rustfmt::skip]
+const V1_FCO_END_OF_DAY: &[Field] = body![
+    Symbol, ExpirationDate, StrikeCode, Volume, OpenInterest, Open, High, Low, Last,
+    NetChangeIndicator, NetChange, UnderlyingPrice, Reserved1,
+];
 
 const TEXT: &[Field] = body![Text];
 const UNDERLYING: &[Field] = body![];
@@ -143,9 +130,13 @@ pub struct Group {
     pub fields: &'static [Field],
 }
 
-const LAST_SALE_GROUP: Group = Group { count: IndexCount, fields: &[IndexSymbol, IndexValue] };
-const BID_OFFER_GROUP: Group =
+const V2_LAST_SALE_GROUP: Group = Group { count: IndexCount, fields: &[IndexSymbol, IndexValue] };
+const V2_BID_OFFER_GROUP: Group =
     Group { count: IndexCount, fields: &[IndexSymbol, BidIndexValue, OfferIndexValue] };
+const V1_LAST_SALE_GROUP: Group =
+    Group { count: IndexCount, fields: &[IndexSymbol, Reserved1, IndexValue] };
+const V1_BID_OFFER_GROUP: Group =
+    Group { count: IndexCount, fields: &[IndexSymbol, Reserved1, BidIndexValue, OfferIndexValue] };
 const SPOT_GROUP: Group =
     Group { count: SpotCount, fields: &[FcoSymbol, DecimalPlacement, SpotValue] };
 
@@ -187,38 +178,39 @@ impl Category {
         }
     }
 
-    /// The fields of the category in `version`, without appendage and group.
-    pub const fn shape(self, version: Version) -> Shape {
-        let (fields, order) = match (self, version) {
-            (Self::Quote, Version::V2) => (V2_QUOTE, Order::Certain),
-            (Self::Quote, Version::V1) => (V1_QUOTE, Order::Certain),
-            (Self::LastSale, Version::V2) => (V2_LAST_SALE, Order::Certain),
-            (Self::LastSale, Version::V1) => (V1_LAST_SALE, Order::Open),
-            (Self::OpenInterest, Version::V2) => (V2_OPEN_INTEREST, Order::Certain),
-            (Self::OpenInterest, Version::V1) => (V1_OPEN_INTEREST, Order::Certain),
-            (Self::EndOfDay, Version::V2) => (V2_END_OF_DAY, Order::Certain),
-            (Self::EndOfDay, Version::V1) => (V1_END_OF_DAY, Order::Open),
-            (Self::FcoEndOfDay, Version::V2) => (V2_FCO_END_OF_DAY, Order::Certain),
-            (Self::FcoEndOfDay, Version::V1) => (V1_FCO_END_OF_DAY, Order::Open),
-            (Self::FcoLastSale, _) => (V2_FCO_LAST_SALE, Order::Certain),
-            (Self::FcoQuote, _) => (V2_FCO_QUOTE, Order::Certain),
-            (Self::Administrative | Self::Control, _) => (TEXT, Order::Certain),
-            (Self::Underlying, _) => (UNDERLYING, Order::Certain),
-            (Self::Default, _) => (DEFAULT, Order::Certain),
-        };
-        Shape { fields, order }
+    /// The fields of the category in `version` before any appendage and group, in wire order.
+    pub const fn fields(self, version: Version) -> &'static [Field] {
+        match (self, version) {
+            (Self::Quote, Version::V2) => V2_QUOTE,
+            (Self::Quote, Version::V1) => V1_QUOTE,
+            (Self::LastSale, Version::V2) => V2_LAST_SALE,
+            (Self::LastSale, Version::V1) => V1_LAST_SALE,
+            (Self::OpenInterest, Version::V2) => V2_OPEN_INTEREST,
+            (Self::OpenInterest, Version::V1) => V1_OPEN_INTEREST,
+            (Self::EndOfDay, Version::V2) => V2_END_OF_DAY,
+            (Self::EndOfDay, Version::V1) => V1_END_OF_DAY,
+            (Self::FcoEndOfDay, Version::V2) => V2_FCO_END_OF_DAY,
+            (Self::FcoEndOfDay, Version::V1) => V1_FCO_END_OF_DAY,
+            (Self::FcoLastSale, _) => V2_FCO_LAST_SALE,
+            (Self::FcoQuote, _) => V2_FCO_QUOTE,
+            (Self::Administrative | Self::Control, _) => TEXT,
+            (Self::Underlying, _) => UNDERLYING,
+            (Self::Default, _) => DEFAULT,
+        }
     }
 }
 
 /// The group that follows an underlying value of `message_type`; `None` where the type has no body.
-pub const fn group_of(message_type: u32) -> Option<Group> {
+pub const fn group_of(version: Version, message_type: u32) -> Option<Group> {
     if message_type > 0x7F {
         return None;
     }
-    match message_type as u8 {
-        b' ' => Some(LAST_SALE_GROUP),
-        b'I' => Some(BID_OFFER_GROUP),
-        b'F' | b'C' => Some(SPOT_GROUP),
+    match (message_type as u8, version) {
+        (b' ', Version::V1) => Some(V1_LAST_SALE_GROUP),
+        (b' ', Version::V2) => Some(V2_LAST_SALE_GROUP),
+        (b'I', Version::V1) => Some(V1_BID_OFFER_GROUP),
+        (b'I', Version::V2) => Some(V2_BID_OFFER_GROUP),
+        (b'F' | b'C', _) => Some(SPOT_GROUP),
         _ => None,
     }
 }
@@ -248,21 +240,36 @@ pub const fn appendage_of(bbo: u32) -> Option<Appendage> {
 }
 
 impl Appendage {
+    /// The fields of the appendage, in wire order.
+    ///
+    /// In version 1.03 a reserved field ends it. Samples show that behind a best offer; behind a best bid
+    /// without one it is the natural reading.
+    pub fn fields(self, version: Version) -> impl Iterator<Item = Field> {
+        let bid = BEST_BID.into_iter().filter(move |_| self.best_bid);
+        let offer = BEST_OFFER.into_iter().filter(move |_| self.best_offer);
+        bid.chain(offer).chain(self.ends_reserved(version).then_some(Reserved2))
+    }
+
+    const fn ends_reserved(self, version: Version) -> bool {
+        matches!(version, Version::V1) && (self.best_bid || self.best_offer)
+    }
+
     /// The fields of the appendage, as a mask.
-    pub const fn bits(self) -> u64 {
+    pub const fn bits(self, version: Version) -> u64 {
         let bid = if self.best_bid { BEST_BID_BITS } else { 0 };
         let offer = if self.best_offer { BEST_OFFER_BITS } else { 0 };
-        bid | offer
+        let reserved = if self.ends_reserved(version) { Reserved2.bit() } else { 0 };
+        bid | offer | reserved
     }
 }
 
-/// The fields of [`Category::shape`] as masks, by version and category.
+/// [`Category::fields`] as masks, by version and category.
 static BASE_BITS: [[u64; 11]; 2] = {
     let mut table = [[0; 11]; 2];
     let mut index = 0;
     while index < 11 {
-        table[0][index] = mask(CATEGORIES[index].shape(Version::V1).fields);
-        table[1][index] = mask(CATEGORIES[index].shape(Version::V2).fields);
+        table[0][index] = mask(CATEGORIES[index].fields(Version::V1));
+        table[1][index] = mask(CATEGORIES[index].fields(Version::V2));
         index += 1;
     }
     table
@@ -283,7 +290,7 @@ const CATEGORIES: [Category; 11] = [
     Category::Default,
 ];
 
-/// The fields of [`Category::shape`] as a mask.
+/// [`Category::fields`] as a mask.
 pub(crate) fn base_bits(category: Category, version: Version) -> u64 {
     BASE_BITS[version as usize][category as usize]
 }
@@ -293,10 +300,9 @@ pub(crate) fn base_bits(category: Category, version: Version) -> u64 {
 /// A BBO indicator that is not known adds nothing.
 pub(crate) fn field_bits(version: Version, category: Category, message_type: u32, bbo: u32) -> u64 {
     let extra = match category {
-        Category::Quote => appendage_of(bbo).map_or(0, Appendage::bits),
-        Category::Underlying => {
-            group_of(message_type).map_or(0, |group| group.count.bit() | mask(group.fields))
-        }
+        Category::Quote => appendage_of(bbo).map_or(0, |appendage| appendage.bits(version)),
+        Category::Underlying => group_of(version, message_type)
+            .map_or(0, |group| group.count.bit() | mask(group.fields)),
         _ => 0,
     };
     base_bits(category, version) | extra
@@ -340,17 +346,35 @@ mod tests {
     #[test]
     fn wire_order_ascends_in_version_2() {
         for code in 0..128 {
-            let fields = Category::from_code(code).shape(Version::V2).fields;
+            let fields = Category::from_code(code).fields(Version::V2);
             assert!(fields.is_sorted(), "{}", code as u8 as char);
         }
     }
 
     #[test]
-    fn only_three_categories_of_version_1_have_an_open_order() {
-        for code in 0..128u32 {
-            let shape = Category::from_code(code).shape(Version::V1);
-            let ascends = shape.fields.is_sorted_by_key(|field| field.slot(Version::V1));
-            assert_eq!(ascends, shape.order == Order::Certain, "{}", code as u8 as char);
+    fn masks_of_appendages_are_those_of_their_fields() {
+        for code in 0..128 {
+            let Some(appendage) = appendage_of(code) else { continue };
+            for version in [Version::V1, Version::V2] {
+                let bits = appendage.fields(version).fold(0, |bits, field| bits | field.bit());
+                assert_eq!(appendage.bits(version), bits, "{}", code as u8 as char);
+            }
         }
+    }
+
+    #[test]
+    fn reserved_fields_are_those_of_version_1() {
+        let reserved = Reserved1.bit() | Reserved2.bit();
+        for code in 0..128 {
+            let category = Category::from_code(code);
+            assert_eq!(field_bits(Version::V2, category, 32, b'O'.into()) & reserved, 0);
+        }
+        let bits = |code: u8| {
+            let category = Category::from_code(code.into());
+            field_bits(Version::V1, category, b'I'.into(), b'C'.into()) & reserved
+        };
+        assert!(b"kadf".iter().all(|code| bits(*code) == reserved));
+        assert!(b"FY".iter().all(|code| bits(*code) == Reserved1.bit()));
+        assert!(b"OUCH?".iter().all(|code| bits(*code) == 0));
     }
 }

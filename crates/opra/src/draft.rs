@@ -1,7 +1,9 @@
 //! A message being put together, to be encoded.
 
-use crate::record::{Record, lane, lane_of, span};
-use crate::{Chars, EncodeError, EncodeErrorKind, Entry, Field, Message, TEXT_CHARS_MAX, Version};
+use crate::record::{GROUP_BITS, RESERVED_BITS, Record, lane, lane_of, span};
+use crate::{
+    Category, Chars, EncodeError, EncodeErrorKind, Entry, Field, Message, TEXT_CHARS_MAX, Version,
+};
 
 /// A message being put together. Values stay until they are set anew, so the next message of the same
 /// option needs only what changed.
@@ -42,7 +44,7 @@ impl Draft {
 
     fn text_field(&self) -> Field {
         match self.record.category() {
-            crate::Category::Default => Field::DefaultMessage,
+            Category::Default => Field::DefaultMessage,
             _ => Field::Text,
         }
     }
@@ -63,8 +65,15 @@ impl Draft {
 
     /// Sets the security symbol.
     pub fn set_symbol(&mut self, symbol: Chars) {
-        self.record.wide[lane::SYMBOL] = symbol.0;
-        self.record.defined |= Field::Symbol.bit();
+        self.set_chars(Field::Symbol, symbol);
+    }
+
+    /// Sets the security symbol or a reserved field of version 1.03. Fields of other kinds are left alone.
+    pub fn set_chars(&mut self, field: Field, chars: Chars) {
+        if field == Field::Symbol || field.is_reserved() {
+            self.record.wide[lane_of(field)] = chars.0;
+            self.record.defined |= field.bit();
+        }
     }
 
     /// Sets the text: `field` is [`Field::Text`] or [`Field::DefaultMessage`]; others are left alone.
@@ -94,15 +103,25 @@ impl Draft {
         self.entries.extend_from_slice(entries);
     }
 
+    /// The reserved fields that were not set; those of a group are members of its entries.
+    fn absent_bits(&self) -> u64 {
+        let mut set = self.record.defined & RESERVED_BITS;
+        if self.record.category() == Category::Underlying {
+            let is_set = self.entries.iter().any(|entry| !entry.reserved.is_empty());
+            set = if is_set { Field::Reserved1.bit() } else { 0 };
+        }
+        RESERVED_BITS & !set
+    }
+
     /// The message as a view that an encoder takes.
     ///
     /// # Errors
     ///
     /// [`EncodeErrorKind::MissingValue`] if a number that the category needs was not set.
     pub fn message(&mut self) -> Result<Message<'_>, EncodeError> {
-        let fields = self.record.message_bits(self.version);
+        let fields = self.record.message_bits(self.version) & !self.absent_bits();
         let strings = Field::Symbol.bit() | Field::Text.bit() | Field::DefaultMessage.bit();
-        let missing = fields & !self.record.defined & !strings & !crate::record::GROUP_BITS;
+        let missing = fields & !self.record.defined & !(strings | GROUP_BITS | RESERVED_BITS);
         if let Some(field) = crate::field::fields_of(missing).next() {
             return Err(EncodeError::new(EncodeErrorKind::MissingValue, Some(field)));
         }

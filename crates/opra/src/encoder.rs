@@ -8,14 +8,14 @@ pub(crate) mod flat;
 use std::fmt;
 
 use crate::bottom_up::Engine;
-use crate::category::{BEST_BID, BEST_OFFER};
+use crate::category::mask;
 use crate::field::{Kind, fields_of};
 use crate::packet::{ETX, HEADER_BYTES_V2, LENGTH_TO_END, PACKET_BYTES_MAX, SOH, VERSION_2};
-use crate::record::{GROUP_BITS, Record, lane, lane_of, span, span_parts};
+use crate::record::{GROUP_BITS, RESERVED_BITS, Record, lane, lane_of, span, span_parts};
 use crate::writer::Writer;
 use crate::{
     Category, Chars, Entry, Field, GROUP_ENTRIES_MAX, Group, Message, TEXT_CHARS_MAX, Version,
-    WireText, group_of,
+    WireText,
 };
 
 /// Why a message or packet was not encoded.
@@ -267,6 +267,9 @@ impl Encoder {
             let symbol = message.record.chars(Field::Symbol);
             sent |= chars_bit(Field::Symbol, symbol, self.record.chars(Field::Symbol))?;
         }
+        if self.version == Version::V1 {
+            sent |= self.reserved_bits(message)?;
+        }
         match message.category() {
             Category::Administrative | Category::Control => {
                 sent |= self.text_bit(Field::Text, message)?;
@@ -291,6 +294,19 @@ impl Encoder {
         Ok(if counted { 0 } else { Field::SeqNum.bit() })
     }
 
+    /// The reserved fields to send, but for those of group entries.
+    fn reserved_bits(&self, message: &Message<'_>) -> Result<u64, EncodeError> {
+        let possible = message.record.message_bits(Version::V1) & RESERVED_BITS;
+        let lost = possible & self.record.defined & !message.fields();
+        if let Some(field) = fields_of(lost).next() {
+            return Err(EncodeError::new(EncodeErrorKind::EmptyString, Some(field)));
+        }
+        fields_of(possible).try_fold(0, |sent, field| match message.chars(field) {
+            Some(chars) => Ok(sent | chars_bit(field, chars, self.record.chars(field))?),
+            None => Ok(sent),
+        })
+    }
+
     fn text_bit(&self, field: Field, message: &Message<'_>) -> Result<u64, EncodeError> {
         let text = message.text().unwrap_or_default();
         let (start, len) = span_parts(self.record.wide[lane_of(field)]);
@@ -309,15 +325,14 @@ impl Encoder {
 
     /// A field of a group is left out if every entry has the dictionary's value.
     fn group_bits(&self, message: &Message<'_>) -> Result<u64, EncodeError> {
-        let message_type = message.record.number(Field::MessageType);
-        let Some(group) = group_of(message_type) else { return Ok(0) };
+        let Some(group) = message.group() else { return Ok(0) };
         let count = message.record.number(group.count);
         let entries = message.entries();
         if usize::try_from(count) != Ok(entries.len()) || count > GROUP_ENTRIES_MAX {
             return Err(EncodeError::new(EncodeErrorKind::GroupCount, Some(group.count)));
         }
         let mut sent = 0;
-        for field in group.fields {
+        for field in group.fields.iter().filter(|field| message.has(**field)) {
             let undefined = self.record.defined & field.bit() == 0;
             for entry in entries {
                 sent |= match member(entry, *field) {
@@ -341,7 +356,7 @@ impl Encoder {
     /// Puts into the dictionary what the decoder's will have.
     fn store(&mut self, message: &Message<'_>, sent: u64, end: usize) {
         self.record.defined |= sent;
-        let entry_fields = sent & GROUP_BITS;
+        let entry_fields = sent & message.group().map_or(0, |group| mask(group.fields));
         for field in fields_of(sent & !WIDE_BITS & !GROUP_BITS) {
             self.record.numbers[field as usize] = message.record.number(field);
         }
@@ -349,8 +364,8 @@ impl Encoder {
         if fields & Field::SeqNum.bit() != 0 {
             self.record.wide[lane::SEQ_NUM] = message.record.seq_num();
         }
-        if sent & Field::Symbol.bit() != 0 {
-            self.record.wide[lane::SYMBOL] = message.record.chars(Field::Symbol).0;
+        for field in fields_of(sent & CHARS_BITS & !entry_fields) {
+            self.record.wide[lane_of(field)] = message.record.chars(field).0;
         }
         for field in fields_of(sent & TEXT_BITS) {
             let len = message.text().unwrap_or_default().len();
@@ -369,7 +384,9 @@ impl Encoder {
 
 const TEXT_BITS: u64 = Field::Text.bit() | Field::DefaultMessage.bit();
 /// Fields outside groups that do not lie in the 32-bit lanes.
-const WIDE_BITS: u64 = TEXT_BITS | Field::SeqNum.bit() | Field::Symbol.bit();
+const WIDE_BITS: u64 = TEXT_BITS | Field::SeqNum.bit() | CHARS_BITS;
+/// Strings outside groups that lie in the record.
+const CHARS_BITS: u64 = Field::Symbol.bit() | RESERVED_BITS;
 
 /// Fields whose value is one word.
 const FLAT_BITS: u64 = !(TEXT_BITS | GROUP_BITS);
@@ -395,7 +412,6 @@ fn slots(sent: u64, version: Version) -> u64 {
 }
 
 fn write_fields(message: &Message<'_>, sent: u64, writer: &mut Writer<'_>) {
-    let category = message.category();
     match message.version() {
         Version::V2 => {
             for field in fields_of(sent & !GROUP_BITS) {
@@ -403,22 +419,16 @@ fn write_fields(message: &Message<'_>, sent: u64, writer: &mut Writer<'_>) {
             }
         }
         Version::V1 => {
-            let group = match category {
-                Category::Underlying => group_of(message.record.number(Field::MessageType)),
-                _ => None,
-            };
-            let count = group.as_ref().map(|group| &group.count);
-            let appendage = BEST_BID.iter().chain(&BEST_OFFER).chain(count);
-            for field in category.shape(Version::V1).fields.iter().chain(appendage) {
+            let count = message.group().map(|group| group.count);
+            for field in message.wire_order().chain(count) {
                 if sent & field.bit() != 0 {
-                    write_field(message, *field, writer);
+                    write_field(message, field, writer);
                 }
             }
         }
     }
-    if category == Category::Underlying {
-        let group = group_of(message.record.number(Field::MessageType));
-        group.into_iter().for_each(|group| write_group(message, group, sent, writer));
+    if let Some(group) = message.group() {
+        write_group(message, group, sent, writer);
     }
 }
 
@@ -451,6 +461,7 @@ enum Member {
 
 fn member(entry: &Entry, field: Field) -> Member {
     match field {
+        Field::Reserved1 => Member::Chars(entry.reserved),
         Field::IndexValue => Member::Chars(entry.value),
         Field::BidIndexValue => Member::Chars(entry.bid),
         Field::OfferIndexValue => Member::Chars(entry.offer),

@@ -29,6 +29,8 @@ pub enum ErrorKind {
     PresenceMapBits,
     /// The message has bytes after its last field.
     LeftoverBytes,
+    /// The grammar of a [`crate::grammar::Decoder`] does not fit the packet, in which nothing else is wrong.
+    Grammar,
 }
 
 /// Why a packet was not decoded, and where. The rest of the packet cannot be decoded either, because its
@@ -104,6 +106,7 @@ impl fmt::Display for Verdict {
             ErrorKind::GroupCount => "too many group entries",
             ErrorKind::PresenceMapBits => "presence bits outside the category",
             ErrorKind::LeftoverBytes => "bytes left over",
+            ErrorKind::Grammar => "the grammar does not fit the packet",
         })
     }
 }

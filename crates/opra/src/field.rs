@@ -26,12 +26,18 @@ pub const INTEGER_BYTES_MAX: usize = 5;
 /// The longest presence map, in bytes.
 pub const PRESENCE_MAP_BYTES_MAX: usize = 8;
 
-/// Stands in the slot table where version 1.03 has no such field.
+/// The slot of a field that a version does not have; no presence map reaches it.
 const ABSENT: u8 = 63;
+
+/// The number of fields of both versions.
+const COUNT: usize = 52;
+
+/// The number of presence-map slots of version 2.0. Fields from there on are those of 1.03 alone.
+pub(crate) const SLOTS_V2: u8 = 50;
 
 macro_rules! fields {
     ($($slot:literal $variant:ident $name:literal $v1:tt $kind:expr, $kind_v1:expr; $doc:literal)*) => {
-        /// A field; its number is its presence-map slot in version 2.0.
+        /// A field; its number is its presence-map slot in version 2.0, if that has it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Field {
@@ -39,13 +45,13 @@ macro_rules! fields {
         }
 
         impl Field {
-            /// Every field, by its slot in version 2.0.
-            pub const ALL: [Self; 50] = [$(Self::$variant),*];
+            /// Every field, by its slot in version 2.0, then those of version 1.03 alone.
+            pub const ALL: [Self; COUNT] = [$(Self::$variant),*];
 
-            const NAMES: [&'static str; 50] = [$($name),*];
-            const SLOTS_V1: [u8; 50] = [$($v1),*];
-            const KINDS: [Kind; 50] = [$($kind),*];
-            const KINDS_V1: [Kind; 50] = [$($kind_v1),*];
+            const NAMES: [&'static str; COUNT] = [$($name),*];
+            const SLOTS_V1: [u8; COUNT] = [$($v1),*];
+            const KINDS: [Kind; COUNT] = [$($kind),*];
+            const KINDS_V1: [Kind; COUNT] = [$($kind_v1),*];
         }
     };
 }
@@ -103,6 +109,8 @@ fields! {
     47 SpotValue "spot" 50 Number(8), Number(8); "Foreign currency spot value."
     48 Text "text" 51 Text, Text; "Text of an administrative or control message."
     49 DefaultMessage "def" 52 Text, Text; "A whole message in its ASCII form."
+    50 Reserved1 "res1" 28 Chars(2), Chars(2); "Reserved in 1.03: behind symbols, and at the end of FCO summaries."
+    51 Reserved2 "res2" 29 Chars(2), Chars(2); "Reserved in 1.03: at the end of messages, and behind appendages."
 }
 
 impl Field {
@@ -128,9 +136,16 @@ impl Field {
     /// version does not have it.
     pub const fn slot(self, version: Version) -> u8 {
         match version {
+            Version::V2 if self.is_reserved() => ABSENT,
             Version::V2 => self as u8,
             Version::V1 => Self::SLOTS_V1[self as usize],
         }
+    }
+
+    /// Whether the field is one of those that version 1.03 reserves. A packet that never sends it does not
+    /// have it, which is no error.
+    pub const fn is_reserved(self) -> bool {
+        self as u8 >= SLOTS_V2
     }
 
     /// The field's bit in a mask of fields.
@@ -165,8 +180,9 @@ mod tests {
     fn slots_of_a_version_are_distinct() {
         for version in [Version::V1, Version::V2] {
             let mut seen = 0u64;
-            for field in Field::ALL {
-                let bit = 1u64 << field.slot(version);
+            let slots = Field::ALL.map(|field| field.slot(version));
+            for (field, slot) in Field::ALL.into_iter().zip(slots).filter(|(_, s)| *s != ABSENT) {
+                let bit = 1u64 << slot;
                 assert_eq!(seen & bit, 0, "{field:?} {version:?}");
                 seen |= bit;
             }

@@ -109,6 +109,9 @@ impl Generator {
     /// Changes the draft into the next message.
     fn step(&mut self, category: Category) -> Result<(), EncodeError> {
         self.draft.set_number(Field::Category, category.code().into());
+        if self.version == Version::V1 {
+            self.reserve(category);
+        }
         self.sometimes(24, &[Field::Time]);
         self.sometimes(3, &[Field::MessageType]);
         match category {
@@ -127,6 +130,18 @@ impl Generator {
             }
         }
         Ok(())
+    }
+
+    /// Fills the reserved fields of version 1.03 with spaces, as many as the category has.
+    fn reserve(&mut self, category: Category) {
+        let (one, two) =
+            (Chars::new(b" ").unwrap_or_default(), Chars::new(b"  ").unwrap_or_default());
+        let end = match category {
+            Category::OpenInterest | Category::EndOfDay => two,
+            _ => one,
+        };
+        self.draft.set_chars(Field::Reserved1, two);
+        self.draft.set_chars(Field::Reserved2, end);
     }
 
     fn option(&mut self) {
@@ -169,10 +184,15 @@ impl Generator {
         let count = self.random.within(1..6) as u32;
         self.draft.set_number(Field::MessageType, u32::from(b' '));
         self.draft.set_number(Field::IndexCount, count);
+        let reserved = match self.version {
+            Version::V1 => Chars::new(b"  ").unwrap_or_default(),
+            Version::V2 => Chars::default(),
+        };
         let entries: Vec<_> = (0..count)
             .map(|_| Entry {
                 symbol: Chars::new(&self.letters::<3>()).unwrap_or_default(),
                 value: Chars::new(b"00576.25").unwrap_or_default(),
+                reserved,
                 ..Entry::default()
             })
             .collect();

@@ -10,10 +10,20 @@
 //!
 //! [`parts`] runs grammar and actions apart, to be measured.
 //!
-//! Messages with a group or a text, and packets of version 1.03, go through the walk of the
-//! [`reference`](mod@crate::reference) decoder. So does a packet that does not fit, which gives the error.
+//! | grammar | what it is |
+//! |---|---|
+//! | [`GRAMMAR`] | version 2.0; the fields of a message are one run |
+//! | [`SINGLY`] | the same with a call for each field |
+//! | [`PAPER`] | the program of the 2009 study, as it was published |
+//! | [`GRAMMAR_V1`] | version 1.03; every decoder runs it for packets of that version |
+//!
+//! Messages with a group or a text, and those of version 1.03, are handed to the message walk of the
+//! [`reference`](mod@crate::reference) decoder once the grammar has found them. A packet that a grammar
+//! does not fit is an error: that of the reference decoder where this refuses the same message, else
+//! [`ErrorKind::Grammar`].
 
 pub mod parts;
+mod version_1;
 
 use tickwire_dsparser::{
     ActionError, ActionId, ActionNames, ActionValue, Host, ItemError, Machine, Program,
@@ -22,14 +32,24 @@ use tickwire_dsparser::{
 
 use crate::bottom_up::{Outcome, Padded, State, base_of, decode_items, message_fields, new_padded};
 use crate::field::{INTEGER_BYTES_MAX, PRESENCE_MAP_BYTES_MAX};
-use crate::generated::opra2;
-use crate::packet::{Frame, LENGTH_TO_END, open};
+use crate::generated::{opra1, opra2, opra2_singly, paper};
+use crate::packet::{ETX, Frame, HEADER_BYTES_V2, LENGTH_TO_END, frame, open};
 use crate::record::{LANE, Record, lane};
 use crate::reference;
-use crate::{Decode, Entry, Error, Field, Message, Summary, Version};
+use crate::{Decode, Entry, Error, ErrorKind, Field, Message, Summary, Version};
 
 /// The grammar of packets of version 2.0.
 pub const GRAMMAR: &str = include_str!("../grammar/opra2.dsp");
+
+/// The grammar of packets of version 2.0 that hands out each field by itself.
+pub const SINGLY: &str = include_str!("../grammar/opra2_singly.dsp");
+
+/// The program of the 2009 study for packets of version 2.0. It says nothing of the closing byte, which
+/// the decoder holds back, and takes no message of 255 bytes or more.
+pub const PAPER: &str = include_str!("../../dsparser/grammars/opra2.dsp");
+
+/// The grammar of packets of version 1.03.
+pub const GRAMMAR_V1: &str = include_str!("../grammar/opra1.dsp");
 
 const SEQUENCE_NUMBER: ActionId = ActionId(0);
 const MESSAGE_COUNT: ActionId = ActionId(1);
@@ -40,17 +60,28 @@ const ACTION_FIELD: ActionId = ActionId(4);
 /// The actions a grammar can use, the digest of [`GRAMMAR`] and its statements.
 pub use crate::generated::opra2::{ACTIONS, GRAMMAR_SHA256, STATEMENTS};
 
-/// How the grammar is run.
+/// The program for version 2.0, and how it is run.
 #[derive(Debug)]
 enum BackEnd {
     Generated,
-    Runtime(Box<Machine>),
+    GeneratedPaper,
+    GeneratedSingly,
+    Tables(Box<Tables>),
+}
+
+/// The automata of both versions.
+#[derive(Debug)]
+struct Tables {
+    version_1: Machine,
+    version_2: Machine,
 }
 
 /// Decodes packets by a grammar.
 #[derive(Debug)]
 pub struct Decoder {
     back_end: BackEnd,
+    /// The grammar for version 2.0 gets packets without their closing byte.
+    holds_end_back: bool,
     record: Record,
     entries: Vec<Entry>,
     padded: Box<Padded>,
@@ -62,19 +93,110 @@ impl Decoder {
         Self::with(BackEnd::Generated)
     }
 
+    /// A decoder that runs the source generated from [`SINGLY`].
+    pub fn generated_singly() -> Self {
+        Self::with(BackEnd::GeneratedSingly)
+    }
+
+    /// A decoder that runs the source generated from [`PAPER`].
+    pub fn generated_paper() -> Self {
+        Self { holds_end_back: true, ..Self::with(BackEnd::GeneratedPaper) }
+    }
+
     /// A decoder that runs the tables of `grammar`, which is [`GRAMMAR`] or one like it.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with the grammar.
     pub fn from_grammar(grammar: &str) -> Result<Self, ProgramErrors> {
-        let program = Program::parse(grammar, &ActionNames::new(ACTIONS))?;
-        Ok(Self::with(BackEnd::Runtime(Box::new(program.machine()))))
+        let machine = |text| {
+            let program = Program::parse(text, &ActionNames::new(ACTIONS))?;
+            Ok::<_, ProgramErrors>(program.machine())
+        };
+        let tables = Tables { version_1: machine(GRAMMAR_V1)?, version_2: machine(grammar)? };
+        Ok(Self::with(BackEnd::Tables(Box::new(tables))))
+    }
+
+    /// A decoder that runs the tables of `grammar`, which is [`PAPER`] or another that says nothing of the
+    /// closing byte of a packet.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the grammar.
+    pub fn from_grammar_without_end(grammar: &str) -> Result<Self, ProgramErrors> {
+        Ok(Self { holds_end_back: true, ..Self::from_grammar(grammar)? })
     }
 
     fn with(back_end: BackEnd) -> Self {
-        Self { back_end, record: Record::default(), entries: Vec::new(), padded: new_padded() }
+        Self {
+            back_end,
+            holds_end_back: false,
+            record: Record::default(),
+            entries: Vec::new(),
+            padded: new_padded(),
+        }
     }
+
+    /// Decodes a packet of version 1.03; returns what was shown and how far the grammar and the messages
+    /// went.
+    fn run_version_1(
+        &mut self,
+        packet: &[u8],
+        visit: &mut impl FnMut(Message<'_>),
+        summary: Summary,
+    ) -> Ran {
+        let Self { back_end, record, entries, .. } = self;
+        let mut actions = version_1::Actions::new(packet, record, entries, visit, summary);
+        let outcome = match back_end {
+            BackEnd::Tables(tables) => tables.version_1.run(packet, &mut actions),
+            _ => opra1::run(packet, &mut actions),
+        };
+        let took_all = outcome == Ok(packet.len());
+        Ran { took_all, next_message: actions.next_message(), summary: actions.summary }
+    }
+
+    /// As [`Self::run_version_1`], for version 2.0.
+    #[inline]
+    fn run_version_2(
+        &mut self,
+        packet: &[u8],
+        visit: &mut impl FnMut(Message<'_>),
+        summary: Summary,
+    ) -> Ran {
+        let Self { back_end, holds_end_back, record, entries, padded } = self;
+        // Each back end has actions of its own, so that those of the generated source stay in registers.
+        let mut state = State::new();
+        macro_rules! run {
+            ($run:expr, $input:expr) => {{
+                let mut actions =
+                    Actions::new(packet, padded, &mut state, record, entries, visit, summary);
+                let outcome = $run($input, &mut actions);
+                let took_all = outcome == Ok($input.len());
+                Ran { took_all, next_message: actions.next, summary: actions.summary }
+            }};
+        }
+        let without_end = &packet[..packet.len() - 1];
+        let mut ran = match back_end {
+            BackEnd::Generated => run!(opra2::run, packet),
+            BackEnd::GeneratedSingly => run!(opra2_singly::run, packet),
+            BackEnd::GeneratedPaper => run!(paper::run, without_end),
+            BackEnd::Tables(tables) => {
+                let input = if *holds_end_back { without_end } else { packet };
+                run!(|input, actions| tables.version_2.run(input, actions), input)
+            }
+        };
+        ran.took_all &= !*holds_end_back || packet.ends_with(&[ETX]);
+        ran
+    }
+}
+
+/// What became of a packet.
+struct Ran {
+    /// Whether the grammar took the packet to its end.
+    took_all: bool,
+    /// The offset behind the last message shown.
+    next_message: usize,
+    summary: Summary,
 }
 
 impl Decode for Decoder {
@@ -84,35 +206,45 @@ impl Decode for Decoder {
         mut visit: impl FnMut(Message<'_>),
     ) -> Result<Summary, Error> {
         let (version, header, _) = open(packet)?;
-        if version == Version::V1 {
-            return reference::decode(packet, 0, &mut self.record, &mut self.entries, visit);
-        }
-        let mut summary = Summary { version, header, messages: 0, first_seq_num: None };
-        let Self { back_end, record, entries, padded } = self;
-        // Each back end has actions of its own, so that those of the generated source stay in registers.
-        let mut state = State::new();
-        let outcome = match back_end {
-            BackEnd::Generated => {
-                let mut actions =
-                    Actions::new(packet, padded, &mut state, record, entries, &mut visit, summary);
-                let outcome = opra2::run(packet, &mut actions);
-                summary = actions.summary;
-                outcome
-            }
-            BackEnd::Runtime(machine) => {
-                let mut actions =
-                    Actions::new(packet, padded, &mut state, record, entries, &mut visit, summary);
-                let outcome = machine.run(packet, &mut actions);
-                summary = actions.summary;
-                outcome
-            }
+        let summary = Summary { version, header, messages: 0, first_seq_num: None };
+        let ran = match version {
+            Version::V1 => self.run_version_1(packet, &mut visit, summary),
+            Version::V2 => self.run_version_2(packet, &mut visit, summary),
         };
-        match outcome {
-            Ok(end) if end == packet.len() => Ok(summary),
-            _ => reference::decode(packet, summary.messages, record, entries, visit),
+        // A grammar may also come to its end without having handed out all messages.
+        if ran.took_all && ran.next_message + 1 == packet.len() {
+            return Ok(ran.summary);
         }
+        Err(error_of(packet, &ran, &mut self.record, &mut self.entries))
     }
 }
+
+/// Why a packet was not decoded: what the reference decoder finds wrong with the message at which the
+/// grammar stopped. If that has nothing to say against it, the grammar does not fit.
+#[cold]
+fn error_of(packet: &[u8], ran: &Ran, record: &mut Record, entries: &mut Vec<Entry>) -> Error {
+    let shown = ran.summary.messages as usize;
+    match reference::decode(packet, 0, record, entries, |_| {}) {
+        Err(error) if usize::from(error.message) == shown => error,
+        _ => Error::new(ErrorKind::Grammar, None, shown, ran.next_message),
+    }
+}
+
+/// Where the message ends that begins at `start` and whose length byte is `byte`.
+#[inline(always)]
+fn message_end(packet: &[u8], start: usize, byte: u8) -> Result<usize, ActionError> {
+    // The last byte of the packet belongs to no message.
+    let room = packet.len().checked_sub(start + 1).ok_or(REFUSED)?;
+    let len = match byte {
+        LENGTH_TO_END => room,
+        len => len.into(),
+    };
+    if len == 0 || len > room {
+        return Err(REFUSED);
+    }
+    Ok(start + len)
+}
+
 /// Says that the packet does not fit; the place is found afterwards.
 const REFUSED: ActionError = ActionError(0);
 
@@ -128,11 +260,16 @@ struct Actions<'a, V> {
     state: &'a mut State,
     start: usize,
     end: usize,
+    /// Offset behind the last message shown, where the next length byte is.
+    next: usize,
     /// Where the fields of the message begin.
     pmap_end: usize,
     /// Of fields handed out singly: the presence map, and the part of it whose fields are to come.
     present: u64,
     left: u64,
+    /// The engine failed at a message of the packet that may be right, such as one with an integer of five
+    /// bytes: from there on the reference takes them.
+    is_careful: bool,
     /// Of fields handed out singly: the reference takes the message as a whole at its end.
     is_unusual: bool,
 }
@@ -161,9 +298,11 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
             state,
             start: 0,
             end: 0,
+            next: HEADER_BYTES_V2,
             pmap_end: 0,
             present: 0,
             left: 0,
+            is_careful: false,
             is_unusual: false,
         }
     }
@@ -186,25 +325,21 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
 
     #[inline(always)]
     fn length(&mut self, byte: u8, offset: usize) -> Result<ActionValue, ActionError> {
-        self.start = offset + 1;
-        // The last byte of the packet belongs to no message.
-        let room = self.packet.len().checked_sub(self.start + 1).ok_or(REFUSED)?;
-        let len = match byte {
-            LENGTH_TO_END => room,
-            len => len.into(),
-        };
-        if len == 0 || len > room {
+        if offset != self.next {
             return Err(REFUSED);
         }
-        self.end = self.start + len;
-        Ok(ActionValue(len as u64))
+        self.start = offset + 1;
+        self.end = message_end(self.packet, self.start, byte)?;
+        Ok(ActionValue((self.end - self.start) as u64))
     }
 
     /// Takes a presence map; fields come singly or as a run.
     #[inline(always)]
     fn presence_map(&mut self, len: usize, offset: usize) -> Result<(), ActionError> {
         if offset != self.start {
-            return Err(REFUSED);
+            // A grammar that reads the length byte itself begins with the presence map.
+            let byte = self.packet.get(self.next).ok_or(REFUSED)?;
+            self.length(*byte, offset.wrapping_sub(1))?;
         }
         self.pmap_end = offset + len;
         if self.pmap_end == self.end {
@@ -229,16 +364,35 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     fn message(&mut self) -> Result<(), ActionError> {
         // An empty map wraps, and is left to the reference.
         let pmap_last = (self.pmap_end - self.start).wrapping_sub(1);
-        match decode_items(self.padded, self.frame(), pmap_last, self.state, self.record) {
+        let outcome = match self.is_careful {
+            false => decode_items(self.padded, self.frame(), pmap_last, self.state, self.record),
+            true => Outcome::Unusual,
+        };
+        match outcome {
             Outcome::Done => {}
             Outcome::Unusual => {
                 let frame = self.frame();
                 decode_unusual(self.packet, frame, self.state, self.record, self.entries)?;
             }
-            Outcome::Wrong => return Err(REFUSED),
+            Outcome::Wrong => self.catch_up()?,
         }
         self.show();
         Ok(())
+    }
+
+    /// Decodes the messages from the first to this one again, because the engine left the record in doubt.
+    #[cold]
+    #[inline(never)]
+    fn catch_up(&mut self) -> Result<(), ActionError> {
+        self.is_careful = true;
+        self.record.reset();
+        let mut offset = HEADER_BYTES_V2;
+        for index in 0..=self.summary.messages as usize {
+            let found = frame(self.packet, offset, index).ok().flatten().ok_or(REFUSED)?;
+            decode_unusual(self.packet, found, self.state, self.record, self.entries)?;
+            offset = found.end;
+        }
+        if offset == self.end { Ok(()) } else { Err(REFUSED) }
     }
 
     /// Takes one field.
@@ -318,6 +472,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         }
         (self.visit)(message);
         self.summary.messages += 1;
+        self.next = self.end;
     }
 
     #[inline(always)]
@@ -392,10 +547,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generated_source_is_of_this_grammar() {
-        let program = Program::parse(GRAMMAR, &ActionNames::new(ACTIONS)).unwrap();
-        assert_eq!(program.sha256(), GRAMMAR_SHA256);
-        assert_eq!(program.statements(), STATEMENTS);
+    fn the_generated_sources_are_of_these_grammars() {
+        macro_rules! module {
+            ($grammar:expr, $module:ident) => {
+                ($grammar, $module::GRAMMAR_SHA256, $module::ACTIONS, &$module::STATEMENTS[..])
+            };
+        }
+        for (grammar, sha256, actions, statements) in [
+            module!(GRAMMAR, opra2),
+            module!(SINGLY, opra2_singly),
+            module!(PAPER, paper),
+            module!(GRAMMAR_V1, opra1),
+        ] {
+            let program = Program::parse(grammar, &ActionNames::new(ACTIONS)).unwrap();
+            assert_eq!(program.sha256(), sha256);
+            assert_eq!(program.actions(), actions);
+            assert_eq!(program.statements(), statements);
+        }
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::category::{BEST_BID, BEST_OFFER};
 use crate::field::Kind;
-use crate::{Category, Chars, Entry, Field, Message, group_of};
+use crate::{Chars, Entry, Field, Message};
 
 /// The message as one JSON object without line breaks.
 pub fn to_string(message: &Message<'_>) -> String {
@@ -15,23 +14,18 @@ pub fn to_string(message: &Message<'_>) -> String {
 
 /// Appends the message as one JSON object.
 pub fn print_message(message: &Message<'_>, out: &mut String) {
-    let category = message.category();
     out.push_str("{\"cat\": ");
     print_category(message.category_code(), out);
-    let shape = category.shape(message.version());
-    let appendage = BEST_BID.iter().chain(&BEST_OFFER);
-    for field in shape.fields[1..].iter().chain(appendage).filter(|field| message.has(**field)) {
-        print_key(*field, out);
+    for field in message.wire_order().skip(1) {
+        print_key(field, out);
         match field.kind(message.version()) {
             Kind::SeqNum(_) => print_number(message.seq_num().unwrap_or_default(), out),
-            Kind::Chars(_) => print_chars(message.record.chars(*field), out),
+            Kind::Chars(_) => print_chars(message.record.chars(field), out),
             Kind::Text => print_string(message.text().unwrap_or_default().bytes(), out),
-            _ => print_number(message.number(*field).unwrap_or_default().into(), out),
+            _ => print_number(message.number(field).unwrap_or_default().into(), out),
         }
     }
-    if category == Category::Underlying {
-        print_group(message, out);
-    }
+    print_group(message, out);
     out.push('}');
 }
 
@@ -74,14 +68,14 @@ fn print_string(bytes: impl Iterator<Item = u8>, out: &mut String) {
 }
 
 fn print_group(message: &Message<'_>, out: &mut String) {
-    let message_type = message.number(Field::MessageType).unwrap_or_default();
-    let Some(group) = group_of(message_type) else { return };
+    let Some(group) = message.group() else { return };
     print_key(group.count, out);
     print_number(message.number(group.count).unwrap_or_default().into(), out);
     out.push_str(", \"groups\": [");
     for (index, entry) in message.entries().iter().enumerate() {
         out.push_str(if index == 0 { "{" } else { ", {" });
-        for (position, field) in group.fields.iter().enumerate() {
+        let fields = group.fields.iter().filter(|field| message.has(**field));
+        for (position, field) in fields.enumerate() {
             let comma = out.len();
             print_key(*field, out);
             if position == 0 {
@@ -96,6 +90,7 @@ fn print_group(message: &Message<'_>, out: &mut String) {
 
 fn print_member(entry: &Entry, field: Field, out: &mut String) {
     match field {
+        Field::Reserved1 => print_chars(entry.reserved, out),
         Field::IndexValue => print_chars(entry.value, out),
         Field::BidIndexValue => print_chars(entry.bid, out),
         Field::OfferIndexValue => print_chars(entry.offer, out),

@@ -45,6 +45,7 @@
 pub mod ascii;
 pub mod bottom_up;
 mod category;
+mod codes;
 mod draft;
 mod encoder;
 mod error;
@@ -63,9 +64,9 @@ mod writer;
 mod x86;
 
 pub use category::{
-    Appendage, BEST_BID, BEST_OFFER, Category, GROUP_ENTRIES_MAX, Group, Order, Shape,
-    appendage_of, group_of,
+    Appendage, BEST_BID, BEST_OFFER, Category, GROUP_ENTRIES_MAX, Group, appendage_of, group_of,
 };
+pub use codes::Decimal;
 pub use draft::Draft;
 pub use encoder::{EncodeError, EncodeErrorKind, Encoder};
 pub use error::{Error, ErrorKind, Verdict};
@@ -81,7 +82,7 @@ pub use typed::{
 /// A version of the format. A packet says which one it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Version {
-    /// 1.03, without a packet header. The wire order of some categories is open: see [`Order`].
+    /// 1.03, without a packet header, with reserved fields.
     V1,
     /// 2.0.
     V2,

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::category::field_bits;
+use crate::category::{appendage_of, field_bits, group_of};
 use crate::field::Kind;
-use crate::{Category, Field, Version};
+use crate::{Category, Field, Group, Version};
 
 /// Lanes of [`Record::wide`]: values that need more than 32 bits.
 pub(crate) mod lane {
@@ -19,6 +19,8 @@ pub(crate) mod lane {
     pub const FCO_SYMBOL: usize = 7;
     pub const TEXT: usize = 8;
     pub const DEFAULT_MESSAGE: usize = 9;
+    pub const RESERVED_1: usize = 10;
+    pub const RESERVED_2: usize = 11;
     /// A power of two, so that a masked index needs no check.
     pub const COUNT: usize = 16;
 }
@@ -35,6 +37,8 @@ pub(crate) const fn lane_of(field: Field) -> usize {
         Field::FcoSymbol => lane::FCO_SYMBOL,
         Field::Text => lane::TEXT,
         Field::DefaultMessage => lane::DEFAULT_MESSAGE,
+        Field::Reserved1 => lane::RESERVED_1,
+        Field::Reserved2 => lane::RESERVED_2,
         _ => lane::SCRATCH,
     }
 }
@@ -156,6 +160,8 @@ impl fmt::Debug for WireText<'_> {
 pub struct Entry {
     /// Index symbol, or FCO symbol for spot values.
     pub symbol: Chars,
+    /// Reserved, behind an index symbol of version 1.03.
+    pub reserved: Chars,
     /// Index value.
     pub value: Chars,
     /// Bid index value.
@@ -318,7 +324,40 @@ impl<'a> Message<'a> {
     /// The security symbol, if the message has one.
     #[inline]
     pub fn symbol(&self) -> Option<Chars> {
-        self.has(Field::Symbol).then(|| self.record.chars(Field::Symbol))
+        self.chars(Field::Symbol)
+    }
+
+    /// The security symbol or a reserved field, if the message has it outside a group.
+    #[inline]
+    pub fn chars(&self, field: Field) -> Option<Chars> {
+        let is_plain = match field {
+            Field::Symbol | Field::Reserved2 => true,
+            Field::Reserved1 => self.category() != Category::Underlying,
+            _ => false,
+        };
+        (is_plain && self.has(field)).then(|| self.record.chars(field))
+    }
+
+    /// The fields of the message outside its group, in wire order.
+    pub fn wire_order(&self) -> impl Iterator<Item = Field> {
+        let category = self.category();
+        let appendage = match category {
+            Category::Quote => appendage_of(self.record.number(Field::Bbo)),
+            _ => None,
+        };
+        let version = self.version;
+        let appended = appendage.into_iter().flat_map(move |appendage| appendage.fields(version));
+        let fields = category.fields(version).iter().copied().chain(appended);
+        let has = self.record.fields;
+        fields.filter(move |field| has & field.bit() != 0)
+    }
+
+    /// The group that the message has after its fields.
+    pub fn group(&self) -> Option<Group> {
+        match self.category() {
+            Category::Underlying => group_of(self.version, self.record.number(Field::MessageType)),
+            _ => None,
+        }
     }
 
     /// The text of an administrative, control or default message.
@@ -343,7 +382,7 @@ impl<'a> Message<'a> {
             Kind::Character | Kind::Number(_) => self.number(field) == other.number(field),
             Kind::SeqNum(_) => self.seq_num() == other.seq_num(),
             // The strings of groups are compared as entries.
-            Kind::Chars(_) => field != Field::Symbol || self.symbol() == other.symbol(),
+            Kind::Chars(_) => self.chars(field) == other.chars(field),
             Kind::Text => self.text() == other.text(),
         };
         self.fields() == other.fields()
@@ -354,6 +393,9 @@ impl<'a> Message<'a> {
 
 /// The fields of group entries, which stand in [`Message::entries`].
 pub(crate) const GROUP_BITS: u64 = 0xFE00_0000_0000;
+
+/// The fields that version 1.03 reserves.
+pub(crate) const RESERVED_BITS: u64 = Field::Reserved1.bit() | Field::Reserved2.bit();
 
 impl fmt::Debug for Message<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! The top-down decoder: one field after the other, in wire order. The one to read first.
 
-use crate::category::{BEST_BID, BEST_OFFER, GROUP_ENTRIES_MAX, appendage_of, group_of};
+use crate::category::{GROUP_ENTRIES_MAX, appendage_of, group_of};
 use crate::error::ErrorKind::{self, *};
 use crate::field::Kind;
 use crate::packet::{Frame, frame, open};
@@ -112,16 +112,16 @@ impl Walk<'_> {
         self.entries.clear();
         self.field(Field::Category)?;
         let category = self.record.category();
-        // The category, which every shape begins with, is already there.
-        for field in &category.shape(self.version).fields[1..] {
+        // The category, which every message begins with, is already there.
+        for field in &category.fields(self.version)[1..] {
             self.field(*field)?;
         }
         match category {
             Category::Quote => self.appendage(),
-            Category::Underlying => match group_of(self.record.number(Field::MessageType)) {
-                Some(group) => self.group(group),
-                None => Ok(()),
-            },
+            Category::Underlying => {
+                let message_type = self.record.number(Field::MessageType);
+                group_of(self.version, message_type).map_or(Ok(()), |group| self.group(group))
+            }
             _ => Ok(()),
         }
     }
@@ -130,13 +130,7 @@ impl Walk<'_> {
         let Some(appendage) = appendage_of(self.record.number(Field::Bbo)) else {
             return self.fail(BboIndicator, Some(Field::Bbo), self.offset);
         };
-        if appendage.best_bid {
-            BEST_BID.into_iter().try_for_each(|field| self.field(field))?;
-        }
-        if appendage.best_offer {
-            BEST_OFFER.into_iter().try_for_each(|field| self.field(field))?;
-        }
-        Ok(())
+        appendage.fields(self.version).try_for_each(|field| self.field(field))
     }
 
     /// Decodes the entries of a group. A presence bit holds for all of them.
@@ -163,6 +157,7 @@ impl Walk<'_> {
                 if group.count == Field::SpotCount { Field::FcoSymbol } else { Field::IndexSymbol };
             let entry = Entry {
                 symbol: chars(symbol),
+                reserved: chars(Field::Reserved1),
                 value: chars(Field::IndexValue),
                 bid: chars(Field::BidIndexValue),
                 offer: chars(Field::OfferIndexValue),
@@ -178,8 +173,12 @@ impl Walk<'_> {
     fn announce(&mut self, field: Field) -> bool {
         let bit = 1 << 63 >> field.slot(self.version);
         self.used |= bit;
-        self.record.fields |= field.bit();
-        self.pmap & bit != 0
+        let is_sent = self.pmap & bit != 0;
+        let is_absent = field.is_reserved() && self.record.defined & field.bit() == 0;
+        if is_sent || !is_absent {
+            self.record.fields |= field.bit();
+        }
+        is_sent
     }
 
     /// Decodes a field if its presence bit is set; else applies its operator.

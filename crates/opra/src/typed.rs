@@ -282,7 +282,7 @@ impl<'a> Message<'a> {
     }
 
     #[inline]
-    fn price(&self, denominator: Field, value: Field) -> Price {
+    fn price_of(&self, denominator: Field, value: Field) -> Price {
         Price { denominator: self.value(denominator), value: self.value(value) }
     }
 
@@ -293,7 +293,7 @@ impl<'a> Message<'a> {
             expiration_month: self.number(Field::ExpirationMonth),
             expiration_date: self.value(Field::ExpirationDate),
             year: self.value(Field::Year),
-            strike: self.price(Field::StrikeDenominator, Field::StrikePrice),
+            strike: self.price_of(Field::StrikeDenominator, Field::StrikePrice),
             strike_code: self.value(Field::StrikeCode),
         }
     }
@@ -301,20 +301,20 @@ impl<'a> Message<'a> {
     fn quote(&self) -> Quote {
         let best_bid = self.has(Field::BestBid).then(|| BestBid {
             participant: self.value(Field::BestBidParticipant),
-            price: self.price(Field::BestBidDenominator, Field::BestBid),
+            price: self.price_of(Field::BestBidDenominator, Field::BestBid),
             size: self.value(Field::BestBidSize),
         });
         let best_offer = self.has(Field::BestOffer).then(|| BestOffer {
             participant: self.value(Field::BestOfferParticipant),
-            price: self.price(Field::BestOfferDenominator, Field::BestOffer),
+            price: self.price_of(Field::BestOfferDenominator, Field::BestOffer),
             size: self.value(Field::BestOfferSize),
         });
         Quote {
             preamble: self.preamble(),
             option: self.option_key(),
-            bid: self.price(Field::PremiumDenominator, Field::Bid),
+            bid: self.price_of(Field::PremiumDenominator, Field::Bid),
             bid_size: self.value(Field::BidSize),
-            offer: self.price(Field::PremiumDenominator, Field::Offer),
+            offer: self.price_of(Field::PremiumDenominator, Field::Offer),
             offer_size: self.value(Field::OfferSize),
             session: self.value(Field::Session),
             bbo: self.value(Field::Bbo),
@@ -328,7 +328,7 @@ impl<'a> Message<'a> {
             preamble: self.preamble(),
             option: self.option_key(),
             volume: self.value(Field::Volume),
-            premium: self.price(Field::PremiumDenominator, Field::Premium),
+            premium: self.price_of(Field::PremiumDenominator, Field::Premium),
             session: self.value(Field::Session),
         }
     }
@@ -346,7 +346,7 @@ impl<'a> Message<'a> {
             last: self.value(Field::Last),
             net_change_indicator: self.value(Field::NetChangeIndicator),
             net_change: self.value(Field::NetChange),
-            underlying: self.price(Field::UnderlyingDenominator, Field::UnderlyingPrice),
+            underlying: self.price_of(Field::UnderlyingDenominator, Field::UnderlyingPrice),
             bid: self.value(Field::Bid),
             offer: self.value(Field::Offer),
         }

@@ -1,20 +1,85 @@
-//! The generated module is what the generator writes from the grammar today.
+//! The generated modules are what the generator writes from the grammars today; the study's program
+//! decodes; a grammar that does not fit is an error.
 //!
-//! After a change of either: `UPDATE_GENERATED=1 cargo test -p tickwire-opra --test grammar`.
+//! After a change of a grammar or the generator: `UPDATE_GENERATED=1 cargo test -p tickwire-opra --test grammar`.
+
+mod support;
 
 use std::path::Path;
 
+use support::outcome;
 use tickwire_dsparser::{ActionNames, Program, generate};
-use tickwire_opra::grammar::{ACTIONS, GRAMMAR};
+use tickwire_opra::grammar::{ACTIONS, Decoder, GRAMMAR, GRAMMAR_V1, PAPER, SINGLY};
+use tickwire_opra::{Decode, ErrorKind, Version, generate as traces, reference};
 
 #[test]
-fn the_generated_module_is_fresh() {
-    let program = Program::parse(GRAMMAR, &ActionNames::new(ACTIONS)).expect("a good grammar");
-    let fresh = generate(&program, "tickwire grammar generate opra2.dsp");
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/generated/opra2.rs");
-    if std::env::var_os("UPDATE_GENERATED").is_some() {
-        std::fs::write(&target, &fresh).expect("writable");
+fn the_generated_modules_are_fresh() {
+    let grammars =
+        [("opra1", GRAMMAR_V1), ("opra2", GRAMMAR), ("opra2_singly", SINGLY), ("paper", PAPER)];
+    for (name, grammar) in grammars {
+        let program = Program::parse(grammar, &ActionNames::new(ACTIONS)).expect("a good grammar");
+        let fresh = generate(&program, &format!("tickwire grammar generate {name}.dsp"));
+        let target = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/generated/{name}.rs"));
+        if std::env::var_os("UPDATE_GENERATED").is_some() {
+            std::fs::write(&target, &fresh).expect("writable");
+        }
+        let kept = std::fs::read_to_string(&target).unwrap_or_default();
+        assert!(kept == fresh, "{} is stale: see the head of this test", target.display());
     }
-    let kept = std::fs::read_to_string(&target).unwrap_or_default();
-    assert!(kept == fresh, "{} is stale: see the head of this test", target.display());
+}
+
+/// The decoders of the study's program, by both back ends.
+fn paper_decoders() -> [(&'static str, Decoder); 2] {
+    let tables = Decoder::from_grammar_without_end(PAPER).expect("a good grammar");
+    [("generated", Decoder::generated_paper()), ("tables", tables)]
+}
+
+#[test]
+fn the_program_of_the_study_decodes_traces_by_itself() {
+    let mut packets = traces::trace(Version::V2, 11, 4000).expect("generates");
+    packets.extend(support::trace().into_iter().flatten().step_by(16));
+    for (name, mut decoder) in paper_decoders() {
+        for packet in &packets {
+            let expected = outcome(&mut reference::Decoder::new(), packet);
+            assert!(expected.result.is_ok());
+            assert_eq!(outcome(&mut decoder, packet), expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_program_of_the_study_needs_the_closing_byte() {
+    let packet = traces::trace(Version::V2, 11, 40).expect("generates").remove(0);
+    let mut open = packet.clone();
+    *open.last_mut().expect("an end") = 4;
+    for (name, mut decoder) in paper_decoders() {
+        let expected = outcome(&mut reference::Decoder::new(), &open);
+        assert_eq!(expected.result.map_err(|error| error.kind), Err(ErrorKind::EndByte));
+        assert_eq!(outcome(&mut decoder, &open), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_grammar_that_does_not_fit_is_an_error_and_shows_nothing() {
+    let skips_messages = GRAMMAR.replace("    EXECUTE action_pmap\n", "    PUSH\n");
+    let takes_one = GRAMMAR.replace("LOOP UNTIL LAST \"\\x03\"", "REPEAT DECIMAL \"1\"");
+    let paper_with_end = Decoder::from_grammar(PAPER).expect("a good grammar");
+    let mut decoders = vec![("the end is no message", paper_with_end)];
+    for (name, grammar) in [
+        ("matches nothing of it", "MATCH \"zzz\"".to_owned()),
+        ("takes it without a word", "MATCH \".*\"".to_owned()),
+        ("skips messages", skips_messages),
+        ("ends early", takes_one.replace("ENDLOOP", "ENDREPEAT")),
+    ] {
+        decoders.push((name, Decoder::from_grammar(&grammar).expect("a good grammar")));
+    }
+    for packet in traces::trace(Version::V2, 12, 400).expect("generates") {
+        for (name, decoder) in &mut decoders {
+            let mut shown = 0;
+            let error = decoder.decode_packet(&packet, |_| shown += 1).map(|_| ());
+            let kind = error.map_err(|error| error.kind);
+            assert_eq!(kind, Err(ErrorKind::Grammar), "{name}");
+            assert!(shown == 0 || name.starts_with("the end"), "{name}: {shown} messages");
+        }
+    }
 }

@@ -113,7 +113,7 @@ fn draft(version: Version, message: &Value) -> Draft {
                 );
             }
             (_, Kind::SeqNum(_)) => draft.set_seq_num(value.as_u64().expect("number")),
-            (_, Kind::Chars(_)) => draft.set_symbol(chars(value)),
+            (_, Kind::Chars(_)) => draft.set_chars(field, chars(value)),
             (_, Kind::Text) => draft.set_text(field, value.as_str().expect("text")).expect("short"),
             _ => draft.set_number(field, value.as_u64().expect("number") as u32),
         }
@@ -129,6 +129,7 @@ fn entry(value: &Value) -> Entry {
     let symbol = if value["fco_sym"].is_string() { &value["fco_sym"] } else { &value["index_sym"] };
     Entry {
         symbol: chars(symbol),
+        reserved: chars(&value["res1"]),
         value: chars(&value["index_val"]),
         bid: chars(&value["bid_index"]),
         offer: chars(&value["offer_index"]),

@@ -66,11 +66,17 @@ fn generate(path: &Path, seed: u64) {
     assert_eq!(run.status, 0, "{}", run.err);
 }
 
+/// A line of `opra decode` without the place it begins with.
+fn without_place(line: &str) -> String {
+    let (_, fields) = line.split_once("\"cat\": ").expect("a category");
+    format!("{{\"cat\": {fields}")
+}
+
 /// What `opra decode` prints of a trace.
 fn decoded(path: &Path) -> Vec<String> {
     let run = tickwire(&format!("opra decode {} -q", path.display()));
     assert_eq!(run.status, 0, "{}", run.err);
-    run.out.lines().map(str::to_owned).collect()
+    run.out.lines().map(without_place).collect()
 }
 
 #[test]
@@ -115,7 +121,9 @@ fn two_lines_with_lossy_sides_are_printed_whole_and_recorded() {
         "opra decode {} --lines 2 --first-port-a 24101 --first-port-b 24201 --hold 5s -q",
         record.display()
     ));
-    assert_eq!((replayed.status, replayed.out), (0, out), "{}", replayed.err);
+    assert_eq!(replayed.status, 0, "{}", replayed.err);
+    let replayed: Vec<String> = replayed.out.lines().map(without_place).collect();
+    assert!(replayed.iter().eq(out.lines()));
 }
 
 #[test]

@@ -28,6 +28,13 @@ pub(crate) struct Dfa {
     accepts: Vec<bool>,
 }
 
+/// How large the automata were from which the smallest was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Built {
+    pub(crate) nfa_states: usize,
+    pub(crate) dfa_states: usize,
+}
+
 /// Why there is no automaton for a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuildError {
@@ -37,7 +44,7 @@ pub(crate) enum BuildError {
 
 impl Dfa {
     /// Builds the automaton of `hir`, of at most `states_max` states.
-    pub(crate) fn build(hir: &Hir, states_max: usize) -> Result<Self, BuildError> {
+    pub(crate) fn build(hir: &Hir, states_max: usize) -> Result<(Self, Built), BuildError> {
         let nfa = thompson::Compiler::new()
             .configure(
                 thompson::Config::new()
@@ -63,7 +70,8 @@ impl Dfa {
         if distances.first().is_none_or(|distance| *distance == DEAD) {
             return Err(BuildError::MatchesNothing);
         }
-        Ok(Self::minimal(&rows, &accepts, distances))
+        let built = Built { nfa_states: nfa.states().len(), dfa_states: rows.len() };
+        Ok((Self::minimal(&rows, &accepts, distances), built))
     }
 
     pub(crate) fn states(&self) -> u32 {

@@ -11,7 +11,7 @@ use regex_syntax::hir::Hir;
 use crate::limits::Limits;
 
 pub use byte_set::ByteSet;
-pub(crate) use dfa::{BuildError, DEAD, Dfa};
+pub(crate) use dfa::{BuildError, Built, DEAD, Dfa};
 pub(crate) use shape::{Shape, TopBits};
 pub(crate) use union::{Conflict, Union};
 
@@ -19,6 +19,8 @@ pub(crate) use union::{Conflict, Union};
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) text: String,
+    /// States of the automata on the way to the smallest.
+    pub(crate) built: Built,
     /// The simplified syntax, for the reference engine.
     pub(crate) hir: Hir,
     pub(crate) dfa: Dfa,
@@ -50,27 +52,29 @@ impl Pattern {
             });
         }
         let hir = syntax::parse(text)?;
-        let dfa = Dfa::build(&hir, limits.pattern_states_max).map_err(|error| match error {
-            BuildError::MatchesNothing => PatternError {
-                at: 0,
-                too_large: false,
-                message: "no bytes can match this pattern".to_owned(),
-                help: "remove the empty class from it".to_owned(),
-            },
-            BuildError::TooLarge => PatternError {
-                at: 0,
-                too_large: true,
-                message: format!(
-                    "this pattern needs more than {} states",
-                    limits.pattern_states_max
-                ),
-                help: "use smaller repetitions, or a count".to_owned(),
-            },
-        })?;
+        let (dfa, built) =
+            Dfa::build(&hir, limits.pattern_states_max).map_err(|error| match error {
+                BuildError::MatchesNothing => PatternError {
+                    at: 0,
+                    too_large: false,
+                    message: "no bytes can match this pattern".to_owned(),
+                    help: "remove the empty class from it".to_owned(),
+                },
+                BuildError::TooLarge => PatternError {
+                    at: 0,
+                    too_large: true,
+                    message: format!(
+                        "this pattern needs more than {} states",
+                        limits.pattern_states_max
+                    ),
+                    help: "use smaller repetitions, or a count".to_owned(),
+                },
+            })?;
         let properties = hir.properties();
         let (len_min, len_max) = (properties.minimum_len().unwrap_or(0), properties.maximum_len());
         Ok(Self {
             text: text.to_owned(),
+            built,
             shape: Shape::of(&dfa),
             top_bits: TopBits::of(&dfa),
             hir,

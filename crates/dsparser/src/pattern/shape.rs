@@ -18,6 +18,19 @@ pub(crate) enum Shape {
     Table,
 }
 
+impl Shape {
+    /// What the pattern is run as, in words.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Any(_) => "any bytes",
+            Self::One(_) => "one byte of a set",
+            Self::Literal(_) => "literal",
+            Self::StopBit => "stop-bit walk",
+            Self::Table => "automaton",
+        }
+    }
+}
+
 /// Longest literal that is kept as one.
 const LITERAL_BYTES_MAX: u32 = 64;
 

@@ -199,12 +199,9 @@ fn level(price: Price, size: u32) -> Option<Level> {
 
 /// The price; `None` for a denominator that is no code of one.
 fn amount(price: Price) -> Option<Amount> {
-    let exponent = match u8::try_from(price.denominator).ok()? {
-        code @ b'A'..=b'H' => -i32::from(code - b'A' + 1),
-        b'I' => 0,
-        _ => return None,
-    };
-    Some(Amount { mantissa: price.value.into(), exponent })
+    let decimal = price.decimal()?;
+    let exponent = -i32::try_from(decimal.places).ok()?;
+    Some(Amount { mantissa: decimal.digits.into(), exponent })
 }
 
 fn time(time: u32) -> ExchangeTime {

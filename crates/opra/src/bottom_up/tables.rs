@@ -18,7 +18,7 @@ pub(crate) static BASE: [u64; 128] = {
             | Category::Control
             | Category::Default
             | Category::Underlying => 0,
-            _ => mask(category.shape(Version::V2).fields),
+            _ => mask(category.fields(Version::V2)),
         };
         code += 1;
     }
@@ -31,7 +31,7 @@ pub(super) static APPENDAGE: [u64; 128] = {
     let mut code = 0;
     while code < 128 {
         if let Some(appendage) = appendage_of(code as u32) {
-            table[code] = appendage.bits();
+            table[code] = appendage.bits(Version::V2);
         }
         code += 1;
     }

@@ -5,24 +5,93 @@
 use std::hint::black_box;
 
 use tickwire_dsparser::{
-    ActionError, ActionId, ActionValue, Host, ItemAction, ItemActions, ItemError, RunError,
-    StopBitRun, rt,
+    ActionError, ActionId, ActionNames, ActionValue, Host, ItemAction, ItemActions, ItemError,
+    Machine, Program, ProgramErrors, RunError, StopBitRun, rt,
 };
 
-use super::{ACTION_FIELD, Actions, MESSAGE_LENGTH};
+use super::{ACTION_FIELD, ACTIONS, Actions, Decoder, GRAMMAR, MESSAGE_LENGTH, SINGLY};
 use crate::bottom_up::{Padded, State, new_padded};
-use crate::generated::opra2;
+use crate::generated::{opra2, opra2_singly};
 use crate::packet::{LENGTH_TO_END, open};
 use crate::record::Record;
 use crate::{Entry, Error, Message, Summary};
 
-/// Walks a packet by the generated grammar, whose actions do nothing but tell the lengths of messages.
-///
-/// # Errors
-///
-/// The packet does not fit the grammar.
-pub fn walk(packet: &[u8]) -> Result<usize, RunError> {
-    opra2::run(packet, &mut Walk { last: packet.len().saturating_sub(1) })
+/// How a grammar hands out the fields of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fields {
+    /// All in one call: [`GRAMMAR`].
+    Run,
+    /// One call each: [`SINGLY`].
+    Singly,
+}
+
+/// What runs a grammar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackEnd {
+    /// Source generated beforehand.
+    Generated,
+    /// Tables made from its text.
+    Tables,
+}
+
+impl Fields {
+    /// Both ways.
+    pub const ALL: [Self; 2] = [Self::Run, Self::Singly];
+
+    const fn grammar(self) -> &'static str {
+        match self {
+            Self::Run => GRAMMAR,
+            Self::Singly => SINGLY,
+        }
+    }
+
+    /// A decoder with this grammar.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the grammar.
+    pub fn decoder(self, back_end: BackEnd) -> Result<Decoder, ProgramErrors> {
+        match (back_end, self) {
+            (BackEnd::Tables, _) => Decoder::from_grammar(self.grammar()),
+            (BackEnd::Generated, Self::Run) => Ok(Decoder::generated()),
+            (BackEnd::Generated, Self::Singly) => Ok(Decoder::generated_singly()),
+        }
+    }
+}
+
+/// A grammar alone: its actions do nothing but tell the lengths of messages.
+#[derive(Debug)]
+pub struct Walker {
+    fields: Fields,
+    /// Of tables.
+    machine: Option<Machine>,
+}
+
+impl Walker {
+    /// Compiles the grammar, if it is run as tables.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the grammar.
+    pub fn new(fields: Fields, back_end: BackEnd) -> Result<Self, ProgramErrors> {
+        let program = Program::parse(fields.grammar(), &ActionNames::new(ACTIONS))?;
+        let machine = (back_end == BackEnd::Tables).then(|| program.machine());
+        Ok(Self { fields, machine })
+    }
+
+    /// Walks a packet.
+    ///
+    /// # Errors
+    ///
+    /// The packet does not fit the grammar.
+    pub fn walk(&self, packet: &[u8]) -> Result<usize, RunError> {
+        let mut host = Walk { last: packet.len().saturating_sub(1) };
+        match (&self.machine, self.fields) {
+            (Some(machine), _) => machine.run(packet, &mut host),
+            (None, Fields::Run) => opra2::run(packet, &mut host),
+            (None, Fields::Singly) => opra2_singly::run(packet, &mut host),
+        }
+    }
 }
 
 /// Lets every call be made and does nothing with it.
@@ -44,6 +113,18 @@ impl Host for Walk {
             (MESSAGE_LENGTH, [len]) => Ok(ActionValue((*len).into())),
             _ => Ok(ActionValue(black_box(offset) as u64)),
         }
+    }
+
+    #[inline(always)]
+    fn execute_stop_bit(
+        &mut self,
+        action: ActionId,
+        bytes: &[u8],
+        offset: usize,
+        integer: u64,
+    ) -> Result<ActionValue, ActionError> {
+        black_box((action, bytes.len(), integer));
+        Ok(ActionValue(black_box(offset) as u64))
     }
 
     #[inline(always)]
@@ -104,11 +185,15 @@ impl Default for Replay {
 }
 
 impl Replay {
-    /// Writes down the calls for a packet of version 2.0; `None` if it does not fit the grammar.
-    pub fn calls(&mut self, packet: &[u8]) -> Option<Calls> {
+    /// Writes down the calls for a packet of version 2.0; `None` if it does not fit the grammar. They do
+    /// not depend on the back end.
+    pub fn calls(&mut self, packet: &[u8], fields: Fields) -> Option<Calls> {
         open(packet).ok()?;
         let mut writer = Writer { calls: Calls::default(), last: packet.len().checked_sub(1)? };
-        let end = opra2::run(packet, &mut writer).ok()?;
+        let end = match fields {
+            Fields::Run => opra2::run(packet, &mut writer).ok()?,
+            Fields::Singly => opra2_singly::run(packet, &mut writer).ok()?,
+        };
         (end == packet.len()).then_some(writer.calls)
     }
 
@@ -208,15 +293,28 @@ mod tests {
 
     #[test]
     fn calls_made_again_give_the_messages() {
+        let walkers: Vec<Walker> = Fields::ALL
+            .into_iter()
+            .flat_map(|fields| {
+                [BackEnd::Generated, BackEnd::Tables]
+                    .map(|back_end| Walker::new(fields, back_end).unwrap())
+            })
+            .collect();
         for packet in generate::trace(Version::V2, 5, 500).unwrap() {
-            let mut replay = Replay::default();
-            let calls = replay.calls(&packet).expect("fits");
-            let (mut again, mut expected) = (Vec::new(), Vec::new());
-            replay.run(&packet, &calls, |message| again.push(json::to_string(&message))).unwrap();
+            let mut expected = Vec::new();
             let expect = |message: Message<'_>| expected.push(json::to_string(&message));
             reference::Decoder::new().decode_packet(&packet, expect).unwrap();
-            assert_eq!(again, expected);
-            assert_eq!(walk(&packet), Ok(packet.len()));
+            for fields in Fields::ALL {
+                let mut replay = Replay::default();
+                let calls = replay.calls(&packet, fields).expect("fits");
+                let mut again = Vec::new();
+                let keep = |message: Message<'_>| again.push(json::to_string(&message));
+                replay.run(&packet, &calls, keep).unwrap();
+                assert_eq!(again, expected, "{fields:?}");
+            }
+            for walker in &walkers {
+                assert_eq!(walker.walk(&packet), Ok(packet.len()));
+            }
         }
     }
 }

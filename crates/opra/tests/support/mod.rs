@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tickwire_opra::{Decode, Error, Message, Summary, bottom_up, grammar, json, reference};
 
-fn shared(file: &str) -> Option<PathBuf> {
+/// A file beside the project, if it is there.
+pub fn shared(file: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(file);
     if path.exists() {
         return Some(path);
@@ -77,8 +78,14 @@ impl Any {
         all.push(("grammar runtime".to_owned(), Self::Grammar(Box::new(runtime))));
         let singly = grammar::Decoder::from_grammar(&grammar_of_single_fields()).expect("good");
         all.push(("grammar of single fields".to_owned(), Self::Grammar(Box::new(singly))));
-        let generated = grammar::Decoder::generated();
-        all.push(("grammar generated".to_owned(), Self::Grammar(Box::new(generated))));
+        let loops = grammar::Decoder::from_grammar(grammar::SINGLY).expect("a good grammar");
+        for (name, decoder) in [
+            ("grammar of a loop of fields", loops),
+            ("grammar generated", grammar::Decoder::generated()),
+            ("grammar generated, fields singly", grammar::Decoder::generated_singly()),
+        ] {
+            all.push((name.to_owned(), Self::Grammar(Box::new(decoder))));
+        }
         all
     }
 }

@@ -1,25 +1,37 @@
 //! `tickwire opra decode`: prints the messages of a capture.
 
-use super::decoder::DecoderName;
+use super::decoder::{Decoder, DecoderName};
 use super::lines::{self, LineArgs};
 use super::print::{Lines, MessageFormat, Report};
 use super::show::Shown;
+use super::style::{Place, Style, StyleArgs};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::InputArgs;
+use crate::options::{InputArgs, Replay};
 use crate::output::OutputArgs;
 use crate::progress::Progress;
+use std::cell::Cell;
 use std::io::{Read, Write};
 use tickwire_feed::capture::{CaptureReader, Kind, Packet};
-use tickwire_opra::{Decode, PACKET_BYTES_MAX};
+use tickwire_feed::parallel::{Lane, Parallel};
+use tickwire_opra::{Decode, Error, PACKET_BYTES_MAX, Summary};
+
+/// Most threads: more than any machine has cores.
+const THREADS_MAX: usize = 256;
 
 /// Print the messages of a capture
 ///
-/// One message a line. A packet that cannot be decoded is reported, its messages before the failing
-/// one are printed, and the next packet starts afresh. A raw file is one packet.
+/// One message a line: "pkt", the index of its packet; "captured", when that came, in nanoseconds since
+/// 1970, where the file says it; then its fields. A packet that cannot be decoded is reported, its
+/// messages before the failing one are printed, and the next packet starts afresh. A raw file is one
+/// packet.
+///
+/// CSV has a column for each field, empty where a message does not have it; an underlying value has
+/// a row for each entry of its group, which "entry" counts from 0.
 ///
 /// With --file-b or --lines, copies of packets are dropped: messages come out in the order of their
-/// numbers and once, line by line, and numbers that came on neither side are reported.
+/// numbers and once, line by line, and numbers that came on neither side are reported. "pkt" then
+/// counts the packets that came out.
 #[derive(Debug, clap::Args)]
 pub struct DecodeArgs {
     #[command(flatten)]
@@ -27,20 +39,45 @@ pub struct DecodeArgs {
     /// Decoder to use
     #[arg(long, value_name = "NAME", default_value = "bottom-up")]
     pub decoder: DecoderName,
-    /// How to write messages
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
-    pub format: MessageFormat,
+    #[command(flatten)]
+    style: StyleArgs,
     /// Write market events in place of messages, as JSON lines by line: best prices of each series, trades,
     /// or events such as series that become fresh or stale
-    #[arg(long, value_name = "WHAT,..", value_delimiter = ',', conflicts_with_all = ["format", "decoder"])]
+    #[arg(long, value_name = "WHAT,..", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["format", "decoder", "category", "symbol", "fields", "names", "prices", "limit"])]
     pub show: Vec<Shown>,
     #[command(flatten)]
     pub sides: LineArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    /// Stop after this many messages written
+    #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
+    limit: Option<u64>,
+    /// Decode on this many threads, 0 for one a core; the order of the output stays. Lines use one
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    threads: usize,
     /// Do not print the counts at the end unless something was wrong
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+impl DecodeArgs {
+    /// How messages are written.
+    pub fn style(&self) -> Result<Style, Failure> {
+        self.style.style(self.output.path().and_then(MessageFormat::from_suffix))
+    }
+
+    /// How many messages are written.
+    pub fn messages_max(&self) -> u64 {
+        self.limit.unwrap_or(u64::MAX)
+    }
+
+    fn threads_used(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(THREADS_MAX),
+        }
+    }
 }
 
 /// Runs the command.
@@ -49,56 +86,153 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         return lines::run(args);
     }
     let path = args.input.required_path()?;
+    let style = args.style()?;
+    // What this CPU cannot run is told before anything is written.
+    args.decoder.decoder()?;
     let progress = Progress::of(path);
-    let mut reader = args.input.open(&progress)?;
-    let mut report = Report::new(files::name_of(path), &progress);
     let mut out = args.output.create(&[path])?;
-    decode_all(args, &mut reader, &mut report, &mut out)?;
+    let mut reader = args.input.open_live(&progress, out.clone(), Replay::default())?;
+    let mut report = Report::new(files::name_of(path), &progress);
+    out.write_all(style.heading().unwrap_or_default().as_bytes())?;
+    decode_all(args, &style, &mut reader, &mut report, &mut out)?;
     out.flush()?;
     report.finish(args.quiet);
     Ok(Outcome::flawed_if(report.errors.count > 0))
 }
 
+/// A packet that outlives the reader's buffer.
+struct OwnedPacket {
+    /// Without its bytes.
+    packet: Packet<'static>,
+    bytes: Vec<u8>,
+    is_raw: bool,
+}
+
+/// What comes of one packet.
+struct Piece {
+    index: u64,
+    file_offset: u64,
+    /// The lines of its messages, and where those of each end.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    messages: u64,
+    end: End,
+}
+
+/// How a packet ended.
+enum End {
+    Decoded(Summary),
+    Failed(Error),
+    /// It is no whole datagram.
+    Refused(String),
+}
+
+/// What a thread keeps from packet to packet.
+struct Worker {
+    decoder: Decoder,
+    lines: Lines,
+}
+
+impl Worker {
+    fn decode(&mut self, owned: &OwnedPacket) -> Piece {
+        let Self { decoder, lines } = self;
+        let OwnedPacket { packet, bytes, is_raw } = owned;
+        let mut messages = 0;
+        let end = match refused(packet, *is_raw) {
+            Some(why) => End::Refused(why),
+            None => {
+                let decoded = decoder.decode_packet(bytes, |message| {
+                    messages += 1;
+                    lines.push(&message);
+                });
+                decoded.map_or_else(End::Failed, End::Decoded)
+            }
+        };
+        let (packet, captured_ns) = (Some(packet.index), packet.timestamp_ns);
+        lines.place(Place { packet, captured_ns, line: None });
+        let (text, ends) = (std::mem::take(&mut lines.bytes), std::mem::take(&mut lines.ends));
+        let Packet { index, file_offset, .. } = owned.packet;
+        Piece { index, file_offset, text, ends, messages, end }
+    }
+}
+
+impl Piece {
+    /// Writes the lines of up to `left` messages; returns how many that were.
+    fn write(
+        mut self,
+        left: u64,
+        report: &mut Report<'_>,
+        out: &mut impl Write,
+    ) -> Result<u64, Failure> {
+        self.ends.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        out.write_all(&self.text[..self.ends.last().copied().unwrap_or_default()])?;
+        report.packets += 1;
+        report.messages += self.messages;
+        let place = format_args!("packet {} (file offset {})", self.index, self.file_offset);
+        match self.end {
+            End::Decoded(summary) => report.warn(place, &summary),
+            End::Failed(error) => report.error(&format!("{place}: {error}")),
+            End::Refused(why) => report.error(&format!("{place}: {why}")),
+        }
+        Ok(self.ends.len() as u64)
+    }
+}
+
 fn decode_all(
     args: &DecodeArgs,
+    style: &Style,
     reader: &mut CaptureReader<impl Read>,
     report: &mut Report<'_>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let mut decoder = args.decoder.decoder()?;
     let is_raw = reader.kind() == Kind::Stream;
-    let mut lines = Lines::new(args.format);
-    loop {
+    let left = Cell::new(args.messages_max());
+    let mut broken = None;
+    let mut read = 0;
+    let packets = std::iter::from_fn(|| {
         let next = match is_raw {
-            true if report.packets > 0 => return Ok(()),
+            _ if left.get() == 0 => Ok(None),
+            true if read > 0 => Ok(None),
             true => reader.read_whole(PACKET_BYTES_MAX).map(Some),
             false => reader.next_packet(),
         };
-        let packet = match next {
-            Ok(Some(packet)) => packet,
-            Ok(None) => return Ok(()),
+        read += 1;
+        match next {
+            Ok(packet) => packet.map(|packet| OwnedPacket {
+                bytes: packet.bytes.to_vec(),
+                packet: Packet { bytes: &[], ..packet },
+                is_raw,
+            }),
             Err(error) => {
-                report.error(&error.to_string());
-                return Ok(());
+                broken = Some(error.to_string());
+                None
             }
-        };
-        report.packets += 1;
-        let place = format_args!("packet {} (file offset {})", packet.index, packet.file_offset);
-        if let Some(why) = refused(&packet, is_raw) {
-            report.error(&format!("{place}: {why}"));
-            continue;
         }
-        lines.bytes.clear();
-        let decoded = decoder.decode_packet(packet.bytes, |message| {
-            report.messages += 1;
-            lines.push(&message);
-        });
-        out.write_all(&lines.bytes)?;
-        match decoded {
-            Ok(summary) => report.warn(place, &summary),
-            Err(error) => report.error(&format!("{place}: {error}")),
-        }
+    });
+    Parallel::new(args.threads_used()).run(
+        packets,
+        |packet| (Lane::Any, packet.bytes.len()),
+        || {
+            args.decoder
+                .decoder()
+                .map(|decoder| Worker { decoder, lines: Lines::new(style.clone()) })
+        },
+        |worker, packet| match worker {
+            Ok(worker) => Ok(worker.decode(&packet)),
+            Err(failure) => Err(failure.clone()),
+        },
+        drop,
+        |piece: Result<Piece, Failure>| {
+            if left.get() > 0 {
+                left.set(left.get() - piece?.write(left.get(), report, out)?);
+            }
+            Ok::<(), Failure>(())
+        },
+    )?;
+    if let Some(error) = broken {
+        report.error(&error);
     }
+    Ok(())
 }
 
 /// Why the packet is no whole datagram, if it is none.

@@ -1,25 +1,27 @@
 //! Messages read from JSON, in the form that decoding prints.
 
+use super::style::Place;
 use tickwire_opra::{
-    Category, Chars, Draft, EncodeError, Entry, Field, GROUP_ENTRIES_MAX, Group, Kind, Version,
-    group_of,
+    Category, Chars, Draft, EncodeError, Entry, Field, GROUP_ENTRIES_MAX, Group, Kind, Message,
+    Version, group_of,
 };
 use tickwire_text::json::Json;
 
 /// Name of the list of group entries.
 const GROUPS: &str = "groups";
 
-/// Reads a line into `draft`, which forgets what it held.
+/// Reads a line into `draft`, which forgets what it held. Returns the index of its packet, if it says one.
 ///
 /// # Errors
 /// What is wrong, in words.
-pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<(), String> {
+pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u64>, String> {
     let object: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let Json::Object(members) = &object else {
         return Err(format!("expected an object, found {}", object.kind()));
     };
     draft.clear();
-    for (name, value) in members.iter().filter(|(name, _)| name != GROUPS) {
+    let is_field = |name: &str| name != GROUPS && !Place::NAMES.contains(&name);
+    for (name, value) in members.iter().filter(|(name, _)| is_field(name)) {
         let field = Field::from_name(name).ok_or_else(|| {
             format!("\"{name}\" is no field of OPRA: take the names that decode prints")
         })?;
@@ -27,19 +29,51 @@ pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<(), Strin
     }
     let category = object.member("cat").ok_or("\"cat\" is missing")?;
     let category = Category::from_code(code(category)?);
-    for field in category.shape(version).fields {
+    for field in category.fields(version) {
         let is_string = matches!(field.kind(version), Kind::Chars(_) | Kind::Text);
-        if is_string && object.member(field.name()).is_none() {
+        if is_string && !field.is_reserved() && object.member(field.name()).is_none() {
             return Err(format!("\"{}\" is missing", field.name()));
         }
     }
     if category == Category::Underlying {
-        let message_type = object.member("type").and_then(Json::unsigned).unwrap_or_default();
-        if let Some(group) = u32::try_from(message_type).ok().and_then(group_of) {
+        let message_type = object.member("type").map_or(Ok(0), code)?;
+        if let Some(group) = group_of(version, message_type) {
             draft.set_entries(&entries(&group, object.member(GROUPS))?);
         }
     }
+    lacks_nothing_of(draft, members)?;
+    packet_of(&object)
+}
+
+/// Refuses what a message of this category, type and BBO indicator does not have.
+fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(), String> {
+    // A number that is missing is told of when the message is encoded.
+    let Ok(message) = draft.message() else { return Ok(()) };
+    let category = char::from_u32(message.category_code()).unwrap_or('?');
+    for (name, _) in members {
+        let has = match Field::from_name(name) {
+            Some(field) => message.has(field) && !is_of_entry(&message, field),
+            None if name == GROUPS => message.group().is_some(),
+            None => true,
+        };
+        if !has {
+            return Err(format!("\"{name}\": such a message of category {category} has none"));
+        }
+    }
     Ok(())
+}
+
+/// Whether a field is one of group entries, which stand in their list.
+fn is_of_entry(message: &Message<'_>, field: Field) -> bool {
+    message.group().is_some_and(|group| group.fields.contains(&field))
+}
+
+/// The index of the packet that a message was in.
+fn packet_of(object: &Json) -> Result<Option<u64>, String> {
+    let [name, ..] = Place::NAMES;
+    let Some(packet) = object.member(name) else { return Ok(None) };
+    let index = packet.unsigned().ok_or_else(|| expected("a whole number", packet));
+    index.map(Some).map_err(|text| format!("\"{name}\": {text}"))
 }
 
 /// An encoder's error with its field.
@@ -52,19 +86,19 @@ pub fn describe(error: EncodeError) -> String {
 
 fn set(draft: &mut Draft, version: Version, field: Field, value: &Json) -> Result<(), String> {
     match field.kind(version) {
-        _ if field == Field::Category => draft.set_number(field, code(value)?),
         Kind::SeqNum(_) => {
             let seq_num = value.unsigned().ok_or_else(|| expected("a whole number", value))?;
             draft.set_seq_num(seq_num);
         }
-        Kind::Chars(_) => draft.set_symbol(chars(field, value)?),
+        Kind::Chars(_) => draft.set_chars(field, chars(field, value)?),
         Kind::Text => draft.set_text(field, text(value)?).map_err(|error| error.to_string())?,
-        _ => draft.set_number(field, number(value)?),
+        Kind::Character => draft.set_number(field, code(value)?),
+        Kind::Number(_) => draft.set_number(field, number(value)?),
     }
     Ok(())
 }
 
-/// The code of a category: a character, or a number where it is none.
+/// A code: a character, or its number.
 fn code(value: &Json) -> Result<u32, String> {
     match value {
         Json::Text(text) => match text.as_bytes() {
@@ -111,7 +145,16 @@ fn entries(group: &Group, list: Option<&Json>) -> Result<Vec<Entry>, String> {
 
 fn entry(group: &Group, value: &Json) -> Result<Entry, String> {
     let mut entry = Entry::default();
+    if let Json::Object(members) = value {
+        let is_of_group = |name: &str| group.fields.iter().any(|field| field.name() == name);
+        if let Some((name, _)) = members.iter().find(|(name, _)| !is_of_group(name)) {
+            return Err(format!("\"{GROUPS}\": \"{name}\": such an entry has none"));
+        }
+    }
     for field in group.fields {
+        if field.is_reserved() && value.member(field.name()).is_none() {
+            continue;
+        }
         let name = field.name();
         let member = value.member(name).unwrap_or(&Json::Null);
         set_member(&mut entry, *field, member)
@@ -122,6 +165,7 @@ fn entry(group: &Group, value: &Json) -> Result<Entry, String> {
 
 fn set_member(entry: &mut Entry, field: Field, value: &Json) -> Result<(), String> {
     match field {
+        Field::Reserved1 => entry.reserved = chars(field, value)?,
         Field::IndexValue => entry.value = chars(field, value)?,
         Field::BidIndexValue => entry.bid = chars(field, value)?,
         Field::OfferIndexValue => entry.offer = chars(field, value)?,

@@ -8,11 +8,15 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use tickwire_opra::{Draft, EncodeError, EncodeErrorKind, Encoder, Message};
 
+/// Where a packet of messages that do not say theirs ends.
+const PACKET_BYTES: usize = 430;
+
 /// Encode messages from JSON lines
 ///
-/// FILE has one message a line, as decode prints it. Messages follow one another in a packet until
-/// it has --packet-bytes; packets are written behind their lengths (u32be). Stops at the first line
-/// that is no message.
+/// FILE has one message a line, as decode prints it without --names and --prices. A new packet begins
+/// where "pkt" changes; messages without it follow one another in a packet until it has --packet-bytes.
+/// Packets are written behind their lengths (u32be). Stops at the first line that is no message, or has
+/// a field that its category lacks.
 #[derive(Debug, clap::Args)]
 pub struct EncodeArgs {
     /// Messages, JSON lines; - is standard input
@@ -24,9 +28,10 @@ pub struct EncodeArgs {
     /// Replace the output file if it exists
     #[arg(long)]
     force: bool,
-    /// A packet ends with the message that brings it to this length
-    #[arg(long, value_name = "BYTES", default_value_t = 430)]
-    packet_bytes: usize,
+    /// A packet ends with the message that brings it to this length, whatever "pkt" says; 430 unless given
+    /// for messages without it
+    #[arg(long, value_name = "BYTES")]
+    packet_bytes: Option<usize>,
     /// Version of the packets
     #[arg(long, value_name = "VERSION", default_value = "2.0")]
     opra_version: VersionName,
@@ -42,6 +47,8 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     let mut packets = Packets {
         encoder: Encoder::new(version),
         bytes_max: args.packet_bytes,
+        packet: None,
+        divided: 0,
         seq_num: 1,
         file: PacketFile::create(&args.output)?,
     };
@@ -51,29 +58,45 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
             continue;
         }
         let place = |text: String| Failure::Data(format!("{name}:{}: {text}", index + 1));
-        draft::read(&mut draft, version, &line).map_err(place)?;
+        let packet = draft::read(&mut draft, version, &line).map_err(place)?;
         let message = draft.message().map_err(|error| place(draft::describe(error)))?;
-        packets.make_room(&message)?;
+        packets.make_room(packet, &message)?;
         packets.push(&message, place)?;
     }
     packets.end()?;
     packets.file.finish()?;
+    if packets.divided > 0 {
+        anstream::eprintln!(
+            "{name}: {} messages cannot follow those before them in their packet and begin another",
+            packets.divided
+        );
+    }
     Ok(Outcome::Clean)
 }
 
 /// Packs messages into packets.
 struct Packets {
     encoder: Encoder,
-    bytes_max: usize,
+    /// The length asked for.
+    bytes_max: Option<usize>,
+    /// The packet that the last message was in, if it said so.
+    packet: Option<u64>,
+    /// Messages that begin a packet though they said that they belong to the one before.
+    divided: u64,
     /// Sequence number of the next message, where it has none of its own.
     seq_num: u64,
     file: PacketFile,
 }
 
 impl Packets {
-    /// Ends the packet if it is long enough, and begins one where there is none.
-    fn make_room(&mut self, message: &Message<'_>) -> Result<(), Failure> {
-        if self.encoder.len_bytes() >= self.bytes_max {
+    /// Ends the packet if it is long enough or `packet` is another, and begins one where there is none.
+    fn make_room(&mut self, packet: Option<u64>, message: &Message<'_>) -> Result<(), Failure> {
+        let is_other = std::mem::replace(&mut self.packet, packet) != packet;
+        let is_done = match (self.bytes_max, packet) {
+            (None, Some(_)) => is_other,
+            (bytes_max, _) => self.encoder.len_bytes() >= bytes_max.unwrap_or(PACKET_BYTES),
+        };
+        if is_done {
             self.end()?;
         }
         if self.encoder.messages() == 0 {
@@ -90,6 +113,7 @@ impl Packets {
     ) -> Result<(), Failure> {
         let mut pushed = self.encoder.push(message);
         if pushed.is_err_and(|error| needs_packet(&error)) && self.encoder.messages() > 0 {
+            self.divided += u64::from(self.bytes_max.is_none() && self.packet.is_some());
             self.end()?;
             self.encoder.begin(message.seq_num().unwrap_or(self.seq_num));
             pushed = self.encoder.push(message);

@@ -3,6 +3,7 @@
 use super::decode::{DecodeArgs, refused};
 use super::print::{Lines, Report};
 use super::show::Market;
+use super::style::Place;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
@@ -53,6 +54,8 @@ impl LineArgs {
 /// Runs the command.
 pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let path = args.input.required_path()?;
+    let style = args.style()?;
+    let heading = style.heading();
     let progress = Progress::of(path);
     let mut captures = vec![Capture::open(&args.input, Line::A, &progress)?];
     if let Some(path) = &args.sides.file_b {
@@ -72,12 +75,17 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         other_ports: 0,
         gaps: 0,
         lost: 0,
-        lines: Lines::new(args.format),
+        left: args.messages_max(),
+        packets: 0,
+        lines_named: args.sides.lines.is_some(),
+        lines: Lines::new(style),
         report: Report::new(files::name_of(path), &progress),
     };
     let mut inputs = vec![path];
     inputs.extend(args.sides.file_b.as_deref());
     let mut out = args.output.create(&inputs)?;
+    let heading = heading.filter(|_| args.show.is_empty());
+    out.write_all(heading.unwrap_or_default().as_bytes())?;
     feed.decode_all(&mut captures, &mut out)?;
     out.flush()?;
     feed.finish(args.quiet);
@@ -142,6 +150,12 @@ struct Feed<'r> {
     other_ports: u64,
     gaps: u64,
     lost: u64,
+    /// Messages still to be written.
+    left: u64,
+    /// Packets that came out of the lines.
+    packets: u64,
+    /// Whether messages say which line they came on.
+    lines_named: bool,
     lines: Lines,
     report: Report<'r>,
 }
@@ -161,12 +175,15 @@ impl Feed<'_> {
                 (arrival.and_then(|arrival| arrival.timestamp_ns), capture.taken)
             });
             let Some(capture) = first else { break };
-            let Some(arrival) = capture.next.take() else { break };
+            let Some(arrival) = capture.next.take().filter(|_| self.left > 0) else { break };
             capture.taken += 1;
             self.take(capture.side, &arrival);
             self.write(out)?;
         }
         for index in 0..self.handlers.len() {
+            if self.left == 0 {
+                break;
+            }
             self.handlers[index].handle_timeout(u64::MAX);
             self.poll(index);
             self.write(out)?;
@@ -192,7 +209,7 @@ impl Feed<'_> {
     }
 
     fn poll(&mut self, index: usize) {
-        let Self { handlers, markets, report, lines, .. } = self;
+        let Self { handlers, markets, report, lines, packets, .. } = self;
         let Some(handler) = handlers.get_mut(index) else { return };
         let mut market = markets.get_mut(index);
         let line = index + 1;
@@ -207,7 +224,13 @@ impl Feed<'_> {
                 market.event(&event, 0, &mut lines.bytes);
             }
             match event {
-                Event::Packet { seq_num, result, .. } => {
+                Event::Packet { seq_num, received_ns, result, .. } => {
+                    lines.place(Place {
+                        packet: Some(*packets),
+                        captured_ns: Some(received_ns).filter(|ns| *ns > 0),
+                        line: self.lines_named.then_some(line),
+                    });
+                    *packets += 1;
                     let place = format_args!("line {line}, number {seq_num}");
                     match result {
                         Ok(summary) => report.warn(place, &summary),
@@ -231,8 +254,12 @@ impl Feed<'_> {
     }
 
     fn write(&mut self, out: &mut impl Write) -> Result<(), Failure> {
+        if self.markets.is_empty() {
+            self.lines.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+            self.left -= self.lines.ends.len() as u64;
+        }
         out.write_all(&self.lines.bytes)?;
-        self.lines.bytes.clear();
+        self.lines.clear();
         Ok(())
     }
 

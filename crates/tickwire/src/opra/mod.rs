@@ -10,6 +10,7 @@ mod lines;
 mod print;
 mod receive;
 mod show;
+mod style;
 mod vectors;
 
 use crate::failure::{Failure, Outcome};

@@ -1,45 +1,86 @@
 //! Messages as lines, and what is said on standard error.
 
+use super::style::{Place, Style};
 use crate::progress::Progress;
 use clap::ValueEnum;
-use tickwire_opra::{Message, Summary, Warning, ascii, json};
+use tickwire_opra::{Message, Summary, Warning};
 
 /// Errors printed one by one, and as many warnings; the rest is only counted.
 const REMARKS_SHOWN_MAX: u64 = 20;
 
 /// How to write messages.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MessageFormat {
     /// One JSON object a line
     Jsonl,
+    /// One row a message or group entry
+    Csv,
     /// The ASCII form of the specification
     Ascii,
 }
 
 /// Messages as lines.
 pub struct Lines {
-    format: MessageFormat,
+    style: Style,
     /// Whole lines.
     pub bytes: Vec<u8>,
-    line: String,
+    /// Where the lines of each message end in `bytes`.
+    pub ends: Vec<usize>,
+    /// Rows of messages whose place is not known yet.
+    rows: Vec<u8>,
+    /// Where each row ends.
+    row_ends: Vec<usize>,
+    /// By message, how many rows there are up to its last.
+    message_rows: Vec<usize>,
 }
 
 impl Lines {
-    pub fn new(format: MessageFormat) -> Self {
-        Self { format, bytes: Vec::new(), line: String::new() }
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            rows: Vec::new(),
+            row_ends: Vec::new(),
+            message_rows: Vec::new(),
+        }
     }
 
-    /// Adds a message.
+    /// Adds a message, if it is wanted, of the packet that is placed next.
     pub fn push(&mut self, message: &Message<'_>) {
-        match self.format {
-            MessageFormat::Jsonl => {
-                self.line.clear();
-                json::print_message(message, &mut self.line);
-                self.bytes.extend_from_slice(self.line.as_bytes());
-            }
-            MessageFormat::Ascii => ascii::print_message(message, &mut self.bytes),
+        if self.style.wants(message) {
+            self.style.push_rows(message, &mut self.rows, &mut self.row_ends);
+            self.message_rows.push(self.row_ends.len());
         }
-        self.bytes.push(b'\n');
+    }
+
+    /// Makes lines of the messages added since the last packet was placed.
+    pub fn place(&mut self, place: Place) {
+        let (mut row, mut start) = (0, 0);
+        for rows in &self.message_rows {
+            for end in &self.row_ends[row..*rows] {
+                self.style.push_place(place, &mut self.bytes);
+                self.bytes.extend_from_slice(&self.rows[start..*end]);
+                start = *end;
+            }
+            row = *rows;
+            self.ends.push(self.bytes.len());
+        }
+        self.rows.clear();
+        self.row_ends.clear();
+        self.message_rows.clear();
+    }
+
+    /// Keeps the lines of the first `count` messages only.
+    pub fn truncate(&mut self, count: usize) {
+        self.ends.truncate(count);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or_default());
+    }
+
+    /// Forgets what was written.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
     }
 }
 

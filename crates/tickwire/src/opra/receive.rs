@@ -2,6 +2,7 @@
 
 use super::print::{Lines, MessageFormat, Report};
 use super::show::{Market, Shown};
+use super::style::{Place, Style};
 use crate::failure::{Failure, Outcome};
 use crate::options::{RecordArgs, recorded_text};
 use crate::output::{OutputArgs, SharedOutput};
@@ -96,10 +97,14 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
     let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
     let progress = Progress::none();
+    let style = Style::plain(args.format);
+    let mut out = args.output.create(&[])?;
+    let heading = style.heading().filter(|_| args.show.is_empty());
+    out.write_all(heading.unwrap_or_default().as_bytes())?;
     let output = Output {
-        lines: Lines::new(args.format),
+        lines: Lines::new(style),
         report: Report::new(format!("{}", args.group), &progress),
-        out: args.output.create(&[])?,
+        out,
         failure: None,
         messages_max: args.messages.unwrap_or(u64::MAX),
         gaps: 0,
@@ -224,7 +229,7 @@ struct Output<'r> {
 impl Output<'_> {
     fn write(&mut self) {
         let written = self.out.write_all(&self.lines.bytes);
-        self.lines.bytes.clear();
+        self.lines.clear();
         self.note(written);
     }
 
@@ -289,9 +294,6 @@ impl OpraSink for LineSink<'_> {
             Some(market) => market.message(message),
             None => output.lines.push(message),
         }
-        if output.lines.bytes.len() >= WRITE_BYTES {
-            output.write();
-        }
         if output.report.messages >= output.messages_max {
             output.stop.set();
         }
@@ -302,6 +304,12 @@ impl OpraSink for LineSink<'_> {
         let output = &mut *self.output.borrow_mut();
         if let Some(market) = &mut self.market {
             market.event(event, self.epoch_ns, &mut output.lines.bytes);
+        }
+        if let Event::Packet { .. } = event {
+            output.lines.place(Place::default());
+            if output.lines.bytes.len() >= WRITE_BYTES {
+                output.write();
+            }
         }
         match event {
             Event::Packet { seq_num, result: Ok(summary), .. } => {

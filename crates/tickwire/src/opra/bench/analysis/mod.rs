@@ -4,6 +4,7 @@ mod blocks;
 mod latency;
 mod parts;
 mod profile;
+mod stages;
 
 use super::machine::Machine;
 use super::trace::Trace;
@@ -36,5 +37,6 @@ pub fn analyse(
     blocks::report(&blocks, machine, &mut analysis);
     parts::report(&parts, profile.peak_ns(&blocks), trace, machine, &mut analysis);
     latency::report(&latencies, trace, &mut analysis);
+    stages::report(&mut analysis)?;
     Ok(analysis)
 }

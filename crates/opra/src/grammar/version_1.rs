@@ -1,0 +1,95 @@
+//! The actions for packets of version 1.03.
+
+use tickwire_dsparser::{ActionError, ActionId, ActionValue, Host};
+
+use super::{ACTION_FIELD, ACTION_PMAP, MESSAGE_LENGTH, REFUSED, message_end};
+use crate::packet::Frame;
+use crate::record::Record;
+use crate::{Entry, Message, Summary, Version, reference};
+
+/// The host of the grammar: each message goes through the walk of the reference decoder once its items
+/// are all there.
+pub(super) struct Actions<'a, V> {
+    packet: &'a [u8],
+    record: &'a mut Record,
+    entries: &'a mut Vec<Entry>,
+    visit: &'a mut V,
+    pub summary: Summary,
+    start: usize,
+    end: usize,
+    /// Where the items handed out so far end.
+    items_end: usize,
+}
+
+impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
+    /// The actions before the first byte of `packet`.
+    pub fn new(
+        packet: &'a [u8],
+        record: &'a mut Record,
+        entries: &'a mut Vec<Entry>,
+        visit: &'a mut V,
+        summary: Summary,
+    ) -> Self {
+        record.reset();
+        // The first length byte follows the start byte.
+        Self { packet, record, entries, visit, summary, start: 0, end: 1, items_end: 1 }
+    }
+
+    /// The offset of the length byte that comes next.
+    pub fn next_message(&self) -> usize {
+        if self.items_end == self.end { self.end } else { self.start - 1 }
+    }
+
+    fn length(&mut self, byte: u8, offset: usize) -> Result<ActionValue, ActionError> {
+        if offset != self.next_message() {
+            return Err(REFUSED);
+        }
+        self.start = offset + 1;
+        self.end = message_end(self.packet, self.start, byte)?;
+        self.items_end = self.start;
+        Ok(ActionValue((self.end - self.start) as u64))
+    }
+
+    /// Takes the presence map or a field; items follow one another without a gap.
+    fn item(&mut self, len: usize, offset: usize) -> Result<ActionValue, ActionError> {
+        if offset != self.items_end {
+            return Err(REFUSED);
+        }
+        self.items_end = offset + len;
+        if self.items_end == self.end {
+            self.message()?;
+        }
+        Ok(ActionValue::default())
+    }
+
+    fn message(&mut self) -> Result<(), ActionError> {
+        let index = self.summary.messages;
+        let frame = Frame { index: index as usize, start: self.start, end: self.end };
+        let version = Version::V1;
+        reference::decode_message(self.packet, frame, version, self.record, self.entries)
+            .map_err(|_| REFUSED)?;
+        let (record, entries, offset) = (&*self.record, &*self.entries, self.start as u32);
+        let message = Message { record, entries, text: self.packet, version, index, offset };
+        if index == 0 {
+            self.summary.first_seq_num = message.seq_num();
+        }
+        (self.visit)(message);
+        self.summary.messages += 1;
+        Ok(())
+    }
+}
+
+impl<V: FnMut(Message<'_>)> Host for Actions<'_, V> {
+    fn execute(
+        &mut self,
+        action: ActionId,
+        bytes: &[u8],
+        offset: usize,
+    ) -> Result<ActionValue, ActionError> {
+        match (action, bytes) {
+            (MESSAGE_LENGTH, [byte]) => self.length(*byte, offset),
+            (ACTION_PMAP | ACTION_FIELD, _) => self.item(bytes.len(), offset),
+            _ => Err(REFUSED),
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Which messages are written, and how.
+
+use super::print::MessageFormat;
+use crate::failure::Failure;
+use crate::output::compression_of;
+use std::fmt::Write as _;
+use std::path::Path;
+use tickwire_opra::{Decimal, Entry, Field, Kind, Message, Price, ascii};
+use tickwire_text::json::{Members, push_string, push_unsigned};
+
+/// Which messages are written, and how.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct StyleArgs {
+    /// How to write messages; the suffix of --output (.jsonl, .csv) tells unless given, else jsonl
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<MessageFormat>,
+    /// Write only messages of these categories, by their codes
+    #[arg(long, value_name = "CODE,..", value_delimiter = ',')]
+    category: Vec<char>,
+    /// Write only messages with these security symbols
+    #[arg(long, value_name = "SYMBOL,..", value_delimiter = ',')]
+    symbol: Vec<String>,
+    /// Write only these fields (jsonl and csv)
+    #[arg(long, value_name = "FIELD,..", value_delimiter = ',', value_parser = field_named)]
+    fields: Vec<Field>,
+    /// Write codes by name, or as their character where they have none (jsonl and csv)
+    #[arg(long)]
+    names: bool,
+    /// Write prices as decimals, by their denominators; null where a denominator is no code of one (jsonl
+    /// and csv)
+    #[arg(long)]
+    prices: bool,
+}
+
+fn field_named(name: &str) -> Result<Field, String> {
+    Field::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Field::ALL.iter().map(|field| field.name()).collect();
+        format!("the fields are {}", names.join(", "))
+    })
+}
+
+impl StyleArgs {
+    /// What is asked for; `suffix` is that of the output, if it has one.
+    ///
+    /// # Errors
+    /// The ASCII form has nothing to choose.
+    pub fn style(&self, suffix: Option<MessageFormat>) -> Result<Style, Failure> {
+        let format = self.format.or(suffix).unwrap_or(MessageFormat::Jsonl);
+        if format == MessageFormat::Ascii && (self.names || self.prices || !self.fields.is_empty())
+        {
+            let text = "--names, --prices and --fields are for jsonl and csv".to_owned();
+            return Err(Failure::Usage(text));
+        }
+        let fields = match self.fields.as_slice() {
+            [] => u64::MAX,
+            fields => fields.iter().fold(0, |bits, field| bits | field.bit()),
+        };
+        let columns = Field::ALL.into_iter().filter(|field| fields & field.bit() != 0).collect();
+        Ok(Style {
+            format,
+            categories: self.category.iter().map(|code| u32::from(*code)).collect(),
+            symbols: self.symbol.clone(),
+            fields,
+            columns,
+            names: self.names,
+            prices: self.prices,
+        })
+    }
+}
+
+/// How messages are written.
+#[derive(Clone, Debug)]
+pub struct Style {
+    format: MessageFormat,
+    /// Empty wants all.
+    categories: Vec<u32>,
+    /// Empty wants all.
+    symbols: Vec<String>,
+    /// The fields wanted, as a mask.
+    fields: u64,
+    /// The same, as columns of CSV.
+    columns: Vec<Field>,
+    names: bool,
+    prices: bool,
+}
+
+/// Where a message was found. What is not known is left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Index of its packet.
+    pub packet: Option<u64>,
+    /// When that came, nanoseconds since 1970-01-01 UTC.
+    pub captured_ns: Option<u64>,
+    /// Line, from 1.
+    pub line: Option<usize>,
+}
+
+impl Place {
+    /// The names of its members, also as columns.
+    pub const NAMES: [&str; 3] = ["pkt", "captured", "line"];
+
+    fn values(self) -> [Option<u64>; 3] {
+        [self.packet, self.captured_ns, self.line.map(|line| line as u64)]
+    }
+}
+
+/// A value as it is written.
+enum Value {
+    Null,
+    Number(u64),
+    Text(String),
+    /// A number with a decimal point.
+    Decimal(String),
+}
+
+impl Style {
+    /// Messages as JSON lines, with nothing left out or named.
+    pub fn plain(format: MessageFormat) -> Self {
+        let (categories, symbols) = (Vec::new(), Vec::new());
+        let columns = Field::ALL.to_vec();
+        let fields = u64::MAX;
+        Self { format, categories, symbols, fields, columns, names: false, prices: false }
+    }
+
+    /// Whether a message is wanted.
+    pub fn wants(&self, message: &Message<'_>) -> bool {
+        let is_category =
+            self.categories.is_empty() || self.categories.contains(&message.category_code());
+        is_category && (self.symbols.is_empty() || self.is_symbol(message))
+    }
+
+    fn is_symbol(&self, message: &Message<'_>) -> bool {
+        let Some(symbol) = message.symbol() else { return false };
+        let symbol = symbol.to_string();
+        self.symbols.iter().any(|wanted| wanted == symbol.trim_end())
+    }
+
+    /// The first line of the output, if the format has one.
+    pub fn heading(&self) -> Option<String> {
+        let fields = self.columns.iter().map(|field| field.name());
+        let columns: Vec<&str> = Place::NAMES.into_iter().chain(["entry"]).chain(fields).collect();
+        (self.format == MessageFormat::Csv).then(|| columns.join(",") + "\n")
+    }
+
+    /// Appends the rows of a message without the place they begin with; `ends` gets where each ends.
+    pub fn push_rows(&self, message: &Message<'_>, out: &mut Vec<u8>, ends: &mut Vec<usize>) {
+        match self.format {
+            MessageFormat::Jsonl => self.push_members(message, out),
+            MessageFormat::Ascii => ascii::print_message(message, out),
+            MessageFormat::Csv => return self.push_cells(message, out, ends),
+        }
+        out.push(b'\n');
+        ends.push(out.len());
+    }
+
+    /// Appends the place that a row begins with.
+    pub fn push_place(&self, place: Place, out: &mut Vec<u8>) {
+        let values = place.values();
+        match self.format {
+            MessageFormat::Ascii => {}
+            MessageFormat::Jsonl => {
+                out.push(b'{');
+                for (name, value) in Place::NAMES.into_iter().zip(values) {
+                    let Some(value) = value else { continue };
+                    push_string(out, name);
+                    out.extend_from_slice(b": ");
+                    push_unsigned(out, value);
+                    out.extend_from_slice(b", ");
+                }
+            }
+            MessageFormat::Csv => {
+                for value in values {
+                    value.iter().for_each(|value| push_unsigned(out, *value));
+                    out.push(b',');
+                }
+            }
+        }
+    }
+
+    /// Appends the members of a message and the end of its object.
+    fn push_members(&self, message: &Message<'_>, out: &mut Vec<u8>) {
+        let start = out.len();
+        let mut members = Members::begin(out);
+        for field in message.wire_order().filter(|field| self.fields & field.bit() != 0) {
+            push_json(&self.value(message, field), members.member(field.name()));
+        }
+        if let Some(group) = message.group() {
+            if self.fields & group.count.bit() != 0 {
+                push_json(&self.value(message, group.count), members.member(group.count.name()));
+            }
+            let wanted = |field: &&Field| self.fields & field.bit() != 0 && message.has(**field);
+            let fields: Vec<&Field> = group.fields.iter().filter(wanted).collect();
+            if !fields.is_empty() {
+                let list = members.member("groups");
+                list.push(b'[');
+                for (index, entry) in message.entries().iter().enumerate() {
+                    list.extend_from_slice(if index == 0 { b"" } else { b", " });
+                    let mut members = Members::begin(list);
+                    for field in &fields {
+                        push_json(&self.member(entry, **field), members.member(field.name()));
+                    }
+                    members.end();
+                }
+                list.push(b']');
+            }
+        }
+        members.end();
+        // The place opens the object.
+        out.remove(start);
+    }
+
+    /// Appends the rows of a message: one for each entry of its group, or one.
+    fn push_cells(&self, message: &Message<'_>, out: &mut Vec<u8>, ends: &mut Vec<usize>) {
+        let group = message.group();
+        let in_group = |field: Field| group.is_some_and(|group| group.fields.contains(&field));
+        let entries = message.entries();
+        let rows = entries.iter().map(Some).chain(entries.is_empty().then_some(None));
+        for (index, entry) in rows.enumerate() {
+            let mut row = entry.map_or_else(String::new, |_| index.to_string());
+            for field in &self.columns {
+                row.push(',');
+                match entry {
+                    Some(entry) if in_group(*field) && message.has(*field) => {
+                        push_cell(&self.member(entry, *field), &mut row);
+                    }
+                    _ if !message.has(*field) || in_group(*field) => {}
+                    _ => push_cell(&self.value(message, *field), &mut row),
+                }
+            }
+            row.push('\n');
+            out.extend_from_slice(row.as_bytes());
+            ends.push(out.len());
+        }
+    }
+
+    fn value(&self, message: &Message<'_>, field: Field) -> Value {
+        match field.kind(message.version()) {
+            Kind::SeqNum(_) => Value::Number(message.seq_num().unwrap_or_default()),
+            Kind::Chars(_) => Value::Text(message.chars(field).unwrap_or_default().to_string()),
+            Kind::Text => Value::Text(message.text().unwrap_or_default().to_string()),
+            _ if self.names && message.code_name(field).is_some() => {
+                Value::Text(message.code_name(field).unwrap_or_default().to_owned())
+            }
+            Kind::Character if self.names || field == Field::Category => {
+                character(message.number(field).unwrap_or_default())
+            }
+            _ => match message.price(field).filter(|_| self.prices) {
+                Some(price) => decimal(price),
+                None => Value::Number(message.number(field).unwrap_or_default().into()),
+            },
+        }
+    }
+
+    /// A value of a group entry.
+    fn member(&self, entry: &Entry, field: Field) -> Value {
+        match field {
+            Field::Reserved1 => Value::Text(entry.reserved.to_string()),
+            Field::IndexValue => Value::Text(entry.value.to_string()),
+            Field::BidIndexValue => Value::Text(entry.bid.to_string()),
+            Field::OfferIndexValue => Value::Text(entry.offer.to_string()),
+            Field::DecimalPlacement => Value::Number(entry.decimal_placement.into()),
+            Field::SpotValue if self.prices => spot(entry),
+            Field::SpotValue => Value::Number(entry.spot.into()),
+            _ => Value::Text(entry.symbol.to_string()),
+        }
+    }
+}
+
+fn character(code: u32) -> Value {
+    match u8::try_from(code) {
+        Ok(code) if code.is_ascii() => Value::Text(char::from(code).to_string()),
+        _ => Value::Number(code.into()),
+    }
+}
+
+fn decimal(price: Price) -> Value {
+    price.decimal().map_or(Value::Null, |decimal| Value::Decimal(decimal.to_string()))
+}
+
+/// A spot value; more decimal places than digits of a number have no meaning.
+fn spot(entry: &Entry) -> Value {
+    const PLACES_MAX: u32 = 10;
+    let Entry { spot: digits, decimal_placement: places, .. } = *entry;
+    match places {
+        0..=PLACES_MAX => Value::Decimal(Decimal { digits, places }.to_string()),
+        _ => Value::Null,
+    }
+}
+
+fn push_json(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Number(number) => push_unsigned(out, *number),
+        Value::Text(text) => push_string(out, text),
+        Value::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
+    }
+}
+
+fn push_cell(value: &Value, row: &mut String) {
+    // Writing to a string does not fail.
+    let _ = match value {
+        Value::Null => Ok(()),
+        Value::Number(number) => write!(row, "{number}"),
+        Value::Decimal(digits) => row.write_str(digits),
+        Value::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => {
+            write!(row, "\"{}\"", text.replace('"', "\"\""))
+        }
+        Value::Text(text) => row.write_str(text),
+    };
+}
+
+impl MessageFormat {
+    /// The format that a file name such as `x.csv.zst` stands for.
+    pub fn from_suffix(path: &Path) -> Option<Self> {
+        let is_compressed = compression_of(path).is_some();
+        let uncompressed = path.file_stem().map(Path::new);
+        let name = if is_compressed { uncompressed? } else { path };
+        match name.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "jsonl" | "json" | "ndjson" => Some(Self::Jsonl),
+            "csv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+}
