@@ -1,5 +1,8 @@
 //! `tickwire fix decode`, `validate` and `generate`, and `tickwire bench seed-004`.
 
+#[path = "../../feed/tests/capture_files/build.rs"]
+#[allow(dead_code)]
+mod build;
 mod support;
 
 use support::{directory, file, tickwire};
@@ -74,7 +77,7 @@ fn what_is_wrong_is_told_with_place_field_and_what_was_expected() {
         "SessionRejectReason 6",
         "Symbol (55) at offset ",
         "SessionRejectReason 1",
-        "garbled, to be ignored: tag 10 at offset ",
+        "garbled, to be ignored: CheckSum (10) is ",
         "no message: expected 8=FIX..., 9= with a length",
         "cut: the data end after 40 bytes of a message",
         "8 messages, 6 wrong",
@@ -86,6 +89,88 @@ fn what_is_wrong_is_told_with_place_field_and_what_was_expected() {
     let run = tickwire(&format!("fix validate {empty}"));
     assert_eq!(run.status, 1);
     assert!(run.err.contains("no message found"), "{}", run.err);
+}
+
+#[test]
+fn messages_that_are_wrong_are_printed_and_marked() {
+    let directory = directory("fix_decode_wrong");
+    let right = framed(ORDER);
+    let length = format!("9={}", right.len() - 23);
+    let cases = [
+        (right.replace("44=298.075", "44=298.076"), "CheckSum (10) is "),
+        (right.replace(&length, "9=7"), "BodyLength (9) is 7, expected "),
+        (right.trim_end_matches('\u{1}').to_owned(), "the last delimiter is missing"),
+        (right[..right.len() - 7].to_owned(), "does not end with CheckSum (10)"),
+        (right[right.find("35=").expect("there")..].to_owned(), "BeginString (8) is missing"),
+    ];
+    for (text, wanted) in cases {
+        let path = file(&directory, "one.fix", text.as_bytes());
+        let run = tickwire(&format!("fix decode {path}"));
+        assert_eq!(run.status, 1, "{wanted}");
+        let marked =
+            run.out.lines().any(|line| line.starts_with("wrong: ") && line.contains(wanted));
+        assert!(marked && run.out.contains("   Symbol (55): XYZ\n"), "{wanted}: {}", run.out);
+        let run = tickwire(&format!("fix decode {path} --format jsonl"));
+        let wrong = &run.json_lines()[0]["wrong"];
+        let has = wrong
+            .as_array()
+            .expect("a list")
+            .iter()
+            .any(|one| one.as_str().expect("text").contains(wanted));
+        assert!(has, "{wrong}");
+    }
+}
+
+#[test]
+fn groups_are_nested_and_values_typed_in_json() {
+    let directory = directory("fix_decode_json");
+    let body = "35=D|49=A|56=B|34=7|52=20260105-11:20:43|11=id-1|453=2|448=P1|447=D|452=1|\
+                802=1|523=S|803=3|448=P2|447=D|452=2|55=XYZ|54=1|114=N|60=20260105-11:20:14|38=57.50|40=2|44=.5|";
+    let text = framed(body).replace("8=FIX.4.2", "8=FIX.4.4").replace('\u{1}', ";");
+    let text = format!("{{\"raw\": \"{text}\"}}\n");
+    let path = file(&directory, "one.json", text.as_bytes());
+    let run = tickwire(&format!("fix decode {path} --format jsonl"));
+    let line = &run.json_lines()[0];
+    let fields = line["fields"].as_array().expect("a list");
+    let of = |tag: u64| fields.iter().find(|field| field["tag"] == tag).expect("there");
+    assert_eq!(of(34)["value"], 7);
+    assert!(run.out.contains("\"value\":57.50"), "its digits are kept: {}", run.out);
+    assert_eq!(of(114)["value"], false);
+    assert_eq!(of(44)["value"], ".5", "JSON has no such number");
+    assert_eq!(of(55)["value"], "XYZ");
+    let parties = of(453)["entries"].as_array().expect("a list");
+    assert_eq!((parties.len(), &of(453)["value"]), (2, &2.into()));
+    assert_eq!(parties[1][0], serde_json::json!({"tag": 448, "name": "PartyID", "value": "P2"}));
+    let inner = &parties[0][3];
+    assert_eq!(
+        (&inner["name"], &inner["entries"][0][0]["value"]),
+        (&"NoPartySubIDs".into(), &"S".into())
+    );
+    assert!(fields.iter().all(|field| field["tag"] != 448), "entries stand in their group alone");
+    assert!(line["wrong"].to_string().contains("CheckSum"), "the version is another: {line}");
+}
+
+#[test]
+fn a_hole_in_a_stream_is_told() {
+    use build::{ETHERNET, ethernet, ipv4, pcap, tcp};
+    let directory = directory("fix_hole");
+    let message = framed(ORDER).into_bytes();
+    let (all, len) = (message.repeat(4), message.len());
+    // The tail of the second message was not captured, nor the head of the third.
+    let frames: Vec<Vec<u8>> = [0..len + 20, len * 2 + 30..len * 4]
+        .into_iter()
+        .map(|piece| {
+            let seq_num = 1 + piece.start as u32;
+            ethernet(&[0x0800], &ipv4(6, &tcp(seq_num, false, &all[piece])))
+        })
+        .collect();
+    let path = file(&directory, "hole.pcap", &pcap(ETHERNET, &frames));
+    let run = tickwire(&format!("fix decode {path}"));
+    assert_eq!(run.status, 1, "{}", run.err);
+    let wanted =
+        format!("{} bytes of the stream are missing before it, within a message", len + 10);
+    assert!(run.err.contains(&wanted), "{}", run.err);
+    assert_eq!(run.out.matches("Symbol (55): XYZ").count(), 2, "{}", run.out);
 }
 
 #[test]

@@ -6,11 +6,13 @@
 //! MsgSeqNum can be consumed, and [`Message::fault`] tells of the first fault.
 
 mod data;
+mod examine;
 mod index;
 mod message;
 mod portable;
 
 pub use data::DataFields;
+pub use examine::FrameFault;
 pub use message::{Columns, Cursor, Field, Message};
 pub(crate) use {data::Filter, index::Index};
 

@@ -3,9 +3,11 @@
 mod acceptance;
 mod decode;
 mod dictionaries;
+mod examined;
 mod expected;
 mod generate;
 mod input;
+mod json;
 mod log;
 mod store;
 mod trading;

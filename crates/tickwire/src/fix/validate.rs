@@ -1,13 +1,14 @@
 //! `tickwire fix validate`: messages against the dictionaries.
 
+use super::examined::examined;
 use super::expected::explained;
-use super::input::{Found, MessagesArgs};
+use super::input::MessagesArgs;
 use super::versions::{DictionaryArgs, Versions};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::Args;
 use std::io::Write;
-use tickwire_fix::{Reader, Tag, Validator};
+use tickwire_fix::{Message, Reader, Tag, Validator};
 
 /// Check messages against the dictionary of their version
 ///
@@ -30,9 +31,10 @@ pub fn run(args: &ValidateArgs) -> Result<Outcome, Failure> {
     let (mut count, mut errors) = (0_u64, 0_u64);
     args.messages.each(|place, found| {
         count += 1;
-        let wrong = match found {
-            Found::Broken(text) => Some(text),
-            Found::Message(bytes) => wrong(&mut reader, &mut validator, &versions, bytes),
+        let wrong = match examined(&mut reader, found) {
+            Err(text) => Some(text),
+            Ok((message, frame)) if frame.is_empty() => wrong(&mut validator, &versions, &message),
+            Ok((_, frame)) => Some(format!("garbled, to be ignored: {}", frame.join("; "))),
         };
         if let Some(wrong) = wrong {
             errors += 1;
@@ -49,26 +51,17 @@ pub fn run(args: &ValidateArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns what is wrong with a message.
-fn wrong(
-    reader: &mut Reader,
-    validator: &mut Validator,
-    versions: &Versions,
-    bytes: &[u8],
-) -> Option<String> {
-    let message = match reader.decode(bytes) {
-        Ok(message) => message,
-        Err(error) => return Some(format!("garbled, to be ignored: {error}")),
-    };
+fn wrong(validator: &mut Validator, versions: &Versions, message: &Message<'_>) -> Option<String> {
     let msg_type = String::from_utf8_lossy(message.msg_type()).into_owned();
     let seq_num = message.field(Tag::MSG_SEQ_NUM).map_or(&[][..], |field| field.value);
     let which = format!("MsgType {msg_type}, MsgSeqNum {}", String::from_utf8_lossy(seq_num));
-    let Some((session, application)) = versions.of(&message) else {
+    let Some((session, application)) = versions.of(message) else {
         let version = String::from_utf8_lossy(message.begin_string()).into_owned();
         return Some(format!(
             "{which}: no dictionary for BeginString '{}': name one with --dictionary",
             version.escape_default()
         ));
     };
-    let error = validator.validate_fixt(&message, session, application).err()?;
-    Some(format!("{which}: {}", explained(&error, &message, Some((session, application)))))
+    let error = validator.validate_fixt(message, session, application).err()?;
+    Some(format!("{which}: {}", explained(&error, message, Some((session, application)))))
 }

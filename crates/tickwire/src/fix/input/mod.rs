@@ -1,11 +1,15 @@
 //! FIX messages out of files: as they are on the wire, as logs print them, and in captures.
 
+mod text;
+
 use crate::failure::Failure;
 use crate::files;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use text::Scanner;
 use tickwire_feed::capture::CaptureOptions;
 use tickwire_fix::{Framer, Limits, Step};
 
@@ -24,27 +28,49 @@ pub struct MessagesArgs {
     /// standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What stands between fields; auto takes SOH if there is one in the file, or else what stands after
-    /// the first BeginString
-    #[arg(long, value_enum, default_value = "auto")]
+    /// What stands between fields: soh (the byte 1), pipe, caret (^A), tab, or any other text. auto takes
+    /// what stands after the BeginString of each message
+    #[arg(long, value_name = "TEXT", default_value = "auto")]
     separator: Separator,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// What stands between fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Separator {
+    /// Whatever follows BeginString, in each message.
     Auto,
-    /// The byte 1, as on the wire.
-    Soh,
-    /// |
-    Pipe,
-    /// ^A, as editors show SOH
-    Caret,
+    /// Always this.
+    Is(Vec<u8>),
+}
+
+impl FromStr for Separator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "" => return Err("a separator has at least one character".to_owned()),
+            "auto" => Self::Auto,
+            "soh" => Self::Is(vec![SOH]),
+            "pipe" => Self::Is(b"|".to_vec()),
+            "caret" => Self::Is(b"^A".to_vec()),
+            "tab" => Self::Is(b"\t".to_vec()),
+            other => Self::Is(other.as_bytes().to_vec()),
+        })
+    }
 }
 
 /// Something of a file.
 pub enum Found<'f> {
     /// A message, or what has the shape of one.
-    Message(&'f [u8]),
+    Message {
+        /// As on the wire.
+        bytes: &'f [u8],
+        /// What is wrong with it, as far as it is known from where it stands.
+        notes: &'f [String],
+        /// Whether BeginString, BodyLength or MsgType were put in front: what BodyLength and CheckSum say
+        /// means nothing then.
+        is_completed: bool,
+    },
     /// What is no message though it begins like one, in words.
     Broken(String),
 }
@@ -64,31 +90,11 @@ impl MessagesArgs {
         }
         let hint = ": split it, or capture files are read piece by piece";
         let bytes = files::read_whole(&self.file, INPUT_BYTES_MAX, hint)?;
-        let place = |at: usize| format!("offset {at}");
-        match self.separator(&bytes) {
-            Some(separator) => each_of_lines(&bytes, separator, &mut handle),
-            None => {
-                let mut stream = Stream { bytes, ..Stream::default() };
-                stream.take(&mut |at, found| handle(&place(at), found))?;
-                stream.end(&mut |at, found| handle(&place(at), found))
-            }
-        }
-    }
-
-    /// Returns the text between fields; `None` for SOH.
-    fn separator(&self, bytes: &[u8]) -> Option<&'static [u8]> {
-        match self.separator {
-            Separator::Soh => None,
-            Separator::Pipe => Some(b"|"),
-            Separator::Caret => Some(b"^A"),
-            Separator::Auto if bytes.contains(&SOH) => None,
-            Separator::Auto => {
-                let at = find(bytes, BEGIN)?;
-                let value = &bytes[at + 2..];
-                let end = value.iter().position(|byte| matches!(byte, b'|' | b'^'))?;
-                Some(if value[end] == b'|' { b"|" } else { b"^A" })
-            }
-        }
+        let separator = match &self.separator {
+            Separator::Auto => None,
+            Separator::Is(separator) => Some(separator.as_slice()),
+        };
+        Scanner::new(&bytes, separator).each(&mut handle)
     }
 
     fn each_of_capture(
@@ -104,24 +110,32 @@ impl MessagesArgs {
         let failed = |error| Failure::Data(format!("{}: {error}", files::name_of(&self.file)));
         while let Some(packet) = reader.next_packet().map_err(failed)? {
             let flow = packet.stream.map_or(0, |position| position.flow);
-            if flows.len() >= FLOWS_MAX && !flows.contains_key(&flow) {
-                flows.pop_first();
+            if flows.len() >= FLOWS_MAX
+                && !flows.contains_key(&flow)
+                && let Some((flow, stream)) = flows.pop_first()
+            {
+                stream
+                    .end(&mut |found| handle(&format!("stream {flow}, left for others"), found))?;
             }
-            let stream = flows.entry(flow).or_default();
-            if packet.stream.is_some_and(|position| position.lost_bytes > 0) {
-                *stream = Stream::default();
-            }
-            stream.bytes.extend_from_slice(packet.bytes);
             let (record, ends) = (packet.record, (packet.source, packet.destination));
             let place = match ends {
                 (Some(from), Some(to)) => format!("record {record}, {from} to {to}"),
                 _ => format!("record {record}"),
             };
-            stream.take(&mut |_, found| handle(&place, found))?;
+            let lost = packet.stream.map_or(0, |position| position.lost_bytes);
+            if lost > 0 {
+                let stream = flows.remove(&flow).unwrap_or_default();
+                let within = if stream.begins_message() { ", within a message" } else { "" };
+                let text = format!("{lost} bytes of the stream are missing before it{within}");
+                handle(&place, Found::Broken(text))?;
+            }
+            let stream = flows.entry(flow).or_default();
+            stream.bytes.extend_from_slice(packet.bytes);
+            stream.take(&mut |found| handle(&place, found))?;
         }
-        for (flow, mut stream) in flows {
+        for (flow, stream) in flows {
             let place = format!("end of stream {flow}");
-            stream.end(&mut |_, found| handle(&place, found))?;
+            stream.end(&mut |found| handle(&place, found))?;
         }
         Ok(())
     }
@@ -131,53 +145,49 @@ impl MessagesArgs {
 #[derive(Default)]
 struct Stream {
     bytes: Vec<u8>,
-    /// Bytes taken before.
-    taken: usize,
     framer: Framer,
 }
 
 impl Stream {
-    /// Hands out whole messages with their offsets, and keeps what is left.
+    /// Hands out whole messages, and keeps what is left.
     fn take(
         &mut self,
-        handle: &mut impl FnMut(usize, Found<'_>) -> Result<(), Failure>,
+        handle: &mut impl FnMut(Found<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut at = 0;
         while at < self.bytes.len() {
             match self.framer.step(&self.bytes[at..]) {
                 Step::Message(message) => {
-                    handle(self.taken + at, Found::Message(message))?;
+                    let (bytes, is_completed) = (message, false);
+                    handle(Found::Message { bytes, notes: &[], is_completed })?;
                     at += message.len();
                 }
                 Step::Garbage(len) => {
                     let garbage = &self.bytes[at..at + len];
                     // Logs have other text between messages; only what begins like one is wrong.
                     if garbage.starts_with(BEGIN) {
-                        handle(self.taken + at, Found::Broken(broken(garbage)))?;
+                        handle(Found::Broken(broken(garbage)))?;
                     }
                     at += len.max(1);
                 }
                 Step::NeedMore(_) => break,
             }
         }
-        self.taken += at;
         self.bytes.drain(..at);
         Ok(())
     }
 
+    fn begins_message(&self) -> bool {
+        self.bytes.starts_with(BEGIN)
+    }
+
     /// Hands out what is left as broken, if it begins like a message.
-    fn end(
-        &mut self,
-        handle: &mut impl FnMut(usize, Found<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        if !self.bytes.starts_with(BEGIN) {
+    fn end(self, handle: &mut impl FnMut(Found<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
+        if !self.begins_message() {
             return Ok(());
         }
         let len = self.bytes.len();
-        handle(
-            self.taken,
-            Found::Broken(format!("cut: the data end after {len} bytes of a message")),
-        )
+        handle(Found::Broken(format!("cut: the data end after {len} bytes of a message")))
     }
 }
 
@@ -186,39 +196,6 @@ fn broken(garbage: &[u8]) -> String {
     let start = String::from_utf8_lossy(&garbage[..garbage.len().min(40)]).replace('\u{1}', "|");
     let len_max = Limits::default().message_len_max;
     format!("no message: expected 8=FIX..., 9= with a length of at most {len_max}; found {start}")
-}
-
-/// Hands out the messages of a text with one a line.
-fn each_of_lines(
-    bytes: &[u8],
-    separator: &[u8],
-    handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-        let Some(at) = find(line, BEGIN) else { continue };
-        let mut message = replaced(line[at..].trim_ascii_end(), separator);
-        if message.last() != Some(&SOH) {
-            message.push(SOH);
-        }
-        handle(&format!("line {number}"), Found::Message(&message))?;
-    }
-    Ok(())
-}
-
-/// Returns a line with SOH in place of its separators.
-fn replaced(mut line: &[u8], separator: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(line.len() + 1);
-    while let Some(at) = find(line, separator) {
-        out.extend_from_slice(&line[..at]);
-        out.push(SOH);
-        line = &line[at + separator.len()..];
-    }
-    out.extend_from_slice(line);
-    out
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
 /// Whether a file is a capture, or compressed. Standard input is taken as it is.

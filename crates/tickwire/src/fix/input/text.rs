@@ -1,0 +1,509 @@
+//! FIX messages in text: logs, mails, JSON, spreadsheets, with whatever stands between fields.
+//!
+//! A message begins with BeginString, and what follows its value is the separator of that message. It ends
+//! where BodyLength leads to CheckSum, else with the first CheckSum, else with its line. A line without
+//! BeginString that has BodyLength or MsgType and another field after it is a message without its head.
+
+use super::{Found, SOH};
+use crate::failure::Failure;
+use regex::bytes::Regex;
+use std::ops::Range;
+use std::rc::Rc;
+use tickwire_fix::Limits;
+
+/// Ways to write SOH, and other text between fields.
+const SEPARATOR: &str = r#"(?:\x01|\\{1,2}(?:x01|u0001|001)|<SOH>|\[SOH\]|\{SOH\}|<0x01>|%01|&#x?0*1;|\^A|\xE2\x90\x81|[ \t]*[^0-9A-Za-z\s="'`\\]{1,3}[ \t]*|\r?\n|\t+| +)"#;
+/// What closes what was opened before a message.
+const CLOSING: [(u8, u8); 7] = [
+    (b'"', b'"'),
+    (b'\'', b'\''),
+    (b'`', b'`'),
+    (b'(', b')'),
+    (b'[', b']'),
+    (b'{', b'}'),
+    (b'<', b'>'),
+];
+/// Digits of CheckSum that are taken at most.
+const SUM_DIGITS_MAX: usize = 9;
+/// BeginString of a message that has none.
+const BEGIN_STRING: &[u8] = b"8=FIX.4.4";
+
+/// A message of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TextMessage {
+    /// From its first byte to its last.
+    pub place: Range<usize>,
+    /// Its fields as on the wire: separated by SOH, with BeginString, BodyLength and MsgType in front.
+    pub bytes: Vec<u8>,
+    /// What is wrong with it, as far as its text tells.
+    pub notes: Vec<String>,
+    /// Whether the head was completed: BodyLength and CheckSum say nothing then.
+    pub is_completed: bool,
+}
+
+/// Finds messages in a text.
+pub struct Scanner<'t> {
+    text: &'t [u8],
+    /// Up to where it was scanned.
+    at: usize,
+    patterns: Rc<Patterns>,
+}
+
+/// What it looks for.
+struct Patterns {
+    begin: Regex,
+    separator: Regex,
+    headless: Regex,
+}
+
+impl Patterns {
+    fn new(given: Option<&[u8]>) -> Self {
+        let separator = match given {
+            None => SEPARATOR.to_owned(),
+            Some(given) => given.iter().map(|byte| format!(r"\x{byte:02X}")).collect(),
+        };
+        let make = |pattern: String| Regex::new(&pattern).expect("a right pattern");
+        Self {
+            begin: make(r"(?-u)8=FIXT?\.\d\.\d(?:SP\d)?".to_owned()),
+            separator: make(format!(r"(?i-u)\A({separator})\d{{1,9}}=")),
+            headless: make(format!(
+                r"(?i-u)(?:\A|[^0-9A-Z.])((?:9=\d{{1,9}}{separator})?35=[0-9A-Z]{{1,3}}({separator})\d{{1,9}}=)"
+            )),
+        }
+    }
+}
+
+/// Where a field ends.
+enum End {
+    /// At a separator, after which another field begins.
+    Field(usize),
+    /// At a separator, after which another message begins.
+    Message(usize),
+    /// At the end of the line, or of the text.
+    Line(usize),
+}
+
+impl<'t> Scanner<'t> {
+    /// Scans `text`. Without a separator each message has its own.
+    pub fn new(text: &'t [u8], given: Option<&[u8]>) -> Self {
+        let patterns = Rc::new(Patterns::new(given));
+        Self { text, at: 0, patterns }
+    }
+
+    /// Hands out all messages with their places in words, until `handle` fails.
+    pub fn each(
+        mut self,
+        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (mut line, mut counted) = (1, 0);
+        while let Some(found) = self.next_message() {
+            let passed = self.text.get(counted..found.place.start).unwrap_or_default();
+            line += passed.iter().filter(|byte| **byte == b'\n').count();
+            counted = found.place.start;
+            let place = format!("line {line}, offset {}", found.place.start);
+            let TextMessage { bytes, notes, is_completed, .. } = &found;
+            match bytes.is_empty() {
+                true => handle(&place, Found::Broken(notes.join("; ")))?,
+                false => {
+                    let is_completed = *is_completed;
+                    handle(&place, Found::Message { bytes, notes, is_completed })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next_message(&mut self) -> Option<TextMessage> {
+        let begin = self.patterns.begin.find_at(self.text, self.at).map(|found| found.range());
+        let gap_end = begin.as_ref().map_or(self.text.len(), |begin| begin.start);
+        if let Some(found) = self.headless(gap_end) {
+            return Some(found);
+        }
+        let begin = begin?;
+        let after = self.text.get(begin.end..).unwrap_or_default();
+        let Some(separator) = self.patterns.separator.captures(after).and_then(|c| c.get(1)) else {
+            self.at = begin.end;
+            return Some(broken(begin, after));
+        };
+        let separator = separator.as_bytes().to_vec();
+        let mut found = match self.whole(begin.start, &separator) {
+            Some(place) => self.copied(place, &separator),
+            None => self.walked(begin.start, self.text.len(), &separator),
+        };
+        self.at = found.place.end;
+        complete(&mut found);
+        Some(found)
+    }
+
+    /// Returns a message without BeginString that begins before `end`.
+    fn headless(&mut self, end: usize) -> Option<TextMessage> {
+        while self.at < end {
+            let rest = self.text.get(self.at..end)?;
+            let len = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+            let line = rest.get(..len)?;
+            let Some(found) = self.patterns.headless.captures(line) else {
+                self.at += len;
+                continue;
+            };
+            let start = self.at + found.get(1)?.start();
+            let separator = found.get(2)?.as_bytes().to_vec();
+            let mut found = self.walked(start, end, &separator);
+            self.at = found.place.end.max(start + 1);
+            found.notes.insert(0, "BeginString (8) is missing".to_owned());
+            complete(&mut found);
+            return Some(found);
+        }
+        None
+    }
+
+    /// Returns the place of a message whose BodyLength leads to its CheckSum.
+    fn whole(&self, start: usize, separator: &[u8]) -> Option<Range<usize>> {
+        let &[separator] = separator else { return None };
+        let text = self.text.get(start..)?;
+        let length = text.iter().position(|byte| *byte == separator)? + 1;
+        let digits = text.get(length..)?.strip_prefix(b"9=")?;
+        let len = digits.iter().position(|byte| *byte == separator).filter(|len| *len < 10)?;
+        let body_len: usize = std::str::from_utf8(digits.get(..len)?).ok()?.parse().ok()?;
+        let trailer = length + 2 + len + 1 + body_len;
+        let found = text.get(trailer..trailer.checked_add(6)?)?;
+        let is_sum = found.starts_with(b"10=") && found.iter().skip(3).all(u8::is_ascii_digit);
+        let is_next = is_sum && text.get(trailer - 1) == Some(&separator);
+        let has_end = text.get(trailer + 6).is_none_or(|byte| !byte.is_ascii_digit());
+        (is_next && has_end).then(|| {
+            let end = trailer + 6 + usize::from(text.get(trailer + 6) == Some(&separator));
+            start..start + end
+        })
+    }
+
+    /// Takes a message as it stands.
+    fn copied(&self, place: Range<usize>, separator: &[u8]) -> TextMessage {
+        let text = self.text.get(place.clone()).unwrap_or_default();
+        let mut notes = Vec::new();
+        let bytes = match separator {
+            [SOH] => {
+                let mut bytes = text.to_vec();
+                if bytes.last() != Some(&SOH) {
+                    notes.push("the last delimiter is missing".to_owned());
+                    bytes.push(SOH);
+                }
+                bytes
+            }
+            _ => self.walked(place.start, place.end, separator).bytes,
+        };
+        TextMessage { place, bytes, notes, is_completed: false }
+    }
+
+    /// Takes fields until CheckSum, another message or the end of the line.
+    fn walked(&self, start: usize, end: usize, separator: &[u8]) -> TextMessage {
+        let (mut bytes, mut notes, mut at) = (Vec::new(), Vec::new(), start);
+        let end = loop {
+            let rest = self.text.get(at..end).unwrap_or_default();
+            if let Some(digits) = rest.strip_prefix(b"10=") {
+                let len =
+                    digits.iter().take(SUM_DIGITS_MAX).take_while(|b| b.is_ascii_digit()).count();
+                bytes.extend_from_slice(rest.get(..3 + len).unwrap_or_default());
+                bytes.push(SOH);
+                let after = digits.get(len..).unwrap_or_default();
+                let tail = [separator, separator.trim_ascii_end()];
+                let closing =
+                    tail.into_iter().find(|tail| !tail.is_empty() && after.starts_with(tail));
+                if closing.is_none() && separator == [SOH] {
+                    notes.push("the last delimiter is missing".to_owned());
+                }
+                break at + 3 + len + closing.map_or(0, <[u8]>::len);
+            }
+            let (value_end, goes_on, message_end) = match self.field_end(at, end, separator) {
+                End::Field(value_end) => (value_end, true, value_end),
+                End::Message(value_end) => (value_end, false, value_end + separator.len()),
+                End::Line(value_end) => (value_end, false, value_end),
+            };
+            let mut field = self.text.get(at..value_end).unwrap_or_default();
+            if !goes_on {
+                field = self.without_closing(start, field);
+                field = field.strip_suffix(separator).unwrap_or(field);
+                if message_end == self.text.len() && self.text.last() != Some(&b'\n') {
+                    let len = message_end - start;
+                    notes.push(format!("cut: the data end after {len} bytes of a message"));
+                }
+            }
+            bytes.extend_from_slice(field);
+            bytes.push(SOH);
+            if !goes_on {
+                break message_end;
+            }
+            at = value_end + separator.len();
+        };
+        TextMessage { place: start..end, bytes, notes, is_completed: false }
+    }
+
+    /// Finds the end of the field at `at`. Looks no further than the end of its line.
+    fn field_end(&self, at: usize, end: usize, separator: &[u8]) -> End {
+        let text = self.text.get(..end).unwrap_or_default();
+        let has_lines = separator.contains(&b'\n');
+        for (place, byte) in text.iter().enumerate().skip(at) {
+            if *byte == b'\n' && !has_lines {
+                let value = text.get(at..place).unwrap_or_default();
+                return End::Line(at + value.trim_ascii_end().len());
+            }
+            let Some(next) = text.get(place..).and_then(|rest| rest.strip_prefix(separator)) else {
+                continue;
+            };
+            if next.starts_with(b"8=FIX") {
+                return End::Message(place);
+            }
+            // On the wire a delimiter ends a field whatever follows, even if that is no field.
+            let is_wire = separator == [SOH] && !matches!(next, [] | [b'\r' | b'\n', ..]);
+            if begins_field(next) || is_wire {
+                return End::Field(place);
+            }
+            if has_lines {
+                return End::Line(place);
+            }
+        }
+        End::Line(end)
+    }
+
+    /// Cuts a last value where what was opened before the message is closed.
+    fn without_closing<'f>(&self, start: usize, field: &'f [u8]) -> &'f [u8] {
+        let before = start.checked_sub(1).and_then(|at| self.text.get(at));
+        let closing = CLOSING.iter().find(|(open, _)| Some(open) == before);
+        let at = closing.and_then(|(_, close)| field.iter().position(|byte| byte == close));
+        field.get(..at.unwrap_or(field.len())).unwrap_or_default()
+    }
+}
+
+/// Whether a tag and `=` stand there.
+fn begins_field(text: &[u8]) -> bool {
+    let digits = text.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
+    (1..10).contains(&digits) && text.get(digits) == Some(&b'=')
+}
+
+/// Says what is wrong with what begins like a message.
+fn broken(place: Range<usize>, after: &[u8]) -> TextMessage {
+    let start = String::from_utf8_lossy(after.get(..after.len().min(40)).unwrap_or_default());
+    let notes = vec![format!(
+        "no message: expected a separator and a field after BeginString; found {}",
+        start.escape_debug()
+    )];
+    TextMessage { place, bytes: Vec::new(), notes, is_completed: false }
+}
+
+/// Puts BeginString, BodyLength and MsgType in front, where that is not so. What has no MsgType is broken.
+fn complete(found: &mut TextMessage) {
+    let fields: Vec<&[u8]> = found.bytes.split_inclusive(|byte| *byte == SOH).collect();
+    let head: [&[u8]; 3] = [b"8=", b"9=", b"35="];
+    let is_at = |at: usize| fields.get(at).is_some_and(|field| field.starts_with(head[at]));
+    if (0..3).all(is_at) {
+        return;
+    }
+    let [begin, length, msg_type] =
+        head.map(|tag| fields.iter().position(|field| field.starts_with(tag)));
+    let Some(msg_type) = msg_type else {
+        let len_max = Limits::default().message_len_max;
+        found.notes.push(format!(
+            "no message: expected 8=FIX..., 9= with a length of at most {len_max}, 35= with a MsgType"
+        ));
+        found.bytes.clear();
+        return;
+    };
+    let moved = [begin, length, Some(msg_type)];
+    let body: Vec<&[u8]> = (0..fields.len())
+        .filter(|at| !moved.contains(&Some(*at)))
+        .filter_map(|at| fields.get(at).copied())
+        .collect();
+    let sum_len = body.last().filter(|last| last.starts_with(b"10=")).map_or(0, |last| last.len());
+    let body_len = fields[msg_type].len() + body.concat().len() - sum_len;
+    let mut bytes = match begin.and_then(|at| fields.get(at)) {
+        Some(field) => field.to_vec(),
+        None => [BEGIN_STRING, &[SOH]].concat(),
+    };
+    match length.and_then(|at| fields.get(at)) {
+        Some(field) => {
+            bytes.extend_from_slice(field);
+            if begin.is_some() {
+                found
+                    .notes
+                    .push("BeginString, BodyLength, MsgType are not the first fields".to_owned());
+            }
+        }
+        None => {
+            found.notes.push("BodyLength (9) is missing".to_owned());
+            bytes.extend_from_slice(format!("9={body_len}\u{1}").as_bytes());
+        }
+    }
+    bytes.extend_from_slice(fields[msg_type]);
+    bytes.extend_from_slice(&body.concat());
+    found.bytes = bytes;
+    found.is_completed = true;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages of a text, with `|` between fields, and what is noted.
+    fn scan(text: &str) -> Vec<(String, Vec<String>)> {
+        let mut scanner = Scanner::new(text.as_bytes(), None);
+        let mut all = Vec::new();
+        while let Some(found) = scanner.next_message() {
+            assert!(scanner.at <= text.len());
+            let bytes = String::from_utf8(found.bytes).unwrap().replace('\u{1}', "|");
+            all.push((bytes, found.notes));
+        }
+        all
+    }
+
+    const ORDER: &str = "8=FIX.4.2|9=26|35=D|55=AB C|58=a|b c|44=1|10=077|";
+
+    #[test]
+    fn whatever_stands_between_fields_is_found() {
+        let separators = [
+            "\u{1}",
+            "|",
+            ";",
+            "^A",
+            "^",
+            "~",
+            "\t",
+            " ",
+            "<SOH>",
+            "\\x01",
+            "\\u0001",
+            "\\\\u0001",
+            "\u{2401}",
+            "\\001",
+            "[SOH]",
+            "&#1;",
+            " | ",
+            "#",
+            "\n",
+            "\r\n",
+            ",",
+            ", ",
+            "||",
+            "<soh>",
+        ];
+        for separator in separators {
+            let order = ORDER.replace("58=a|b c", "58=ab c");
+            let text = order.replace('|', separator);
+            for text in [
+                text.clone(),
+                format!("20260105 in {text} and more\nnothing\n"),
+                format!("{{\"m\":\"{text}\",\"n\":1}}"),
+                format!("['{}']", text.strip_suffix(separator).unwrap()),
+            ] {
+                let found = scan(&text);
+                assert_eq!(found.len(), 1, "{text}: {found:?}");
+                assert_eq!(found[0].0, order, "{text}");
+                let is_cut = separator == "\u{1}" && text.starts_with('[');
+                assert_eq!(found[0].1.is_empty(), !is_cut, "{:?}", found[0].1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_separator_in_a_text_is_part_of_it_where_no_field_follows() {
+        let wanted = ORDER.replace("a|b c", "a\u{2402}b c");
+        let text = ORDER.replace('|', ";").replace("a;b c", "a; b c");
+        assert_eq!(scan(&text)[0].0, wanted.replace("a\u{2402}b c", "a; b c"));
+    }
+
+    #[test]
+    fn each_message_has_its_own_separator_and_ends_with_its_line() {
+        let text =
+            "x 8=FIX.4.2|9=5|35=0|10=161|\ny 8=FIX.4.4^A9=5^A35=1^A\n(8=FIXT.1.1;9=5;35=5)\n";
+        let found = scan(text);
+        let bytes: Vec<&str> = found.iter().map(|(bytes, _)| bytes.as_str()).collect();
+        let wanted = ["8=FIX.4.2|9=5|35=0|10=161|", "8=FIX.4.4|9=5|35=1|", "8=FIXT.1.1|9=5|35=5|"];
+        assert_eq!(bytes, wanted);
+        // Two of one line, the first without CheckSum.
+        let found = scan("8=FIX.4.2|9=5|35=0|8=FIX.4.2|9=5|35=1|10=162|");
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0].0, "8=FIX.4.2|9=5|35=0|");
+    }
+
+    #[test]
+    fn data_and_lines_within_a_length_that_is_right_belong_to_the_message() {
+        let body = "35=B|95=7|96=10=000|\n|58=one\ntwo|".replace('|', "\u{1}");
+        let text = format!("8=FIX.4.2|9={}|{body}10=000|", body.len()).replace('|', "\u{1}");
+        let found = scan(&format!("log {text}\n"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, text.replace('\u{1}', "|"));
+    }
+
+    #[test]
+    fn lines_without_their_head_are_completed() {
+        let [(bytes, notes)] = &scan("12:00:01 INFO 35=D|49=A|10=001|\nprice 35=4\n")[..] else {
+            panic!("one");
+        };
+        assert_eq!(bytes, "8=FIX.4.4|9=10|35=D|49=A|10=001|");
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        let [(bytes, _)] = &scan("9=12 35=D 49=A")[..] else { panic!("one") };
+        assert_eq!(bytes, "8=FIX.4.4|9=12|35=D|49=A|");
+        let [(bytes, notes)] = &scan("8=FIX.4.2|35=D|9=5|49=A|\n")[..] else { panic!("one") };
+        assert_eq!(bytes, "8=FIX.4.2|9=5|35=D|49=A|");
+        assert_eq!(notes.len(), 1, "{notes:?}");
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_or_passed_over() {
+        for text in ["8=FIX.4.2|9=x|", "8=FIX.4.2", "8=FIX.4.2 is a version\n"] {
+            let found = scan(text);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            assert!(found[0].0.is_empty() && !found[0].1.is_empty(), "{found:?}");
+        }
+        assert!(scan("nothing 9=1 here, 1=2|3=4\n").is_empty());
+        assert!(scan("").is_empty());
+        let text = "8=FIX.4.2\u{1}9=5\u{1}35=0\u{1}58=x\u{1}\n12:00 another line\u{1} of the log\n";
+        assert_eq!(scan(text)[0].0, "8=FIX.4.2|9=5|35=0|58=x|");
+        let text = "8=FIX.4.2\n9=5\n35=0\n58=x\nanother\n\nline\n8=FIX.4.2\n9=5\n35=1\n10=162\n";
+        assert_eq!(scan(text).len(), 2);
+        assert_eq!(scan(text)[0].0, "8=FIX.4.2|9=5|35=0|58=x|");
+        let [(_, notes)] = &scan("8=FIX.4.2\u{1}9=50\u{1}35=D\u{1}49=")[..] else { panic!("one") };
+        assert!(notes[0].starts_with("cut: the data end after 23 bytes"), "{notes:?}");
+    }
+
+    #[test]
+    fn many_messages_of_one_line_are_scanned_in_one_pass() {
+        // A pass a message would take minutes.
+        let text = "8=FIX.4.2^A9=5^A35=0^A10=161^A ".repeat(20_000);
+        assert_eq!(scan(&text).len(), 20_000);
+    }
+
+    #[test]
+    fn any_bytes_are_scanned_to_their_end() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let pieces = [
+            "8=FIX.4.2",
+            "\u{1}",
+            "|",
+            "9=5",
+            "35=D",
+            "10=",
+            "161",
+            "\n",
+            "\"",
+            "x",
+            "=",
+            "49=A",
+            " ",
+        ];
+        let patterns = Rc::new(Patterns::new(None));
+        for _ in 0..20_000 {
+            let count = random.usize(..14);
+            let text: String = (0..count).map(|_| pieces[random.usize(..pieces.len())]).collect();
+            let mut scanner = Scanner { text: text.as_bytes(), at: 0, patterns: patterns.clone() };
+            let mut end = 0;
+            while let Some(found) = scanner.next_message() {
+                assert!(
+                    end <= found.place.start && found.place.start < found.place.end,
+                    "{text:?}"
+                );
+                assert!(found.place.end <= text.len(), "{text:?}");
+                end = found.place.end;
+                let has_head = found.bytes.starts_with(b"8=FIX") && found.bytes.ends_with(&[SOH]);
+                assert!(found.bytes.is_empty() || has_head, "{text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Messages as JSON, with the names of fields and values; groups as lists of their entries.
+
+use tickwire_fix::dictionary::{FieldDef, FieldType, GroupDef, Member};
+use tickwire_fix::{Dictionary, Field, Message, Tag};
+use tickwire_text::json::{push_hex, push_string, push_unsigned};
+
+/// Groups in groups that are followed at most.
+const DEPTH_MAX: usize = 16;
+
+/// The dictionaries that name things.
+pub struct Names<'d> {
+    /// Of header, trailer and messages of the session.
+    pub session: &'d Dictionary,
+    /// Of messages of the application.
+    pub application: &'d Dictionary,
+}
+
+impl<'d> Names<'d> {
+    /// Appends a message as an object on a line of its own.
+    pub fn push_message(
+        &self,
+        out: &mut Vec<u8>,
+        place: &str,
+        message: &Message<'_>,
+        wrong: &[String],
+    ) {
+        out.extend_from_slice(b"{\"place\":");
+        push_string(out, place);
+        out.extend_from_slice(b",\"msg_type\":");
+        push_string(out, &String::from_utf8_lossy(message.msg_type()));
+        let definition = self.session.message(message.msg_type());
+        let definition = definition.or_else(|| self.application.message(message.msg_type()));
+        if let Some(found) = definition {
+            out.extend_from_slice(b",\"name\":");
+            push_string(out, found.name());
+        }
+        if !wrong.is_empty() {
+            out.extend_from_slice(b",\"wrong\":[");
+            push_list(out, wrong, |out, text| push_string(out, text));
+            out.push(b']');
+        }
+        out.extend_from_slice(b",\"fields\":[");
+        let members = definition.map_or(&[][..], |found| found.members());
+        let mut at = 0;
+        while at < message.len() {
+            if at > 0 {
+                out.push(b',');
+            }
+            let tag = message.tags().get(at).copied().unwrap_or_default();
+            let lists = [members, self.session.header(), self.session.trailer()];
+            let group = lists.into_iter().find_map(|members| self.group_of(members, tag));
+            at = self.push_field(out, message, at, group, 0);
+        }
+        out.extend_from_slice(b"]}\n");
+    }
+
+    /// Returns the group that a field counts.
+    fn group_of(&self, members: &[Member], tag: u32) -> Option<&'d GroupDef> {
+        let id = members.iter().find(|member| member.tag.0 == tag)?.group?;
+        [self.application, self.session]
+            .into_iter()
+            .find_map(|dictionary| dictionary.group(id).filter(|group| group.count().0 == tag))
+    }
+
+    fn definition(&self, tag: Tag) -> Option<&'d FieldDef> {
+        self.session.field(tag).or_else(|| self.application.field(tag))
+    }
+
+    /// Appends the field at `at`, and the entries of the group it counts; returns the position after them.
+    fn push_field(
+        &self,
+        out: &mut Vec<u8>,
+        message: &Message<'_>,
+        at: usize,
+        group: Option<&GroupDef>,
+        depth: usize,
+    ) -> usize {
+        let Some(field) = message.field_at(at) else { return at + 1 };
+        let definition = self.definition(field.tag);
+        out.extend_from_slice(b"{\"tag\":");
+        push_unsigned(out, u64::from(field.tag.0));
+        if let Some(found) = definition {
+            out.extend_from_slice(b",\"name\":");
+            push_string(out, found.name());
+        }
+        push_value(out, &field, definition);
+        let mut next = at + 1;
+        if let Some(group) = group.filter(|_| depth < DEPTH_MAX) {
+            out.extend_from_slice(b",\"entries\":[");
+            next = self.push_entries(out, message, next, group, depth);
+            out.push(b']');
+        }
+        out.push(b'}');
+        next
+    }
+
+    /// Appends the entries of a group that begin at `at`; returns the position after them.
+    fn push_entries(
+        &self,
+        out: &mut Vec<u8>,
+        message: &Message<'_>,
+        mut at: usize,
+        group: &GroupDef,
+        depth: usize,
+    ) -> usize {
+        let tags = message.tags();
+        let first = at;
+        while tags.get(at) == Some(&group.delimiter().0) {
+            out.extend_from_slice(if at == first { b"[" } else { b",[" });
+            let start = at;
+            let is_member = |tag: &&u32| group.members().iter().any(|member| member.tag.0 == **tag);
+            while let Some(&tag) = tags.get(at).filter(is_member) {
+                if tag == group.delimiter().0 && at != start {
+                    break;
+                }
+                if at != start {
+                    out.push(b',');
+                }
+                let inner = self.group_of(group.members(), tag);
+                at = self.push_field(out, message, at, inner, depth + 1);
+            }
+            out.push(b']');
+        }
+        at
+    }
+}
+
+fn push_list<T>(out: &mut Vec<u8>, items: &[T], mut push: impl FnMut(&mut Vec<u8>, &T)) {
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        push(out, item);
+    }
+}
+
+/// Appends a value by its type, and what it means.
+fn push_value(out: &mut Vec<u8>, field: &Field<'_>, definition: Option<&FieldDef>) {
+    let field_type = definition.map(FieldDef::field_type);
+    match (std::str::from_utf8(field.value), field_type) {
+        (Err(_), _) => {
+            out.extend_from_slice(b",\"hex\":\"");
+            push_hex(out, field.value);
+            out.push(b'"');
+        }
+        (Ok("Y"), Some(FieldType::Boolean)) => out.extend_from_slice(b",\"value\":true"),
+        (Ok("N"), Some(FieldType::Boolean)) => out.extend_from_slice(b",\"value\":false"),
+        (Ok(text), Some(field_type)) if is_number(field_type) && is_json_number(text) => {
+            out.extend_from_slice(b",\"value\":");
+            out.extend_from_slice(text.as_bytes());
+        }
+        (Ok(text), _) => {
+            out.extend_from_slice(b",\"value\":");
+            push_string(out, text);
+        }
+    }
+    let meaning = definition.and_then(|found| found.description(field.value));
+    if let Some(meaning) = meaning.filter(|text| !text.is_empty() && field.tag != Tag::MSG_TYPE) {
+        out.extend_from_slice(b",\"meaning\":");
+        push_string(out, meaning);
+    }
+}
+
+/// Whether values of a type are numbers. Values with meanings of their own are.
+fn is_number(field_type: FieldType) -> bool {
+    use FieldType as T;
+    matches!(
+        field_type,
+        T::Amt
+            | T::DayOfMonth
+            | T::Float
+            | T::Int
+            | T::Length
+            | T::NumInGroup
+            | T::Percentage
+            | T::Price
+            | T::PriceOffset
+            | T::Qty
+            | T::SeqNum
+            | T::TagNum
+    )
+}
+
+/// Whether JSON writes a number so; FIX also has leading zeros and bare points, which stay text.
+fn is_json_number(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let whole = whole.strip_prefix('-').unwrap_or(whole);
+    digits(whole) && digits(fraction) && (whole.len() == 1 || !whole.starts_with('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_json_takes_is_a_number() {
+        for text in ["0", "-0", "12", "-1.50", "0.001", "123456789012345678901234567890.5"] {
+            assert!(is_json_number(text), "{text}");
+            assert!(serde_json::from_str::<serde_json::Value>(text).is_ok(), "{text}");
+        }
+        for text in ["", "-", "01", ".5", "5.", "1e5", "+1", "1 ", "-01", "1.2.3"] {
+            assert!(!is_json_number(text), "{text}");
+        }
+    }
+}
