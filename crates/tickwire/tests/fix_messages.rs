@@ -151,6 +151,28 @@ fn groups_are_nested_and_values_typed_in_json() {
 }
 
 #[test]
+fn flaws_that_other_engines_pass_over_are_warnings_unless_strict() {
+    let directory = directory("fix_strict");
+    let xml = "<fix type='FIX' major='4' minor='2'><header/><trailer/><messages>\n\
+        <message name='NewOrderSingle' msgtype='D' msgcat='app'/></messages>\n\
+        <components><component name='Unused'><field name='Nowhere' required='N'/></component></components>\n\
+        <fields><field number='55' name='Symbol' type='STRING'/></fields></fix>";
+    let dictionary = file(&directory, "flawed.xml", xml.as_bytes());
+    let message = file(&directory, "one.fix", framed(ORDER).as_bytes());
+    let run = tickwire(&format!("fix decode {message} -d {dictionary} --session FIX42"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(
+        run.err.contains("warning: ") && run.err.contains("flawed.xml: line 3: "),
+        "{}",
+        run.err
+    );
+    assert!(run.out.contains("NewOrderSingle"), "{}", run.out);
+    let run = tickwire(&format!("fix decode {message} -d {dictionary} --session FIX42 --strict"));
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.err.contains("flawed.xml: line 3: ") && run.out.is_empty(), "{}", run.err);
+}
+
+#[test]
 fn a_hole_in_a_stream_is_told() {
     use build::{ETHERNET, ethernet, ipv4, pcap, tcp};
     let directory = directory("fix_hole");

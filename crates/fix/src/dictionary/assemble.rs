@@ -17,6 +17,8 @@ pub(super) const DEFINITIONS_MAX: usize = 60_000;
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
+    /// Whether others may stand there too.
+    pub(super) takes_any: bool,
     /// Members met, those met before included.
     pub(super) met: usize,
 }
@@ -58,7 +60,7 @@ pub(super) fn block(members: Vec<Member>, fields: &[FieldDef]) -> Block {
             places[index] = u16::try_from(place + 1).unwrap_or(0);
         }
     }
-    Block { members, places, required }
+    Block { members, places, required, takes_any: false }
 }
 
 /// Returns a group with the ways from tags to its members.
@@ -99,5 +101,6 @@ pub(super) fn empty() -> Dictionary {
         types: MessageTypes::new(),
         header: Block::default(),
         trailer: Block::default(),
+        warnings: Vec::new(),
     }
 }

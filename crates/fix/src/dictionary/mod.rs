@@ -200,6 +200,8 @@ pub(crate) struct Block {
     /// By the index of the field in the dictionary: place plus one, or 0.
     pub(crate) places: Vec<u16>,
     pub(crate) required: usize,
+    /// Whether fields that are not members may stand in it too (`anyFields`).
+    pub(crate) takes_any: bool,
 }
 
 impl Block {
@@ -225,13 +227,16 @@ pub struct Dictionary {
     pub(crate) types: MessageTypes,
     pub(crate) header: Block,
     pub(crate) trailer: Block,
+    pub(crate) warnings: Vec<Problem>,
 }
 
 impl Dictionary {
     /// Tags below are looked up in an array.
     pub(crate) const DENSE_TAGS: u32 = 1 << 14;
 
-    /// Parses a dictionary in QuickFIX's format.
+    /// Parses a dictionary in QuickFIX's format. What QuickFIX loads all the same is a warning
+    /// ([`Dictionary::warnings`]): two names of a tag, two tags of a name (the last counts), and what is not
+    /// defined in components that nothing uses.
     ///
     /// # Errors
     /// All problems of the file, in the order of their lines.
@@ -254,6 +259,11 @@ impl Dictionary {
     /// All problems of the file, in the order of their lines.
     pub fn parse(text: &str) -> Result<Self, Problems> {
         if orchestra::is_repository(text) { orchestra::parse(text) } else { quickfix::parse(text) }
+    }
+
+    /// Returns what is wrong with the file it was parsed from, but does no harm.
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
     }
 
     /// Returns the BeginString of the version, `FIX.4.2` or `FIXT.1.1`; for FIX 5.0 and its service

@@ -1,6 +1,6 @@
 //! Reads QuickFIX's dictionary format.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use roxmltree::{Document, Node, NodeId};
 
@@ -17,18 +17,30 @@ pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
         Problems(vec![problem])
     })?;
     let mut loader = Loader::new(&document);
-    let dictionary = loader.load();
+    let mut dictionary = loader.load();
     if loader.problems.is_empty() {
+        dictionary.warnings = in_order(loader.warnings);
         return Ok(dictionary);
     }
-    loader.problems.sort_by_key(|problem| problem.line);
-    loader.problems.dedup();
-    Err(Problems(loader.problems))
+    Err(Problems(in_order(loader.problems)))
+}
+
+/// Returns problems in the order of their lines, each once.
+fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by_key(|problem| problem.line);
+    problems.dedup();
+    problems
 }
 
 struct Loader<'x> {
     document: &'x Document<'x>,
     problems: Vec<Problem>,
+    /// Problems that QuickFIX passes over.
+    warnings: Vec<Problem>,
+    /// Whether what is read is a component that nothing uses.
+    is_unused: bool,
+    /// Components that something uses.
+    used: HashSet<NodeId>,
     fields: Vec<FieldDef>,
     /// Field name to index in `fields`.
     names: HashMap<&'x str, usize>,
@@ -43,6 +55,9 @@ impl<'x> Loader<'x> {
         Self {
             document,
             problems: Vec::new(),
+            warnings: Vec::new(),
+            is_unused: false,
+            used: HashSet::new(),
             fields: Vec::new(),
             names: HashMap::new(),
             components: HashMap::new(),
@@ -53,7 +68,16 @@ impl<'x> Loader<'x> {
 
     fn report(&mut self, node: Node<'_, '_>, what: What) {
         let line = self.document.text_pos_at(node.range().start).row;
-        self.problems.push(Problem { line, what });
+        let is_undefined = matches!(what, What::UnknownField(_) | What::UnknownComponent(_));
+        match self.is_unused && is_undefined {
+            true => self.warnings.push(Problem { line, what }),
+            false => self.problems.push(Problem { line, what }),
+        }
+    }
+
+    fn warn(&mut self, node: Node<'_, '_>, what: What) {
+        let line = self.document.text_pos_at(node.range().start).row;
+        self.warnings.push(Problem { line, what });
     }
 
     fn attribute(&mut self, node: Node<'x, 'x>, attribute: &'static str) -> Option<&'x str> {
@@ -175,7 +199,7 @@ impl<'x> Loader<'x> {
             }
             if self.names.insert(name, self.fields.len()).is_some() {
                 let name = name.to_owned();
-                self.report(node, What::Duplicate { kind: "field", name });
+                self.warn(node, What::Duplicate { kind: "field", name });
             }
             let field_type = FieldType::from_quickfix(type_name.trim(), before_42);
             let values = self.read_values(node);
@@ -190,7 +214,7 @@ impl<'x> Loader<'x> {
             let Some(number) = number else { continue };
             if lines.insert(number, ()).is_some() {
                 let name = number.to_string();
-                self.report(node, What::Duplicate { kind: "field", name });
+                self.warn(node, What::Duplicate { kind: "field", name });
             }
         }
     }
@@ -214,13 +238,18 @@ impl<'x> Loader<'x> {
         values
     }
 
-    /// Puts fields in the order of their tags.
+    /// Puts fields in the order of their tags. Of those with one tag the last counts, and has the others'
+    /// names too.
     fn sort_fields(&mut self) {
-        self.fields.sort_by_key(|field| field.tag);
-        let places: HashMap<&str, usize> =
-            self.fields.iter().enumerate().map(|(at, field)| (field.name.as_str(), at)).collect();
-        for (name, at) in &mut self.names {
-            *at = places.get(name).copied().unwrap_or(0);
+        let tags: Vec<Tag> = self.fields.iter().map(|field| field.tag).collect();
+        let mut of_tag = BTreeMap::new();
+        for field in std::mem::take(&mut self.fields) {
+            of_tag.insert(field.tag, field);
+        }
+        self.fields = of_tag.into_values().collect();
+        for at in self.names.values_mut() {
+            let place = self.fields.binary_search_by_key(&tags[*at], |field| field.tag);
+            *at = place.unwrap_or_else(|_| unreachable!("every tag has a field"));
         }
     }
 
@@ -252,7 +281,8 @@ impl<'x> Loader<'x> {
     fn block(&mut self, node: Node<'x, 'x>) -> Block {
         let mut members = Members::default();
         self.collect(node, true, &mut Vec::new(), &mut members);
-        assemble::block(members.list, &self.fields)
+        let takes_any = members.takes_any;
+        Block { takes_any, ..assemble::block(members.list, &self.fields) }
     }
 
     /// Collects the members of an element. `path` holds the components and groups around it.
@@ -269,6 +299,10 @@ impl<'x> Loader<'x> {
                 self.report(child, What::TooLarge);
                 return;
             }
+            if child.tag_name().name() == "anyFields" {
+                members.takes_any = true;
+                continue;
+            }
             let is_required = self.is_required(child) && required;
             let Some(name) = self.attribute(child, "name") else { continue };
             match child.tag_name().name() {
@@ -283,6 +317,9 @@ impl<'x> Loader<'x> {
                         self.report(child, What::ComponentCycle(name.to_owned()));
                     }
                     Some(component) => {
+                        if !self.is_unused {
+                            self.used.insert(component.id());
+                        }
                         path.push(component.id());
                         self.collect(component, is_required, path, members);
                         path.pop();
@@ -336,7 +373,11 @@ impl<'x> Loader<'x> {
     /// Reads components that no message uses, for their problems.
     fn check_components(&mut self) {
         let components: Vec<_> = self.components.values().copied().collect();
+        self.is_unused = true;
         for component in components {
+            if self.used.contains(&component.id()) {
+                continue;
+            }
             let mut path = vec![component.id()];
             self.collect(component, true, &mut path, &mut Members::default());
         }
@@ -368,9 +409,57 @@ mod tests {
             <field number='six' name='Six'/></fields></fix>";
         let problems = Dictionary::parse_quickfix(text).expect_err("many problems").0;
         let lines: Vec<_> = problems.iter().map(|problem| problem.line).collect();
-        assert_eq!(lines, [1, 2, 2, 5, 6, 8, 10, 12, 13, 13], "{problems:#?}");
+        assert_eq!(lines, [1, 2, 2, 5, 6, 8, 10, 13, 13], "{problems:#?}");
         let error = Dictionary::parse_quickfix("<fix>").expect_err("not closed");
         assert!(matches!(error.0[..], [Problem { line: 1, what: What::Xml(_) }]));
+    }
+
+    #[test]
+    fn what_other_engines_load_all_the_same_is_a_warning() {
+        let text = "<fix type='FIX' major='4' minor='4'>\n\
+            <header/><trailer/>\n\
+            <messages><message name='M' msgtype='M' msgcat='app'>\n\
+            <field name='A' required='Y'/><component name='Used' required='N'/>\n\
+            <anyFields/></message>\n\
+            <message name='N' msgtype='N' msgcat='app'><field name='A' required='Y'/></message>\n\
+            </messages><components>\n\
+            <component name='Used'><field name='B' required='N'/></component>\n\
+            <component name='Unused'><field name='Nowhere' required='N'/>\n\
+            <component name='None' required='N'/></component></components>\n\
+            <fields><field number='5001' name='A' type='INT'/>\n\
+            <field number='5002' name='B' type='STRING'/>\n\
+            <field number='5002' name='B2' type='INT'/>\n\
+            <field number='5003' name='C' type='STRING'/>\n\
+            <field number='5004' name='C' type='STRING'/></fields></fix>";
+        let dictionary = Dictionary::parse_quickfix(text).expect("loads");
+        let lines: Vec<_> = dictionary.warnings().iter().map(|problem| problem.line).collect();
+        assert_eq!(lines, [9, 10, 13, 15], "{:#?}", dictionary.warnings());
+        let field = dictionary.field(Tag(5002)).expect("defined");
+        assert_eq!((field.name(), field.field_type()), ("B2", FieldType::Int), "the last counts");
+        assert_eq!(dictionary.field_named("C").map(FieldDef::tag), Some(Tag(5004)));
+        let members = dictionary.message(b"M").expect("defined").members();
+        let tags: Vec<_> = members.iter().map(|member| member.tag).collect();
+        assert_eq!(
+            tags,
+            [Tag(5001), Tag(5002)],
+            "a name that lost its tag's field is that field's"
+        );
+        let session = Dictionary::parse_quickfix(super::super::shipped::FIXT11).expect("loads");
+        let checks = crate::Checks { required_fields: false, ..crate::Checks::default() };
+        let mut validator = crate::Validator::new(checks);
+        let mut check = |body: &str| {
+            let body = body.replace('|', "\u{1}");
+            let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+            let sum = bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+            bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+            let mut reader = crate::Reader::new();
+            let message = reader.decode(&bytes).expect("well formed");
+            let valid = validator.validate_fixt(&message, &session, &dictionary);
+            valid.err().map(|error| (error.kind, error.tag))
+        };
+        assert_eq!(check("35=M|49=A|5001=1|5003=x|"), None, "any field may stand there");
+        let refused = Some((crate::ErrorKind::TagNotInMessage, Some(Tag(5003))));
+        assert_eq!(check("35=N|49=A|5001=1|5003=x|"), refused);
     }
 
     #[test]

@@ -200,7 +200,7 @@ impl Validator {
             }
             part = place.part.max(part);
             let Some(member) = place.member else {
-                if run.checks.message_fields {
+                if run.checks.message_fields && !run.body.1.takes_any {
                     return Err(error_at(run.message, ErrorKind::TagNotInMessage, at));
                 }
                 at += 1;

@@ -98,5 +98,8 @@ fn read_dictionary(path: &Path) -> Result<Arc<Dictionary>, String> {
     let text = fs::read_to_string(path).map_err(fail)?;
     let dictionary = Dictionary::parse(&text)
         .map_err(|problems| format!("dictionary {}:\n{problems}", path.display()))?;
+    for warning in dictionary.warnings() {
+        tracing::warn!("dictionary {}: {warning}", path.display());
+    }
     Ok(Arc::new(dictionary))
 }

@@ -20,6 +20,9 @@ pub struct GenerateArgs {
     /// Dictionary of header and trailer, for FIX 5.0 and later; FIXT11 unless given
     #[arg(long, value_name = "DICT")]
     session: Option<PathBuf>,
+    /// Refuse dictionaries with flaws that other engines pass over, which are warned of otherwise
+    #[arg(long)]
+    strict: bool,
     /// Only these messages, by name or MsgType
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     only: Vec<String>,
@@ -30,10 +33,12 @@ pub struct GenerateArgs {
 
 /// Runs `tickwire fix generate`.
 pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
-    let application = versions::read(&args.dictionary)?;
+    let application = versions::read(&args.dictionary, args.strict)?;
     let session = match &args.session {
-        Some(path) => Some(versions::read(path)?),
-        None if application.header().is_empty() => Some(versions::read("FIXT11".as_ref())?),
+        Some(path) => Some(versions::read(path, args.strict)?),
+        None if application.header().is_empty() => {
+            Some(versions::read("FIXT11".as_ref(), args.strict)?)
+        }
         None => None,
     };
     let name = args.dictionary.file_name().unwrap_or(args.dictionary.as_os_str());

@@ -5,7 +5,7 @@ use crate::files;
 use clap::Args;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
-use tickwire_fix::dictionary::shipped;
+use tickwire_fix::dictionary::{Problem, shipped};
 use tickwire_fix::{Dictionary, Message, Tag};
 
 /// Longest dictionary read: above the standard's largest by a factor of five.
@@ -21,6 +21,10 @@ pub struct DictionaryArgs {
     /// Dictionary of header, trailer and session messages, for FIX 5.0 and later; FIXT11 unless given
     #[arg(long, value_name = "DICT")]
     session: Option<PathBuf>,
+    /// Refuse dictionaries with flaws that other engines pass over, which are warned of otherwise: a tag or
+    /// name that is defined twice, an undefined name in a component that nothing uses
+    #[arg(long)]
+    strict: bool,
 }
 
 /// Dictionaries, read when they are wanted.
@@ -35,10 +39,12 @@ impl DictionaryArgs {
         let named = match &self.dictionary {
             None => None,
             Some(path) => {
-                let application = read(path)?;
+                let application = read(path, self.strict)?;
                 let session = match &self.session {
-                    Some(path) => read(path)?,
-                    None if application.header().is_empty() => read(Path::new("FIXT11"))?,
+                    Some(path) => read(path, self.strict)?,
+                    None if application.header().is_empty() => {
+                        read(Path::new("FIXT11"), self.strict)?
+                    }
                     None => application.clone(),
                 };
                 Some((session, application))
@@ -48,8 +54,9 @@ impl DictionaryArgs {
     }
 }
 
-/// Reads a dictionary file, or one that is built in by its name.
-pub fn read(path: &Path) -> Result<Dictionary, Failure> {
+/// Reads a dictionary file, or one that is built in by its name. Flaws that do no harm are errors if
+/// `is_strict`, else they are warned of.
+pub fn read(path: &Path, is_strict: bool) -> Result<Dictionary, Failure> {
     let known = shipped::ALL.iter().find(|(name, _)| path.as_os_str() == *name);
     let parsed = match known {
         Some((_, text)) => Dictionary::parse(text),
@@ -68,12 +75,23 @@ pub fn read(path: &Path) -> Result<Dictionary, Failure> {
             Dictionary::parse(&text)
         }
     };
-    parsed.map_err(|problems| {
-        let name = files::name_of(path);
-        let lines = problems.0.iter().map(|problem| format!("{name}: {problem}"));
+    let name = files::name_of(path);
+    let refused = |problems: &[Problem]| {
+        let lines = problems.iter().map(|problem| format!("{name}: {problem}"));
         let lines: Vec<String> = lines.collect();
         Failure::Data(format!("the dictionary cannot be used:\n{}", lines.join("\n")))
-    })
+    };
+    let dictionary = parsed.map_err(|problems| refused(&problems.0))?;
+    match dictionary.warnings() {
+        [] => {}
+        warnings if is_strict => return Err(refused(warnings)),
+        warnings => {
+            for warning in warnings {
+                anstream::eprintln!("warning: {name}: {warning}");
+            }
+        }
+    }
+    Ok(dictionary)
 }
 
 impl Versions {
