@@ -1,15 +1,27 @@
-//! Builds Eclipse Cyclone DDS as a static library and compiles the type descriptors.
+//! Builds Eclipse Cyclone DDS, patched, as a static library and compiles the type descriptors.
 //!
 //! Needs cmake, gcc and g++.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
 const DESCRIPTORS: [&str; 3] =
     ["idl/generated/Complex.c", "idl/generated/Done.c", "idl/generated/Simple.c"];
 
+/// What is changed in the library's source; each patch says why.
+const PATCHES: [&str; 3] = [
+    "patches/ask-keep-last-readers-for-acknowledgements.patch",
+    "patches/late-readers-get-last-values-only.patch",
+    "patches/samples-know-their-number.patch",
+];
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=idl/generated");
+    println!("cargo:rerun-if-changed=patches");
 
-    let mut build = cmake::Config::new(cyclonedds_src::source_dir());
+    let source = patched_source().unwrap_or_else(|error| panic!("source of Cyclone DDS: {error}"));
+    let mut build = cmake::Config::new(source);
     // An unoptimised middleware helps nobody, so a debug build of ours links the same library.
     build.profile("Release").define("CMAKE_INSTALL_LIBDIR", "lib");
     // Everything found by chance on the building machine stays out, and so does link-time
@@ -36,4 +48,69 @@ fn main() {
         .include(prefix.join("include"))
         .warnings(false)
         .compile("tickwire_dds_types");
+}
+
+/// Copies the library's source to the build directory, applies [`PATCHES`], and returns its place.
+fn patched_source() -> io::Result<PathBuf> {
+    let out = env::var_os("OUT_DIR").expect("cargo sets it for build scripts");
+    let copy = Path::new(&out).join("cyclonedds");
+    if copy.exists() {
+        fs::remove_dir_all(&copy)?;
+    }
+    copy_folder(&cyclonedds_src::source_dir(), &copy)?;
+    for patch in PATCHES {
+        let text = fs::read_to_string(patch)?;
+        apply(&text, &copy).map_err(|error| io::Error::other(format!("{patch}: {error}")))?;
+    }
+    Ok(copy)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_folder(&entry.path(), &target)?,
+            false => drop(fs::copy(entry.path(), target)?),
+        }
+    }
+    Ok(())
+}
+
+/// Applies a unified diff. A hunk is found by its text, which must be there exactly once; its line
+/// numbers are ignored.
+fn apply(patch: &str, root: &Path) -> io::Result<()> {
+    let (mut file, mut old, mut new) = (PathBuf::new(), String::new(), String::new());
+    for line in patch.lines() {
+        if let Some(name) = line.strip_prefix("+++ b/") {
+            file = root.join(name);
+        } else if line.starts_with("--- ") || line.starts_with("@@") {
+            replace(&file, &mut old, &mut new)?;
+        } else if let Some(removed) = line.strip_prefix('-') {
+            old.extend([removed, "\n"]);
+        } else if let Some(added) = line.strip_prefix('+') {
+            new.extend([added, "\n"]);
+        } else if let Some(kept) = line.strip_prefix(' ') {
+            old.extend([kept, "\n"]);
+            new.extend([kept, "\n"]);
+        }
+    }
+    replace(&file, &mut old, &mut new)
+}
+
+/// Replaces `old` by `new` in `file` and empties both; nothing to do where they are empty.
+fn replace(file: &Path, old: &mut String, new: &mut String) -> io::Result<()> {
+    if old.is_empty() {
+        return Ok(());
+    }
+    let text = fs::read_to_string(file)?;
+    if text.matches(old.as_str()).count() != 1 {
+        let name = file.display();
+        return Err(io::Error::other(format!("a hunk does not fit {name}:\n{old}")));
+    }
+    fs::write(file, text.replace(old.as_str(), new))?;
+    old.clear();
+    new.clear();
+    Ok(())
 }

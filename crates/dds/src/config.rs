@@ -9,6 +9,17 @@ use crate::Error;
 /// Highest domain number whose UDP ports exist. Spec: DDSI-RTPS 2.5 §9.6.2.3.
 pub const DOMAIN_ID_MAX: u32 = 232;
 
+/// Processes of one domain on one host for which the ports of a domain suffice. Spec: DDSI-RTPS 2.5
+/// §9.6.2.3: a domain has 250 ports, a participant two, from the tenth on.
+pub const PROCESSES_MAX: u16 = 120;
+
+/// Processes whose ports are below 65536 in domain `id`.
+fn processes_with_ports(id: u32) -> u16 {
+    let first = 7_400 + 250 * id + 10;
+    let room = u32::from(u16::MAX).saturating_sub(first) / 2;
+    u16::try_from(room).map_or(PROCESSES_MAX, |room| room.min(PROCESSES_MAX))
+}
+
 /// The network interface that a domain uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Network {
@@ -30,7 +41,8 @@ pub struct DomainConfig {
     pub multicast: bool,
     /// Hosts that are asked by unicast for their participants.
     pub peers: Vec<IpAddr>,
-    /// Processes of one domain on one host at most; discovery asks that many ports of each peer.
+    /// Processes of one domain on one host at most; discovery asks that many ports of each peer. Of the
+    /// domains with the highest numbers fewer ports exist.
     pub processes_max: u16,
     /// Domain number on the wire where it differs from the number in this process.
     ///
@@ -53,7 +65,7 @@ impl Default for DomainConfig {
             network: Network::Loopback,
             multicast: false,
             peers: Vec::new(),
-            processes_max: 32,
+            processes_max: PROCESSES_MAX,
             wire_id: None,
             sample_bytes_max: 1 << 20,
             datagram_bytes_max: 14_720,
@@ -64,15 +76,17 @@ impl Default for DomainConfig {
 }
 
 impl DomainConfig {
-    /// Prints the configuration as the XML that Cyclone reads.
+    /// Prints the configuration of domain `id` as the XML that Cyclone reads.
     ///
     /// The environment variable CYCLONEDDS_URI plays no part: what is said here is all.
     ///
     /// # Errors
-    /// - [`Error::DomainId`] where `wire_id` has no ports.
+    /// - [`Error::DomainId`] where `id`, or `wire_id` instead, has no ports.
     /// - [`Error::OptionRange`] where a size or count is zero or above `i32::MAX`.
-    pub fn print_xml(&self) -> Result<String, Error> {
-        let processes_max = ranged("processes_max", u32::from(self.processes_max))?;
+    pub fn print_xml(&self, id: u32) -> Result<String, Error> {
+        let on_wire = checked_domain_id(self.wire_id.unwrap_or(id))?;
+        let processes_max = self.processes_max.min(processes_with_ports(on_wire));
+        let processes_max = ranged("processes_max", u32::from(processes_max))?;
         let sample_bytes_max = ranged("sample_bytes_max", self.sample_bytes_max)?;
         let datagram_bytes_max = ranged("datagram_bytes_max", self.datagram_bytes_max)?;
         let receive_buffer_bytes = ranged("receive_buffer_bytes", self.receive_buffer_bytes)?;
@@ -94,9 +108,8 @@ impl DomainConfig {
              <MaxAutoParticipantIndex>{last_index}</MaxAutoParticipantIndex>\
              <LeaseDuration>{lease_ms} ms</LeaseDuration>"
         );
-        if let Some(id) = self.wire_id {
-            let id = checked_domain_id(id)?;
-            push(&mut xml, format_args!("<ExternalDomainId>{id}</ExternalDomainId>"));
+        if self.wire_id.is_some() {
+            push(&mut xml, format_args!("<ExternalDomainId>{on_wire}</ExternalDomainId>"));
         }
         self.push_peers(&mut xml);
         push(
@@ -144,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_default_stays_on_loopback_without_multicast() {
-        let xml = DomainConfig::default().print_xml().unwrap();
+        let xml = DomainConfig::default().print_xml(0).unwrap();
         assert!(xml.contains("<NetworkInterface address=\"127.0.0.1\" multicast=\"false\"/>"));
         assert!(xml.contains("<AllowMulticast>false</AllowMulticast>"));
         assert!(xml.contains("<Peers><Peer Address=\"127.0.0.1\"/></Peers>"));
@@ -153,12 +166,21 @@ mod tests {
     #[test]
     fn a_zero_size_is_refused_by_name() {
         let config = DomainConfig { sample_bytes_max: 0, ..DomainConfig::default() };
-        assert_eq!(config.print_xml(), Err(Error::OptionRange { option: "sample_bytes_max" }));
+        assert_eq!(config.print_xml(0), Err(Error::OptionRange { option: "sample_bytes_max" }));
+    }
+
+    #[test]
+    fn no_process_of_the_highest_domain_has_a_port_that_does_not_exist() {
+        let xml = DomainConfig::default().print_xml(DOMAIN_ID_MAX).unwrap();
+        let last_index = xml.split("<MaxAutoParticipantIndex>").nth(1).unwrap();
+        let last_index: u32 = last_index.split('<').next().unwrap().parse().unwrap();
+        assert!(7_400 + 250 * DOMAIN_ID_MAX + 11 + 2 * last_index <= 65_535, "{last_index}");
+        assert!(last_index > 31);
     }
 
     #[test]
     fn a_domain_without_ports_is_refused() {
         let config = DomainConfig { wire_id: Some(233), ..DomainConfig::default() };
-        assert_eq!(config.print_xml(), Err(Error::DomainId { id: 233 }));
+        assert_eq!(config.print_xml(0), Err(Error::DomainId { id: 233 }));
     }
 }

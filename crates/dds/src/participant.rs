@@ -4,6 +4,7 @@
 //! [`Reader::take`] fills one reused value, so a warm reader hands out samples without allocation of ours.
 //! Or they are pushed, by [`Participant::listen`], which saves the waking of a thread of ours.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::{Error, Qos, Sample};
@@ -24,6 +25,12 @@ pub enum InstanceState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ParticipantId(pub [u8; 16]);
 
+impl fmt::Display for ParticipantId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
 /// One sample taken from a reader and what is known about it.
 #[derive(Debug, Clone, Default)]
 pub struct Received<S> {
@@ -39,6 +46,21 @@ pub struct Received<S> {
     pub instance: u64,
     /// Names the writer within the reader.
     pub writer: u64,
+    /// Number of the sample among those of its writer, from 1; 0 from a writer of this process.
+    /// Spec: DDSI-RTPS 2.5 §8.3.5.4 (SequenceNumber).
+    pub writer_seq_num: u64,
+    /// Number of the last sample that its writer had written when they met, as its first heartbeat to this
+    /// reader says, which may be a millisecond later; 0 where that is unknown.
+    pub history_end: u64,
+}
+
+impl<S> Received<S> {
+    /// Whether it was written before its writer met this reader: one of the last values for those who
+    /// come late.
+    #[must_use]
+    pub fn is_history(&self) -> bool {
+        self.writer_seq_num != 0 && self.writer_seq_num <= self.history_end
+    }
 }
 
 /// A place on the data bus that makes writers and readers.
@@ -162,6 +184,12 @@ pub trait Reader<S: Sample> {
     /// # Errors
     /// [`Error::Middleware`] where the middleware refuses.
     fn matched(&self) -> Result<u32, Error>;
+
+    /// The writers that match now, and whose they are.
+    ///
+    /// # Errors
+    /// [`Error::Middleware`] where the middleware refuses.
+    fn writers(&self) -> Result<Vec<(u64, ParticipantId)>, Error>;
 
     /// The participant whose [`writer`](Received::writer) this is; `None` where it no longer matches.
     fn participant_of(&self, writer: u64) -> Option<ParticipantId>;

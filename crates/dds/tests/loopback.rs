@@ -347,3 +347,30 @@ fn a_sample_keeps_the_time_that_its_writer_gave_it_and_tells_whose_it_is() {
     assert_eq!(owners[0], owners[1], "two writers of one participant");
     assert_eq!(reader.participant_of(0), None);
 }
+
+#[test]
+fn samples_have_their_writers_number_and_the_last_number_before_it_met_the_reader() {
+    let [there, here] = two_participants(16);
+    let qos = patient().keep_last(8).transient_local(1);
+    let mut writer = there.writer::<Quote>("Quote", &qos).unwrap();
+    for number in 1..=5 {
+        writer.write(&quote(number)).unwrap();
+    }
+    let mut reader = here.reader::<Quote>("Quote", &qos).unwrap();
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+    let mut received = Received::default();
+    assert!(reader.wait(PATIENCE).unwrap() && reader.take(&mut received).unwrap());
+    assert_eq!((received.writer_seq_num, received.history_end), (5, 5));
+    assert!(received.is_history());
+    writer.write(&quote(6)).unwrap();
+    assert!(reader.wait(PATIENCE).unwrap() && reader.take(&mut received).unwrap());
+    assert_eq!((received.writer_seq_num, received.history_end), (6, 5));
+    assert!(!received.is_history());
+
+    let writers = reader.writers().unwrap();
+    let owner = reader.participant_of(received.writer).unwrap();
+    assert_eq!(writers, [(received.writer, owner)]);
+    drop(writer);
+    assert!(!reader.wait_matched(2, SILENCE).unwrap());
+    assert_eq!(reader.writers().unwrap(), []);
+}

@@ -4,7 +4,7 @@ mod support;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustdds::policy::{Durability, History, Reliability};
 use rustdds::with_key::Sample as PeerSample;
@@ -15,8 +15,8 @@ use rustdds::{
 use serde::{Deserialize, Serialize};
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{
-    CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, Reader, Sample,
-    Writer,
+    CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, Reader, Received,
+    Sample, Writer,
 };
 
 /// The members of the IDL structure, read from the IDL file by hand, not from our binding.
@@ -195,6 +195,15 @@ fn their_qos() -> QosPolicies {
         .build()
 }
 
+/// Their QoS for a reader of which nothing is overwritten.
+fn keeping_all() -> QosPolicies {
+    QosPolicyBuilder::new()
+        .reliability(Reliability::Reliable { max_blocking_time: rustdds::Duration::ZERO })
+        .durability(Durability::TransientLocal)
+        .history(History::KeepAll)
+        .build()
+}
+
 fn their_topic<S: Sample>(theirs: &DomainParticipant, kind: TopicKind) -> Topic {
     theirs.create_topic(S::TOPIC.to_owned(), S::TYPE_NAME.to_owned(), &their_qos(), kind).unwrap()
 }
@@ -271,6 +280,56 @@ fn keyed_market_data_crosses_both_ways_with_the_same_values() {
     assert_eq!(next(&mut reader), market_data(7, 3), "our own last value comes first");
     their_writer.write(PeerMarketData::from(&market_data(8, 4)), None).unwrap();
     assert_eq!(next(&mut reader), market_data(8, 4));
+}
+
+#[test]
+fn a_peer_that_comes_late_to_a_stream_has_the_last_values_and_all_that_follows() {
+    const SECURITIES: u32 = 50;
+    const PAST: u32 = 10_000;
+    const LAST: u32 = 13_000;
+    let (ours, theirs) = ours_and_theirs(5);
+    let topic = their_topic::<MarketData>(&theirs, TopicKind::WithKey);
+    let subscriber = theirs.create_subscriber(&their_qos()).unwrap();
+    let qos = patient().keep_last(1024).transient_local(1);
+    let mut writer = ours.writer::<MarketData>(MarketData::TOPIC, &qos).unwrap();
+    let early = joined(6, wire_id(5));
+    let mut early = early.reader::<MarketData>(MarketData::TOPIC, &qos).unwrap();
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+
+    // The writer never rests, and so never has the silence after which Cyclone asks by itself.
+    let mut received = Received::default();
+    let mut write = |number: u32| {
+        let sample = MarketData { msg_seq_num: number, ..market_data(number % SECURITIES, 1) };
+        writer.write(&sample).unwrap();
+        while early.take(&mut received).unwrap() {}
+        thread::sleep(Duration::from_micros(100));
+    };
+    (0..PAST).for_each(&mut write);
+    let mut late: with_key::DataReader<PeerMarketData, CDRDeserializerAdapter<PeerMarketData>> =
+        subscriber.create_datareader(&topic, Some(keeping_all())).unwrap();
+    let mut numbers = Vec::new();
+    let mut take = || {
+        let sample = late.take_next_sample().unwrap()?;
+        if let PeerSample::Value(sample) = sample.value() {
+            numbers.push(sample.msg_seq_num);
+        }
+        Some(numbers.last() == Some(&LAST))
+    };
+    let mut is_over = false;
+    for number in PAST..=LAST {
+        write(number);
+        while let Some(is_last) = take() {
+            is_over |= is_last;
+        }
+    }
+    while !is_over {
+        is_over = patiently(&mut take);
+    }
+    let past = numbers.iter().filter(|&&number| number < PAST).count();
+    assert!(past <= SECURITIES as usize, "{past} samples of the past");
+    let holes =
+        numbers.windows(2).filter(|pair| pair[0] >= PAST + SECURITIES && pair[1] != pair[0] + 1);
+    assert_eq!(holes.count(), 0, "some that followed are missing");
 }
 
 #[test]

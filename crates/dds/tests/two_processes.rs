@@ -6,7 +6,7 @@ use std::env;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
+use support::{PATIENCE, SILENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{MarketData, Participant, Qos, Quote, Reader, Received, Writer};
 
 const ROLE: &str = "TICKWIRE_DDS_TEST_ROLE";
@@ -57,6 +57,7 @@ fn plays_the_other_process() {
     match role.as_str() {
         "echo" => echo(&participant),
         "last-values" => publish_last_values(&participant),
+        "market-data" => read_market_data(&participant),
         _ => panic!("unknown role {role}"),
     }
 }
@@ -85,6 +86,13 @@ fn publish_last_values(participant: &impl Participant) {
     let mut end = participant.reader::<Quote>("End", &patient()).unwrap();
     let mut received = Received::default();
     assert!(end.wait(PATIENCE).unwrap() && end.take(&mut received).unwrap());
+}
+
+fn read_market_data(participant: &impl Participant) {
+    let mut reader = participant.reader::<MarketData>("MarketData", &patient()).unwrap();
+    loop {
+        next(&mut reader);
+    }
 }
 
 #[test]
@@ -145,4 +153,26 @@ fn a_writer_that_keeps_last_does_not_wait_for_a_killed_subscriber() {
     for number in 0..20_000 {
         there.write(&quote(number)).unwrap();
     }
+}
+
+#[test]
+fn a_late_subscriber_gets_last_values_though_a_killed_one_acknowledged_nothing() {
+    const SECURITIES: u32 = 20;
+    let wire = wire_id(3);
+    let mut killed = Peer::start("market-data", wire);
+    let participant = joined(4, wire);
+    let qos = patient().keep_last(1024).transient_local(1);
+    let mut writer = participant.writer::<MarketData>("MarketData", &qos).unwrap();
+    assert!(writer.wait_matched(1, PATIENCE).unwrap());
+    killed.kill();
+    for number in 0..20_000 {
+        let sample = MarketData { msg_seq_num: number, ..market_data(number % SECURITIES, 1) };
+        writer.write(&sample).unwrap();
+    }
+
+    let late = joined(5, wire);
+    let mut reader = late.reader::<MarketData>("MarketData", &qos).unwrap();
+    let numbers: Vec<u32> = (0..SECURITIES).map(|_| next(&mut reader).msg_seq_num).collect();
+    assert_eq!(numbers, (20_000 - SECURITIES..20_000).collect::<Vec<_>>());
+    assert!(!reader.wait(SILENCE).unwrap(), "more than the last values came");
 }

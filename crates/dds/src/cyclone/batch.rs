@@ -77,6 +77,8 @@ impl<S: Sample> Batch<S> {
         received.source_timestamp_ns = info.source_timestamp;
         received.instance = info.instance_handle;
         received.writer = info.publication_handle;
+        received.writer_seq_num = info.writer_seq;
+        received.history_end = info.history_end;
         // SAFETY: zero at first, which `Layout` promises to be a value, and filled by Cyclone since.
         let memory = unsafe { self.memory[self.next].assume_init_ref() };
         self.next += 1;

@@ -32,7 +32,7 @@ impl Domain {
     /// - [`Error::Middleware`] where there is no such network interface or no free port.
     pub fn open(id: u32, config: &DomainConfig) -> Result<Self, Error> {
         let id = checked_domain_id(id)?;
-        let xml = CString::new(config.print_xml()?).map_err(|_| Error::TextWithNul)?;
+        let xml = CString::new(config.print_xml(id)?).map_err(|_| Error::TextWithNul)?;
         log::listen();
         // SAFETY: the string lives past the call, which parses it.
         let handle = unsafe { ffi::dds_create_domain(id, xml.as_ptr()) };

@@ -90,6 +90,10 @@ pub struct SampleInfo {
     pub sample_rank: u32,
     pub generation_rank: u32,
     pub absolute_generation_rank: u32,
+    /// Ours: patches/samples-know-their-number.patch.
+    pub writer_seq: u64,
+    /// Ours, as above.
+    pub history_end: u64,
 }
 
 /// `dds_publication_matched_status_t` and `dds_subscription_matched_status_t`, which are alike.
@@ -166,6 +170,11 @@ unsafe extern "C" {
         infos: *mut SampleInfo,
         capacity: usize,
         count_max: u32,
+    ) -> Return;
+    pub fn dds_get_matched_publications(
+        reader: Entity,
+        writers: *mut u64,
+        capacity: usize,
     ) -> Return;
     pub fn dds_get_matched_publication_data(reader: Entity, writer: u64) -> *mut Endpoint;
     pub fn dds_builtintopic_free_endpoint(endpoint: *mut Endpoint);

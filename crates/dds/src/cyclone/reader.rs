@@ -93,6 +93,26 @@ impl<S: Sample> Reader<S> for CycloneReader<S> {
         self.matching.count()
     }
 
+    fn writers(&self) -> Result<Vec<(u64, ParticipantId)>, Error> {
+        // Without any room Cyclone refuses.
+        let mut handles = vec![0; 8];
+        loop {
+            let room = handles.len();
+            // SAFETY: the reader is alive and `handles` has room for as many numbers.
+            let count = unsafe {
+                ffi::dds_get_matched_publications(self.entity.handle(), handles.as_mut_ptr(), room)
+            };
+            let count = usize::try_from(checked(Attempt::ReadStatus, count)?).unwrap_or(0);
+            if count <= room {
+                handles.truncate(count);
+                break;
+            }
+            handles.resize(count, 0);
+        }
+        let with_owner = |writer| Some((writer, self.participant_of(writer)?));
+        Ok(handles.into_iter().filter_map(with_owner).collect())
+    }
+
     fn participant_of(&self, writer: u64) -> Option<ParticipantId> {
         // SAFETY: the reader is alive; the handle is a number that Cyclone looks up.
         let endpoint =

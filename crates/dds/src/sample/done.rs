@@ -10,6 +10,11 @@ pub struct Done {
     pub samples: u64,
 }
 
+impl Done {
+    /// The topic on which a publisher that was stopped says the same: its feed went on.
+    pub const STOPPED_TOPIC: &str = "Stopped";
+}
+
 impl Sample for Done {
     const TYPE_NAME: &'static str = "MiddlewareNewsBrief::Done";
     const TOPIC: &'static str = "Done";
