@@ -101,6 +101,25 @@ fn a_receiver_of_one_source_gets_nothing_from_others() {
 }
 
 #[test]
+fn a_second_receiver_of_a_hosts_port_is_refused() {
+    let endpoint = Endpoint::loopback(Ipv4Addr::LOCALHOST, 23_917);
+    let first = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
+    let second = Receiver::open(endpoint, ReceiverOptions::default()).unwrap_err();
+    assert!(second.to_string().contains("in use"), "{second}");
+    drop(first);
+    assert!(Receiver::open(endpoint, ReceiverOptions::default()).is_ok());
+}
+
+#[test]
+fn nothing_is_sent_to_another_host_from_loopback() {
+    // An address for documentation (RFC 5737).
+    let endpoint = Endpoint::loopback(Ipv4Addr::new(192, 0, 2, 1), 23_918);
+    let error = Sender::open(endpoint, SenderOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("192.0.2.1 is not reached from 127.0.0.1"), "{error}");
+    assert!(error.contains("name the interface"), "{error}");
+}
+
+#[test]
 fn a_host_instead_of_a_group_is_unicast() {
     let endpoint = Endpoint { group: Ipv4Addr::LOCALHOST, ..endpoint() };
     let (sender, mut receiver) = open(endpoint, ReceiverOptions::default());

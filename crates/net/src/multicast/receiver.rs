@@ -132,7 +132,7 @@ impl Receiver {
         let at = |action| move |source| Error::at(action, address, source);
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
             .map_err(at(Action::Open))?;
-        let given = configure(&socket, options).map_err(at(Action::Configure))?;
+        let given = configure(&socket, endpoint, options).map_err(at(Action::Configure))?;
         socket.bind(&address.into()).map_err(at(Action::Bind))?;
         join(&socket, endpoint).map_err(at(Action::Join))?;
         Ok(Self {
@@ -275,8 +275,10 @@ impl AsFd for Receiver {
 }
 
 /// Sets the options and returns the receive buffer given, without the kernel's doubling.
-fn configure(socket: &Socket, options: ReceiverOptions) -> io::Result<usize> {
-    socket.set_reuse_address(true)?;
+fn configure(socket: &Socket, endpoint: Endpoint, options: ReceiverOptions) -> io::Result<usize> {
+    // Any number of sockets may receive a group. Of two that receive the port of a host one would get
+    // nothing, so the second is refused.
+    socket.set_reuse_address(endpoint.group.is_multicast())?;
     socket.set_nonblocking(true)?;
     // Without this a socket gets every group that any process of this host has joined.
     socket.set_multicast_all_v4(false)?;

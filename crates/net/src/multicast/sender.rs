@@ -68,13 +68,24 @@ fn configure(socket: &Socket, endpoint: Endpoint, options: SenderOptions) -> std
         socket.set_multicast_loop_v4(true)?;
         socket.set_multicast_ttl_v4(options.hops_max)?;
     }
-    // From the loopback interface no other host is reached: then the system chooses.
-    let is_elsewhere = !endpoint.group.is_multicast() && !endpoint.group.is_loopback();
-    if !(endpoint.interface.is_loopback() && is_elsewhere) {
-        socket.bind(&SocketAddrV4::new(endpoint.interface, 0).into())?;
+    socket.bind(&SocketAddrV4::new(endpoint.interface, 0).into())?;
+    if !endpoint.group.is_multicast() {
+        is_reached(endpoint)?;
     }
     if let Some(len) = options.send_buffer_bytes {
         socket.set_send_buffer_size(len)?;
     }
     Ok(())
+}
+
+/// Refuses a host that packets from the endpoint's interface do not reach, as no other host is reached from
+/// loopback. Nothing is sent: connecting only looks up the route.
+fn is_reached(endpoint: Endpoint) -> std::io::Result<()> {
+    let probe = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    probe.bind(&SocketAddrV4::new(endpoint.interface, 0).into())?;
+    probe.connect(&endpoint.address().into()).map_err(|error| {
+        let (host, interface) = (endpoint.group, endpoint.interface);
+        let text = format!("{host} is not reached from {interface} ({error}): name the interface");
+        std::io::Error::new(error.kind(), text)
+    })
 }
