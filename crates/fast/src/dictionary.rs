@@ -387,6 +387,49 @@ mod tests {
         }
     }
 
+    /// What a previous value of long ago must not become: defined again because its stamp is.
+    #[test]
+    fn nothing_comes_true_again_when_epochs_start_again() {
+        use crate::{Decoder, DecoderOptions, Engine, ErrorKind, ResetPolicy};
+        let xml = r#"<templates>
+            <template name="Flat" id="1"><uInt32 name="a"><copy/></uInt32></template>
+            <template name="Run" id="2"><string name="t"><copy/></string>
+                <sequence name="s"><uInt32 name="c"><copy/></uInt32></sequence></template>
+            <template name="Other" id="3"><byteVector name="v"><copy/></byteVector></template></templates>"#;
+        let program =
+            std::sync::Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+        // With each field, and without: then there is no previous value.
+        let messages: [(&[u8], &[u8]); 4] = [
+            (&[0xe0, 0x81, 0x85], &[0xc0, 0x81]),
+            (&[0xe0, 0x82, 0xc1, 0x81, 0xc0, 0x85], &[0xc0, 0x82, 0x80]),
+            (&[0xe0, 0x82, 0xc1, 0x81, 0xc0, 0x85], &[0xe0, 0x82, 0xc1, 0x81, 0x80]),
+            (&[0xe0, 0x83, 0x81, 0x07], &[0xc0, 0x83]),
+        ];
+        for engine in [Engine::Scalar, Engine::Wide, Engine::Compiled, Engine::Automatic] {
+            for (with, without) in messages {
+                let options =
+                    DecoderOptions { engine, reset: ResetPolicy::Packet, ..Default::default() };
+                let mut decoder = Decoder::with_options(program.clone(), options);
+                // In each epoch from the first on that the new ones will have.
+                for _ in 0..4 {
+                    decoder.begin_packet();
+                    decoder.decode(with).unwrap();
+                }
+                decoder.dictionary.epoch = (u32::MAX - 7) & !1;
+                for round in 0..8 {
+                    decoder.begin_packet();
+                    let kind = decoder.decode(without).unwrap_err().kind();
+                    assert_eq!(
+                        kind,
+                        ErrorKind::NoInitialValue,
+                        "{engine:?} {without:02x?} {round}"
+                    );
+                }
+                assert!(decoder.dictionary.epoch < 100, "they have started again");
+            }
+        }
+    }
+
     #[test]
     fn a_journal_notes_an_entry_once_a_message() {
         let xml = r#"<templates><template name="T" id="1">

@@ -201,7 +201,8 @@ impl Error {
         (self.field != NO_FIELD).then_some(FieldRef(self.field))
     }
 
-    /// The number the stream gave: template id, sequence length or string length.
+    /// The number the stream gave: template id, sequence length or string length; the limit on nesting that was
+    /// met; bytes of a message that a stream holds back, 0 where the memory of a message is too much.
     pub const fn detail(&self) -> u32 {
         self.detail
     }
@@ -221,7 +222,7 @@ impl fmt::Display for Error {
         match self.kind {
             ErrorKind::UnknownTemplate => write!(f, " (template id {})", self.detail),
             ErrorKind::TooManyEntries => write!(f, " ({} entries)", self.detail),
-            ErrorKind::StringTooLong => write!(f, " ({} bytes)", self.detail),
+            ErrorKind::StringTooLong if self.detail > 0 => write!(f, " ({} bytes)", self.detail),
             _ => Ok(()),
         }
     }

@@ -18,15 +18,18 @@ mod limits;
 mod message;
 mod program;
 pub mod rt;
+#[cfg(feature = "serde")]
+mod serialize;
 mod slot;
 pub mod template;
+mod value;
 mod wire;
 
 pub use builder::{FieldKey, MessageBuilder};
 pub use code::Code;
 pub use decoder::{
-    Decoded, Decoder, DecoderOptions, Engine, MapBit, PreviousValue, ResetPolicy, Step, TraceEvent,
-    TracedField, TracedPart, Visitor,
+    Decoded, Decoder, DecoderOptions, Engine, MachineCode, MapBit, PacketMessages, PreviousValue,
+    ResetPolicy, Step, TraceEvent, TracedField, TracedPart, Visitor,
 };
 pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
 pub use error::{Description, Error, ErrorKind};
@@ -39,7 +42,8 @@ pub use program::{
 pub use slot::{
     GroupedRecord, GroupedSlot, Int, Repeated, Scaled, Slot, SlotGroup, SlotKind, Text, UInt,
 };
-pub use template::{Decimal, TemplateId, TemplateSet};
+pub use template::{Decimal, ParseDecimalError, TemplateId, TemplateSet};
+pub use value::ConversionError;
 pub use wire::{Conformance, Findings};
 
 /// The README's example runs as a test.

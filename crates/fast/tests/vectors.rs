@@ -193,7 +193,13 @@ impl<'v> Run<'v> {
         let set = TemplateSet::parse(&xml).unwrap_or_else(|errors| panic!("{place}: {errors}"));
         let program = Arc::new(Program::compile(set).expect("compiles"));
         let (limits, reset) = (limits(vector), reset_policy(vector));
-        let options = DecoderOptions { conformance: level, reset, limits, engine };
+        let options = DecoderOptions {
+            conformance: level,
+            reset,
+            limits,
+            engine,
+            ..DecoderOptions::default()
+        };
         let canonical = DecoderOptions { conformance: Conformance::Canonical, ..options };
         let encoder = EncoderOptions { reset, limits, ..EncoderOptions::default() };
         Self {

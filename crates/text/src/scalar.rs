@@ -26,11 +26,17 @@ pub fn push_scalar(
         FieldValue::Int(value) => out.push_str(&value.to_string()),
         FieldValue::Decimal(value) => push_decimal(out, value, dialect),
         FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => {
-            out.push_str(&String::from_utf8_lossy(bytes));
+            match std::str::from_utf8(bytes) {
+                Ok(text) => out.push_str(text),
+                // What a lenient decoder let pass, as JSON has it: there is no such text.
+                Err(_) => {
+                    out.push_str("{\"hex\": \"");
+                    push_hex(out, bytes);
+                    out.push_str("\"}");
+                }
+            }
         }
-        FieldValue::Bytes(bytes) => {
-            out.extend(bytes.iter().map(|byte| format!("{byte:02x}")));
-        }
+        FieldValue::Bytes(bytes) => push_hex(out, bytes),
         _ => return false,
     }
     true
@@ -44,6 +50,13 @@ pub fn push_date_time(out: &mut String, time_ns: u64) {
         // No clock is that late; the number tells more than a date would.
         Err(_) => write!(out, "{time_ns}ns"),
     };
+}
+
+fn push_hex(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(out, "{byte:02x}");
+    }
 }
 
 fn push_uint(out: &mut String, field: &FieldLayout, value: u64, dialect: Dialect) {

@@ -174,7 +174,8 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
     fn enter(&mut self, field: u32) -> Result<(), Error> {
         if self.depth >= Limits::DEPTH_MAX {
             let position = self.reader.position();
-            return Err(Error::at(ErrorKind::NestingTooDeep, FieldRef(field), position));
+            let error = Error::at(ErrorKind::NestingTooDeep, FieldRef(field), position);
+            return Err(error.with_detail(Limits::DEPTH_MAX));
         }
         self.depth += 1;
         Ok(())
@@ -521,7 +522,8 @@ impl<'e, S: Sink, const JOURNAL: bool> Engine<'e, S, JOURNAL> {
 
     fn dynamic(&mut self, op: &Op, base: usize, start: usize) -> Result<(), Error> {
         if self.nesting >= self.limits.nesting_max {
-            return Err(Error::at(ErrorKind::NestingTooDeep, FieldRef(op.field), start));
+            let error = Error::at(ErrorKind::NestingTooDeep, FieldRef(op.field), start);
+            return Err(error.with_detail(self.limits.nesting_max));
         }
         self.enter(op.field)?;
         self.nesting += 1;

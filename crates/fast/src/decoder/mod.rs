@@ -15,6 +15,7 @@ mod engine;
 mod flat;
 mod integer;
 mod lanes;
+mod packet;
 mod quick;
 mod sink;
 mod text;
@@ -41,6 +42,7 @@ use crate::program::Program;
 use crate::rt::Packet;
 use crate::template::TemplateId;
 use crate::wire::{Conformance, Findings, Reader};
+pub use packet::PacketMessages;
 use quick::Tail;
 use sink::Flat;
 use std::sync::Arc;
@@ -68,9 +70,8 @@ pub enum ResetPolicy {
 pub enum Engine {
     /// The fastest this CPU has: vectors for entries of sequences and for templates of nothing but unsigned integers
     /// that repeat or count on, where they are, and with the feature
-    /// `jit` machine code of the other templates that turn out to be frequent. A template is compiled once, for all decoders of a
-    /// program, in the call that decodes its 65,536th message, which takes some milliseconds longer;
-    /// where that is not wanted, a decoder with [`Compiled`](Self::Compiled) compiles all before.
+    /// `jit` machine code of the other templates that turn out to be frequent. A template is compiled once, for all
+    /// decoders of a program, when [`MachineCode`] says.
     /// [Generated decoders](crate::rt::Decoder) read entries of sequences by vectors only while their shapes do not repeat.
     #[default]
     Automatic,
@@ -85,6 +86,32 @@ pub enum Engine {
     /// what is not plain. Needs the feature `jit` and x86-64; elsewhere it is the same as
     /// [`Scalar`](Self::Scalar).
     Compiled,
+}
+
+/// When [`Engine::Automatic`] and [`Engine::Wide`] compile a template's machine code, which takes some
+/// milliseconds a template. Code is shared by the decoders of a program: what one has made, all use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineCode {
+    /// All of it when the decoder is made, 20 to 50 ms for a small set, about a second for the largest.
+    Eager,
+    /// In the call that decodes the template's message of this number, which takes as much longer.
+    After(u32),
+    /// After as many messages on a thread of its own, so that no call waits; until the code is there,
+    /// messages are decoded without. Where the system has no thread to give there is none.
+    OnThread(u32),
+    /// Never.
+    Off,
+}
+
+impl MachineCode {
+    /// Messages of a template by which the code would have saved about what compiling takes.
+    pub const WORTHWHILE: u32 = 1 << 16;
+}
+
+impl Default for MachineCode {
+    fn default() -> Self {
+        Self::After(Self::WORTHWHILE)
+    }
 }
 
 /// What code of a template is to keep to.
@@ -111,6 +138,12 @@ pub struct DecoderOptions {
     pub limits: Limits,
     /// What decodes. Default automatic.
     pub engine: Engine,
+    /// The template of messages that name none and have none before to take it from: for feeds that never
+    /// send an id. Default none, which is D5; so is an id that is not in the set. Generated decoders know none.
+    pub implied_template: Option<TemplateId>,
+    /// When machine code is made. Default after 65,536 messages of a template, in the call that decodes
+    /// the last of them.
+    pub machine_code: MachineCode,
 }
 
 /// A decoder for one stream of messages: it keeps that stream's dictionaries.
@@ -127,6 +160,8 @@ pub struct Decoder {
     tail: Tail,
     /// Entries that the only sequence of a message may have.
     entries_most: u32,
+    /// Index of [`DecoderOptions::implied_template`].
+    implied: Option<u32>,
 }
 
 /// A message and how many bytes it took.
@@ -156,8 +191,9 @@ impl Decoder {
 
     /// A decoder with these options.
     pub fn with_options(program: Arc<Program>, options: DecoderOptions) -> Self {
-        let vectors = Vectors::new(options.engine, &program);
-        Self {
+        let vectors = Vectors::new(options, &program);
+        let implied = options.implied_template.and_then(|id| program.template_index(id));
+        let mut decoder = Self {
             dictionary: Dictionary::new(&program),
             message: Message::new(program.clone()),
             findings: Findings::default(),
@@ -166,9 +202,12 @@ impl Decoder {
             tail: Tail::new(vectors.reach()),
             entries_most: options.limits.entries_max.min(options.limits.entries_total_max),
             vectors,
+            implied: implied.map(|index| index as u32),
             options,
             program,
-        }
+        };
+        decoder.reset();
+        decoder
     }
 
     /// The program this decoder runs.
@@ -191,6 +230,9 @@ impl Decoder {
     #[inline]
     pub fn reset(&mut self) {
         self.dictionary.reset();
+        if let Some(template) = self.implied {
+            self.dictionary.set_last_template(template);
+        }
         self.failed = false;
     }
 
@@ -301,7 +343,8 @@ impl Decoder {
                 Ok(Step::NeedMore)
             }
             Err(error) if error.kind() == ErrorKind::Truncated => {
-                Err(self.fail(Error::new(ErrorKind::MessageTooLarge, 0)))
+                let len = u32::try_from(input.len()).unwrap_or(u32::MAX);
+                Err(self.fail(Error::new(ErrorKind::MessageTooLarge, 0).with_detail(len)))
             }
             Err(error) => Err(self.fail(error)),
         }

@@ -1,8 +1,8 @@
 //! Stands for the vector engine where it is not built.
 
-use super::Engine;
 pub(super) use super::compiled::Compiled;
 use super::lanes::{self, Place, Progress};
+use super::{DecoderOptions, Engine};
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Run};
 
@@ -16,7 +16,7 @@ pub(super) struct Vectors {
 }
 
 impl Vectors {
-    pub(super) fn new(_engine: Engine, _program: &Program) -> Self {
+    pub(super) fn new(_options: DecoderOptions, _program: &Program) -> Self {
         Self { wide: None }
     }
 

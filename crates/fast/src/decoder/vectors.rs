@@ -1,13 +1,16 @@
 //! Which engine decodes a run: machine code where there is some, vectors where they can, the portable
 //! engine where these decline.
 
-use super::Engine;
+#[cfg(feature = "jit")]
+use super::MachineCode;
 pub(super) use super::compiled::Compiled;
 use super::flat::FlatTemplate;
 use super::lanes::{self, Place, Progress};
 pub(crate) use super::wide::{Filled, Wide};
+use super::{DecoderOptions, Engine};
 use crate::dictionary::{Lanes, Word};
 use crate::program::{Program, Quick, Run};
+use std::sync::Arc;
 
 /// The engines there are, and how they do with each run.
 #[derive(Clone, Debug)]
@@ -18,6 +21,8 @@ pub(super) struct Vectors {
     /// Messages that were decoded neither by machine code nor as a flat template, by template.
     #[cfg(feature = "jit")]
     heat: Vec<u32>,
+    #[cfg(feature = "jit")]
+    due: Due,
     habits: Vec<Habit>,
     /// Of the sequences that the code of templates hands over, by template.
     habits_of_templates: Vec<Option<Habit>>,
@@ -25,13 +30,30 @@ pub(super) struct Vectors {
     pub(super) flats: Vec<Option<Box<FlatTemplate>>>,
 }
 
-/// Messages after which a template is compiled. By then the time that code would have saved is about
-/// what compiling takes, some milliseconds.
+/// When code is made, and of what.
 #[cfg(feature = "jit")]
-const HOT: u32 = 1 << 16;
-/// And those after which its runs are, because there is no code for the whole or it declines most.
+#[derive(Clone, Debug)]
+struct Due {
+    /// Messages after which a template is compiled.
+    message: u32,
+    /// And those after which its runs are, because there is no code for the whole or it declines most.
+    runs: u32,
+    /// What a thread compiles; `None` compiles in the call.
+    on_thread: Option<Arc<Program>>,
+}
+
 #[cfg(feature = "jit")]
-const RUNS_HOT: u32 = 2 * HOT;
+impl Due {
+    fn of(when: MachineCode, program: &Arc<Program>) -> Self {
+        let (after, on_thread) = match when {
+            MachineCode::Eager | MachineCode::Off => (u32::MAX, None),
+            MachineCode::After(count) => (count, None),
+            MachineCode::OnThread(count) => (count, Some(program.clone())),
+        };
+        let message = after.max(1);
+        Self { message, runs: message.saturating_mul(2), on_thread }
+    }
+}
 
 /// How often vectors decline a run's records.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,7 +92,8 @@ impl Habit {
 }
 
 impl Vectors {
-    pub(super) fn new(engine: Engine, program: &Program) -> Self {
+    pub(super) fn new(options: DecoderOptions, program: &Arc<Program>) -> Self {
+        let engine = options.engine;
         let is_wide = matches!(engine, Engine::Automatic | Engine::Wide);
         let wide = Wide::detect().filter(|_| is_wide);
         let hands_over = |quick: &Option<Quick>| {
@@ -84,9 +107,11 @@ impl Vectors {
         Self {
             wide,
             #[cfg(feature = "jit")]
-            compiled: compiled(engine, program),
+            compiled: compiled(options, program),
             #[cfg(feature = "jit")]
             heat: vec![0; program.templates.len()],
+            #[cfg(feature = "jit")]
+            due: Due::of(options.machine_code, program),
             habits: vec![Habit::default(); program.runs.len()],
             habits_of_templates: program.quick.iter().map(hands_over).collect(),
             flats: program.quick.iter().map(flat).collect(),
@@ -152,15 +177,16 @@ impl Vectors {
 /// The code of a program for an engine that uses some: all of it, or what is there and what turns out
 /// to pay.
 #[cfg(feature = "jit")]
-fn compiled(engine: Engine, program: &Program) -> Option<Compiled> {
-    match engine {
-        Engine::Scalar => return None,
+fn compiled(options: DecoderOptions, program: &Program) -> Option<Compiled> {
+    match (options.engine, options.machine_code) {
+        (Engine::Compiled, _) => {}
+        (Engine::Scalar, _) | (_, MachineCode::Off) => return None,
         // Elsewhere it is the portable engine.
-        Engine::Wide => _ = Wide::detect()?,
-        Engine::Automatic | Engine::Compiled => {}
+        (Engine::Wide, _) => _ = Wide::detect()?,
+        (Engine::Automatic, _) => {}
     }
     let compiled = program.machine_code.get_or_init(|| Compiled::of(program)).clone()?;
-    if engine == Engine::Compiled {
+    if options.engine == Engine::Compiled || options.machine_code == MachineCode::Eager {
         compiled.compile_all(program);
     }
     Some(compiled)
@@ -177,10 +203,35 @@ pub(super) fn decoded(vectors: &mut Vectors, program: &Program, template: u32) {
         && let Some(heat) = vectors.heat.get_mut(template as usize)
     {
         *heat = heat.saturating_add(1);
-        match *heat {
-            HOT => compiled.compile_message(program, template as usize),
-            RUNS_HOT => compiled.compile_runs(program, template),
-            _ => {}
+        let heat = *heat;
+        if heat == vectors.due.message || heat == vectors.due.runs {
+            compile(&vectors.due, compiled, program, (template, heat));
+        }
+    }
+}
+
+/// Compiles what is due after so many messages of a template: here, or on a thread of its own.
+#[cfg(feature = "jit")]
+#[cold]
+fn compile(due: &Due, compiled: &Compiled, program: &Program, (template, heat): (u32, u32)) {
+    // At the end of counting nothing is due: that is "never".
+    let is_message = heat == due.message && heat != u32::MAX;
+    let is_run = heat == due.runs && heat != u32::MAX;
+    let make = move |compiled: &Compiled, program: &Program| {
+        if is_message {
+            compiled.compile_message(program, template as usize);
+        }
+        if is_run {
+            compiled.compile_runs(program, template);
+        }
+    };
+    match &due.on_thread {
+        None => make(compiled, program),
+        Some(program) => {
+            let (compiled, program) = (compiled.clone(), program.clone());
+            let thread = std::thread::Builder::new().name("tickwire-compile".to_owned());
+            // Without a thread there is no code for this template, as is documented.
+            let _ = thread.spawn(move || make(&compiled, &program));
         }
     }
 }
@@ -314,14 +365,17 @@ mod tests {
             decoder.vectors.compiled().expect("an engine").of_template(template(id)).is_some()
         };
         // Now and then the other one, and a value that is not that of the message before.
-        for count in 0..HOT + 1000 {
+        for count in 0..MachineCode::WORTHWHILE + 1000 {
             let message: &[u8] = match count {
                 0 => &[0xf8, 0x81, 0x85, 0x81, 0x82, 0x83, 0x84],
                 _ if count % 1000 == 0 => &[0xe0, 0x82, 0x86],
                 _ if count % 1000 == 1 => &[0xc0, 0x81, 0x82, 0x81, 0x7f ^ 0x80, 0x81],
                 _ => &[0x80, 0x81, 0x81],
             };
-            assert!(count >= HOT || !is_compiled(&automatic, 1), "before message {count}");
+            assert!(
+                count >= MachineCode::WORTHWHILE || !is_compiled(&automatic, 1),
+                "before message {count}"
+            );
             let [one, other] = [&mut automatic, &mut scalar].map(|decoder| {
                 decoder
                     .decode(message)

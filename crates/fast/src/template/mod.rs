@@ -5,6 +5,7 @@
 //! unique, every static reference names a template of the set, static references form no cycle, and
 //! the expanded set is within [`ParseLimits`].
 
+mod decimal;
 mod diff;
 mod error;
 mod limits;
@@ -16,6 +17,7 @@ mod signature;
 mod words;
 mod xml;
 
+pub use decimal::ParseDecimalError;
 pub use diff::{Change, Difference, diff};
 pub use error::{TemplateError, TemplateErrors};
 pub use limits::ParseLimits;

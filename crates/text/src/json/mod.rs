@@ -64,13 +64,13 @@ fn push_value(
         FieldValue::Int(value) => push_integer(out, value),
         FieldValue::Decimal(value) => push_decimal(out, value),
         FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) => {
-            push_string(out, &String::from_utf8_lossy(bytes));
+            match std::str::from_utf8(bytes) {
+                Ok(text) => push_string(out, text),
+                // What a lenient decoder let pass: its bytes, as there is no such text.
+                Err(_) => push_bytes(out, bytes),
+            }
         }
-        FieldValue::Bytes(bytes) => {
-            out.extend_from_slice(b"{\"hex\": \"");
-            push_hex(out, bytes);
-            out.extend_from_slice(b"\"}");
-        }
+        FieldValue::Bytes(bytes) => push_bytes(out, bytes),
         FieldValue::Group(record) | FieldValue::Dynamic(_, record) => {
             push_fields(out, record, form, fields);
         }
@@ -85,6 +85,12 @@ fn push_value(
             out.push(b']');
         }
     }
+}
+
+fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(b"{\"hex\": \"");
+    push_hex(out, bytes);
+    out.extend_from_slice(b"\"}");
 }
 
 fn push_uint(out: &mut Vec<u8>, field: &FieldLayout, value: u64, form: Form) {

@@ -167,8 +167,10 @@ impl Compiled {
             return None;
         }
         let mut flags = settings::builder();
+        // In debug builds the compiler checks its input: what it is given is made here.
+        let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
         for (name, value) in
-            [("opt_level", "speed"), ("is_pic", "false"), ("enable_verifier", "false")]
+            [("opt_level", "speed"), ("is_pic", "false"), ("enable_verifier", verifier)]
         {
             flags.set(name, value).ok()?;
         }
@@ -450,4 +452,70 @@ fn define(module: &mut JITModule, build: impl FnOnce(&mut Function)) -> Option<F
     let id = module.declare_anonymous_function(&context.func.signature).ok()?;
     module.define_function(id, &mut context).ok()?;
     Some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Compiled;
+    use crate::{Decoder, DecoderOptions, MachineCode, Program, TemplateSet};
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    /// A template whose string keeps it from being flat, and a message of it.
+    const XML: &str = r#"<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+        <template name="T" id="1"><uInt32 name="A"><copy/></uInt32><string name="B"><copy/></string></template>
+        </templates>"#;
+    const MESSAGE: [u8; 4] = [0xf0, 0x81, 0x85, 0xc1];
+
+    fn decoder(machine_code: MachineCode) -> (Decoder, Arc<Program>) {
+        let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
+        let options = DecoderOptions { machine_code, ..DecoderOptions::default() };
+        (Decoder::with_options(program.clone(), options), program)
+    }
+
+    fn decode(decoder: &mut Decoder, count: u32) {
+        for _ in 0..count {
+            assert_eq!(decoder.decode(&MESSAGE).unwrap().len, MESSAGE.len());
+        }
+    }
+
+    fn code_of(program: &Program) -> Option<Compiled> {
+        program.machine_code.get().cloned().flatten()
+    }
+
+    fn has_template(program: &Program) -> bool {
+        code_of(program).is_some_and(|code| code.of_template(0).is_some())
+    }
+
+    #[test]
+    fn code_is_made_when_the_caller_chose() {
+        let (mut after, program) = decoder(MachineCode::After(3));
+        decode(&mut after, 2);
+        assert!(!has_template(&program));
+        decode(&mut after, 1);
+        assert!(has_template(&program));
+
+        let (_, program) = decoder(MachineCode::Eager);
+        assert!(has_template(&program));
+
+        let (mut off, program) = decoder(MachineCode::Off);
+        decode(&mut off, 10);
+        assert!(code_of(&program).is_none());
+    }
+
+    #[test]
+    fn no_call_waits_for_code_that_a_thread_makes() {
+        let (mut decoder, program) = decoder(MachineCode::OnThread(3));
+        let code = code_of(&program).unwrap();
+        let busy = code.compiler();
+        decode(&mut decoder, 5);
+        assert!(!has_template(&program), "the compiler is busy, and no call waits for it");
+        drop(busy);
+        let until = Instant::now() + Duration::from_secs(30);
+        while !has_template(&program) {
+            assert!(Instant::now() < until, "the thread compiles nothing");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        decode(&mut decoder, 5);
+    }
 }

@@ -22,19 +22,40 @@ pub(in crate::template) fn read_bytes(
     limits: &ParseLimits,
 ) -> Result<TemplateSet, TemplateErrors> {
     check_bytes(bytes.len(), limits)?;
-    let utf16 = matches!(bytes, [0xfe, 0xff, ..] | [0xff, 0xfe, ..] | [0, _, ..] | [_, 0, ..]);
-    if utf16 {
-        return Err(refused(
-            Some(Code::S1),
-            Location { line: 1, column: 1 },
-            "the file is not UTF-8: its first bytes are those of UTF-16 or UTF-32".to_owned(),
-            "convert it to UTF-8, for instance with iconv -f UTF-16 -t UTF-8",
-        ));
+    if let Some(unit) = utf16_unit(bytes) {
+        let text = utf16_text(bytes, unit).ok_or_else(|| {
+            refused(
+                Some(Code::S1),
+                Location { line: 1, column: 1 },
+                "the file begins as UTF-16 but is not".to_owned(),
+                "convert it to UTF-8, for instance with iconv",
+            )
+        })?;
+        return read_text(&text, limits);
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => read_text(text, limits),
         Err(error) => Err(not_utf8(bytes, error.valid_up_to())),
     }
+}
+
+/// How two bytes are a unit of UTF-16, where a file begins as such: with a byte order mark, or with `<` or white
+/// space and a zero byte on one side of it.
+fn utf16_unit(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
+    match bytes {
+        // The byte order mark of UTF-32 begins as that of UTF-16, and zeros follow.
+        [0xff, 0xfe, 0, 0, ..] => None,
+        [0xfe, 0xff, ..] | [0, b'<' | b' ' | b'\r' | b'\n' | b'\t', ..] => Some(u16::from_be_bytes),
+        [0xff, 0xfe, ..] | [b'<' | b' ' | b'\r' | b'\n' | b'\t', 0, ..] => Some(u16::from_le_bytes),
+        _ => None,
+    }
+}
+
+fn utf16_text(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let units = pairs.iter().map(|pair| unit(*pair));
+    let text = char::decode_utf16(units).collect::<Result<String, _>>().ok();
+    text.filter(|_| rest.is_empty())
 }
 
 fn not_utf8(bytes: &[u8], valid: usize) -> TemplateErrors {
@@ -300,10 +321,24 @@ mod tests {
     }
 
     #[test]
+    fn utf_16_is_read_in_either_order_with_and_without_its_mark() {
+        let text = format!("<?xml version='1.0' encoding='UTF-16'?><!-- \u{1f4c8} é -->{GOOD}");
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let marked = [&[0xff, 0xfe][..], &little].concat();
+        for bytes in [&little, &big, &marked, &[&[0xfe, 0xff][..], &big].concat()] {
+            let set = TemplateSet::parse_bytes(bytes).unwrap();
+            assert_eq!(set.templates().len(), 1, "{bytes:02x?}");
+        }
+        let cut = &marked[..marked.len() - 1];
+        assert!(message(cut).contains("begins as UTF-16 but is not"), "an odd byte");
+        assert!(message(&[0xff, 0xfe, 0, 0xd8, b'<', 0]).contains("UTF-16"), "half a pair");
+    }
+
+    #[test]
     fn other_encodings_are_refused_clearly() {
-        let utf16: Vec<u8> = GOOD.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert!(message(&utf16).contains("UTF-16"));
-        assert!(message(&[&[0xfe, 0xff], &utf16[..]].concat()).contains("UTF-16"));
+        let utf32: Vec<u8> = [0xff, 0xfe, 0, 0, b'<', 0, 0, 0].to_vec();
+        assert!(message(&utf32).contains("not UTF-8"), "{}", message(&utf32));
         let mut latin = b"<?xml version='1.0' encoding='windows-1251'?><!-- ".to_vec();
         latin.push(0xe0);
         let text = message(&latin);

@@ -1,0 +1,203 @@
+//! Decimals as text and as other numbers.
+
+use super::model::Decimal;
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// Exponents up to which a decimal is written with all its digits.
+const PLAIN_EXPONENT_MAX: u32 = 63;
+/// 10^0 to 10^22 are exact in 64-bit floating point, and so are integers below 2^53.
+const EXACT_POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+impl Decimal {
+    /// The nearest 64-bit floating-point number; infinite where it is too large for one.
+    #[must_use]
+    pub fn to_f64(self) -> f64 {
+        let Self { mantissa, exponent } = self;
+        let is_exact = mantissa.unsigned_abs() < 1 << 53;
+        // One operation on two exact numbers rounds once, so its result is the nearest.
+        match EXACT_POWERS.get(exponent.unsigned_abs() as usize) {
+            Some(power) if is_exact && exponent >= 0 => mantissa as f64 * power,
+            Some(power) if is_exact => mantissa as f64 / power,
+            _ => format!("{mantissa}e{exponent}").parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// Compares by value: 1.5 and 1.50 are equal here, other than by `==`, which sees two wire forms.
+    #[must_use]
+    pub fn cmp_value(self, other: Self) -> Ordering {
+        let difference = i64::from(self.exponent) - i64::from(other.exponent);
+        if difference < 0 {
+            return other.cmp_value(self).reverse();
+        }
+        match u32::try_from(difference).ok().filter(|&difference| difference <= 19) {
+            // 2^63 x 10^19 is below 2^127.
+            Some(difference) => {
+                let scaled = i128::from(self.mantissa) * 10_i128.pow(difference);
+                scaled.cmp(&i128::from(other.mantissa))
+            }
+            // 10^20 is above any mantissa.
+            None if self.mantissa == 0 => 0.cmp(&other.mantissa),
+            None => self.mantissa.cmp(&0),
+        }
+    }
+}
+
+/// All digits, as `-0.005` or `133310`; beyond exponents of 63 mantissa and exponent, as `13e100`.
+impl fmt::Display for Decimal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mantissa, exponent } = *self;
+        let places = exponent.unsigned_abs();
+        if places > PLAIN_EXPONENT_MAX {
+            let text = format!("{}e{exponent}", mantissa.unsigned_abs());
+            return out.pad_integral(mantissa >= 0, "", &text);
+        }
+        let places = places as usize;
+        let mut digits = mantissa.unsigned_abs().to_string();
+        if exponent >= 0 && mantissa != 0 {
+            digits.push_str(&"0".repeat(places));
+        } else if exponent < 0 {
+            if digits.len() <= places {
+                digits.insert_str(0, &"0".repeat(places + 1 - digits.len()));
+            }
+            digits.insert(digits.len() - places, '.');
+        }
+        out.pad_integral(mantissa >= 0, "", &digits)
+    }
+}
+
+/// The text is not a decimal, or one whose mantissa does not fit 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseDecimalError;
+
+impl fmt::Display for ParseDecimalError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("not a decimal such as -1.50 or 13e5 whose digits fit 64 bits")
+    }
+}
+
+impl std::error::Error for ParseDecimalError {}
+
+/// Digits with an optional sign, point and exponent. Zeros at the end are kept: `1.50` is 150 x 10^-2.
+impl FromStr for Decimal {
+    type Err = ParseDecimalError;
+
+    fn from_str(text: &str) -> Result<Self, ParseDecimalError> {
+        let (digits, exponent) = match text.split_once(['e', 'E']) {
+            Some((digits, exponent)) => {
+                (digits, exponent.parse::<i32>().map_err(|_| ParseDecimalError)?)
+            }
+            None => (text, 0),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let unsigned = whole.strip_prefix(['-', '+']).unwrap_or(whole);
+        let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = all_digits(unsigned) && all_digits(fraction);
+        if !is_number || unsigned.len() + fraction.len() == 0 {
+            return Err(ParseDecimalError);
+        }
+        let mantissa = format!("{whole}{fraction}").parse().map_err(|_| ParseDecimalError)?;
+        let places = i32::try_from(fraction.len()).map_err(|_| ParseDecimalError)?;
+        let exponent = exponent.checked_sub(places).ok_or(ParseDecimalError)?;
+        Ok(Self { mantissa, exponent })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimal(mantissa: i64, exponent: i32) -> Decimal {
+        Decimal { mantissa, exponent }
+    }
+
+    #[test]
+    fn text_and_back() {
+        for (value, text) in [
+            (decimal(150, -2), "1.50"),
+            (decimal(-5, -3), "-0.005"),
+            (decimal(0, -2), "0.00"),
+            (decimal(i64::MIN, 0), "-9223372036854775808"),
+            (decimal(1, -20), "0.00000000000000000001"),
+            (decimal(-13, 100), "-13e100"),
+            (decimal(13, i32::MIN), "13e-2147483648"),
+        ] {
+            assert_eq!(value.to_string(), text);
+            assert_eq!(text.parse(), Ok(value), "{text}");
+        }
+        assert_eq!(decimal(13331, 1).to_string(), "133310");
+        assert_eq!(decimal(0, 5).to_string(), "0");
+        assert_eq!(
+            format!("{:>8}|{:<6}|{:+}", decimal(15, -1), decimal(-5, 0), decimal(1, 0)),
+            "     1.5|-5    |+1"
+        );
+    }
+
+    #[test]
+    fn what_is_no_decimal_is_refused() {
+        for text in [
+            "",
+            "-",
+            ".",
+            "1.2.3",
+            "1e",
+            "e5",
+            "--1",
+            "1.-5",
+            "1,5",
+            "9223372036854775808",
+            "1e-2147483648.5",
+        ] {
+            assert_eq!(text.parse::<Decimal>(), Err(ParseDecimalError), "{text}");
+        }
+        assert_eq!("1.5e-2147483648".parse::<Decimal>(), Err(ParseDecimalError));
+        assert_eq!(".5".parse(), Ok(decimal(5, -1)));
+        assert_eq!("+7.".parse(), Ok(decimal(7, 0)));
+    }
+
+    #[test]
+    fn the_nearest_floating_point_number() {
+        for text in [
+            "0.1",
+            "-2.675",
+            "9007199254740993",
+            "1e23",
+            "123456789012345678e-30",
+            "5e-324",
+            "1e309",
+            "-0.3e-40",
+        ] {
+            let value: Decimal = text.parse().unwrap();
+            assert_eq!(value.to_f64(), text.parse::<f64>().unwrap(), "{text}");
+        }
+        assert_eq!(decimal(1, i32::MAX).to_f64(), f64::INFINITY);
+    }
+
+    #[test]
+    fn values_compare_whatever_their_scale() {
+        let ascending = [
+            decimal(i64::MIN, 63),
+            decimal(-1, 20),
+            decimal(i64::MIN, 0),
+            decimal(-1, -63),
+            decimal(0, 63),
+            decimal(1, -63),
+            decimal(149, -2),
+            decimal(150, -2),
+            decimal(i64::MAX, 0),
+            decimal(1, 19),
+            decimal(i64::MAX, i32::MAX),
+        ];
+        for (i, a) in ascending.into_iter().enumerate() {
+            for (j, b) in ascending.into_iter().enumerate() {
+                assert_eq!(a.cmp_value(b), i.cmp(&j), "{a} {b}");
+            }
+        }
+        assert_eq!(decimal(15, -1).cmp_value(decimal(150, -2)), Ordering::Equal);
+        assert_eq!(decimal(0, 5).cmp_value(decimal(0, -63)), Ordering::Equal);
+    }
+}

@@ -1,0 +1,180 @@
+//! Values of fields as Rust's types and as text.
+
+use crate::message::{Entries, FieldValue, Message, Record};
+use crate::template::Decimal;
+use std::fmt::{self, Write as _};
+
+impl<'m> FieldValue<'m> {
+    /// The value of an unsigned integer, or of a signed one that is not negative.
+    #[must_use]
+    pub fn as_u64(self) -> Option<u64> {
+        match self {
+            Self::UInt(value) => Some(value),
+            Self::Int(value) => u64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The value of a signed integer, or of an unsigned one that fits.
+    #[must_use]
+    pub fn as_i64(self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(value),
+            Self::UInt(value) => i64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The value of a decimal, or of an integer that fits its mantissa.
+    #[must_use]
+    pub fn as_decimal(self) -> Option<Decimal> {
+        match self {
+            Self::Decimal(value) => Some(value),
+            _ => self.as_i64().map(|mantissa| Decimal { mantissa, exponent: 0 }),
+        }
+    }
+
+    /// The nearest floating-point number to a decimal or an integer.
+    #[must_use]
+    pub fn as_f64(self) -> Option<f64> {
+        match self {
+            Self::UInt(value) => Some(value as f64),
+            _ => self.as_decimal().map(Decimal::to_f64),
+        }
+    }
+
+    /// The text of a string; `None` for one that is not UTF-8, as a lenient decoder lets pass.
+    #[must_use]
+    pub fn as_str(self) -> Option<&'m str> {
+        match self {
+            Self::Ascii(bytes) | Self::Unicode(bytes) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a string or byte vector.
+    #[must_use]
+    pub fn as_bytes(self) -> Option<&'m [u8]> {
+        match self {
+            Self::Ascii(bytes) | Self::Unicode(bytes) | Self::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The fields of a group, or of what a dynamic reference held.
+    #[must_use]
+    pub fn as_record(self) -> Option<Record<'m>> {
+        match self {
+            Self::Group(record) | Self::Dynamic(_, record) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// The entries of a sequence.
+    #[must_use]
+    pub fn as_entries(self) -> Option<Entries<'m>> {
+        match self {
+            Self::Sequence(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// Whether there is a value.
+    #[must_use]
+    pub fn is_present(self) -> bool {
+        !matches!(self, Self::Absent | Self::Discarded)
+    }
+}
+
+/// The field has no value, or one that the type wanted does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConversionError {
+    wanted: &'static str,
+}
+
+impl fmt::Display for ConversionError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the field has no value that {} holds", self.wanted)
+    }
+}
+
+impl std::error::Error for ConversionError {}
+
+macro_rules! conversions {
+    ($($target:ty, $wanted:literal, $method:ident;)*) => {
+        $(
+            impl<'m> TryFrom<FieldValue<'m>> for $target {
+                type Error = ConversionError;
+
+                fn try_from(value: FieldValue<'m>) -> Result<Self, ConversionError> {
+                    value.$method().ok_or(ConversionError { wanted: $wanted })
+                }
+            }
+        )*
+    };
+}
+
+conversions! {
+    u64, "a u64", as_u64;
+    i64, "an i64", as_i64;
+    f64, "an f64", as_f64;
+    Decimal, "a decimal", as_decimal;
+    &'m str, "a str", as_str;
+    &'m [u8], "a slice of bytes", as_bytes;
+}
+
+/// `Name(id) {field: value, ...}`, to read: absent fields are left out, strings quoted, bytes `0x` and digits.
+impl fmt::Display for Message {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.template_name())?;
+        if let Some(id) = self.template_id() {
+            write!(out, "({id})")?;
+        }
+        write!(out, " {}", self.root())
+    }
+}
+
+/// `{field: value, ...}`, as of a [`Message`].
+impl fmt::Display for Record<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_char('{')?;
+        let present = self.fields().filter(|(_, value)| value.is_present());
+        for (index, (field, value)) in present.enumerate() {
+            if index > 0 {
+                out.write_str(", ")?;
+            }
+            write!(out, "{}: {value}", field.name.local)?;
+        }
+        out.write_char('}')
+    }
+}
+
+/// The value as in a [`Message`]'s text; nothing for an absent field.
+impl fmt::Display for FieldValue<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Absent | Self::Discarded => Ok(()),
+            Self::UInt(value) => value.fmt(out),
+            Self::Int(value) => value.fmt(out),
+            Self::Decimal(value) => value.fmt(out),
+            Self::Ascii(bytes) | Self::Unicode(bytes) | Self::Bytes(bytes) => match self.as_str() {
+                Some(text) => write!(out, "{text:?}"),
+                None => {
+                    out.write_str("0x")?;
+                    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+                }
+            },
+            Self::Group(record) | Self::Dynamic(_, record) => record.fmt(out),
+            Self::Sequence(entries) => {
+                out.write_char('[')?;
+                for (index, entry) in entries.iter().enumerate() {
+                    if index > 0 {
+                        out.write_str(", ")?;
+                    }
+                    entry.fmt(out)?;
+                }
+                out.write_char(']')
+            }
+        }
+    }
+}
