@@ -6,7 +6,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tickwire_fast::template::ParseLimits;
 use tickwire_fast::{CompileOptions, Program, TemplateSet};
 use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader};
 
@@ -108,6 +109,20 @@ pub fn read_templates(path: &Path) -> Result<TemplateSet, Failure> {
             omitted => format!("\nand {omitted} more"),
         };
         Failure::Data(format!("the template file cannot be used:\n{}{more}", lines.join("\n")))
+    })
+}
+
+/// Reads and checks template files that are one set together.
+pub fn read_all_templates(paths: &[PathBuf]) -> Result<TemplateSet, Failure> {
+    if let [path] = paths {
+        return read_templates(path);
+    }
+    let mut templates = Vec::new();
+    for path in paths {
+        templates.extend_from_slice(read_templates(path)?.templates());
+    }
+    TemplateSet::from_templates(templates, &ParseLimits::default()).map_err(|errors| {
+        Failure::Data(format!("the template files cannot be used together:\n{errors}"))
     })
 }
 

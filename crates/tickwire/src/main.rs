@@ -48,7 +48,13 @@ use failure::{Failure, Outcome};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = old_options::rewrite(std::env::args_os());
+    let arguments = match old_options::rewrite(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(text) => {
+            anstream::eprintln!("tickwire: {text}");
+            return Failure::Usage(text).status();
+        }
+    };
     let command_line = CommandLine::parse_from(arguments);
     let begun = logs::begin(command_line.log.as_deref());
     match begun.and_then(|()| run(command_line.command)) {

@@ -2,39 +2,187 @@
 
 use std::ffi::OsString;
 
-/// Long options that those tools write with a single dash.
-const SINGLE_DASH: [&str; 10] = [
-    "-pfix",
-    "-hfix",
-    "-hprefix",
-    "-hsuffix",
-    "-hbig",
-    "-head",
-    "-seq",
-    "-nosplit",
-    "-noecho",
-    "-emptyBuilder",
+/// What becomes of an option of those tools.
+#[derive(Clone, Copy, Debug)]
+enum Old {
+    /// A long option that they write with a single dash; its value follows.
+    Dash,
+    /// It has another name here; its value follows.
+    Is(&'static str),
+    /// It has another name and a value here.
+    With(&'static str, &'static str),
+    /// It asks for what is done anyway; so many values of it go too.
+    Default(usize),
+    /// It asks for what is done anyway, with an optional value of these.
+    DefaultOr(&'static [&'static str]),
+    /// A flag that may be followed by `yes` or `no`.
+    YesNo,
+    /// `IP:PORT`, which are two options here.
+    GroupAndPort,
+    /// The transport of the data bus.
+    Transport,
+    /// There is no such thing here; what there is instead.
+    Refused(&'static str),
+}
+
+const OPTIONS: [(&str, Old); 38] = [
+    ("-?", Old::Is("--help")),
+    ("-pfix", Old::Dash),
+    ("-pprefix", Old::Dash),
+    ("-psuffix", Old::Dash),
+    ("-hfix", Old::Dash),
+    ("-hfast", Old::Dash),
+    ("-hprefix", Old::Dash),
+    ("-hsuffix", Old::Dash),
+    ("-hbig", Old::YesNo),
+    ("-hnone", Old::Default(0)),
+    ("-pnone", Old::Default(0)),
+    // The size in a packet's header is passed over with the rest of it.
+    ("-pbig", Old::DefaultOr(&["yes", "no"])),
+    (
+        "-pfast",
+        Old::Refused("packet headers of FAST-encoded fields: describe the packet with --framing"),
+    ),
+    (
+        "-ofix",
+        Old::Refused("headers of what is written: name them with --framing, as for what is read"),
+    ),
+    ("-head", Old::Dash),
+    ("-limit", Old::Is("--head")),
+    ("-seq", Old::Dash),
+    ("-nosplit", Old::Dash),
+    ("-noecho", Old::Dash),
+    ("-emptyBuilder", Old::Dash),
+    ("-threads", Old::Dash),
+    ("-file", Old::Is("--file")),
+    ("-afile", Old::Is("--file")),
+    ("-bfile", Old::Is("--file")),
+    ("-pcap", Old::Is("--file")),
+    ("-pcapsource", Old::Default(1)),
+    ("-multicast", Old::GroupAndPort),
+    ("-mlisten", Old::Is("--interface")),
+    (
+        "-mbind",
+        Old::Refused("sockets are bound to their group: name the interface with --interface"),
+    ),
+    (
+        "-tcp",
+        Old::Refused("a TCP stream is read from standard input: nc HOST PORT | tickwire decode -"),
+    ),
+    ("-datagram", Old::Default(0)),
+    ("-streaming", Old::DefaultOr(&["block", "noblock"])),
+    ("-buffersize", Old::Default(1)),
+    ("-buffers", Old::Default(1)),
+    ("-reset", Old::With("--reset", "message")),
+    ("-strict", Old::With("--conformance", "lenient")),
+    ("-vo", Old::Refused("the bytes of each field are shown by tickwire explain")),
+    ("-tr", Old::Transport),
 ];
 
 /// Rewrites them: `-pfix 4` becomes `--pfix 4`, `-?` becomes `--help`, and behind `multicast`
 /// `-s 1000` becomes `-s 1000us`. Nothing after `--` changes.
-pub fn rewrite(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut options_ended = false;
+///
+/// # Errors
+/// What there is in the place of an option that has no counterpart.
+pub fn rewrite(arguments: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, String> {
+    let mut arguments = arguments.peekable();
+    let mut rewritten = Vec::new();
     let mut is_multicast = false;
-    let mut is_sleep = false;
-    let rewritten = |argument: OsString| {
-        options_ended |= argument == "--";
+    while let Some(argument) = arguments.next() {
+        if argument == "--" {
+            rewritten.push(argument);
+            rewritten.extend(arguments);
+            break;
+        }
         is_multicast |= argument == "multicast";
-        let is_value_of_sleep = std::mem::replace(&mut is_sleep, is_multicast && argument == "-s");
-        if is_value_of_sleep && let Some(time) = argument.to_str().and_then(microseconds) {
-            return time;
+        let is_sleep = is_multicast && argument == "-s";
+        match argument.to_str().and_then(old) {
+            Some((name, value, old)) => {
+                rewrite_one(name, value, old, &mut arguments, &mut rewritten)?
+            }
+            None => rewritten.push(argument),
         }
-        match argument.to_str() {
-            Some(text) if !options_ended => spelling(text).map_or(argument, OsString::from),
-            _ => argument,
+        if is_sleep
+            && let Some(time) = arguments.peek().and_then(|time| microseconds(time.to_str()?))
+        {
+            arguments.next();
+            rewritten.push(time);
         }
+    }
+    Ok(rewritten)
+}
+
+/// An old option and the value behind its `=`, if it has one.
+fn old(text: &str) -> Option<(&str, Option<&str>, Old)> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (text, None),
     };
-    arguments.map(rewritten).collect()
+    let (_, old) = OPTIONS.iter().find(|(option, _)| *option == name)?;
+    Some((name, value, *old))
+}
+
+fn rewrite_one(
+    name: &str,
+    value: Option<&str>,
+    old: Old,
+    arguments: &mut std::iter::Peekable<impl Iterator<Item = OsString>>,
+    rewritten: &mut Vec<OsString>,
+) -> Result<(), String> {
+    let with_value = |name: String| match value {
+        Some(value) => format!("{name}={value}").into(),
+        None => OsString::from(name),
+    };
+    let mut next = || match value {
+        Some(value) => Some(value.to_owned()),
+        None => arguments.next().and_then(|argument| argument.into_string().ok()),
+    };
+    match old {
+        Old::Dash => rewritten.push(with_value(format!("-{name}"))),
+        Old::Is(here) => rewritten.push(with_value(here.to_owned())),
+        Old::With(here, value) => rewritten.extend([here, value].map(OsString::from)),
+        Old::Default(values) => (0..values).for_each(|_| _ = next()),
+        Old::DefaultOr(words) => {
+            let follows = |next: &OsString| words.iter().any(|word| next == word);
+            if value.is_none() && arguments.peek().is_some_and(follows) {
+                arguments.next();
+            }
+        }
+        Old::YesNo => {
+            let answer = match arguments.peek().and_then(|next| next.to_str()) {
+                Some(word @ ("yes" | "no")) => word.to_owned(),
+                _ => String::new(),
+            };
+            if !answer.is_empty() {
+                arguments.next();
+            }
+            if answer != "no" {
+                rewritten.push(format!("-{name}").into());
+            }
+        }
+        Old::GroupAndPort => {
+            let address = next().unwrap_or_default();
+            let (group, port) = address
+                .split_once(':')
+                .ok_or_else(|| format!("{name} {address}: write it as IP:PORT"))?;
+            rewritten.extend(["-a", group, "-p", port].map(OsString::from));
+        }
+        Old::Transport => match next().as_deref() {
+            Some("udp") => {}
+            Some("mcast") => {
+                return Err(
+                    "-tr mcast: samples go to several hosts by multicast with --network any"
+                        .to_owned(),
+                );
+            }
+            Some(other) => {
+                return Err(format!("-tr {other}: samples travel over UDP; leave it out"));
+            }
+            None => return Err("-tr: samples travel over UDP; leave it out".to_owned()),
+        },
+        Old::Refused(instead) => return Err(format!("{name}: {instead}")),
+    }
+    Ok(())
 }
 
 /// A bare number is microseconds, as older senders of multicast have it.
@@ -42,48 +190,83 @@ fn microseconds(text: &str) -> Option<OsString> {
     text.parse::<u64>().is_ok().then(|| format!("{text}us").into())
 }
 
-fn spelling(text: &str) -> Option<String> {
-    if text == "-?" {
-        return Some("--help".to_owned());
-    }
-    let name = text.split('=').next()?;
-    SINGLE_DASH.contains(&name).then(|| format!("-{text}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rewritten(arguments: &[&str]) -> Vec<String> {
-        let arguments = arguments.iter().map(OsString::from);
-        rewrite(arguments).into_iter().map(|argument| argument.into_string().unwrap()).collect()
+    fn try_rewritten(line: &str) -> Result<String, String> {
+        let arguments = rewrite(line.split_whitespace().map(OsString::from))?;
+        let words: Vec<_> =
+            arguments.into_iter().map(|argument| argument.into_string().unwrap()).collect();
+        Ok(words.join(" "))
+    }
+
+    fn rewritten(line: &str) -> String {
+        try_rewritten(line).unwrap()
     }
 
     #[test]
     fn single_dash_options_become_long_ones() {
         assert_eq!(
-            rewritten(&["decode", "-pfix", "4", "-hprefix=2", "-t", "x"]),
-            ["decode", "--pfix", "4", "--hprefix=2", "-t", "x"]
+            rewritten("decode -pfix 4 -hprefix=2 -hfast -psuffix 1 -t x"),
+            "decode --pfix 4 --hprefix=2 --hfast --psuffix 1 -t x"
         );
+        assert_eq!(rewritten("publish -noecho -emptyBuilder"), "publish --noecho --emptyBuilder");
+    }
+
+    #[test]
+    fn options_with_another_name_here() {
+        assert_eq!(
+            rewritten("receive -multicast 224.1.2.133:13014 -mlisten 10.0.0.1 -threads 2"),
+            "receive -a 224.1.2.133 -p 13014 --interface 10.0.0.1 --threads 2"
+        );
+        assert_eq!(
+            rewritten("decode -pcap x.pcap -pcapsource 64 -limit 5 -reset -strict"),
+            "decode --file x.pcap --head 5 --reset message --conformance lenient"
+        );
+        assert!(try_rewritten("receive -multicast 224.1.2.133").unwrap_err().contains("IP:PORT"));
+    }
+
+    #[test]
+    fn what_is_done_anyway_is_passed_over() {
+        assert_eq!(
+            rewritten("decode -hnone -pnone -pbig no -datagram -streaming block -buffers 4 -t x"),
+            "decode -t x"
+        );
+        assert_eq!(rewritten("decode -hbig no -hbig yes -hbig -t x"), "decode --hbig --hbig -t x");
+        assert_eq!(rewritten("subscribe -tr udp -noecho"), "subscribe --noecho");
+    }
+
+    #[test]
+    fn what_there_is_not_here_is_refused_with_what_there_is() {
+        for (line, hint) in [
+            ("decode -ofix 4", "--framing"),
+            ("decode -pfast", "--framing"),
+            ("receive -tcp host:1", "decode -"),
+            ("receive -mbind 1.2.3.4", "--interface"),
+            ("decode -vo x", "explain"),
+            ("subscribe -tr tcp", "UDP"),
+            ("subscribe -tr mcast", "--network any"),
+        ] {
+            let error = try_rewritten(line).unwrap_err();
+            assert!(error.contains(hint), "{line}: {error}");
+        }
     }
 
     #[test]
     fn a_bare_sleep_of_multicast_is_microseconds() {
-        assert_eq!(
-            rewritten(&["multicast", "-s", "1000", "7"]),
-            ["multicast", "-s", "1000us", "7"]
-        );
-        assert_eq!(rewritten(&["multicast", "-s", "2ms"]), ["multicast", "-s", "2ms"]);
-        assert_eq!(rewritten(&["decode", "-s", "1000"]), ["decode", "-s", "1000"]);
+        assert_eq!(rewritten("multicast -s 1000 7"), "multicast -s 1000us 7");
+        assert_eq!(rewritten("multicast -s 2ms"), "multicast -s 2ms");
+        assert_eq!(rewritten("decode -s 1000"), "decode -s 1000");
     }
 
     #[test]
     fn a_question_mark_asks_for_help() {
-        assert_eq!(rewritten(&["-?"]), ["--help"]);
+        assert_eq!(rewritten("-?"), "--help");
     }
 
     #[test]
     fn what_follows_two_dashes_is_left_alone() {
-        assert_eq!(rewritten(&["--", "-?", "-pfix"]), ["--", "-?", "-pfix"]);
+        assert_eq!(rewritten("-- -? -pfix -ofix"), "-- -? -pfix -ofix");
     }
 }

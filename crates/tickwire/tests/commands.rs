@@ -47,6 +47,18 @@ fn differences_are_told_in_words() {
     );
     let run = tickwire(&format!("templates diff {} {comment}", templates("simple")));
     assert_eq!((run.status, run.out.as_str()), (0, "no differences\n"));
+    // An attribute that the reader does not know is a difference, but the same bytes decode alike.
+    let attribute = file(
+        &directory,
+        "attribute.xml",
+        old.replacen("<template ", "<template note=\"x\" ", 1).as_bytes(),
+    );
+    let run = tickwire(&format!("templates diff {} {attribute}", templates("simple")));
+    assert!(run.status == 0 && run.out != "no differences\n", "{}", run.out);
+    let run = tickwire(&format!("templates diff --decoding {} {attribute}", templates("simple")));
+    assert_eq!((run.status, run.out.as_str()), (0, "no differences\n"));
+    let run = tickwire(&format!("templates diff --decoding {} {new}", templates("simple")));
+    assert!(run.status == 1 && run.out.contains("from increment to delta"), "{}", run.out);
     let signature = |path: &str| tickwire(&format!("templates signature {path}")).out;
     let first = |text: String| text.split_whitespace().next().unwrap().to_owned();
     assert_eq!(first(signature(&templates("simple"))), first(signature(&comment)));

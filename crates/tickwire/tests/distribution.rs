@@ -66,6 +66,15 @@ impl Place {
         process
     }
 
+    /// The same with its log in a file.
+    fn subscribe_logging(&self, log: &Path, options: &str) -> Process {
+        let log = std::fs::File::create(log).expect("a file");
+        let command = format!("subscribe --domain {} {options}", self.domain);
+        let process = Process::start_logging(&command, log.into());
+        process.wait_line("Subscribed");
+        process
+    }
+
     fn publish_lines(&self, templates: &Path, options: &str) -> Process {
         let (a, b) = (self.a, self.b);
         let process = Process::start(&format!(
@@ -97,10 +106,15 @@ struct Process {
 
 impl Process {
     fn start(arguments: &str) -> Self {
+        Self::start_logging(arguments, Stdio::inherit())
+    }
+
+    fn start_logging(arguments: &str, log: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
             .args(arguments.split_whitespace())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .expect("the command starts");
         let (send, lines) = channel();
@@ -122,6 +136,10 @@ impl Process {
                 return;
             }
         }
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a status").is_none()
     }
 
     fn kill(mut self) {
@@ -234,9 +252,12 @@ fn a_subscriber_outlives_its_publisher_and_hears_the_next_one() {
     let messages = sent(&mut Generator::new(&rest).expect("a generator"), 701, &[&a, &b]);
     let status = second.finish();
     assert_eq!(status, 0, "{:#}", json(&published));
-    assert_eq!(subscriber.finish(), 0);
+    assert_eq!(subscriber.finish(), 1, "what the killed one lost is unknown");
     let (published, received) = (json(&published), json(&received));
+    assert_eq!(received["lost"], Value::Null, "{received:#}");
+    assert_eq!(sum(&received["publishers"][0], "first_seq_num"), 1);
     assert_eq!(sum(&published, "messages"), messages);
+    assert_eq!(sum(&published, "first_seq_num"), 1);
     assert_eq!(sum(&published, "gaps"), 0);
     let publishers = received["publishers"].as_array().expect("publishers");
     let last = publishers.last().expect("the second one");
@@ -267,9 +288,15 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     let late = place.subscribe(&format!("--no-echo --json {}", received.display()));
     sent(&mut generator, 600, &[&a]);
     assert_eq!(publisher.finish(), 0);
-    // 1 if it missed something, which is so unless the killed one had not yet taken anything.
-    assert!(late.finish() <= 1);
+    assert_eq!(late.finish(), 0, "what was written before it came is not lost");
     let (published, received) = (json(&published), json(&received));
+    assert_eq!(sum(&received, "lost"), 0);
+    let (last_values, written) = (sum(&received, "last_values"), sum(&published, "published"));
+    assert!(last_values > 0, "{received:#}");
+    assert!(sum(&received, "received") < written, "{received:#}");
+    // The rows of times have live samples alone.
+    let timed: u64 = received["latencies"][0]["count"].as_u64().expect("a count");
+    assert_eq!(timed + last_values, sum(&received, "received"), "{received:#}");
     assert_eq!(sum(&published, "messages"), 2_001);
     assert_eq!(sum(&published, "dropped"), 0);
     let samples = &received["publishers"][0]["samples"];
@@ -328,7 +355,7 @@ fn killed_at_any_moment_and_started_again_both_sides_find_each_other() {
     exchange.join().expect("sent");
     let status = publisher.finish();
     assert_eq!(status, 0, "{:#}", json(&published));
-    assert!(subscriber.finish() <= 1, "1 because it came late");
+    assert!(subscriber.finish() <= 1, "1 where it met a killed publisher");
     let (published, received) = (json(&published), json(&received));
     assert_eq!(published["ended"], "done");
     assert_eq!(sum(&published, "dropped"), 0);
@@ -422,14 +449,52 @@ fn an_interrupted_publisher_and_subscriber_report_what_they_have() {
     let place = Place::new(6);
     let (_, templates) = place.feed("simple", "-n 1");
     let (published, received) = (place.file("published.json"), place.file("received.json"));
-    let subscriber = place.subscribe(&format!("--json {}", received.display()));
-    let publisher =
-        place.publish_lines(&templates, &format!("--subscribers 1 --json {}", published.display()));
+    let mut subscriber = place.subscribe(&format!("--no-echo --json {}", received.display()));
+    let publisher = place.publish_lines(
+        &templates,
+        &format!("--no-echo --subscribers 1 --json {}", published.display()),
+    );
+    let a = Sender::open(place.a, SenderOptions::default()).expect("a sender");
+    let options = Options { messages: 300, messages_per_packet_max: 1, ..Options::simple() };
+    sent(&mut Generator::new(&options).expect("a generator"), 200, &[&a]);
+    std::thread::sleep(Duration::from_millis(500));
     publisher.interrupt();
     publisher.finish();
-    assert_eq!(json(&published)["ended"], "stopped");
-    assert_eq!(subscriber.finish(), 0, "it was told that this was all");
-    assert_eq!(sum(&json(&received), "received"), 0);
+    let published = json(&published);
+    assert_eq!(published["ended"], "stopped");
+    assert_eq!(sum(&published, "first_seq_num"), 1);
+    std::thread::sleep(Duration::from_millis(800));
+    assert!(subscriber.is_running(), "the feed is not done, so another publisher may go on");
+    subscriber.interrupt();
+    assert_eq!(subscriber.finish(), 0);
+    let received = json(&received);
+    assert_eq!(received["publishers"][0]["ended"], "stopped", "{received:#}");
+    assert_eq!(sum(&received["publishers"][0], "written"), sum(&published, "published"));
+    assert_eq!(sum(&received, "lost"), 0);
+}
+
+#[test]
+fn a_publisher_that_is_gone_is_logged_and_its_loss_is_unknown() {
+    let place = Place::new(13);
+    let (_, templates) = place.feed("simple", "-n 1");
+    let received = place.file("received.json");
+    let log = place.file("log");
+    let subscriber = place.subscribe_logging(&log, &format!("--json {}", received.display()));
+    let publisher = place.publish_lines(&templates, "--subscribers 1 --lease 500ms");
+    let a = Sender::open(place.a, SenderOptions::default()).expect("a sender");
+    let options = Options { messages: 300, messages_per_packet_max: 1, ..Options::simple() };
+    sent(&mut Generator::new(&options).expect("a generator"), 200, &[&a]);
+    publisher.kill();
+    let until = Instant::now() + PATIENCE;
+    while !std::fs::read_to_string(&log).expect("a log").contains("gone without a word") {
+        assert!(Instant::now() < until, "it is not logged");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    subscriber.interrupt();
+    assert_eq!(subscriber.finish(), 1);
+    let received = json(&received);
+    assert_eq!(received["publishers"][0]["ended"], "gone", "{received:#}");
+    assert_eq!(received["lost"], Value::Null);
 }
 
 #[test]
@@ -446,6 +511,13 @@ fn templates_that_do_not_fit_are_told_with_all_their_faults() {
         assert!(run.err.contains(&told), "{}", run.err);
     }
     assert!(run.err.contains("wrong.xml"), "{}", run.err);
+}
+
+#[test]
+fn publish_has_no_options_of_the_snapshots_that_it_does_not_take() {
+    let run = tickwire("publish -t x.xml --snapshot-group 239.1.1.1");
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("unexpected argument '--snapshot-group'"), "{}", run.err);
 }
 
 #[test]

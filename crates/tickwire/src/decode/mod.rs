@@ -34,6 +34,8 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
 use tickwire_text::{Column, Csv, Fix, JsonLines, MessageWriter, Plain, Separator};
 
+/// Threads used at most: more than machines have cores, less than a system has to give.
+const THREADS_MAX: usize = 256;
 /// First packets whose values are judged.
 const DOUBTED_PACKETS: usize = 200;
 
@@ -92,9 +94,9 @@ impl OutputFormat {
 pub struct DecodeArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// Template file of the feed (FAST 1.1 or 1.2 XML).
-    #[arg(short, long, value_name = "FILE")]
-    templates: PathBuf,
+    /// Template file of the feed (FAST 1.1 or 1.2 XML); may be repeated where its templates are in several.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    templates: Vec<PathBuf>,
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
@@ -120,7 +122,7 @@ pub struct DecodeArgs {
     soh: bool,
     /// Decode on this many threads, 0 for one a core; the order of the output stays. Packets go to
     /// any thread where dictionaries are emptied at each (--reset packet or message), otherwise the
-    /// packets of a channel to one. Streams, --limit and --format summary use one.
+    /// packets of a channel to one. Streams, --limit and --format summary use one; 256 is the most.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
     /// Do not print the counts at the end unless something was given up.
@@ -130,7 +132,7 @@ pub struct DecodeArgs {
 
 /// Runs the command.
 pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
-    let set = files::read_templates(&args.templates)?;
+    let set = files::read_all_templates(&args.templates)?;
     let path = args.input.required_path()?;
     let name = files::name_of(path);
     let (framing, replay) = match args.framing.is_auto() {
@@ -143,10 +145,11 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let set = with_reset_template(set, &framing);
     let options = CompileOptions { fields: args.fields.clone(), ..CompileOptions::default() };
     let program = Arc::new(files::compile(set, &options)?);
+    let options = args.decoder.checked_options(reset_policy(&framing), &program)?;
     let selection = Selection::new(&program, &args.template)?;
 
     let progress = Progress::of(path);
-    let mut inputs = vec![args.templates.as_path()];
+    let mut inputs: Vec<&Path> = args.templates.iter().map(PathBuf::as_path).collect();
     inputs.extend(args.input.path());
     let out = args.output.create(&inputs)?;
     let reader = args.input.open_live(&progress, out.clone(), replay)?;
@@ -157,11 +160,11 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     }
     let mut run = Run {
         output: args.writer(out, &program, &selection)?,
-        options: args.decoder.options(reset_policy(&framing)),
+        options,
         framing,
         selection,
         left: args.limit.unwrap_or(u64::MAX),
-        report: Report::new(&name, &progress),
+        report: Report::new(&name, &progress, options.limits),
         sample: Sample::new(DOUBTED_PACKETS),
         findings: Findings::default(),
         timed: args.format() == OutputFormat::Summary,
@@ -186,7 +189,7 @@ impl DecodeArgs {
         match self.threads {
             _ if one_only => 1,
             0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
+            threads => threads.min(THREADS_MAX),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::place::MessagePlace;
 use crate::progress::Progress;
 use std::fmt::Display;
-use tickwire_fast::{Error, ErrorKind, Findings, Program};
+use tickwire_fast::{Error, ErrorKind, Findings, Limits, Program};
 use tickwire_feed::capture::{Packet, Statistics};
 
 /// Errors printed one by one; the rest is only counted.
@@ -12,6 +12,7 @@ const ERRORS_SHOWN_MAX: u64 = 20;
 /// Counts of a run, and where its errors are said.
 pub struct Report<'r> {
     voice: Voice<'r>,
+    limits: Limits,
     /// What was counted.
     pub counts: Counts,
 }
@@ -108,14 +109,14 @@ impl GivenUp {
 }
 
 impl<'r> Report<'r> {
-    /// Nothing counted yet; errors are printed as they come.
-    pub fn new(file: &'r str, progress: &'r Progress) -> Self {
-        Self { voice: Voice::Aloud { file, progress }, counts: Counts::default() }
+    /// Nothing counted yet; errors are printed as they come. `limits` are those of the decoders.
+    pub fn new(file: &'r str, progress: &'r Progress, limits: Limits) -> Self {
+        Self { voice: Voice::Aloud { file, progress }, limits, counts: Counts::default() }
     }
 
     /// Nothing counted yet; errors are held until [`Self::hand_over`].
-    pub fn held() -> Self {
-        Self { voice: Voice::Held(Vec::new()), counts: Counts::default() }
+    pub fn held(limits: Limits) -> Self {
+        Self { voice: Voice::Held(Vec::new()), limits, counts: Counts::default() }
     }
 
     /// What is held since the last time.
@@ -165,8 +166,17 @@ impl<'r> Report<'r> {
             return;
         }
         let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
-        let (description, advice) = (place.describe(error, program), advice(error));
+        let description = place.describe(error, program);
+        let advice = match limit(error, &self.limits) {
+            Some(limit) => format!(" (the limit is {limit})"),
+            None => advice(error).to_owned(),
+        };
         self.error(&format!("{description}{advice}; {bytes} bytes given up"));
+    }
+
+    /// Packets given up so far.
+    pub fn packets_given_up(&self) -> u64 {
+        self.counts.given_up.packets
     }
 
     /// A packet that is given up for another reason than a message in it.
@@ -247,11 +257,29 @@ fn advice(error: &Error) -> &'static str {
             " (was a packet lost, or does --reset not fit this feed?)"
         }
         (ErrorKind::Truncated, _) => " (is the packet cut, or --framing another?)",
-        (ErrorKind::TooManyEntries | ErrorKind::StringTooLong, _) => {
-            " (if the feed has such, raise the limit: --entries-max, --string-max)"
-        }
         _ => "",
     }
+}
+
+/// The limit that an error met: the option that sets it, and its number.
+fn limit(error: &Error, limits: &Limits) -> Option<String> {
+    let (option, number) = match (error.kind(), error.detail()) {
+        (ErrorKind::TooManyEntries, count) if count > limits.entries_max => {
+            ("--entries-max", u64::from(limits.entries_max))
+        }
+        (ErrorKind::TooManyEntries, _) => {
+            ("--entries-total-max", u64::from(limits.entries_total_max))
+        }
+        (ErrorKind::StringTooLong, _) => ("--string-max", u64::from(limits.string_max)),
+        (ErrorKind::NestingTooDeep, Limits::DEPTH_MAX) => {
+            return Some(format!("{}, which no option raises", Limits::DEPTH_MAX));
+        }
+        (ErrorKind::NestingTooDeep, _) => ("--nesting-max", u64::from(limits.nesting_max)),
+        (ErrorKind::MessageTooLarge, 0) => ("--message-bytes-max", limits.message_bytes_max as u64),
+        (ErrorKind::MessageTooLarge, _) => ("--stream-bytes-max", limits.stream_bytes_max as u64),
+        _ => return None,
+    };
+    Some(format!("{option} {number}"))
 }
 
 fn findings_text(findings: &Findings) -> String {

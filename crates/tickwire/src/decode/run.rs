@@ -118,12 +118,17 @@ impl Run<'_> {
         let remark = |text: &str| self.report.remark(&format!("{place}: {text}"));
         let channel = channels.channel(packet.destination, remark);
         let segments = channel.framer.split(packet.bytes);
+        let given_up = self.report.packets_given_up();
         self.segments(&mut channel.decoder, place, Origin::Packet, segments)?;
         if packet.is_truncated() {
             lose_dictionaries(&mut channel.decoder);
             let missing = packet.missing_bytes;
-            let why = format_args!("the capture cut {missing} bytes off its end");
-            self.report.packet_failed(place, why);
+            let why = format!("the capture cut {missing} bytes off its end");
+            // Its last message may have failed for that, and the packet is given up once.
+            match self.report.packets_given_up() > given_up {
+                true => self.report.error(&format!("{place}: {why}")),
+                false => self.report.packet_failed(place, why),
+            }
         }
         Ok(())
     }

@@ -40,7 +40,8 @@ impl Spread<'_> {
     ) -> Result<Outcome, Failure> {
         let Self { args, threads, framing, program, selection } = *self;
         let name = files::name_of(args.input.required_path()?);
-        let mut report = Report::new(&name, progress);
+        let mut report =
+            Report::new(&name, progress, args.decoder.options(reset_policy(&framing)).limits);
         let begin = || Worker::new(args, framing, program, selection);
         out.write_all(&begin()?.heading)?;
 
@@ -152,7 +153,7 @@ impl Worker {
             selection: selection.clone(),
             output,
             left: u64::MAX,
-            report: Report::held(),
+            report: Report::held(options.limits),
             // The reader's thread takes the sample.
             sample: Sample::new(0),
             findings: Findings::default(),

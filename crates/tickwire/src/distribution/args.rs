@@ -112,6 +112,16 @@ impl DdsArgs {
         domain.join().map_err(|error| dds_failure(&error))
     }
 
+    /// Whether what is lost on the way stays lost.
+    pub const fn is_best_effort(&self) -> bool {
+        self.best_effort
+    }
+
+    /// Whether subscribers that come late get last values.
+    pub const fn has_last_values(&self) -> bool {
+        self.last_values > 0
+    }
+
     /// Whether a full history makes the publisher wait.
     pub fn keeps_all(&self, default: bool) -> bool {
         self.history.map_or(default, |history| history == History::All)

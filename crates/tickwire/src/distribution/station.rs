@@ -14,6 +14,8 @@ use tickwire_net::clock::unix_ns;
 const TICK: Duration = Duration::from_millis(20);
 /// Samples taken from one reader before the next has its turn.
 const DRAINED_MAX: usize = 256;
+/// The time of an echo that is not to be timed.
+const NO_TIME: i64 = 0;
 
 /// What is told of a sample that came.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,21 @@ pub struct Arrival {
     pub taken_ns: u64,
     /// Names the writer among those that match.
     pub writer: u64,
+    /// Number of the sample among those of its writer, from 1.
+    pub writer_seq_num: u64,
+    /// Number of the last sample that its writer had written when it met the reader.
+    pub history_end: u64,
+    /// Whether it was written before.
+    pub is_history: bool,
+}
+
+impl Arrival {
+    /// From when it was written to when it was taken, in nanoseconds; `None` for a sample that was written
+    /// before writer and reader met, and for the echo of one.
+    pub fn age_ns(&self) -> Option<u64> {
+        let written_ns = u64::try_from(self.written_ns).ok().filter(|&time| time > 0)?;
+        (!self.is_history).then(|| self.taken_ns.saturating_sub(written_ns))
+    }
 }
 
 /// A reader of one topic, and the writer of its echo if there is one.
@@ -60,8 +77,11 @@ impl<S: Numbered> AnyStation for Station<S> {
                 continue;
             }
             let taken_ns = unix_ns();
+            let is_history = received.is_history();
             if let Some(echo) = echo {
-                match echo.write_at(&received.sample, received.source_timestamp_ns) {
+                // A last value may be old: its echo says nothing of the time that samples take.
+                let written_ns = if is_history { NO_TIME } else { received.source_timestamp_ns };
+                match echo.write_at(&received.sample, written_ns) {
                     Ok(()) => {}
                     Err(Error::TimedOut { .. }) => *echoes_refused += 1,
                     Err(error) => return Err(error),
@@ -75,6 +95,9 @@ impl<S: Numbered> AnyStation for Station<S> {
                 written_ns: received.source_timestamp_ns,
                 taken_ns,
                 writer: received.writer,
+                writer_seq_num: received.writer_seq_num,
+                history_end: received.history_end,
+                is_history,
             };
             take(&arrival, &|| reader.participant_of(arrival.writer));
         }

@@ -218,13 +218,13 @@ impl Filler<'_> {
             (FieldType::Ascii | FieldType::Unicode, Json::Text(text)) => {
                 self.call(|builder| builder.set_str(key, text))
             }
-            (FieldType::Ascii | FieldType::Unicode, _) => {
-                Err(Mismatch::expected("a string", value))
-            }
-            (FieldType::ByteVector, _) => {
+            (FieldType::ByteVector | FieldType::Ascii | FieldType::Unicode, _) => {
+                let wanted = match field_type {
+                    FieldType::ByteVector => "{\"hex\": digits}",
+                    _ => "a string",
+                };
                 let digits = value.member("hex").and_then(Json::text);
-                let digits =
-                    digits.ok_or_else(|| Mismatch::expected("{\"hex\": digits}", value))?;
+                let digits = digits.ok_or_else(|| Mismatch::expected(wanted, value))?;
                 let bytes = hex::parse(digits).map_err(Mismatch::new)?;
                 self.call(|builder| builder.set_bytes(key, &bytes))
             }

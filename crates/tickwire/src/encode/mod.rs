@@ -36,9 +36,9 @@ pub struct EncodeArgs {
     /// The same, for those used to -f.
     #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
-    /// Template file of the feed (FAST 1.1 or 1.2 XML).
-    #[arg(short, long, value_name = "FILE")]
-    templates: PathBuf,
+    /// Template file of the feed (FAST 1.1 or 1.2 XML); may be repeated where its templates are in several.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    templates: Vec<PathBuf>,
     /// Where to write; - is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -59,7 +59,7 @@ pub struct EncodeArgs {
 pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     let framing = args.framing.framing()?;
     check_framing(&framing)?;
-    let set = with_reset_template(files::read_templates(&args.templates)?, &framing);
+    let set = with_reset_template(files::read_all_templates(&args.templates)?, &framing);
     let program = Arc::new(files::compile(set, &CompileOptions::default())?);
     let defaults = EncoderOptions::default();
     let options = EncoderOptions {
@@ -70,7 +70,9 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     let path = args.input.clone().or(args.file.clone()).unwrap_or_else(|| "-".into());
     let name = files::name_of(&path);
     let lines = BufReader::new(files::open(&path)?).lines();
-    output::check(&args.output, args.force, &[&path, &args.templates])?;
+    let mut inputs = vec![path.as_path()];
+    inputs.extend(args.templates.iter().map(PathBuf::as_path));
+    output::check(&args.output, args.force, &inputs)?;
     let writer = PacketWriter::new(files::create(Some(&args.output))?, args.output_format)?;
     let mut packing = Packing {
         fills_packets: args.packet_bytes.is_some(),

@@ -35,9 +35,9 @@ const BYTES_SHOWN_MAX: usize = 24;
 pub struct ExplainArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// Template file of the feed (FAST 1.1 or 1.2 XML).
-    #[arg(short, long, value_name = "FILE")]
-    templates: PathBuf,
+    /// Template file of the feed (FAST 1.1 or 1.2 XML); may be repeated where its templates are in several.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    templates: Vec<PathBuf>,
     /// Which packet of the file, from 0.
     #[arg(long, value_name = "INDEX", default_value_t = 0)]
     packet: u64,
@@ -55,7 +55,7 @@ pub struct ExplainArgs {
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
-    let set = files::read_templates(&args.templates)?;
+    let set = files::read_all_templates(&args.templates)?;
     let framing = match (args.framing.is_auto(), args.input.path()) {
         (true, Some(path)) if files::is_standard(path) => {
             return Err(Failure::Usage("--framing auto: name a file, it is read twice".to_owned()));
@@ -68,7 +68,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
     let set = with_reset_template(set, &framing);
     let options = CompileOptions { constants: true, ..CompileOptions::default() };
     let program = Arc::new(files::compile(set, &options)?);
-    let options = args.decoder.options(reset_policy(&framing));
+    let options = args.decoder.checked_options(reset_policy(&framing), &program)?;
     let mut explainer = Explainer {
         outline: &Outline::of(&program),
         program: &program,

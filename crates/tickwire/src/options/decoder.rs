@@ -1,8 +1,9 @@
 //! How messages are decoded.
 
+use crate::failure::Failure;
 use crate::units::Size;
 use clap::ValueEnum;
-use tickwire_fast::{Conformance, DecoderOptions, Limits, ResetPolicy};
+use tickwire_fast::{Conformance, DecoderOptions, Limits, Program, ResetPolicy, TemplateId};
 use tickwire_feed::framing;
 
 /// When dictionaries are emptied.
@@ -57,6 +58,9 @@ pub struct DecoderArgs {
     /// What to do with reportable errors of the specification.
     #[arg(long, value_name = "LEVEL", default_value = "strict")]
     conformance: Judgement,
+    /// Template of messages that name none, for feeds that never send a template id.
+    #[arg(long, value_name = "ID")]
+    template_id: Option<u32>,
     /// Most entries to accept in one sequence.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().entries_max)]
     #[arg(help_heading = "Limits")]
@@ -77,6 +81,10 @@ pub struct DecoderArgs {
     #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().message_bytes_max as u64))]
     #[arg(help_heading = "Limits")]
     message_bytes_max: Size,
+    /// Most bytes of one message of a stream that may wait for the rest of it.
+    #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().stream_bytes_max as u64))]
+    #[arg(help_heading = "Limits")]
+    stream_bytes_max: Size,
 }
 
 impl DecoderArgs {
@@ -95,9 +103,25 @@ impl DecoderArgs {
                 string_max: u32::try_from(self.string_max.0).unwrap_or(u32::MAX),
                 nesting_max: self.nesting_max,
                 message_bytes_max: self.message_bytes_max.bytes(),
-                ..Limits::default()
+                stream_bytes_max: self.stream_bytes_max.bytes(),
             },
+            implied_template: self.template_id.map(TemplateId),
             ..DecoderOptions::default()
+        }
+    }
+
+    /// The same where the template that is named is one of the program's.
+    pub fn checked_options(
+        &self,
+        reset: ResetPolicy,
+        program: &Program,
+    ) -> Result<DecoderOptions, Failure> {
+        let options = self.options(reset);
+        match options.implied_template {
+            Some(id) if program.template_index(id).is_none() => Err(Failure::Usage(format!(
+                "--template-id {id}: the templates have none with this id"
+            ))),
+            _ => Ok(options),
         }
     }
 }

@@ -9,9 +9,9 @@ use tickwire_feed::handler::Source;
 use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::{Endpoint, interface_address};
 
-/// Where lines A and B and the snapshots of a channel are.
+/// Where lines A and B of a channel are.
 #[derive(Clone, Debug, clap::Args)]
-pub struct EndpointArgs {
+pub struct LineArgs {
     /// Group of line A, or the address of one host for unicast; 224.1.2.133 unless given.
     #[arg(short = 'a', long, value_name = "GROUP")]
     group: Option<Ipv4Addr>,
@@ -30,15 +30,22 @@ pub struct EndpointArgs {
     /// Port of line B; the one behind A's unless given.
     #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
     port_b: Option<u16>,
+    /// What a feed file says; the options above override it.
+    #[arg(skip)]
+    channel: Option<Endpoints>,
+}
+
+/// Where lines A and B and the snapshots of a channel are.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EndpointArgs {
+    #[command(flatten)]
+    lines: LineArgs,
     /// Group of the snapshot feed; the second number behind A's unless given.
     #[arg(long, value_name = "GROUP", help_heading = "Line B and snapshots")]
     snapshot_group: Option<Ipv4Addr>,
     /// Port of the snapshot feed; the second behind A's unless given.
     #[arg(long, value_name = "PORT", help_heading = "Line B and snapshots")]
     snapshot_port: Option<u16>,
-    /// What a feed file says; the options above override it.
-    #[arg(skip)]
-    channel: Option<Endpoints>,
 }
 
 /// Where the feeds are.
@@ -71,6 +78,20 @@ impl Beside {
         self.group.is_some() || self.port.is_some()
     }
 
+    /// The feed of a channel with what is named in its place, or else, if it is wanted, the one beside `a`.
+    fn over(
+        &self,
+        found: Option<Endpoint>,
+        interface: Option<Ipv4Addr>,
+        a: Endpoint,
+        is_wanted: bool,
+    ) -> Result<Option<Endpoint>, Failure> {
+        match found {
+            Some(found) => Ok(Some(over(found, interface, self.group, self.port))),
+            None => is_wanted.then(|| self.endpoint(a)).transpose(),
+        }
+    }
+
     fn endpoint(&self, a: Endpoint) -> Result<Endpoint, Failure> {
         let [group_option, port_option] = self.options;
         let none = |what: &str, of_a: &dyn Display, option: &str| {
@@ -93,6 +114,19 @@ impl Beside {
 }
 
 impl Endpoints {
+    /// The same, or an error where two feeds are one.
+    fn checked(self) -> Result<Self, Failure> {
+        let Self { a, b, snapshots, .. } = self;
+        if b == Some(a) || snapshots == Some(a) || (b.is_some() && b == snapshots) {
+            return Err(Failure::Usage(
+                "two feeds have the same group and port: choose others with --group-b, --port-b, \
+                 --snapshot-group, --snapshot-port"
+                    .to_owned(),
+            ));
+        }
+        Ok(self)
+    }
+
     /// The lines that there are.
     pub fn sources(&self) -> impl Iterator<Item = (Source, Endpoint)> {
         let all = [
@@ -107,31 +141,8 @@ impl Endpoints {
     }
 }
 
-impl EndpointArgs {
-    /// Whether the group or the port of line A is named, or a channel that has them.
-    pub const fn names_a(&self) -> bool {
-        self.group.is_some() || self.port.is_some() || self.channel.is_some()
-    }
-
-    /// Whether any address is named, apart from those of a channel.
-    pub const fn names_any(&self) -> bool {
-        let groups =
-            self.group.is_some() || self.group_b.is_some() || self.snapshot_group.is_some();
-        let ports = self.port.is_some() || self.port_b.is_some() || self.snapshot_port.is_some();
-        groups || ports || self.line_b
-    }
-
-    /// The same with line A, and line B if there is one, at these addresses.
-    pub fn with_lines(&self, a: SocketAddrV4, b: Option<SocketAddrV4>) -> Self {
-        let mut args = Self { group: Some(*a.ip()), port: Some(a.port()), ..self.clone() };
-        if let Some(b) = b {
-            args.group_b = Some(*b.ip());
-            args.port_b = Some(b.port());
-        }
-        args
-    }
-
-    /// Takes the lines of a channel of a feed file where these options name none.
+impl LineArgs {
+    /// Takes the feeds of a channel of a feed file where these options name none.
     pub fn set_channel(&mut self, channel: &ChannelSettings) -> Result<(), Failure> {
         let endpoint = |wanted: Source| {
             let mut inputs = channel.inputs.iter();
@@ -150,25 +161,11 @@ impl EndpointArgs {
         Ok(())
     }
 
-    /// Line A, and B and the snapshots if these options or others ask for them.
-    pub fn endpoints(&self, wants_b: bool, wants_snapshots: bool) -> Result<Endpoints, Failure> {
-        let interface = self.interface.as_deref().map(interface_address).transpose();
-        let interface =
-            interface.map_err(|error| Failure::Usage(format!("--interface: {error}")))?;
-        let channel = self.channel;
-        let over = |found: Endpoint, group: Option<Ipv4Addr>, port: Option<u16>| Endpoint {
-            group: group.unwrap_or(found.group),
-            port: port.unwrap_or(found.port),
-            interface: interface.unwrap_or(found.interface),
-            // The source of a feed file sends to the group of that file.
-            source: found.source.filter(|_| group.is_none()),
-        };
-        let a =
-            over(channel.map_or_else(Endpoint::default, |lines| lines.a), self.group, self.port);
-        let beside = |found: Option<Endpoint>, beside: Beside, is_wanted: bool| match found {
-            Some(found) => Ok(Some(over(found, beside.group, beside.port))),
-            None => is_wanted.then(|| beside.endpoint(a)).transpose(),
-        };
+    /// Line A, and B if these options or others ask for it.
+    pub fn endpoints(&self, wants_b: bool) -> Result<Endpoints, Failure> {
+        let interface = self.interface()?;
+        let a = self.channel.map_or_else(Endpoint::default, |lines| lines.a);
+        let a = over(a, interface, self.group, self.port);
         let b = Beside {
             options: ["--group-b", "--port-b"],
             group: self.group_b,
@@ -176,7 +173,69 @@ impl EndpointArgs {
             more: 1,
         };
         let has_b = wants_b || self.line_b || b.is_named();
-        let b = beside(channel.and_then(|lines| lines.b), b, has_b)?;
+        let b = b.over(self.channel.and_then(|lines| lines.b), interface, a, has_b)?;
+        let found = Endpoints { a, b, snapshots: None, snapshots_b: None, definitions: [None; 2] };
+        found.checked()
+    }
+
+    fn interface(&self) -> Result<Option<Ipv4Addr>, Failure> {
+        let interface = self.interface.as_deref().map(interface_address).transpose();
+        interface.map_err(|error| Failure::Usage(format!("--interface: {error}")))
+    }
+}
+
+/// An endpoint of a channel with what options name in its place.
+fn over(
+    found: Endpoint,
+    interface: Option<Ipv4Addr>,
+    group: Option<Ipv4Addr>,
+    port: Option<u16>,
+) -> Endpoint {
+    Endpoint {
+        group: group.unwrap_or(found.group),
+        port: port.unwrap_or(found.port),
+        interface: interface.unwrap_or(found.interface),
+        // The source of a feed file sends to the group of that file.
+        source: found.source.filter(|_| group.is_none()),
+    }
+}
+
+impl EndpointArgs {
+    /// Whether the group or the port of line A is named, or a channel that has them.
+    pub const fn names_a(&self) -> bool {
+        self.lines.group.is_some() || self.lines.port.is_some() || self.lines.channel.is_some()
+    }
+
+    /// Whether any address is named, apart from those of a channel.
+    pub const fn names_any(&self) -> bool {
+        let lines = &self.lines;
+        let groups =
+            lines.group.is_some() || lines.group_b.is_some() || self.snapshot_group.is_some();
+        let ports = lines.port.is_some() || lines.port_b.is_some() || self.snapshot_port.is_some();
+        groups || ports || lines.line_b
+    }
+
+    /// The same with line A, and line B if there is one, at these addresses.
+    pub fn with_lines(&self, a: SocketAddrV4, b: Option<SocketAddrV4>) -> Self {
+        let mut args = self.clone();
+        let lines = &mut args.lines;
+        (lines.group, lines.port) = (Some(*a.ip()), Some(a.port()));
+        if let Some(b) = b {
+            (lines.group_b, lines.port_b) = (Some(*b.ip()), Some(b.port()));
+        }
+        args
+    }
+
+    /// As [`LineArgs::set_channel`].
+    pub fn set_channel(&mut self, channel: &ChannelSettings) -> Result<(), Failure> {
+        self.lines.set_channel(channel)
+    }
+
+    /// Line A, and B and the snapshots if these options or others ask for them.
+    pub fn endpoints(&self, wants_b: bool, wants_snapshots: bool) -> Result<Endpoints, Failure> {
+        let interface = self.lines.interface()?;
+        let channel = self.lines.channel;
+        let lines = self.lines.endpoints(wants_b)?;
         let snapshots = Beside {
             options: ["--snapshot-group", "--snapshot-port"],
             group: self.snapshot_group,
@@ -184,20 +243,18 @@ impl EndpointArgs {
             more: 2,
         };
         let has_snapshots = wants_snapshots || snapshots.is_named();
-        let snapshots =
-            beside(channel.and_then(|lines| lines.snapshots), snapshots, has_snapshots)?;
-        let snapshots_b = channel.and_then(|lines| lines.snapshots_b);
-        let snapshots_b = snapshots_b.map(|found| over(found, None, None));
-        let definitions = channel.map_or([None; 2], |lines| lines.definitions);
-        let definitions = definitions.map(|found| found.map(|found| over(found, None, None)));
-        if b == Some(a) || snapshots == Some(a) || (b.is_some() && b == snapshots) {
-            return Err(Failure::Usage(
-                "two feeds have the same group and port: choose others with --group-b, --port-b, \
-                 --snapshot-group, --snapshot-port"
-                    .to_owned(),
-            ));
-        }
-        Ok(Endpoints { a, b, snapshots, snapshots_b, definitions })
+        let found = channel.and_then(|lines| lines.snapshots);
+        let snapshots = snapshots.over(found, interface, lines.a, has_snapshots)?;
+        let unchanged = |found: Endpoint| over(found, interface, None, None);
+        let found = Endpoints {
+            snapshots,
+            snapshots_b: channel.and_then(|lines| lines.snapshots_b).map(unchanged),
+            definitions: channel
+                .map_or([None; 2], |lines| lines.definitions)
+                .map(|found| found.map(unchanged)),
+            ..lines
+        };
+        found.checked()
     }
 
     /// The same with instrument definitions if options name or ask for them; line A of a channel's is

@@ -43,10 +43,21 @@ pub struct FramingArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
     pfix: usize,
+    /// More bytes before those of --pfix (also -pprefix).
+    #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
+    #[arg(help_heading = "Headers, as QuickFAST names them")]
+    pprefix: usize,
+    /// More bytes behind those of --pfix (also -psuffix).
+    #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
+    #[arg(help_heading = "Headers, as QuickFAST names them")]
+    psuffix: usize,
     /// A header of fixed size before each message, with a block length of this many bytes, 0 for
     /// none (also -hfix).
     #[arg(long, value_name = "BYTES", help_heading = "Headers, as QuickFAST names them")]
     hfix: Option<usize>,
+    /// A header of FAST-encoded fields before each message, with a block length among them (also -hfast).
+    #[arg(long, help_heading = "Headers, as QuickFAST names them", conflicts_with = "hfix")]
+    hfast: bool,
     /// Bytes, without --hfix encoded fields, before the block length (also -hprefix).
     #[arg(long, value_name = "COUNT", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
@@ -82,9 +93,9 @@ impl FramingArgs {
         set: &TemplateSet,
         name: &str,
     ) -> Result<Framing, Failure> {
-        if self.hfix.is_some() || self.hprefix + self.hsuffix + self.pfix > 0 {
+        if self.headers() != QuickFast::default() {
             return Err(Failure::Usage(
-                "--framing auto cannot be used with --pfix, --hfix, --hprefix or --hsuffix"
+                "--framing auto cannot be used with --pfix, --hfix, --hfast and others of their kind"
                     .to_owned(),
             ));
         }
@@ -95,6 +106,19 @@ impl FramingArgs {
             Some(reset) => found.framing.reset(reset.into()),
             None => found.framing,
         })
+    }
+
+    fn headers(&self) -> QuickFast {
+        QuickFast {
+            hfix: self.hfix,
+            hfast: self.hfast,
+            hprefix: self.hprefix,
+            hsuffix: self.hsuffix,
+            hbig: self.hbig,
+            pfix: self.pfix,
+            pprefix: self.pprefix,
+            psuffix: self.psuffix,
+        }
     }
 
     /// The framing that all options together describe.
@@ -111,15 +135,7 @@ impl FramingArgs {
                 ));
             }
         };
-        let headers = QuickFast {
-            hfix: self.hfix,
-            hprefix: self.hprefix,
-            hsuffix: self.hsuffix,
-            hbig: self.hbig,
-            pfix: self.pfix,
-            ..QuickFast::default()
-        };
-        let framing = headers.apply_to(named).map_err(|error| {
+        let framing = self.headers().apply_to(named).map_err(|error| {
             Failure::Usage(format!("the header options cannot be used: {error}"))
         })?;
         Ok(match self.reset {

@@ -121,6 +121,15 @@ impl InputArgs {
         let reader = files::open_capture(path, progress.watch(input), options)?;
         let name = files::name_of(path);
         let (format, compression) = (reader.format(), reader.compression());
+        if format != Format::Pcap {
+            let chosen = [("--port", self.port.is_some()), ("--address", self.address.is_some())];
+            if let Some((option, _)) = chosen.into_iter().find(|(_, is_named)| *is_named) {
+                return Err(Failure::Usage(format!(
+                    "{name}: {option} chooses among the packets of a pcap or pcapng file; a file with the \
+                     layout {format} has no addresses"
+                )));
+            }
+        }
         if self.input_format.is_none()
             && let Some(disagreement) = Suffixes::of(&name).disagreement(format, compression)
         {

@@ -5,12 +5,12 @@ use crate::distribution::{DdsArgs, ParentArgs};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{
-    ChannelArgs, DecoderArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs, sequencing,
+    ChannelArgs, DecoderArgs, Endpoints, FramingArgs, LineArgs, MetricsArgs, sequencing,
 };
 use crate::units::{Size, Span, span_in};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tickwire_fast::TemplateSet;
+use tickwire_fast::{MachineCode, TemplateSet};
 use tickwire_feed::arbiter::ArbiterOptions;
 use tickwire_feed::capture::{CaptureOptions, Format};
 use tickwire_feed::framing::Framing;
@@ -40,7 +40,7 @@ pub struct PublishArgs {
     input_format: Option<Format>,
 
     #[command(flatten)]
-    endpoints: EndpointArgs,
+    lines: LineArgs,
     /// Field that numbers messages, where no preamble numbers packets; MsgSeqNum (34) or
     /// SequenceNumber unless given.
     #[arg(long, value_name = "FIELD", help_heading = "Lines")]
@@ -95,7 +95,7 @@ impl PublishArgs {
         let mut args = self.clone();
         if let Some(channel) = self.channel.settings()? {
             if self.file.is_none() {
-                args.endpoints.set_channel(&channel)?;
+                args.lines.set_channel(&channel)?;
             }
             args.framing.set_channel(&channel);
             args.templates.get_or_insert_with(|| channel.templates.clone());
@@ -112,7 +112,7 @@ impl PublishArgs {
 
     /// Where lines A and B come from; B only if it is wanted.
     pub fn endpoints(&self) -> Result<Endpoints, Failure> {
-        self.endpoints.endpoints(false, false)
+        self.lines.endpoints(false)
     }
 
     /// Where the sequence numbers of the feed are. A file is one line, taken in its order.
@@ -145,6 +145,14 @@ impl PublishArgs {
             options = options.file_name(path.to_string_lossy());
         }
         files::open_capture(path, files::open(path)?, options)
+    }
+
+    /// When machine code is made: live no message waits for it.
+    pub fn machine_code(&self) -> MachineCode {
+        match self.file {
+            Some(_) => MachineCode::default(),
+            None => MachineCode::OnThread(MachineCode::WORTHWHILE),
+        }
     }
 
     /// Subscribers to wait for.

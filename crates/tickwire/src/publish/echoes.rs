@@ -84,8 +84,9 @@ fn measure(mut stations: Stations, count: &AtomicU64, over: &Stop) -> Result<Lat
     let row = latencies.add("one way, round trip halved");
     while !over.is_set() {
         stations.receive(TICK, |arrival, _| {
-            let written_ns = u64::try_from(arrival.written_ns).unwrap_or(0);
-            latencies.record(row, arrival.taken_ns.saturating_sub(written_ns) / 2);
+            if let Some(round_trip_ns) = arrival.age_ns() {
+                latencies.record(row, round_trip_ns / 2);
+            }
             count.fetch_add(1, Ordering::Relaxed);
         })?;
     }

@@ -71,6 +71,8 @@ impl<E: Engine> Engine for Stamped<E> {
 pub struct FeedCounters {
     /// Messages decoded.
     pub messages: u64,
+    /// Sequence number of the first of them; what the feed sent before was missed.
+    pub first_seq_num: Option<u64>,
     /// Of templates without sample.
     pub passed_over: u64,
     /// With a value that no sample can hold.
@@ -168,9 +170,12 @@ impl Publishing {
 }
 
 impl Sink<Message> for Publishing {
-    fn handle_message(&mut self, _delivery: &Delivery, message: &Message) {
+    fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
         if self.over.is_set() {
             return;
+        }
+        if self.counters.messages == 0 {
+            self.counters.first_seq_num = delivery.seq_num;
         }
         self.counters.messages += 1;
         self.record(self.rows.decode, self.times.decoded.get());

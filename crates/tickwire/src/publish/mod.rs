@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_dds::fill::Filler;
-use tickwire_fast::{CompileOptions, Decoder, Program};
+use tickwire_fast::{CompileOptions, Decoder, DecoderOptions, Program};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
@@ -73,7 +73,10 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     }
 
     let times = Rc::new(Times::default());
-    let options = args.decoder.options(reset_policy(&framing));
+    let options = DecoderOptions {
+        machine_code: args.machine_code(),
+        ..args.decoder.checked_options(reset_policy(&framing), &program)?
+    };
     let engine = || {
         let decoder = Decoder::with_options(program.clone(), options);
         Stamped::new(Dynamic::new(decoder, &sequencing.field), times.clone())
@@ -104,7 +107,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     if let Some(error) = publishing.failure() {
         return Err(dds_failure(&error));
     }
-    let (echoes, is_acknowledged) = finish(args, &mut publishing, echoes, &stop)?;
+    let (echoes, is_acknowledged) = finish(args, ended.end, &mut publishing, echoes, &stop)?;
     let report = Report {
         args,
         handler: &handler,
@@ -160,17 +163,22 @@ fn join(
 /// The echoes that came, and the round trips.
 type Heard = Option<(Latencies, u64)>;
 
-/// Tells the subscribers that this was all, and waits for their echoes. Also says whether they have it.
+/// Tells the subscribers that this was all, or that it was stopped before, and waits for their echoes. Also
+/// says whether they have it.
 fn finish(
     args: &PublishArgs,
+    end: End,
     publishing: &mut Publishing,
     echoes: Option<Echoes>,
     stop: &Stop,
 ) -> Result<(Heard, bool), Failure> {
     let fail = |error: tickwire_dds::Error| dds_failure(&error);
     let Some(outlet) = publishing.outlet_mut() else { return Ok((None, true)) };
-    distribution::say(args.json.as_deref(), "Writing Done token.");
-    let is_acknowledged = outlet.finish(args.patience()).map_err(fail)?;
+    let is_whole = end != End::Stopped;
+    if is_whole {
+        distribution::say(args.json.as_deref(), "Writing Done token.");
+    }
+    let is_acknowledged = outlet.finish(is_whole, args.patience()).map_err(fail)?;
     let written = outlet.counters().written.sum();
     let heard = echoes.map(|echoes| echoes.finish(written, stop)).transpose().map_err(fail)?;
     Ok((heard, is_acknowledged))

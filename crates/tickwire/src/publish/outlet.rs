@@ -103,6 +103,7 @@ pub struct Outlet {
     quote_request: Option<Topics<QuoteRequest>>,
     remove: Option<Topics<Remove>>,
     done: CycloneWriter<Done>,
+    stopped: CycloneWriter<Done>,
     patience: Patience,
     counters: OutletCounters,
 }
@@ -159,6 +160,7 @@ impl Outlet {
             quote_request: made(kinds, || Topics::new(participant, args, keep_all))?,
             remove: made(kinds, || Topics::new(participant, args, keep_all))?,
             done: participant.writer(Done::TOPIC, &args.done_qos())?,
+            stopped: participant.writer(Done::STOPPED_TOPIC, &args.done_qos())?,
             patience: Patience { stop, max: wait_max, is_exhausted: false },
             counters: OutletCounters::default(),
         })
@@ -209,17 +211,18 @@ impl Outlet {
         }
     }
 
-    /// Waits until the subscribers have everything, and tells them that this was all. False where they
-    /// did not get there in `timeout`.
+    /// Waits until the subscribers have everything, and tells them how much it was: as the whole feed, or as
+    /// what was written before the publisher was stopped. False where they did not get there in `timeout`.
     ///
     /// # Errors
     /// What the middleware refuses.
-    pub fn finish(&mut self, timeout: Duration) -> Result<bool, Error> {
+    pub fn finish(&mut self, is_whole: bool, timeout: Duration) -> Result<bool, Error> {
         let until = Instant::now() + timeout;
         let acknowledged = is_in_time(self.wait_acknowledged(until))?;
-        self.done.write(&Done { samples: self.counters.written.sum() })?;
+        let writer = if is_whole { &mut self.done } else { &mut self.stopped };
+        writer.write(&Done { samples: self.counters.written.sum() })?;
         let left = until.saturating_duration_since(Instant::now()).max(TICK);
-        Ok(is_in_time(self.done.wait_acknowledged(left))? && acknowledged)
+        Ok(is_in_time(writer.wait_acknowledged(left))? && acknowledged)
     }
 
     fn wait_acknowledged(&self, until: Instant) -> Result<(), Error> {

@@ -68,6 +68,12 @@ impl Report<'_> {
             "{} messages, {written} samples in {seconds:.3} s; {} sequence numbers lost on all lines",
             feed.messages, feed.gaps
         )?;
+        if let Some(first) = feed.first_seq_num {
+            writeln!(
+                out,
+                "The first sequence number was {first}; nothing is known of those before."
+            )?;
+        }
         if let Some((_, echoes)) = &self.echoes {
             writeln!(out, "{echoes} echoes")?;
         }
@@ -130,6 +136,7 @@ impl Report<'_> {
             },
             "seconds": self.elapsed.as_secs_f64(),
             "messages": feed.messages,
+            "first_seq_num": feed.first_seq_num,
             "published": outlet.written.sum(),
             "samples": outlet.written.to_json(),
             "gaps": feed.gaps,

@@ -5,14 +5,14 @@ use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
-    RecordArgs, SourceArgs, sequencing,
+    RecordArgs, SourceArgs, WhenCompiled, sequencing,
 };
 use crate::units::{Size, Span};
 use clap::ValueEnum;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tickwire_fast::TemplateSet;
+use tickwire_fast::{MachineCode, TemplateSet};
 use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
 use tickwire_feed::framing::{Framing, Preset};
 use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
@@ -81,6 +81,10 @@ pub struct ReceiveArgs {
     /// What decodes.
     #[arg(long, value_name = "ENGINE", default_value = "dynamic")]
     pub engine: EngineChoice,
+    /// When the dynamic engine makes machine code of a template that is frequent: on a thread beside, so that
+    /// no message waits; "eager", all at the start; "off"; or with the message of this number, which waits.
+    #[arg(long, value_name = "thread|eager|off|COUNT", default_value = "thread")]
+    machine_code: WhenCompiled,
 
     /// Longest wait for a missing packet once one behind it has come; 2ms unless given.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration")]
@@ -178,6 +182,14 @@ pub struct ReceiveArgs {
     /// The name of the channel, where several are received.
     #[arg(skip)]
     label: Option<String>,
+}
+
+impl ReceiveArgs {
+    /// When machine code is made.
+    pub const fn machine_code(&self) -> MachineCode {
+        let WhenCompiled(when) = self.machine_code;
+        when
+    }
 }
 
 /// What decodes.

@@ -54,8 +54,16 @@ impl Described {
             EngineChoice::Compiled => DynamicEngine::Compiled,
             EngineChoice::Dynamic | EngineChoice::Generated => DynamicEngine::Automatic,
         };
-        let decoding =
-            DecoderOptions { engine: dynamic, ..args.decoder.options(reset_policy(&framing)) };
+        let decoding = DecoderOptions {
+            engine: dynamic,
+            machine_code: args.machine_code(),
+            ..args.decoder.checked_options(reset_policy(&framing), &program)?
+        };
+        if decoding.implied_template.is_some() && args.engine == EngineChoice::Generated {
+            return Err(Failure::Usage(
+                "--template-id is for the dynamic engine: leave --engine generated out".to_owned(),
+            ));
+        }
         let (choice, instrument_key) = (args.book_choice(), args.instrument_key.clone());
         let books = BookMaker { choice, instrument_key };
         let options = args.options(framing, &sequencing, &books.adapter(&program))?;

@@ -1,4 +1,4 @@
-//! What a subscriber received, by publisher.
+//! What a subscriber received, by publisher, and what it knows to be lost.
 
 use crate::distribution::{Arrival, ByKind, Kind};
 use std::collections::HashMap;
@@ -6,91 +6,219 @@ use tickwire_dds::ParticipantId;
 
 /// Publishers told apart; of more, the rest are one.
 const PUBLISHERS_MAX: usize = 64;
-/// Rows of samples followed for repetitions; more are not followed.
+/// Writers and rows of samples followed; more are not followed.
 const ROWS_MAX: usize = 1 << 17;
+
+/// How a publisher stands to the bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It is there, or its lease is not over.
+    #[default]
+    Present,
+    /// It said that its feed is done, after writing so many samples.
+    Done { written: u64 },
+    /// It said that it was stopped, after writing so many samples.
+    Stopped { written: u64 },
+    /// It went without a word.
+    Gone,
+}
 
 /// What came from one publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Samples, by kind, repeated ones too.
     pub samples: ByKind,
+    /// Samples that it had written before we met: the last values that a late subscriber gets.
+    pub last_values: u64,
     /// Samples whose number was not above that of the one before of the same writer and security.
     pub duplicates: u64,
-    /// Samples that it says it wrote, once it has ended.
-    pub written: Option<u64>,
+    /// Sequence numbers of the feed in its samples, lowest and highest, last values apart.
+    pub seq_nums: Option<(u32, u32)>,
+    /// How it stands.
+    pub standing: Standing,
+    /// Samples that are missing between those that came.
+    pub holes: u64,
+    /// Samples up to the last that came of each writer: those before we met, those that came, and holes.
+    accounted: u64,
+    /// Whether some of its writers had written before we met.
+    is_met_late: bool,
+    /// Whether it has writers that are not followed.
+    has_more_writers: bool,
 }
 
 impl Received {
-    /// Samples that it wrote and that did not come; `None` until it has said how many it wrote.
-    pub fn lost(&self) -> Option<u64> {
-        let unique = self.samples.sum().saturating_sub(self.duplicates);
-        self.written.map(|written| written.saturating_sub(unique))
+    /// Samples that it says it wrote, once it has ended.
+    pub fn written(&self) -> Option<u64> {
+        match self.standing {
+            Standing::Done { written } | Standing::Stopped { written } => Some(written),
+            Standing::Present | Standing::Gone => None,
+        }
     }
+}
 
-    /// Whether everything that it wrote has come.
-    pub fn is_whole(&self) -> bool {
-        self.lost() == Some(0)
-    }
+/// Samples of one writer.
+#[derive(Clone, Copy, Debug)]
+struct WriterRow {
+    publisher: usize,
+    /// Number of its last sample before we met.
+    history_end: u64,
+    /// Highest number that came.
+    last: u64,
+    /// Samples that came and were written after we met.
+    live: u64,
 }
 
 /// Counts samples by publisher.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ledger {
     publishers: Vec<(Option<ParticipantId>, Received)>,
-    /// By writer, the index of its publisher.
-    of_writer: HashMap<(Kind, u64), usize>,
+    writers: HashMap<(Kind, u64), WriterRow>,
     /// By writer and security, the last sequence number.
     last: HashMap<(u64, Option<u32>), u32>,
+    history: History,
+}
+
+/// What a subscriber knows of samples from before it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// It gets last values of every writer that wrote, and with them how many there were.
+    LastValues,
+    /// It gets none, so of a writer that is silent it does not know whether it ever wrote.
+    None,
+    /// Delivery is not reliable: what comes first is taken for the first.
+    BestEffort,
 }
 
 impl Ledger {
+    /// An empty ledger.
+    pub fn new(history: History) -> Self {
+        Self { publishers: Vec::new(), writers: HashMap::new(), last: HashMap::new(), history }
+    }
+
     /// Counts a sample; `owner` tells whose it is.
     pub fn count(&mut self, arrival: &Arrival, owner: &dyn Fn() -> Option<ParticipantId>) {
-        let writer = (arrival.kind, arrival.writer);
-        let index = match self.of_writer.get(&writer) {
-            Some(&index) => index,
-            None => {
-                let index = self.index_of(owner());
-                if self.of_writer.len() < ROWS_MAX {
-                    self.of_writer.insert(writer, index);
-                }
-                index
-            }
-        };
-        let received = &mut self.publishers[index].1;
+        let publisher = self.follow(arrival, owner);
+        let is_repeated = self.is_repeated(arrival);
+        let received = &mut self.publishers[publisher].1;
         received.samples.add(arrival.kind);
+        received.duplicates += u64::from(is_repeated);
+        if arrival.is_history {
+            received.last_values += 1;
+        } else {
+            let seq_num = arrival.seq_num;
+            let (first, last) = received.seq_nums.unwrap_or((seq_num, seq_num));
+            received.seq_nums = Some((first.min(seq_num), last.max(seq_num)));
+        }
+    }
+
+    /// Enters the sample in its writer's row; returns the index of its publisher.
+    fn follow(&mut self, arrival: &Arrival, owner: &dyn Fn() -> Option<ParticipantId>) -> usize {
+        let key = (arrival.kind, arrival.writer);
+        let number = arrival.writer_seq_num;
+        if let Some(row) = self.writers.get_mut(&key) {
+            row.last = row.last.max(number);
+            row.live += u64::from(number > row.history_end);
+            return row.publisher;
+        }
+        let publisher = self.index_of(owner());
+        if self.writers.len() >= ROWS_MAX {
+            self.publishers[publisher].1.has_more_writers = true;
+            return publisher;
+        }
+        let history_end = match self.history {
+            History::BestEffort => number.saturating_sub(1),
+            History::LastValues | History::None => arrival.history_end,
+        };
+        let live = u64::from(number > history_end);
+        self.writers.insert(key, WriterRow { publisher, history_end, last: number, live });
+        publisher
+    }
+
+    fn is_repeated(&mut self, arrival: &Arrival) -> bool {
         let row = (arrival.writer, arrival.security);
         let room = self.last.len() < ROWS_MAX;
         match self.last.get_mut(&row) {
-            Some(last) if arrival.seq_num <= *last => received.duplicates += 1,
+            Some(last) if arrival.seq_num <= *last => return true,
             Some(last) => *last = arrival.seq_num,
             None if room => {
                 self.last.insert(row, arrival.seq_num);
             }
             None => {}
         }
+        false
     }
 
-    /// Notes that a publisher has ended after writing so many samples.
-    pub fn end(&mut self, owner: Option<ParticipantId>, written: u64) {
+    /// Notes how a publisher ended.
+    pub fn end(&mut self, owner: Option<ParticipantId>, standing: Standing) {
         let index = self.index_of(owner);
-        self.publishers[index].1.written = Some(written);
+        self.publishers[index].1.standing = standing;
+    }
+
+    /// Notes which publishers are there; returns those that have gone without a word since the last time.
+    pub fn note_present(&mut self, present: &[ParticipantId]) -> Vec<ParticipantId> {
+        for id in present {
+            self.index_of(Some(*id));
+        }
+        let mut gone = Vec::new();
+        for (id, received) in &mut self.publishers {
+            if let (Some(id), Standing::Present) = (*id, received.standing)
+                && !present.contains(&id)
+            {
+                received.standing = Standing::Gone;
+                gone.push(id);
+            }
+        }
+        gone
     }
 
     /// What came, by publisher, in the order in which they were first heard.
-    pub fn publishers(&self) -> impl Iterator<Item = &Received> {
-        self.publishers.iter().map(|(_, received)| received)
+    pub fn publishers(&self) -> Vec<Received> {
+        let mut all: Vec<_> = self.publishers.iter().map(|(_, received)| *received).collect();
+        for row in self.writers.values() {
+            let received = &mut all[row.publisher];
+            let beyond = row.last.saturating_sub(row.history_end);
+            received.holes += beyond.saturating_sub(row.live);
+            received.accounted += row.last.max(row.history_end);
+            received.is_met_late |= row.history_end > 0;
+        }
+        all
     }
 
-    /// Whether some publisher has ended, and everything has come that those wrote who have.
+    /// Samples that a publisher wrote after we met and that did not come; `None` where that is not known.
+    /// `is_over` says that nothing more is waited for because the feed is done: then a publisher without a
+    /// word may have lost any number.
+    pub fn lost(&self, received: &Received, is_over: bool) -> Option<u64> {
+        let tail = match received.standing {
+            _ if received.has_more_writers => return None,
+            Standing::Done { written } | Standing::Stopped { written } => {
+                written.saturating_sub(received.accounted)
+            }
+            Standing::Present if !is_over => 0,
+            Standing::Present | Standing::Gone => return None,
+        };
+        // The tail may be of writers that were silent since we met.
+        let is_certain = match self.history {
+            History::LastValues => true,
+            History::None | History::BestEffort => !received.is_met_late,
+        };
+        (tail == 0 || is_certain).then_some(received.holes + tail)
+    }
+
+    /// Whether some publisher's feed is done, and everything has come that those wrote who have ended.
     pub fn is_complete(&self) -> bool {
-        let mut ended = self.publishers().filter(|received| received.written.is_some()).peekable();
-        ended.peek().is_some() && ended.all(Received::is_whole)
+        let has_ended = |received: &Received| received.written().is_some();
+        self.has_end()
+            && self
+                .publishers()
+                .iter()
+                .filter(|received| has_ended(received))
+                .all(|received| self.lost(received, false) == Some(0))
     }
 
-    /// Whether some publisher has ended.
+    /// Whether some publisher's feed is done.
     pub fn has_end(&self) -> bool {
-        self.publishers().any(|received| received.written.is_some())
+        let is_done = |received: &Received| matches!(received.standing, Standing::Done { .. });
+        self.publishers.iter().any(|(_, received)| is_done(received))
     }
 
     /// The publisher's index. One that cannot be told any more, because it is gone by now, is taken for
@@ -98,7 +226,7 @@ impl Ledger {
     fn index_of(&mut self, owner: Option<ParticipantId>) -> usize {
         let known = match owner {
             Some(_) => self.publishers.iter().position(|(publisher, _)| *publisher == owner),
-            None => self.publishers.iter().rposition(|(_, received)| received.written.is_none()),
+            None => self.publishers.iter().rposition(|(_, received)| received.written().is_none()),
         };
         known.unwrap_or_else(|| {
             if self.publishers.len() >= PUBLISHERS_MAX {
@@ -115,60 +243,128 @@ mod tests {
     use super::*;
 
     fn arrival(kind: Kind, seq_num: u32, security: Option<u32>, writer: u64) -> Arrival {
-        Arrival { kind, seq_num, security, written_ns: 0, taken_ns: 0, writer }
+        Arrival {
+            kind,
+            seq_num,
+            security,
+            written_ns: 0,
+            taken_ns: 0,
+            writer,
+            writer_seq_num: u64::from(seq_num),
+            history_end: 0,
+            is_history: false,
+        }
     }
 
     fn publisher(number: u8) -> Option<ParticipantId> {
         Some(ParticipantId([number; 16]))
     }
 
+    fn ledger() -> Ledger {
+        Ledger::new(History::LastValues)
+    }
+
+    /// A ledger in which samples with these numbers of one writer have come, met after `history_end`.
+    fn heard(history: History, history_end: u64, numbers: &[u64]) -> Ledger {
+        let mut ledger = Ledger::new(history);
+        for &number in numbers {
+            let is_history = number <= history_end;
+            let base = arrival(Kind::Quote, number as u32, None, 10);
+            ledger.count(&Arrival { history_end, is_history, ..base }, &|| publisher(1));
+        }
+        ledger
+    }
+
+    fn lost(ledger: &Ledger, is_over: bool) -> Option<u64> {
+        ledger.lost(&ledger.publishers()[0], is_over)
+    }
+
     #[test]
     fn a_number_again_is_a_duplicate_and_another_writer_counts_anew() {
-        let mut ledger = Ledger::default();
+        let mut ledger = ledger();
         for (seq_num, writer) in [(1, 10), (5, 10), (5, 10), (2, 10), (1, 11)] {
             let owner = publisher((writer - 9) as u8);
             ledger.count(&arrival(Kind::Quote, seq_num, None, writer), &|| owner);
         }
         let counts: Vec<_> =
-            ledger.publishers().map(|one| (one.samples.sum(), one.duplicates)).collect();
+            ledger.publishers().iter().map(|one| (one.samples.sum(), one.duplicates)).collect();
         assert_eq!(counts, [(4, 2), (1, 0)]);
     }
 
     #[test]
     fn securities_of_one_message_share_its_number() {
-        let mut ledger = Ledger::default();
+        let mut ledger = ledger();
         for security in [1, 2, 3] {
             let sample = arrival(Kind::MarketData, 7, Some(security), 10);
             ledger.count(&sample, &|| publisher(1));
         }
-        assert_eq!(ledger.publishers().map(|one| one.duplicates).sum::<u64>(), 0);
+        assert_eq!(ledger.publishers()[0].duplicates, 0);
     }
 
     #[test]
     fn the_end_of_a_publisher_that_is_gone_is_that_of_the_one_heard_last() {
-        let mut ledger = Ledger::default();
+        let mut ledger = ledger();
         for (seq_num, writer) in [(1, 10), (2, 10), (1, 11)] {
             let owner = publisher((writer - 9) as u8);
             ledger.count(&arrival(Kind::Quote, seq_num, None, writer), &|| owner);
         }
-        ledger.end(None, 1);
-        let written: Vec<_> = ledger.publishers().map(|one| one.written).collect();
+        ledger.end(None, Standing::Done { written: 1 });
+        let written: Vec<_> = ledger.publishers().iter().map(Received::written).collect();
         assert_eq!(written, [None, Some(1)]);
         assert!(ledger.is_complete());
     }
 
     #[test]
-    fn what_is_lost_is_known_when_the_publisher_has_ended() {
-        let mut ledger = Ledger::default();
-        for seq_num in [1, 2, 2, 4] {
-            ledger.count(&arrival(Kind::New, seq_num, None, 3), &|| publisher(1));
-        }
-        assert_eq!(ledger.publishers().next().unwrap().lost(), None);
+    fn holes_are_lost_and_so_is_what_was_written_after_the_last_that_came() {
+        let mut ledger = heard(History::LastValues, 0, &[1, 2, 4]);
+        assert_eq!(lost(&ledger, false), Some(1), "known before it ends");
         assert!(!ledger.has_end());
-        ledger.end(publisher(1), 4);
-        assert_eq!(ledger.publishers().next().unwrap().lost(), Some(1));
+        ledger.end(publisher(1), Standing::Done { written: 5 });
+        assert_eq!(lost(&ledger, true), Some(2));
         assert!(!ledger.is_complete());
-        ledger.count(&arrival(Kind::New, 5, None, 3), &|| publisher(1));
+    }
+
+    #[test]
+    fn what_was_written_before_a_late_subscriber_came_is_not_lost() {
+        let mut ledger = heard(History::LastValues, 100, &[40, 97, 101, 102]);
+        ledger.end(publisher(1), Standing::Done { written: 102 });
+        assert_eq!(lost(&ledger, true), Some(0));
         assert!(ledger.is_complete());
+        let received = ledger.publishers()[0];
+        assert_eq!((received.last_values, received.seq_nums), (2, Some((101, 102))));
+        let mut best_effort = heard(History::BestEffort, 0, &[101, 103]);
+        best_effort.end(publisher(1), Standing::Done { written: 103 });
+        assert_eq!(lost(&best_effort, true), Some(1));
+    }
+
+    #[test]
+    fn the_loss_of_one_that_went_without_a_word_is_unknown() {
+        let mut ledger = heard(History::LastValues, 0, &[1, 2]);
+        assert!(ledger.note_present(&[ParticipantId([1; 16])]).is_empty());
+        assert_eq!(lost(&ledger, false), Some(0), "it is still there");
+        assert_eq!(lost(&ledger, true), None, "it said nothing by the end");
+        assert_eq!(ledger.note_present(&[]), [ParticipantId([1; 16])]);
+        assert_eq!(ledger.publishers()[0].standing, Standing::Gone);
+        assert_eq!(lost(&ledger, false), None);
+        assert!(ledger.note_present(&[]).is_empty(), "told once");
+    }
+
+    #[test]
+    fn a_publisher_that_was_stopped_ends_nothing_and_its_loss_is_known() {
+        let mut ledger = heard(History::LastValues, 0, &[1, 2]);
+        ledger.end(publisher(1), Standing::Stopped { written: 3 });
+        assert!(!ledger.has_end() && !ledger.is_complete());
+        assert_eq!(lost(&ledger, false), Some(1));
+        assert!(ledger.note_present(&[]).is_empty(), "it said that it goes");
+    }
+
+    #[test]
+    fn without_last_values_the_share_of_silent_writers_is_unknown() {
+        let mut late = heard(History::None, 100, &[101, 102]);
+        late.end(publisher(1), Standing::Done { written: 110 });
+        assert_eq!(lost(&late, true), None);
+        let mut early = heard(History::None, 0, &[1, 2]);
+        early.end(publisher(1), Standing::Done { written: 3 });
+        assert_eq!(lost(&early, true), Some(1));
     }
 }

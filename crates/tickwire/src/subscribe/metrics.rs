@@ -46,10 +46,11 @@ impl SubscribeMetrics {
             return;
         }
         self.published = Instant::now();
+        let publishers = ledger.publishers();
         for (kind, counter) in self.received.iter().enumerate() {
-            counter.set(ledger.publishers().map(|one| one.samples.0[kind]).sum());
+            counter.set(publishers.iter().map(|one| one.samples.0[kind]).sum());
         }
-        self.duplicates.set(ledger.publishers().map(|one| one.duplicates).sum());
+        self.duplicates.set(publishers.iter().map(|one| one.duplicates).sum());
         self.times.publish(latencies);
     }
 }

@@ -1,5 +1,6 @@
 //! `tickwire subscribe`: samples from the bus, counted, timed and echoed.
 
+mod ends;
 mod ledger;
 mod metrics;
 mod report;
@@ -7,12 +8,13 @@ mod report;
 use crate::distribution::{DdsArgs, Kind, Latencies, Role, Stations, dds_failure};
 use crate::failure::{Failure, Outcome};
 use crate::options::MetricsArgs;
-use ledger::Ledger;
+use ends::Ends;
+use ledger::{History, Ledger};
 use metrics::SubscribeMetrics;
 use report::Report;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tickwire_dds::{CycloneParticipant, Done, Participant, Reader, Sample};
+use tickwire_dds::CycloneParticipant;
 use tickwire_net::{Stop, affinity};
 
 /// Longest sleep of the loop.
@@ -23,7 +25,9 @@ const QUIET: Duration = Duration::from_millis(500);
 /// Take samples from DDS, echo them to the publisher and tell how long they took.
 ///
 /// Takes orders (Quote, New, Change, Remove) and market data (MarketData, QuoteRequest) until a publisher
-/// says that its feed is done. Publishers may come and go meanwhile, also killed ones.
+/// says that its feed is done. Publishers may come and go meanwhile, also killed ones. Exit status 1 means that
+/// samples were lost, or that nobody knows how many: a publisher that goes without a word does not say what it
+/// wrote.
 #[derive(Debug, clap::Args)]
 pub struct SubscribeArgs {
     /// Do not echo samples; name it on both sides.
@@ -49,6 +53,16 @@ pub struct SubscribeArgs {
     parent: crate::distribution::ParentArgs,
 }
 
+impl SubscribeArgs {
+    fn history(&self) -> History {
+        match (self.dds.is_best_effort(), self.dds.has_last_values()) {
+            (true, _) => History::BestEffort,
+            (false, true) => History::LastValues,
+            (false, false) => History::None,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     let stop = crate::distribution::stop_on_signals(&args.parent)?;
@@ -71,7 +85,7 @@ struct Subscription<'a> {
     args: &'a SubscribeArgs,
     stop: Stop,
     stations: Stations,
-    done: <CycloneParticipant as Participant>::Reader<Done>,
+    ends: Ends,
     ledger: Ledger,
     latencies: Latencies,
     metrics: SubscribeMetrics,
@@ -88,8 +102,8 @@ impl<'a> Subscription<'a> {
         Ok(Self {
             stop,
             stations: Stations::new(participant, &args.dds, &Kind::ALL, role)?,
-            done: participant.reader(Done::TOPIC, &args.dds.done_qos())?,
-            ledger: Ledger::default(),
+            ends: Ends::new(participant, &args.dds)?,
+            ledger: Ledger::new(args.history()),
             latencies: Latencies::default(),
             metrics,
             args,
@@ -113,8 +127,9 @@ impl<'a> Subscription<'a> {
                 last = Instant::now();
                 first.get_or_insert(last);
             } else {
-                self.take_ends()?;
+                self.ends.take(&mut self.ledger)?;
             }
+            self.ends.watch(&mut self.ledger)?;
             self.metrics.publish(&self.ledger, &self.latencies);
             let is_over =
                 self.ledger.is_complete() || (self.ledger.has_end() && last.elapsed() > QUIET);
@@ -125,17 +140,6 @@ impl<'a> Subscription<'a> {
         let elapsed = first.map_or(Duration::ZERO, |first| last - first);
         Report::of(&self.ledger, &self.stations, &self.latencies, elapsed, self.stop.is_set())
     }
-
-    fn take_ends(&mut self) -> Result<(), tickwire_dds::Error> {
-        let mut received = tickwire_dds::Received::default();
-        while self.done.take(&mut received)? {
-            if received.has_data {
-                let owner = self.done.participant_of(received.writer);
-                self.ledger.end(owner, received.sample.samples);
-            }
-        }
-        Ok(())
-    }
 }
 
 fn take(
@@ -145,7 +149,8 @@ fn take(
     latencies: &mut Latencies,
     row: usize,
 ) {
-    let written_ns = u64::try_from(arrival.written_ns).unwrap_or(0);
-    latencies.record(row, arrival.taken_ns.saturating_sub(written_ns));
+    if let Some(age_ns) = arrival.age_ns() {
+        latencies.record(row, age_ns);
+    }
     ledger.count(arrival, owner);
 }

@@ -1,6 +1,6 @@
-//! What a subscriber received, as a table and as JSON.
+//! What a subscriber received, as a table and as JSON. Loss that nobody knows is `null`.
 
-use super::ledger::{Ledger, Received};
+use super::ledger::{Ledger, Received, Standing};
 use crate::distribution::{Latencies, Row, Stations, rows_json, table_of, write_json};
 use crate::failure::Failure;
 use crate::files;
@@ -11,13 +11,20 @@ use std::time::Duration;
 
 /// What a subscriber received.
 pub struct Report {
-    publishers: Vec<Received>,
+    publishers: Vec<FromPublisher>,
     rows: Vec<Row>,
     elapsed: Duration,
     lost_on_the_way: u64,
     not_utf8: u64,
     echoes_refused: u64,
     is_stopped: bool,
+}
+
+/// What came from one publisher, and what did not.
+struct FromPublisher {
+    received: Received,
+    /// `None` where that is unknown.
+    lost: Option<u64>,
 }
 
 impl Report {
@@ -32,8 +39,12 @@ impl Report {
         elapsed: Duration,
         is_stopped: bool,
     ) -> Result<Self, tickwire_dds::Error> {
+        let with_loss = |received: Received| FromPublisher {
+            lost: ledger.lost(&received, !is_stopped),
+            received,
+        };
         Ok(Self {
-            publishers: ledger.publishers().copied().collect(),
+            publishers: ledger.publishers().into_iter().map(with_loss).collect(),
             rows: latencies.rows(),
             elapsed,
             lost_on_the_way: stations.lost()?,
@@ -43,22 +54,31 @@ impl Report {
         })
     }
 
-    fn received(&self) -> u64 {
-        self.publishers.iter().map(|one| one.samples.sum()).sum()
+    fn sum(&self, count: impl Fn(&Received) -> u64) -> u64 {
+        self.publishers.iter().map(|one| count(&one.received)).sum()
     }
 
-    fn duplicates(&self) -> u64 {
-        self.publishers.iter().map(|one| one.duplicates).sum()
+    fn received(&self) -> u64 {
+        self.sum(|received| received.samples.sum())
+    }
+
+    /// Samples known to be lost.
+    fn known_lost(&self) -> u64 {
+        self.publishers.iter().map(|one| one.lost.unwrap_or(one.received.holes)).sum()
+    }
+
+    /// Publishers of which it is not known what was lost.
+    fn unknown(&self) -> usize {
+        self.publishers.iter().filter(|one| one.lost.is_none()).count()
     }
 
     fn lost(&self) -> Option<u64> {
-        let mut known = self.publishers.iter().filter_map(Received::lost).peekable();
-        known.peek().is_some().then(|| known.sum())
+        (self.unknown() == 0).then(|| self.known_lost())
     }
 
     /// Whether there is something to object to.
     pub fn is_flawed(&self) -> bool {
-        self.lost().is_some_and(|lost| lost > 0) || self.not_utf8 > 0
+        self.lost() != Some(0) || self.not_utf8 > 0
     }
 
     /// Writes the table to standard output, and JSON to the file if one is named; JSON alone if that is
@@ -82,13 +102,21 @@ impl Report {
             count => format!("{count} publishers"),
         };
         writeln!(out, "{received} samples of {publishers} in {seconds:.3} s")?;
-        match self.lost() {
-            Some(0) => writeln!(out, "Nothing was lost.")?,
-            Some(lost) => writeln!(out, "{lost} samples were written and did not come")?,
-            None => writeln!(out, "No publisher has said that its feed is done.")?,
+        match (self.known_lost(), self.unknown()) {
+            (0, 0) => writeln!(out, "Nothing was lost.")?,
+            (lost, 0) => writeln!(out, "{lost} samples were written and did not come")?,
+            (lost, unknown) => writeln!(
+                out,
+                "What was lost is unknown, {lost} samples or more: of {unknown} of the publishers nobody knows \
+                 how much they wrote"
+            )?,
+        }
+        if self.publishers.len() > 1 {
+            self.write_publishers(out)?;
         }
         let remarks = [
-            (self.duplicates(), "samples came again or out of order"),
+            (self.sum(|one| one.last_values), "of them were last values, written before we met"),
+            (self.sum(|one| one.duplicates), "samples came again or out of order"),
             (self.not_utf8, "samples dropped: a string in them is not UTF-8"),
             (self.echoes_refused, "echoes given up: the publisher made no room"),
         ];
@@ -103,24 +131,52 @@ impl Report {
         Ok(())
     }
 
+    fn write_publishers(&self, out: &mut impl Write) -> Result<(), Failure> {
+        for (index, FromPublisher { received, .. }) in self.publishers.iter().enumerate() {
+            let seq_nums = match received.seq_nums {
+                Some((first, last)) => format!("sequence numbers {first} to {last}"),
+                None => "no sample but last values".to_owned(),
+            };
+            let standing = match received.standing {
+                Standing::Present => "did not say that it ended".to_owned(),
+                Standing::Done { written } => format!("done after {written} samples"),
+                Standing::Stopped { written } => format!("stopped after {written} samples"),
+                Standing::Gone => "went without a word".to_owned(),
+            };
+            writeln!(out, "  publisher {}: {seq_nums}; {standing}", index + 1)?;
+        }
+        Ok(())
+    }
+
     fn to_json(&self) -> Value {
         let publishers: Vec<Value> = self
             .publishers
             .iter()
-            .map(|one| {
+            .map(|FromPublisher { received, lost }| {
                 json!({
-                    "received": one.samples.sum(),
-                    "samples": one.samples.to_json(),
-                    "duplicates": one.duplicates,
-                    "written": one.written,
-                    "lost": one.lost(),
+                    "received": received.samples.sum(),
+                    "samples": received.samples.to_json(),
+                    "last_values": received.last_values,
+                    "duplicates": received.duplicates,
+                    "first_seq_num": received.seq_nums.map(|(first, _)| first),
+                    "last_seq_num": received.seq_nums.map(|(_, last)| last),
+                    "ended": match received.standing {
+                        Standing::Present => Value::Null,
+                        Standing::Done { .. } => "done".into(),
+                        Standing::Stopped { .. } => "stopped".into(),
+                        Standing::Gone => "gone".into(),
+                    },
+                    "written": received.written(),
+                    "lost": lost,
                 })
             })
             .collect();
         json!({
             "received": self.received(),
-            "duplicates": self.duplicates(),
+            "last_values": self.sum(|one| one.last_values),
+            "duplicates": self.sum(|one| one.duplicates),
             "lost": self.lost(),
+            "lost_at_least": self.known_lost(),
             "lost_on_the_way": self.lost_on_the_way,
             "not_utf8": self.not_utf8,
             "echoes_refused": self.echoes_refused,

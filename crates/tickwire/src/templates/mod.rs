@@ -33,6 +33,9 @@ enum TemplatesCommand {
         /// The new file.
         #[arg(value_name = "NEW")]
         new: PathBuf,
+        /// Only what makes the same bytes decode to something else.
+        #[arg(long)]
+        decoding: bool,
     },
     /// Write a template file as Rust source: structs, a decoder and an encoder.
     Generate(generate::GenerateArgs),
@@ -60,7 +63,7 @@ pub fn run(args: &TemplatesArgs) -> Result<Outcome, Failure> {
     let mut out = files::create(None)?;
     let outcome = match &args.command {
         TemplatesCommand::Check { files } => check(files, &mut out)?,
-        TemplatesCommand::Diff { old, new } => compare(old, new, &mut out)?,
+        TemplatesCommand::Diff { old, new, decoding } => compare(old, new, *decoding, &mut out)?,
         TemplatesCommand::Generate(args) => return generate::run(args),
         TemplatesCommand::Show { file, template } => show(file, template, &mut out)?,
         TemplatesCommand::Signature { file } => sign(file, &mut out)?,
@@ -122,9 +125,17 @@ fn count_fields(template: &Template) -> usize {
     count(&template.instructions)
 }
 
-fn compare(old: &Path, new: &Path, out: &mut impl Write) -> Result<Outcome, Failure> {
+fn compare(
+    old: &Path,
+    new: &Path,
+    only_decoding: bool,
+    out: &mut impl Write,
+) -> Result<Outcome, Failure> {
     let (old, new) = (files::read_templates(old)?, files::read_templates(new)?);
-    let changes = diff(&old, &new);
+    let mut changes = diff(&old, &new);
+    if only_decoding {
+        changes.retain(|change| change.changes_decoding);
+    }
     for change in &changes {
         writeln!(out, "{change}")?;
     }

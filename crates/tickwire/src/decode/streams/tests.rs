@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use tickwire_fast::{DecoderOptions, Message, Program, TemplateSet};
+use tickwire_fast::{DecoderOptions, Limits, Message, Program, TemplateSet};
 use tickwire_feed::framing::Framing;
 use tickwire_text::json::{Form, push_record};
 use tickwire_text::{Header, MessageWriter};
@@ -59,7 +59,7 @@ fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, b
         framing: *framing,
         output: Output::Messages(Box::new(written.clone())),
         left: u64::MAX,
-        report: Report::held(),
+        report: Report::held(Limits::default()),
         sample: Sample::new(0),
         findings: Findings::default(),
         timed: false,

@@ -1,0 +1,150 @@
+//! `tickwire decode` with options for feeds and files that are not quite as usual.
+
+mod support;
+
+use support::{directory, file, pcap, tickwire, tickwire_with, u32be};
+
+const TICK: &str = r#"<templates>
+  <template name="Tick" id="1"><uInt32 name="price" id="44"><copy/></uInt32>
+    <string name="text" charset="unicode" id="58"/>
+    <sequence name="legs"><length name="count" id="555"/><uInt32 name="leg"/></sequence></template>
+  </templates>"#;
+const OTHER: &str =
+    r#"<templates><template name="Other" id="2"><uInt32 name="x"/></template></templates>"#;
+
+/// A tick: price 5, text "é" in UTF-8, two legs.
+const GOOD: [u8; 9] = [0xe0, 0x81, 0x85, 0x82, 0xc3, 0xa9, 0x82, 0x81, 0x82];
+/// The same with half of that text.
+const BROKEN: [u8; 8] = [0xe0, 0x81, 0x85, 0x81, 0xc3, 0x82, 0x81, 0x82];
+
+/// Runs `decode` over packets with lengths.
+fn decode(name: &str, packets: &[&[u8]], options: &str) -> support::Run {
+    let directory = directory(&format!("decode_options_{name}"));
+    let templates = file(&directory, "t.xml", TICK.as_bytes());
+    let capture = file(&directory, "c.bin", &u32be(packets));
+    tickwire(&format!("decode {capture} -t {templates} --input-format u32be {options}"))
+}
+
+#[test]
+fn a_text_that_is_not_utf_8_keeps_its_bytes() {
+    let run = decode("hex", &[&GOOD, &BROKEN], "--conformance lenient");
+    let lines = run.json_lines();
+    assert_eq!(lines[0]["msg"]["text"], "é");
+    assert_eq!(lines[1]["msg"]["text"]["hex"], "c3");
+    assert!(run.err.contains("1 x R2 strings not UTF-8"), "{}", run.err);
+    let csv = decode("hex_csv", &[&BROKEN], "--conformance lenient --format csv");
+    assert!(csv.out.contains(r#"{""hex"": ""c3""}"#), "{}", csv.out);
+}
+
+#[test]
+fn an_error_names_the_limit_it_met_and_its_number() {
+    for (options, limit) in [
+        ("--entries-max 1", "(the limit is --entries-max 1)"),
+        ("--entries-total-max 1", "(the limit is --entries-total-max 1)"),
+        ("--string-max 1", "(the limit is --string-max 1)"),
+        ("--message-bytes-max 8", "(the limit is --message-bytes-max 8)"),
+    ] {
+        let run = decode("limits", &[&GOOD], options);
+        assert_eq!(run.status, 1, "{options}");
+        assert!(run.err.contains(limit), "{options}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_feed_that_never_sends_a_template_id_is_decoded_by_the_one_that_is_named() {
+    // The presence map has no bit for an id.
+    let bare: Vec<u8> = [&[0xa0_u8][..], &GOOD[2..]].concat();
+    let packets: [&[u8]; 2] = [&bare, &bare];
+    assert_eq!(decode("id", &packets, "--reset packet").status, 1);
+    let run = decode("id", &packets, "--reset packet --template-id 1");
+    assert_eq!((run.status, run.json_lines().len()), (0, 2), "{}", run.err);
+    assert_eq!(run.json_lines()[1]["msg"]["price"], 5);
+    let run = decode("id", &packets, "--template-id 7");
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("none with this id"), "{}", run.err);
+}
+
+#[test]
+fn templates_come_from_several_files() {
+    let directory = directory("decode_options_files");
+    let tick = file(&directory, "tick.xml", TICK.as_bytes());
+    let other = file(&directory, "other.xml", OTHER.as_bytes());
+    let capture = file(&directory, "c.bin", &u32be(&[&GOOD, &[0xc0, 0x82, 0x87]]));
+    let run = tickwire(&format!("decode {capture} --input-format u32be -t {tick} -t {other}"));
+    assert_eq!((run.status, run.json_lines().len()), (0, 2), "{}", run.err);
+    assert_eq!(run.json_lines()[1]["n"], "Other");
+    let run = tickwire(&format!("decode {capture} --input-format u32be -t {tick} -t {tick}"));
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("cannot be used together"), "{}", run.err);
+}
+
+#[test]
+fn a_port_or_an_address_is_refused_where_packets_have_none() {
+    for option in ["--port 9000", "--address 10.0.0.1"] {
+        let run = decode("port", &[&GOOD], option);
+        assert_eq!(run.status, 2, "{option}");
+        let name = option.split(' ').next().unwrap();
+        assert!(run.err.contains(name) && run.err.contains("u32be"), "{}", run.err);
+    }
+}
+
+#[test]
+fn headers_are_named_as_quickfast_names_them() {
+    let directory = directory("decode_options_headers");
+    let templates = file(&directory, "t.xml", TICK.as_bytes());
+    // Six bytes for the packet; before the message a FAST-encoded number, and its length.
+    let packet = [&[1, 2, 3, 4, 5, 6, 0x01, 0x81, 0x89][..], &GOOD].concat();
+    let capture = file(&directory, "c.bin", &u32be(&[&packet]));
+    let arguments = format!(
+        "decode -file {capture} -t {templates} --input-format u32be -pprefix 1 -pfix 4 -psuffix 1 -hfast \
+         -hprefix 1 -pbig yes -datagram"
+    );
+    let run = tickwire(&arguments);
+    assert_eq!((run.status, run.json_lines().len()), (0, 1), "{}", run.err);
+    let run = tickwire(&format!("decode {capture} -t {templates} -ofix 4"));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("-ofix") && run.err.contains("--framing"), "{}", run.err);
+}
+
+#[test]
+fn a_hundred_thousand_threads_are_as_many_as_a_system_has() {
+    let run = decode("threads", &[&GOOD, &GOOD, &GOOD], "--reset packet --threads 100000");
+    assert_eq!((run.status, run.json_lines().len()), (0, 3), "{}", run.err);
+}
+
+#[test]
+fn templates_in_utf_16_are_read() {
+    let directory = directory("decode_options_utf16");
+    let xml: Vec<u8> = TICK.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let templates = file(&directory, "t.xml", &[&[0xff, 0xfe][..], &xml].concat());
+    let arguments = ["decode", "-", "-t", &templates, "--input-format", "u32be"];
+    let run = tickwire_with(&arguments, &u32be(&[&GOOD]));
+    assert_eq!((run.status, run.json_lines().len()), (0, 1), "{}", run.err);
+}
+
+#[test]
+fn a_packet_that_the_capture_cut_short_is_given_up_once() {
+    let directory = directory("decode_options_cut");
+    let templates = file(&directory, "t.xml", TICK.as_bytes());
+    let mut bytes = pcap(&[("239.1.1.1:9000", &GOOD)]);
+    // The length in the file stands behind the file's header of 24 bytes and the time of 8.
+    let field = 32..36;
+    let is_little = bytes.starts_with(&[0xd4, 0xc3, 0xb2, 0xa1])
+        || bytes.starts_with(&[0x4d, 0x3c, 0xb2, 0xa1]);
+    let length: [u8; 4] = bytes[field.clone()].try_into().unwrap();
+    let shorter = match is_little {
+        true => (u32::from_le_bytes(length) - 1).to_le_bytes(),
+        false => (u32::from_be_bytes(length) - 1).to_be_bytes(),
+    };
+    bytes[field].copy_from_slice(&shorter);
+    bytes.pop();
+    let capture = file(&directory, "c.pcap", &bytes);
+    let run = tickwire(&format!("decode {capture} -t {templates}"));
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("the capture cut 1 bytes off its end"), "{}", run.err);
+    assert!(
+        run.err.contains("1 packets, 0 messages") && run.err.contains("; 1 packets given up"),
+        "{}",
+        run.err
+    );
+}
