@@ -1,0 +1,54 @@
+//! The examples of FIX applications, run against each other.
+
+#[path = "../examples/fix_acceptor.rs"]
+#[allow(dead_code)]
+mod fix_acceptor;
+#[path = "../examples/fix_drop_copy.rs"]
+#[allow(dead_code)]
+mod fix_drop_copy;
+#[path = "../examples/fix_initiator.rs"]
+#[allow(dead_code)]
+mod fix_initiator;
+#[path = "../examples/fix_market_data.rs"]
+#[allow(dead_code)]
+mod fix_market_data;
+
+use tickwire_net::Stop;
+
+#[test]
+fn they_are_short() {
+    for text in [
+        include_str!("../examples/fix_acceptor.rs"),
+        include_str!("../examples/fix_drop_copy.rs"),
+        include_str!("../examples/fix_initiator.rs"),
+        include_str!("../examples/fix_market_data.rs"),
+    ] {
+        assert!(text.lines().count() < 100, "{}", text.lines().next().unwrap_or_default());
+    }
+}
+
+#[test]
+fn an_order_is_accepted_replaced_and_canceled() {
+    let (mut venue, address) =
+        fix_acceptor::listen("127.0.0.1:0".parse().expect("an address")).expect("listens");
+    let stop = Stop::new();
+    let until = stop.clone();
+    let handle = venue.handle();
+    let running = std::thread::spawn(move || venue.run(&until).expect("runs"));
+    assert_eq!(fix_initiator::trade(address).expect("trades"), ["0 1", "5 2", "4 3"]);
+    stop.set();
+    handle.wake().expect("wakes");
+    running.join().expect("no panic");
+}
+
+#[test]
+fn a_snapshot_and_an_update_come() {
+    let entries = fix_market_data::entries().expect("runs");
+    assert_eq!(entries, ["0 99 10", "1 101 20", "1 0 100 5"]);
+}
+
+#[test]
+fn a_watcher_that_comes_late_gets_all_copies() {
+    let wanted: Vec<String> = (0..30).map(|number| format!("order-{number}")).collect();
+    assert_eq!(fix_drop_copy::copies(30).expect("runs"), wanted);
+}
