@@ -41,6 +41,10 @@ fn server_and_client_publish_sessions_messages_and_times() {
     wait_for(&asked, &sessions);
     let mut menu = client.child.stdin.take().expect("piped");
     writeln!(menu, "N 300").expect("the menu listens");
+    let connected = client.after("connected to ");
+    assert!(connected.starts_with("127.0.0.1:"), "{connected}");
+    client.after("logged on, heartbeat interval 10 s");
+    client.after("300 NewOrderSingle msgs sent, 0 remaining, ");
 
     // The Logon and the orders; no resend, nothing refused, nothing waiting at the end.
     let quiet = [

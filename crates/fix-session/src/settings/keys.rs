@@ -8,7 +8,8 @@ use tickwire_fix::{Precision, Tag};
 
 use super::section::{Section, Value};
 use super::{
-    AcceptorLimits, ConnectionSettings, DictionarySettings, Finding, SessionSettings, schedule, tls,
+    AcceptorLimits, ConnectionSettings, DictionarySettings, Finding, LogRotation, SessionSettings,
+    schedule, tls,
 };
 use crate::config::{Config, Role};
 use crate::id::{ApplVersion, BeginString, SessionId};
@@ -144,6 +145,7 @@ pub(super) fn read(
     let store_syncs = keys.flag("FileStoreSync").unwrap_or(false);
     let store_folder = keys.path(&["FileStorePath"]);
     let log_folder = keys.path(&["FileLogPath"]);
+    let log_rotation = read_log_rotation(&mut keys);
     for key in WITHOUT_EFFECT {
         keys.take(key);
     }
@@ -162,9 +164,17 @@ pub(super) fn read(
         store_folder,
         store_syncs,
         log_folder,
+        log_rotation,
         dictionaries,
         tls,
     })
+}
+
+/// Reads when a message log is rotated: never without a size.
+fn read_log_rotation(keys: &mut Keys) -> Option<LogRotation> {
+    let kept = keys.number("FileLogMaxFiles", "a number of files").unwrap_or(5);
+    let bytes_max = keys.number("FileLogMaxBytes", "a number of bytes").filter(|max| *max > 0)?;
+    Some(LogRotation { bytes_max, kept })
 }
 
 fn read_id(keys: &mut Keys) -> SessionId {

@@ -163,6 +163,15 @@ pub struct TlsSettings {
     pub versions: Vec<TlsVersion>,
 }
 
+/// When a message log is put aside for a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogRotation {
+    /// Most bytes of a file, but that a message is never split.
+    pub bytes_max: u64,
+    /// Files put aside that are kept.
+    pub kept: u32,
+}
+
 /// The dictionaries that a file names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DictionarySettings {
@@ -189,6 +198,8 @@ pub struct SessionSettings {
     pub store_syncs: bool,
     /// `FileLogPath`.
     pub log_folder: Option<PathBuf>,
+    /// `FileLogMaxBytes` and `FileLogMaxFiles`; a log grows without end if not given.
+    pub log_rotation: Option<LogRotation>,
     /// Dictionaries.
     pub dictionaries: DictionarySettings,
     /// Encryption, if the file asks for it.

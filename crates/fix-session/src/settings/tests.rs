@@ -374,3 +374,24 @@ fn files_of_quickfix_go_and_n_are_understood() {
     }
     assert!(read("SocketAcceptPort=5001\nDefaultApplVerID=11\n").is_err());
 }
+
+#[test]
+fn logs_are_rotated_where_a_size_is_given() {
+    let rotation = |keys: &str| {
+        let text = format!(
+            "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nTargetCompID=B\n\
+             SocketAcceptPort=0\nFileLogPath=log\n{keys}"
+        );
+        Settings::parse(&text).map(|settings| {
+            assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+            settings.sessions[0].log_rotation
+        })
+    };
+    assert_eq!(rotation(""), Ok(None));
+    assert_eq!(rotation("FileLogMaxBytes=0\n"), Ok(None));
+    let wanted = LogRotation { bytes_max: 1000, kept: 5 };
+    assert_eq!(rotation("FileLogMaxBytes=1000\n"), Ok(Some(wanted)));
+    let wanted = LogRotation { kept: 2, ..wanted };
+    assert_eq!(rotation("FileLogMaxBytes=1000\nFileLogMaxFiles=2\n"), Ok(Some(wanted)));
+    assert!(rotation("FileLogMaxBytes=1 MB\n").is_err());
+}

@@ -1,11 +1,11 @@
 //! Listening: who may connect, how often, and which sessions there are.
 
-use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 
 use tickwire_fix_session::{Config, SessionId};
 
 use super::access::{Access, AddressRange};
+use super::message_log::MessageLog;
 use super::rate::Rate;
 use super::sessions::BoxStore;
 use super::tls::ServerTls;
@@ -20,7 +20,7 @@ pub type Template = Box<dyn FnMut(&SessionId) -> Option<TemplateSession> + Send>
 
 /// Opens the store of a session, and the file of its message log if the configuration says that one is
 /// made; the error says in words what cannot be opened.
-pub type Opener = Box<dyn FnOnce() -> Result<(BoxStore, Option<File>), String> + Send>;
+pub type Opener = Box<dyn FnOnce() -> Result<(BoxStore, Option<MessageLog>), String> + Send>;
 
 /// What a template makes.
 pub struct TemplateSession {

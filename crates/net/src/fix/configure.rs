@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tickwire_fix_session::files::{make_private_folder, private_file};
-use tickwire_fix_session::settings::{ConnectionSettings, SessionSettings, Settings, TlsSettings};
+use tickwire_fix_session::files::make_private_folder;
+use tickwire_fix_session::settings::{
+    ConnectionSettings, LogRotation, SessionSettings, Settings, TlsSettings,
+};
 use tickwire_fix_session::{
     Config, FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, SessionId,
 };
@@ -21,6 +22,7 @@ use super::descriptors;
 use super::engine::Engine;
 use super::initiator::{Backoff, InitiatorOptions};
 use super::library::Library;
+use super::message_log::MessageLog;
 use super::planned::{Planned, check_overlaps, is_template};
 use super::rate::Rate;
 use super::sessions::{BoxStore, SessionKey};
@@ -133,9 +135,9 @@ impl<A: Application> Engine<A> {
         Ok(configured)
     }
 
-    fn keep_log(&mut self, key: SessionKey, log: Option<fs::File>) {
-        if let Some(file) = log {
-            self.sessions_mut().keep_log(key, file);
+    fn keep_log(&mut self, key: SessionKey, log: Option<MessageLog>) {
+        if let Some(log) = log {
+            self.sessions_mut().keep_log(key, log);
         }
     }
 }
@@ -164,6 +166,7 @@ struct Prepared {
     access: Access,
     store_folder: Option<PathBuf>,
     log_folder: Option<PathBuf>,
+    log_rotation: Option<LogRotation>,
     fsync: Fsync,
 }
 
@@ -177,12 +180,13 @@ impl Prepared {
             access: access(session)?,
             store_folder: session.store_folder.clone(),
             log_folder: session.log_folder.clone(),
+            log_rotation: session.log_rotation,
             fsync: if session.store_syncs { Fsync::Always } else { fsync },
         })
     }
 
     /// Opens store and message log for an id.
-    fn open(&self, id: &SessionId) -> Result<(BoxStore, Option<fs::File>), String> {
+    fn open(&self, id: &SessionId) -> Result<(BoxStore, Option<MessageLog>), String> {
         let log = self.open_log(id)?;
         let Some(folder) = &self.store_folder else {
             return Ok((Box::new(MemoryStore::new()), log));
@@ -193,11 +197,11 @@ impl Prepared {
     }
 
     /// Opens the message log of a session, if there is to be one.
-    fn open_log(&self, id: &SessionId) -> Result<Option<fs::File>, String> {
+    fn open_log(&self, id: &SessionId) -> Result<Option<MessageLog>, String> {
         let Some(folder) = &self.log_folder else { return Ok(None) };
         let path = folder.join(format!("{}.messages.log", id.file_name()));
         let opened = make_private_folder(folder)
-            .and_then(|()| private_file().append(true).create(true).open(&path));
+            .and_then(|()| MessageLog::open(path.clone(), self.log_rotation));
         opened.map(Some).map_err(|error| format!("{}: {error}", path.display()))
     }
 

@@ -1,10 +1,14 @@
 //! What the sessions of an engine add up to, and how it is published.
 
-use tickwire_fix_session::Refusal;
+use std::collections::HashMap;
 
-use super::sessions::Sessions;
+use tickwire_fix_session::{Counters, Refusal, Session, SessionId};
+
+use super::sessions::{BoxStore, SessionKey, Sessions};
 use crate::metrics::{Counter, Gauge, Metrics};
 
+/// Most sessions that are published one by one: each is a line of every name.
+const SESSIONS_MAX: usize = 1000;
 /// Least time between two publications.
 const PUBLISH_NS: u64 = 250_000_000;
 
@@ -86,9 +90,54 @@ const GAUGES: [Named; 3] = [
     ("fix_queued_messages", "Messages that wait for peers to read", |c| c.queued),
 ];
 
-/// Publishes what the sessions of an engine count.
+const SESSION_COUNTERS: [(&str, &str, fn(&Counters) -> u64); 5] = [
+    ("fix_session_received_messages", "Messages received in a session", |c| c.received),
+    ("fix_session_sent_messages", "Messages sent in a session, each once", |c| c.sent),
+    ("fix_session_resent_messages", "Messages of a session sent again", |c| c.resent),
+    ("fix_session_rejected_messages", "Messages of a session refused", |c| c.rejected),
+    ("fix_session_logons", "Logons of a session completed", |c| c.logons),
+];
+
+/// What is published of one session.
+#[derive(Debug)]
+struct OfSession {
+    counters: [Counter; SESSION_COUNTERS.len()],
+    logged_on: Gauge,
+    queued: Gauge,
+    next_sender: Gauge,
+    next_target: Gauge,
+}
+
+impl OfSession {
+    fn new(metrics: &Metrics, id: &SessionId) -> Self {
+        let id = id.to_string();
+        let labels = [("session", id.as_str())];
+        let gauge = |name, help| metrics.gauge(name, help, &labels);
+        Self {
+            counters: SESSION_COUNTERS.map(|(name, help, _)| metrics.counter(name, help, &labels)),
+            logged_on: gauge("fix_session_logged_on", "Whether a session is logged on"),
+            queued: gauge("fix_session_queued_messages", "Messages that wait for a peer to read"),
+            next_sender: gauge("fix_session_next_sender", "MsgSeqNum of the next message to send"),
+            next_target: gauge("fix_session_next_target", "MsgSeqNum of the next message expected"),
+        }
+    }
+
+    fn publish(&self, session: &Session<BoxStore>) {
+        for (counter, (.., at)) in self.counters.iter().zip(SESSION_COUNTERS) {
+            counter.set(at(session.counters()));
+        }
+        self.logged_on.set(u64::from(session.is_logged_on()));
+        self.queued.set(session.backlog());
+        self.next_sender.set(session.store().next_sender());
+        self.next_target.set(session.store().next_target());
+    }
+}
+
+/// Publishes what the sessions of an engine count, in all and, of the first thousand, one by one.
 #[derive(Debug)]
 pub struct FixMetrics {
+    metrics: Metrics,
+    sessions: HashMap<SessionKey, OfSession>,
     counters: Vec<(Counter, Place)>,
     gauges: Vec<(Gauge, Place)>,
     refusals: Vec<(Counter, Refusal)>,
@@ -106,7 +155,14 @@ impl FixMetrics {
             (metrics.counter("fix_refused_connections", help, &labels), refusal)
         };
         let refusals = Refusal::ALL.map(refusal).into();
-        Self { counters: counters.into(), gauges: gauges.into(), refusals, next_ns: 0 }
+        Self {
+            metrics: metrics.clone(),
+            sessions: HashMap::new(),
+            counters: counters.into(),
+            gauges: gauges.into(),
+            refusals,
+            next_ns: 0,
+        }
     }
 
     /// Publishes the counts, unless that was done a moment ago; returns whether it did.
@@ -124,6 +180,13 @@ impl FixMetrics {
         }
         for (gauge, at) in &self.gauges {
             gauge.set(at(&counts));
+        }
+        for key in sessions.keys() {
+            let Some(session) = sessions.session(key) else { continue };
+            if self.sessions.len() < SESSIONS_MAX || self.sessions.contains_key(&key) {
+                let made = || OfSession::new(&self.metrics, &session.config().id);
+                self.sessions.entry(key).or_insert_with(made).publish(session);
+            }
         }
         true
     }
@@ -149,6 +212,11 @@ mod tests {
         let text = metrics.encode();
         assert!(text.contains("tickwire_fix_sessions{} 1\n"), "{text}");
         assert!(text.contains("tickwire_fix_sent_messages_total{} 0\n"), "{text}");
+        for line in
+            ["logged_on{session=\"FIX.4.2:A->B\"} 0", "next_sender{session=\"FIX.4.2:A->B\"} 1"]
+        {
+            assert!(text.contains(&format!("tickwire_fix_session_{line}\n")), "{text}");
+        }
         sessions.count_refusal(Refusal::CompId, None);
         assert!(publisher.publish(&sessions, 2 * PUBLISH_NS));
         let text = metrics.encode();

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::net::SocketAddr;
 
 use tickwire_fix::Writer;
@@ -14,6 +13,7 @@ use tickwire_fix_session::{
 use super::access::Access;
 use super::admission::{Decision, Ticket};
 use super::initiator::InitiatorOptions;
+use super::message_log::MessageLog;
 
 /// A store of any kind.
 pub type BoxStore = Box<dyn Store + Send>;
@@ -65,7 +65,7 @@ pub(super) struct Slot {
     /// Whether it is among the dirty.
     dirty: bool,
     /// Where the message log goes; gone after it could not be written.
-    log: Option<BufWriter<File>>,
+    log: Option<MessageLog>,
     /// What the store said when the session's newest messages were to be stored.
     store_failure: Option<StoreError>,
 }
@@ -320,9 +320,9 @@ impl Sessions {
     }
 
     /// Keeps a session's message log in a file, if the session is configured to make one.
-    pub fn keep_log(&mut self, key: SessionKey, file: File) {
+    pub fn keep_log(&mut self, key: SessionKey, log: MessageLog) {
         if let Some(slot) = self.slot_mut(key) {
-            slot.log = Some(BufWriter::with_capacity(1 << 16, file));
+            slot.log = Some(log);
         }
     }
 
@@ -332,7 +332,7 @@ impl Sessions {
         let mut written = Ok(());
         session.take_log(|lines| {
             if let Some(log) = log {
-                written = log.write_all(lines);
+                written = log.write(lines);
             }
         });
         if written.is_err() {

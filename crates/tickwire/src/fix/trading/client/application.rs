@@ -4,6 +4,7 @@ use super::super::journal::Journal;
 use super::super::menu::{Command, HELP, Menu};
 use super::super::order::{ClOrdId, Order, number_of};
 use super::super::report::ReportRoom;
+use super::status::{Counts, Status};
 use crate::failure::{Failure, Outcome};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
@@ -40,6 +41,8 @@ pub struct Client {
     key: Option<SessionKey>,
     input: Option<Receiver<String>>,
     menu: Menu,
+    /// What is shown beside the menu.
+    status: Status,
     stop: Stop,
     journal: Option<Journal>,
     /// Orders made ahead.
@@ -82,6 +85,7 @@ impl Client {
             key: None,
             input,
             menu: Menu::default(),
+            status: Status::default(),
             stop,
             journal,
             preloaded: VecDeque::new(),
@@ -163,6 +167,15 @@ impl Client {
     fn fail(&mut self, text: String) {
         self.failure.get_or_insert(text);
         self.stop.set();
+    }
+
+    /// Shows a person at the menu what has changed.
+    fn show(&mut self, sessions: &Sessions, key: SessionKey, now: Now) {
+        let (Some(_), Some(session)) = (&self.input, sessions.session(key)) else { return };
+        let peer = sessions.peer(key).map(|peer| peer.to_string()).unwrap_or_default();
+        let preloaded = self.preloaded.len() as u64;
+        let counts = Counts { sent: self.sent, preloaded, reports: self.reports };
+        self.status.show(session, &peer, counts, now.steady_ns);
     }
 
     fn take_commands(&mut self, sessions: &mut Sessions, now: Now) {
@@ -312,6 +325,7 @@ impl Application for Client {
             metrics.round_trips.publish(&self.round_trips);
         }
         let key = self.key?;
+        self.show(sessions, key, now);
         let is_logged_on = sessions.session(key).is_some_and(|session| session.is_logged_on());
         let mut wake_ns = self.input.as_ref().map(|_| now.steady_ns + MENU_NS);
         if is_logged_on {

@@ -1,6 +1,7 @@
 //! `tickwire fix client`: sends orders and counts execution reports.
 
 mod application;
+mod status;
 
 use super::menu;
 use super::order::number_of;

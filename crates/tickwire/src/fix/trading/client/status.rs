@@ -1,0 +1,103 @@
+//! What a person at the client's menu sees: the connection, and counts as they change.
+
+use tickwire_fix_session::Session;
+use tickwire_net::clock::SECOND_NS;
+use tickwire_net::fix::BoxStore;
+
+/// Least time between two lines of counts.
+const COUNTS_NS: u64 = SECOND_NS;
+
+/// How far the session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Connecting,
+    Connected,
+    LoggedOn,
+}
+
+/// Messages so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// NewOrderSingle messages sent.
+    pub sent: u64,
+    /// NewOrderSingle messages preloaded and not sent.
+    pub preloaded: u64,
+    /// ExecutionReport messages received.
+    pub reports: u64,
+}
+
+/// What was shown last.
+#[derive(Debug, Default)]
+pub struct Status {
+    stage: Option<Stage>,
+    attempts: u64,
+    counts: Counts,
+    next_ns: u64,
+}
+
+impl Status {
+    /// Prints what has changed since the last call. `peer` is the other end of the connection.
+    pub fn show(&mut self, session: &Session<BoxStore>, peer: &str, counts: Counts, now_ns: u64) {
+        for line in self.lines(stage_of(session), session.config().heartbeat_s, peer) {
+            anstream::println!("{line}");
+        }
+        if counts != self.counts && now_ns >= self.next_ns {
+            self.counts = counts;
+            self.next_ns = now_ns.saturating_add(COUNTS_NS);
+            let Counts { sent, preloaded, reports } = counts;
+            anstream::println!(
+                "{sent} NewOrderSingle msgs sent, {preloaded} remaining, \
+                 {reports} ExecutionReport msgs received"
+            );
+        }
+    }
+
+    /// Returns the lines that lead to a stage from the one before.
+    fn lines(&mut self, stage: Stage, heartbeat_s: u32, peer: &str) -> Vec<String> {
+        if self.stage == Some(stage) {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        if stage == Stage::Connecting {
+            if self.stage.is_some() {
+                lines.push("disconnected".to_owned());
+            }
+            self.attempts += 1;
+            lines.push(format!("trying to connect ({})", self.attempts));
+        } else {
+            if matches!(self.stage, None | Some(Stage::Connecting)) {
+                lines.push(format!("connected to {peer}"));
+            }
+            if stage == Stage::LoggedOn {
+                lines.push(format!("logged on, heartbeat interval {heartbeat_s} s"));
+            }
+        }
+        self.stage = Some(stage);
+        lines
+    }
+}
+
+fn stage_of(session: &Session<BoxStore>) -> Stage {
+    match (session.is_logged_on(), session.is_connected()) {
+        (true, _) => Stage::LoggedOn,
+        (false, true) => Stage::Connected,
+        (false, false) => Stage::Connecting,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_of_the_connection_is_a_line() {
+        let mut status = Status::default();
+        let mut to = |stage| status.lines(stage, 10, "a:1").join("; ");
+        assert_eq!(to(Stage::Connecting), "trying to connect (1)");
+        assert_eq!(to(Stage::Connecting), "");
+        assert_eq!(to(Stage::LoggedOn), "connected to a:1; logged on, heartbeat interval 10 s");
+        assert_eq!(to(Stage::Connecting), "disconnected; trying to connect (2)");
+        assert_eq!(to(Stage::Connected), "connected to a:1");
+        assert_eq!(to(Stage::LoggedOn), "logged on, heartbeat interval 10 s");
+    }
+}
