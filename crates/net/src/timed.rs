@@ -1,7 +1,7 @@
 //! How long decoding takes.
 
 use hdrhistogram::Histogram;
-use tickwire_feed::handler::{Decoded, Engine};
+use tickwire_feed::handler::{Decoded, Engine, Packet};
 
 use crate::clock::monotonic_ns;
 use crate::histogram;
@@ -51,14 +51,14 @@ impl<E: Engine> Engine for Timed<E> {
         self.inner.lose_dictionaries();
     }
 
-    fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_, E::Message>, E::Error> {
+    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, E::Message>, E::Error> {
         if self.left != 1 {
             self.left = self.left.saturating_sub(1);
-            return self.inner.decode(bytes);
+            return self.inner.decode(packet);
         }
         self.left = self.every;
         let before_ns = monotonic_ns();
-        let decoded = self.inner.decode(bytes)?;
+        let decoded = self.inner.decode(packet)?;
         histogram::record(&mut self.times, monotonic_ns().saturating_sub(before_ns));
         Ok(decoded)
     }

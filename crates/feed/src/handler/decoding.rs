@@ -6,6 +6,7 @@ use crate::arbiter::Gap;
 use crate::framing::{Framing, next_block};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
+use tickwire_fast::rt::Packet;
 
 /// Why the rest of a packet was not decoded.
 #[derive(Debug)]
@@ -60,7 +61,8 @@ fn decode_packet<E: Engine>(
             return Err(Failure::Header { offset: at });
         };
         at = block.start;
-        while let Some(rest) = bytes.get(at..block.end).filter(|rest| !rest.is_empty()) {
+        while at < block.end {
+            let rest = Packet::new(bytes.get(at..).unwrap_or_default(), block.end - at);
             let decoded =
                 engine.decode(rest).map_err(|error| Failure::Decode { offset: at, error })?;
             // No packet is longer than 4 GiB.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use tickwire_fast::rt::Packet;
 use tickwire_fast::{Decoder, ErrorKind, FieldValue, Message, Program, TemplateLayout};
 
 use super::SeqNumField;
@@ -32,11 +33,12 @@ pub trait Engine {
     /// Says that bytes were lost: nothing is decoded until dictionaries are emptied.
     fn lose_dictionaries(&mut self);
 
-    /// Decodes the message at the front of `bytes`.
+    /// Decodes the message at the front of what is left of a packet. Where the buffer goes on behind it, a
+    /// decoder may look there, and needs no copy of short packets then.
     ///
     /// # Errors
     /// Why not; the rest of the packet is given up then.
-    fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_, Self::Message>, Self::Error>;
+    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, Self::Message>, Self::Error>;
 
     /// Whether an error says that the message's template is not known.
     fn is_unknown_template(error: &Self::Error) -> bool;
@@ -79,8 +81,9 @@ impl Engine for Dynamic {
         let _ = self.decoder.decode(&[]);
     }
 
-    fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_, Message>, tickwire_fast::Error> {
-        let decoded = self.decoder.decode(bytes)?;
+    #[inline]
+    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, Message>, tickwire_fast::Error> {
+        let decoded = self.decoder.decode_packet(packet)?;
         let message = decoded.message;
         let index = self.seq_num_at.get(message.template_index()).copied().flatten();
         let seq_num = match index.map(|index| message.root().value(index)) {

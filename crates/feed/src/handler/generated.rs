@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tickwire_fast::rt::{self, Templates, Value, VisitTags};
+use tickwire_fast::rt::{self, Packet, Templates, Value, VisitTags};
 use tickwire_fast::{Error, ErrorKind, Message, MessageBuilder, Program};
 
 use super::engine::seq_num_indexes;
@@ -94,8 +94,9 @@ impl<T: Templates> Engine for Generated<T> {
         let _ = self.latest.decoder.decode(&[]);
     }
 
-    fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_, GeneratedMessage<T>>, Error> {
-        let decoded = self.latest.decoder.decode(bytes)?;
+    #[inline]
+    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, GeneratedMessage<T>>, Error> {
+        let decoded = self.latest.decoder.decode_packet(packet)?;
         let len = decoded.len;
         self.latest.is_dynamic = matches!(decoded.message, rt::Message::Dynamic(_));
         let index = self.seq_num_at.get(self.latest.template_index()).copied().flatten();

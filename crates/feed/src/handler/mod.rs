@@ -75,6 +75,8 @@ pub use replayed::Lost;
 pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
 pub use sequencing::{Sequencing, SequencingError};
 pub use sink::{Delivery, Fault, Sink};
+/// What engines take.
+pub use tickwire_fast::rt::Packet;
 pub use view::HandlerView;
 
 use std::fmt;

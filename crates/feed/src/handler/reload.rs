@@ -164,7 +164,7 @@ fn decodes<E: Engine>(engine: &mut E, framing: &Framing, bytes: &[u8]) -> bool {
         let Ok(Some(block)) = next_block(framing, bytes, at) else { return false };
         at = block.start;
         while let Some(rest) = bytes.get(at..block.end).filter(|rest| !rest.is_empty()) {
-            match engine.decode(rest) {
+            match engine.decode(rest.into()) {
                 Ok(decoded) => at = at.saturating_add(decoded.len.max(1)),
                 Err(_) => return false,
             }

@@ -1,7 +1,7 @@
 //! Decoding together with the order books that the messages make.
 
 use super::fast::corpus::Corpus;
-use super::fast::engine::Pass;
+use super::fast::engine::{Capture, Pass};
 use std::hint::black_box;
 use tickwire_fast::rt::{self, Templates};
 use tickwire_fast::{Engine as DynamicEngine, Message, ResetPolicy};
@@ -40,7 +40,7 @@ where
     let kinds = BookKinds::OutrightAndImplied;
     let recovery = Recovery::new(RecoveryOptions { kinds, ..Default::default() });
     let adapter = MarketDataAdapter::new(corpus.program.clone(), &AdapterOptions::default());
-    let mut books = Books { adapter, recovery };
+    let mut books = Books { adapter, recovery, capture: Capture::of(corpus, 1) };
     let updates = books.keep(corpus, &mut engine);
     (updates > 0).then(|| -> Pass<'c> {
         Box::new(move || {
@@ -54,6 +54,7 @@ where
 struct Books {
     adapter: MarketDataAdapter,
     recovery: Recovery,
+    capture: Capture,
 }
 
 impl Books {
@@ -62,13 +63,12 @@ impl Books {
     where
         MarketDataAdapter: Adapt<E::Message>,
     {
-        let Self { adapter, recovery } = self;
+        let Self { adapter, recovery, capture } = self;
         let before = recovery.counters();
         recovery.handle_reset();
         let mut seq_num = 0;
-        for packet in &corpus.packets {
+        for mut rest in capture.packets() {
             engine.begin_packet();
-            let mut rest = &packet[..];
             while !rest.is_empty() {
                 let Ok(decoded) = engine.decode(rest) else { break };
                 seq_num += 1;
@@ -77,7 +77,7 @@ impl Books {
                 while let Some(change) = recovery.next_change() {
                     black_box(&change);
                 }
-                rest = &rest[decoded.len..];
+                rest = rest.behind(decoded.len);
             }
         }
         let counters = recovery.counters();

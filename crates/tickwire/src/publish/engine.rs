@@ -8,7 +8,7 @@ use std::time::Instant;
 use tickwire_dds::fill::{Filled, Filler};
 use tickwire_fast::Message;
 use tickwire_feed::arbiter::Gap;
-use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Sink};
+use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Packet, Sink};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::log::Throttle;
@@ -54,9 +54,9 @@ impl<E: Engine> Engine for Stamped<E> {
     }
 
     #[inline]
-    fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_, E::Message>, E::Error> {
+    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, E::Message>, E::Error> {
         self.times.began.set(Instant::now());
-        let decoded = self.engine.decode(bytes)?;
+        let decoded = self.engine.decode(packet)?;
         self.times.decoded.set(Instant::now());
         Ok(decoded)
     }

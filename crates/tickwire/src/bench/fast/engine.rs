@@ -115,7 +115,7 @@ fn where_it_runs(corpus: &Corpus, engine: DynamicEngine) -> Option<Pass<'_>> {
 }
 
 /// Packets one behind the other, as in a capture that has been read.
-struct Capture {
+pub struct Capture {
     bytes: Vec<u8>,
     /// Offset and length of each.
     places: Vec<(usize, usize)>,
@@ -123,7 +123,7 @@ struct Capture {
 
 impl Capture {
     /// The packets of a corpus, all of them so many times.
-    fn of(corpus: &Corpus, turns: u64) -> Self {
+    pub fn of(corpus: &Corpus, turns: u64) -> Self {
         let mut end = 0;
         let places = corpus.packets.iter().map(|packet| {
             end += packet.len();
@@ -137,7 +137,8 @@ impl Capture {
         Packet::new(&self.bytes[offset..], len)
     }
 
-    fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
+    /// Each packet, with what is behind it.
+    pub fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
         self.places.iter().map(|place| self.packet(*place))
     }
 }
