@@ -40,7 +40,8 @@ pub use program::{
     TemplateLayout,
 };
 pub use slot::{
-    GroupedRecord, GroupedSlot, Int, Repeated, Scaled, Slot, SlotGroup, SlotKind, Text, UInt,
+    GroupedRecord, GroupedSlot, Int, NumberKind, Repeated, Scaled, Slot, SlotGroup, SlotKind, Text,
+    UInt,
 };
 pub use template::{Decimal, ParseDecimalError, TemplateId, TemplateSet};
 pub use value::ConversionError;

@@ -232,6 +232,13 @@ impl<'m> Record<'m> {
         self.value_of(&self.layouts()[index])
     }
 
+    /// The first words of the record, and some behind it where it is shorter; `None` in a message that was
+    /// never filled.
+    #[inline]
+    pub(crate) fn first_words(&self) -> Option<&'m [Word; LANES_MAX]> {
+        self.words.first_chunk()
+    }
+
     /// Word `at` of the record.
     #[inline]
     pub(crate) fn word(&self, at: usize) -> u64 {

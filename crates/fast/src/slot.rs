@@ -1,7 +1,8 @@
 //! Fields found once and read many times, by type: no name, no search and no match on the way.
 
+use crate::dictionary::Word;
 use crate::message::{Entries, FieldHandle, Record};
-use crate::program::{FieldLayout, Program, SegmentRef, Storage};
+use crate::program::{FieldLayout, LANES_MAX, Program, SegmentRef, Storage};
 use crate::template::{Decimal, FieldType};
 use std::marker::PhantomData;
 
@@ -54,6 +55,11 @@ pub trait SlotKind: sealed::Kind {}
 
 impl<K: sealed::Kind> SlotKind for K {}
 
+/// What a [`Slot`] of numbers can hold. Closed.
+pub trait NumberKind: SlotKind + sealed::Number {}
+
+impl<K: SlotKind + sealed::Number> NumberKind for K {}
+
 mod sealed {
     use super::*;
 
@@ -61,6 +67,39 @@ mod sealed {
         type Value<'m>;
         fn holds(field: &FieldLayout) -> bool;
         fn load<'m>(record: &Record<'m>, at: usize, entries: SegmentRef) -> Self::Value<'m>;
+    }
+
+    pub trait Number: Kind {
+        type Number;
+        /// What these words say, the second of which only decimals have.
+        fn of(words: [u64; 2]) -> Self::Number;
+    }
+}
+
+impl sealed::Number for UInt {
+    type Number = u64;
+
+    #[inline(always)]
+    fn of([word, _]: [u64; 2]) -> u64 {
+        word
+    }
+}
+
+impl sealed::Number for Int {
+    type Number = i64;
+
+    #[inline(always)]
+    fn of([word, _]: [u64; 2]) -> i64 {
+        word as i64
+    }
+}
+
+impl sealed::Number for Scaled {
+    type Number = Decimal;
+
+    #[inline(always)]
+    fn of([exponent, mantissa]: [u64; 2]) -> Decimal {
+        Decimal { exponent: exponent as i32, mantissa: mantissa as i64 }
     }
 }
 
@@ -229,12 +268,29 @@ impl SlotGroup {
         Self { segment: slot.segment, presence_at: slot.presence_at }
     }
 
-    /// A slot as a member of this group; `None` if it is of another segment, or more than 64 optional
-    /// fields away.
+    /// A slot as a member of this group; `None` if it is of another segment, more than 64 optional fields
+    /// away, or not among the first words of its record.
     pub fn member<K: SlotKind>(&self, slot: &Slot<K>) -> Option<GroupedSlot<K>> {
         let Slot { presence, at, entries, kind, .. } = *slot;
         let group = *self;
-        (Self::of(slot) == group).then_some(GroupedSlot { presence, at, entries, group, kind })
+        let last = self.presence_at.max(at + 1) as usize;
+        let is_member = Self::of(slot) == group && last < LANES_MAX;
+        is_member.then_some(GroupedSlot { presence, at, entries, group, kind })
+    }
+}
+
+impl<K> GroupedSlot<K> {
+    /// The bit that [`GroupedRecord::presence`] has where the field is present.
+    pub const fn presence(&self) -> u64 {
+        self.presence
+    }
+}
+
+impl GroupedSlot<Int> {
+    /// The same slot, of the integer's bits in two's complement.
+    pub const fn bits(&self) -> GroupedSlot<UInt> {
+        let Self { presence, at, entries, group, .. } = *self;
+        GroupedSlot { presence, at, entries, group, kind: PhantomData }
     }
 }
 
@@ -242,6 +298,8 @@ impl SlotGroup {
 #[derive(Clone, Copy, Debug)]
 pub struct GroupedRecord<'m> {
     record: Record<'m>,
+    /// As many words as every record can be read with: the places of slots need no check then.
+    words: &'m [Word; LANES_MAX],
     presence: u64,
     group: SlotGroup,
 }
@@ -254,8 +312,10 @@ impl<'m> Record<'m> {
     #[inline(always)]
     pub fn group(&self, group: &SlotGroup) -> GroupedRecord<'m> {
         assert_eq!(self.segment(), group.segment, "the slots belong to another segment");
-        let presence = self.word(group.presence_at as usize);
-        GroupedRecord { record: *self, presence, group: *group }
+        let words = self.first_words().expect("messages have room behind the last record");
+        // Of a group whose presence lies further off no slot is a member.
+        let presence = u64::from_le_bytes(words[group.presence_at as usize % LANES_MAX]);
+        GroupedRecord { record: *self, words, presence, group: *group }
     }
 }
 
@@ -268,6 +328,32 @@ impl<'m> GroupedRecord<'m> {
             return None;
         }
         Some(K::load(&self.record, slot.at as usize, slot.entries))
+    }
+
+    /// Which fields of the group are present, a bit each: all that are asked for can be looked up at once.
+    #[inline(always)]
+    pub fn presence(&self) -> u64 {
+        self.presence
+    }
+
+    /// The value of a field that is present, any number where it is absent.
+    #[inline(always)]
+    pub fn number<K: NumberKind>(&self, slot: &GroupedSlot<K>) -> K::Number {
+        debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
+        K::of([self.word(slot.at), self.word(slot.at + 1)])
+    }
+
+    #[inline(always)]
+    fn word(&self, at: u32) -> u64 {
+        u64::from_le_bytes(self.words[at as usize % LANES_MAX])
+    }
+
+    /// The character that a text is, if it is one character; of no meaning where the field is absent.
+    #[inline(always)]
+    pub fn character(&self, slot: &GroupedSlot<Text>) -> Option<u8> {
+        debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
+        let [character, .., len] = self.word(slot.at).to_le_bytes();
+        (len == 1).then_some(character)
     }
 }
 
@@ -315,6 +401,34 @@ mod tests {
         let rows = root.read(&rows).unwrap();
         let values: Vec<_> = rows.iter().map(|entry| entry.read(&row)).collect();
         assert_eq!(values, [Some(3), Some(4)]);
+    }
+
+    #[test]
+    fn a_group_reads_its_numbers_and_characters_by_their_presence() {
+        let program = program();
+        let count = slot::<UInt>(&program, "Count").unwrap();
+        let group = SlotGroup::of(&count);
+        let count = group.member(&count).unwrap();
+        let change = group.member(&slot::<Int>(&program, "Change").unwrap()).unwrap();
+        let price = group.member(&slot::<Scaled>(&program, "Price").unwrap()).unwrap();
+        let text = group.member(&slot::<Text>(&program, "Text").unwrap()).unwrap();
+        let row = slot::<UInt>(&program, "Rows/Row").unwrap();
+        assert!(group.member(&row).is_none(), "a slot of another segment");
+        let mut decoder = Decoder::new(program);
+        // Count absent or 4; Change -1; Price 5 x 10^-2; Text "A" or "AB"; no rows.
+        for (bytes, is_present, character) in [
+            (&[0xc0, 0x81, 0x80, 0xff, 0xfe, 0x85, 0xc1, 0x80][..], false, Some(b'A')),
+            (&[0xc0, 0x81, 0x85, 0xff, 0xfe, 0x85, 0x41, 0xc2, 0x80][..], true, None),
+        ] {
+            let decoded = decoder.decode(bytes).unwrap();
+            let record = decoded.message.root().group(&group);
+            assert_eq!(record.presence() & count.presence() != 0, is_present);
+            assert_eq!(record.read(&count), is_present.then_some(4));
+            assert_ne!(record.presence() & change.presence(), 0);
+            assert_eq!((record.number(&change), record.number(&change.bits())), (-1, u64::MAX));
+            assert_eq!(record.number(&price), Decimal { mantissa: 5, exponent: -2 });
+            assert_eq!(record.character(&text), character);
+        }
     }
 
     #[test]

@@ -124,24 +124,29 @@ impl Board {
     #[inline]
     pub fn publish(&mut self, index: usize, book: &mut Book, is_fresh: bool, time_ns: u64) {
         let Some(entry) = self.entries.get_or_add(index) else { return };
+        let [bids, offers] = book.publish();
         entry.write(|words| {
             words.set(TIME, time_ns);
-            let mut state = u64::from(is_fresh);
-            for (number, side) in Side::ALL.into_iter().enumerate() {
-                let top = book.publish_side(side);
-                state |= top.len << len_shift(number);
-                words.set(ORDERS + number, top.order);
-                let mut dirty = top.dirty;
-                while dirty != 0 {
-                    let slot = dirty.trailing_zeros() as usize % TOP_LEVELS;
-                    dirty &= dirty - 1;
-                    let at = level_at(number, slot);
-                    for (offset, word) in pack(&top.slots[slot]).into_iter().enumerate() {
-                        words.set(at + offset, word);
-                    }
+            let lens = bids.len << len_shift(0) | offers.len << len_shift(1);
+            words.set(STATE, u64::from(is_fresh) | lens);
+            words.set(ORDERS, bids.order);
+            words.set(ORDERS + 1, offers.order);
+            // One slot at least, whether it changed or not: mostly it is one, and a loop that always has one
+            // turn costs less than one whose turns nothing foretells.
+            let mut dirty = u32::from(bids.dirty) | u32::from(offers.dirty) << TOP_LEVELS;
+            loop {
+                let number = dirty.trailing_zeros() as usize % (2 * TOP_LEVELS);
+                let (side, slot) = (number / TOP_LEVELS, number % TOP_LEVELS);
+                let slots = if side == 0 { bids.slots } else { offers.slots };
+                let at = level_at(side, slot);
+                for (offset, word) in pack(&slots[slot]).into_iter().enumerate() {
+                    words.set(at + offset, word);
+                }
+                dirty &= dirty.wrapping_sub(1);
+                if dirty == 0 {
+                    break;
                 }
             }
-            words.set(STATE, state);
         });
     }
 }
@@ -161,6 +166,7 @@ pub(crate) const fn index_of(instrument: Instrument, kind: BookKind) -> usize {
     instrument.index() * 2 + kind as usize
 }
 
+#[inline(always)]
 fn pack(level: &Level) -> [u64; LEVEL_WORDS] {
     let half = |exponent: i32| u64::from(exponent.cast_unsigned());
     [

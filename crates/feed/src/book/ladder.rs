@@ -34,7 +34,8 @@ pub(crate) struct PublishedSide<'a> {
 #[repr(C)]
 pub(super) struct Ladder {
     order: u64,
-    /// Positions to be compared with the one before, a bit each; the last bit stands for all behind.
+    /// Positions to be compared with the one before, a bit each, because they were not in order when they
+    /// came, or lie deep; the last bit stands for all behind.
     unchecked: u64,
     /// Depth of the feed, where it is known.
     depth: Option<u32>,
@@ -186,8 +187,9 @@ impl Ladder {
     }
 
     /// Inserts a level by its position. Levels that the feed's depth excludes go.
-    #[inline]
-    pub(super) fn insert_by_level(&mut self, level: u32, new: Level) -> Result<(), BookFault> {
+    // Out of line, as `remove`: most updates change a level, and keep their values in registers then.
+    #[inline(never)]
+    pub(super) fn insert_by_level(&mut self, level: u32, new: &Level) -> Result<(), BookFault> {
         let position = self.position(level)?;
         if position > self.len {
             return Err(BookFault::Hole { side: self.side, level, levels: self.len });
@@ -206,19 +208,18 @@ impl Ladder {
 
     /// Inserts a level by its price.
     pub(super) fn insert_by_price(&mut self, position: u32, new: Level) {
-        self.insert(position, new);
+        self.insert(position, &new);
         self.certain = self.len;
     }
 
-    #[inline]
-    fn insert(&mut self, position: u32, new: Level) {
+    #[inline(always)]
+    fn insert(&mut self, position: u32, new: &Level) {
         let last = INLINE as u32 - 1;
         if position > last {
-            let index = self.deep.len().saturating_sub(position as usize - INLINE);
-            self.deep.insert(index, new);
+            self.insert_deep(position, *new);
         } else {
             if self.len > last {
-                self.deep.push(self.slots[self.slot(last)]);
+                self.move_last_deep();
             }
             // The slot behind the last level, or the one just moved out, becomes `position`.
             let free_at = self.len.min(last);
@@ -226,35 +227,67 @@ impl Ladder {
             let moved = self.order & below(free_at) & !below(position);
             let kept = self.order & (below(position) | !below(free_at + 1));
             self.order = kept | moved << 4 | (free as u64) << (position * 4);
-            self.slots[free] = new;
-            self.dirty |= 1 << free;
+            self.write(free, new);
         }
         self.len += 1;
-        // Positions behind move away by one, and with them what is to be checked.
+        if self.unchecked != 0 {
+            self.move_unchecked_away(position);
+        }
+        self.note_price(position);
+    }
+
+    #[cold]
+    fn insert_deep(&mut self, position: u32, new: Level) {
+        let index = self.deep.len().saturating_sub(position as usize - INLINE);
+        self.deep.insert(index, new);
+    }
+
+    /// Moves the level in the last of the slots to the vector.
+    #[cold]
+    fn move_last_deep(&mut self) {
+        self.deep.push(self.slots[self.slot(INLINE as u32 - 1)]);
+    }
+
+    /// Positions from this one on move away by one, and with them what is to be checked.
+    #[cold]
+    fn move_unchecked_away(&mut self, position: u32) {
         let moved = if position < TAIL { self.unchecked & !positions_below(position) } else { 0 };
         self.unchecked = self.unchecked & positions_below(position) | moved << 1 | moved & TAIL_BIT;
-        self.note_unchecked(position);
+    }
+
+    /// Positions behind this one move up by one, and with them what is to be checked.
+    #[cold]
+    fn move_unchecked_up(&mut self, position: u32) {
+        if position < TAIL {
+            let below = self.unchecked & positions_below(position);
+            let moved = self.unchecked & !positions_below(position + 1);
+            self.unchecked = below | (moved & !TAIL_BIT) >> 1 | moved & TAIL_BIT;
+        }
+    }
+
+    /// Fills a slot field by field: a copy of the whole would read wider than the fields were just written.
+    #[inline(always)]
+    fn write(&mut self, slot: usize, new: &Level) {
+        let level = &mut self.slots[slot];
+        level.price.mantissa = new.price.mantissa;
+        level.price.exponent = new.price.exponent;
+        level.size.mantissa = new.size.mantissa;
+        level.size.exponent = new.size.exponent;
+        level.orders = new.orders;
+        self.dirty |= 1 << slot;
     }
 
     /// Replaces a level that is there.
     #[inline(always)]
-    pub(super) fn set(&mut self, position: u32, new: Level) {
+    pub(super) fn set(&mut self, position: u32, new: &Level) {
         if position as usize >= INLINE {
-            return self.set_deep(position, new);
+            return self.set_deep(position, *new);
         }
         let slot = self.slot(position);
-        let level = &mut self.slots[slot];
-        let is_same_price = level.price == new.price;
-        // Field by field: a copy of the whole would read wider than the fields were just written.
-        let Level { price, size, orders } = new;
-        level.price.mantissa = price.mantissa;
-        level.price.exponent = price.exponent;
-        level.size.mantissa = size.mantissa;
-        level.size.exponent = size.exponent;
-        level.orders = orders;
-        self.dirty |= 1 << slot;
-        if !is_same_price {
-            self.note_unchecked(position);
+        let Level { price, .. } = self.slots[slot];
+        self.write(slot, new);
+        if price.mantissa != new.price.mantissa || price.exponent != new.price.exponent {
+            self.note_price(position);
         }
     }
 
@@ -265,49 +298,85 @@ impl Ladder {
         if let Some(level) = index.and_then(|index| self.deep.get_mut(index)) {
             *level = new;
         }
-        self.note_unchecked(position);
+        self.note_price(position);
     }
 
-    /// Notes that a position, and the one behind it, are to be compared with those before them.
-    #[inline]
-    fn note_unchecked(&mut self, position: u32) {
-        self.unchecked |= 1 << position.min(TAIL) | 1 << (position + 1).min(TAIL);
+    /// Notes a new price at a position, and the one behind it, to be compared with those before them.
+    #[inline(never)]
+    fn note_price(&mut self, position: u32) {
+        self.note_order(position);
+        self.note_order(position + 1);
+    }
+
+    /// Compares a level with the one before it, and leaves it to be checked after the message unless it is
+    /// plainly worse: mostly nothing is left, and no branch depends on where the level is.
+    #[inline(always)]
+    fn note_order(&mut self, position: u32) {
+        if position as usize >= INLINE {
+            self.unchecked |= 1 << position.min(TAIL);
+            return;
+        }
+        let before = self.slots[self.slot(position.wrapping_sub(1))].price;
+        let level = self.slots[self.slot(position)].price;
+        let (better, worse) = match self.side {
+            Side::Bid => (before.mantissa, level.mantissa),
+            Side::Offer => (level.mantissa, before.mantissa),
+        };
+        let is_in_order = (better > worse) & (before.exponent == level.exponent);
+        let has_both = (position > 0) & (position < self.len);
+        self.unchecked |= u64::from(has_both & !is_in_order) << position;
     }
 
     /// Deletes a level that is there.
-    #[inline]
+    #[inline(never)]
     pub(super) fn remove(&mut self, position: u32) {
         let last = INLINE as u32 - 1;
         if position > last {
-            let behind = position as usize - INLINE;
-            if let Some(index) = self.deep.len().checked_sub(behind + 1) {
-                self.deep.remove(index);
-            }
+            self.remove_deep(position);
         } else {
             let freed = self.slot(position);
             let end = self.len.min(last + 1);
             let moved = self.order & below(end) & !below(position + 1);
             let kept = self.order & (below(position) | !below(end));
             self.order = kept | moved >> 4 | (freed as u64) << ((end - 1) * 4);
-            if let Some(level) = self.deep.pop() {
-                self.slots[freed] = level;
-                self.dirty |= 1 << freed;
+            if self.len > last + 1 {
+                self.move_deep_to(freed);
             }
         }
         self.len -= 1;
-        self.certain = self.certain.saturating_sub(u32::from(position < self.certain));
-        if position < TAIL {
-            let below = self.unchecked & positions_below(position);
-            let moved = self.unchecked & !positions_below(position + 1);
-            self.unchecked = below | (moved & !TAIL_BIT) >> 1 | moved & TAIL_BIT;
+        self.certain -= u32::from(position < self.certain);
+        if self.unchecked != 0 {
+            self.move_unchecked_up(position);
         }
-        self.unchecked |= 1 << position.min(TAIL);
+        self.note_order(position);
     }
 
-    /// Deletes the best `count` levels, which are there.
-    pub(super) fn remove_front(&mut self, count: u32) {
-        for _ in 0..count {
-            self.remove(0);
+    #[cold]
+    fn remove_deep(&mut self, position: u32) {
+        let behind = position as usize - INLINE;
+        if let Some(index) = self.deep.len().checked_sub(behind + 1) {
+            self.deep.remove(index);
+        }
+    }
+
+    /// Moves the best level of the vector to a slot.
+    #[cold]
+    fn move_deep_to(&mut self, slot: usize) {
+        if let Some(level) = self.deep.pop() {
+            self.slots[slot] = level;
+            self.dirty |= 1 << slot;
+        }
+    }
+
+    /// Deletes the level at a position, and all better ones if the best go, else all worse ones.
+    #[cold]
+    pub(super) fn remove_many(&mut self, position: u32, goes_best: bool) {
+        if goes_best {
+            for _ in 0..=position {
+                self.remove(0);
+            }
+        } else {
+            self.truncate(position);
         }
     }
 
@@ -355,8 +424,10 @@ impl Ladder {
         std::mem::take(&mut self.unchecked)
     }
 
-    pub(super) fn uncheck_best(&mut self) {
-        self.unchecked |= 1;
+    /// Whether no position is to be checked.
+    #[inline(always)]
+    pub(super) fn is_checked(&self) -> bool {
+        self.unchecked == 0
     }
 
     /// Compares the levels at these positions with those before them.
@@ -446,7 +517,7 @@ mod tests {
                 }
                 6 if len > 0 => {
                     let at = next(len);
-                    ladder.set(at as u32, level(step));
+                    ladder.set(at as u32, &level(step));
                     model[at] = step;
                 }
                 7 if next(20) == 0 => {
@@ -464,14 +535,14 @@ mod tests {
     fn a_level_pushed_below_those_named_is_not_shown() {
         let mut ladder = Ladder::new(Side::Bid, None);
         for price in 1..=5 {
-            ladder.insert_by_level(price as u32, level(100 - price)).unwrap();
+            ladder.insert_by_level(price as u32, &level(100 - price)).unwrap();
         }
-        ladder.insert_by_level(1, level(100)).unwrap();
+        ladder.insert_by_level(1, &level(100)).unwrap();
         assert_eq!(prices(&ladder), [100, 99, 98, 97, 96], "the level at 95 may be gone");
         let first = ladder.present(1).unwrap();
         ladder.remove(first);
         assert_eq!(prices(&ladder), [99, 98, 97, 96], "and may not come back");
-        ladder.insert_by_level(5, level(95)).unwrap();
+        ladder.insert_by_level(5, &level(95)).unwrap();
         assert_eq!(prices(&ladder), [99, 98, 97, 96, 95]);
     }
 
@@ -479,11 +550,11 @@ mod tests {
     fn naming_a_deeper_level_makes_those_above_it_certain() {
         let mut ladder = Ladder::new(Side::Bid, None);
         for price in 1..=4 {
-            ladder.insert_by_level(1, level(price)).unwrap();
+            ladder.insert_by_level(1, &level(price)).unwrap();
         }
         assert_eq!(prices(&ladder), [4]);
         let third = ladder.present(3).unwrap();
-        ladder.set(third, level(2));
+        ladder.set(third, &level(2));
         assert_eq!(prices(&ladder), [4, 3, 2]);
     }
 
@@ -492,13 +563,13 @@ mod tests {
         let mut ladder = Ladder::new(Side::Bid, None);
         // The exchange publishes 3 levels: 1 is gone when 4 comes, and does not come back.
         for (position, price) in [(1, 3), (2, 2), (3, 1), (1, 4)] {
-            ladder.insert_by_level(position, level(price)).unwrap();
+            ladder.insert_by_level(position, &level(price)).unwrap();
         }
         ladder.remove(0);
         ladder.set_depth(3);
         assert_eq!(prices(&ladder), [3, 2], "whether 1 is published is not known");
         assert!(ladder.is_partly_uncertain());
-        ladder.insert_by_level(3, level(0)).unwrap();
+        ladder.insert_by_level(3, &level(0)).unwrap();
         assert_eq!(prices(&ladder), [3, 2, 0]);
         assert!(!ladder.is_partly_uncertain());
     }
@@ -507,11 +578,11 @@ mod tests {
     fn a_known_depth_drops_what_is_pushed_below_it() {
         let mut ladder = Ladder::new(Side::Bid, Some(2));
         for price in 1..=3 {
-            ladder.insert_by_level(1, level(price)).unwrap();
+            ladder.insert_by_level(1, &level(price)).unwrap();
         }
         assert_eq!(prices(&ladder), [3, 2]);
         ladder.remove(0);
         assert_eq!(prices(&ladder), [2]);
-        assert!(ladder.insert_by_level(3, level(1)).is_err());
+        assert!(ladder.insert_by_level(3, &level(1)).is_err());
     }
 }

@@ -31,7 +31,9 @@ pub use fault::BookFault;
 pub(crate) use ladder::INLINE;
 pub use ladder::LEVELS_MAX;
 pub use orders::ORDERS_MAX;
-pub use update::{BookUpdate, Level, LevelAction, OrderAction, OrderId, PriceAction, Side};
+pub use update::{
+    BookUpdate, Level, LevelAction, LevelChange, OrderAction, OrderId, PriceAction, Side,
+};
 
 pub(crate) use ladder::PublishedSide;
 
@@ -149,7 +151,8 @@ impl Book {
     pub fn apply(&mut self, update: &BookUpdate) -> Result<(), BookFault> {
         match *update {
             BookUpdate::ByLevel { side, level, action } => {
-                apply_level(self.ladder_mut(side), level, action)
+                let (change, content) = action.split();
+                self.apply_level(side, level, change, &content)
             }
             BookUpdate::ByPrice { side, action, level } => {
                 apply_price(self.ladder_mut(side), action, level)
@@ -163,15 +166,38 @@ impl Book {
         }
     }
 
+    /// As [`apply`](Self::apply), for a level by position in plain values.
+    #[inline(always)]
+    pub(crate) fn apply_level(
+        &mut self,
+        side: Side,
+        level: u32,
+        change: LevelChange,
+        content: &Level,
+    ) -> Result<(), BookFault> {
+        let ladder = self.ladder_mut(side);
+        if change == LevelChange::New {
+            return ladder.insert_by_level(level, content);
+        }
+        let position = ladder.present(level)?;
+        match change {
+            LevelChange::Change => ladder.set(position, content),
+            LevelChange::Delete => ladder.remove(position),
+            _ => ladder.remove_many(position, change == LevelChange::DeleteThru),
+        }
+        Ok(())
+    }
+
     #[inline(never)]
     fn apply_order(&mut self, id: OrderId, action: OrderAction) -> Result<(), BookFault> {
         self.orders.get_or_insert_default().apply(&mut self.sides, id, action)
     }
 
-    /// What readers on other threads are to see of a side, and the slots written since the last call.
-    #[inline]
-    pub(crate) fn publish_side(&mut self, side: Side) -> PublishedSide<'_> {
-        self.ladder_mut(side).publish()
+    /// What readers on other threads are to see of each side, and the slots written since the last call.
+    #[inline(always)]
+    pub(crate) fn publish(&mut self) -> [PublishedSide<'_>; 2] {
+        let [bids, offers] = &mut self.sides;
+        [bids.publish(), offers.publish()]
     }
 
     /// Says that the levels held are all that the exchange publishes, as after a snapshot.
@@ -200,26 +226,32 @@ impl Book {
         self.sides.iter().find_map(Ladder::disorder).or_else(|| self.crossing())
     }
 
-    /// As [`check`](Self::check), for the prices that changed since the last call; most messages change
-    /// sizes alone.
+    /// As [`check`](Self::check), for the prices that changed since the last call.
     #[inline(always)]
     pub(crate) fn check_changed(&mut self) -> Option<BookFault> {
-        let [bids, offers] = &mut self.sides;
-        match (bids.take_unchecked(), offers.take_unchecked()) {
-            (0, 0) => None,
-            unchecked => self.check_at(unchecked),
-        }
+        if self.is_plainly_right() { None } else { self.check_unchecked() }
     }
 
-    fn check_at(&self, (of_bids, of_offers): (u64, u64)) -> Option<BookFault> {
+    /// Whether nothing is left to be checked, as after most messages: prices were in order as they came, and
+    /// the best bid is below the best offer or equal to it, in numbers of the same exponent.
+    #[inline(always)]
+    pub(crate) fn is_plainly_right(&self) -> bool {
         let [bids, offers] = &self.sides;
+        let is_uncrossed = match (bids.best(), offers.best()) {
+            (Some(Level { price: bid, .. }), Some(Level { price: offer, .. })) => {
+                bid.exponent == offer.exponent && bid.mantissa <= offer.mantissa
+            }
+            _ => true,
+        };
+        is_uncrossed && bids.is_checked() && offers.is_checked()
+    }
+
+    #[cold]
+    fn check_unchecked(&mut self) -> Option<BookFault> {
+        let [bids, offers] = &mut self.sides;
+        let (of_bids, of_offers) = (bids.take_unchecked(), offers.take_unchecked());
         let disorder = bids.disorder_at(of_bids).or_else(|| offers.disorder_at(of_offers));
         disorder.or_else(|| self.crossing())
-    }
-
-    /// Has the next check look for a crossing whatever changed: what counts as one is another now.
-    pub(crate) fn uncheck_crossing(&mut self) {
-        self.ladder_mut(Side::Bid).uncheck_best();
     }
 
     #[inline]
@@ -233,30 +265,6 @@ impl Book {
     }
 }
 
-#[inline(always)]
-fn apply_level(ladder: &mut Ladder, level: u32, action: LevelAction) -> Result<(), BookFault> {
-    match action {
-        LevelAction::New(new) => return ladder.insert_by_level(level, new),
-        LevelAction::Change(new) => {
-            let position = ladder.present(level)?;
-            ladder.set(position, new);
-        }
-        LevelAction::Delete => {
-            let position = ladder.present(level)?;
-            ladder.remove(position);
-        }
-        LevelAction::DeleteThru => {
-            let position = ladder.present(level)?;
-            ladder.remove_front(position + 1);
-        }
-        LevelAction::DeleteFrom => {
-            let position = ladder.present(level)?;
-            ladder.truncate(position);
-        }
-    }
-    Ok(())
-}
-
 #[inline(never)]
 fn apply_price(ladder: &mut Ladder, action: PriceAction, level: Level) -> Result<(), BookFault> {
     let (side, price) = (ladder.side, level.price);
@@ -267,7 +275,7 @@ fn apply_price(ladder: &mut Ladder, action: PriceAction, level: Level) -> Result
         }
         (PriceAction::New, Err(position)) => ladder.insert_by_price(position, level),
         (_, Err(_)) => return Err(BookFault::NoSuchPrice { side, price }),
-        (PriceAction::Change, Ok(position)) => ladder.set(position, level),
+        (PriceAction::Change, Ok(position)) => ladder.set(position, &level),
         (PriceAction::Delete, Ok(position)) => ladder.remove(position),
     }
     Ok(())

@@ -93,7 +93,7 @@ fn add(sides: &mut Sides, order: Order) -> Result<(), BookFault> {
             let total = level.size.checked_add(size);
             let size = total.ok_or(BookFault::SizeOverflow { side, price })?;
             let orders = level.orders.map(|orders| orders.saturating_add(1));
-            ladder.set(position, Level { size, orders, ..level });
+            ladder.set(position, &Level { size, orders, ..level });
         }
         Err(_) if ladder.shown() >= LEVELS_MAX => {
             return Err(BookFault::TooManyLevels { side, depth_max: LEVELS_MAX });
@@ -116,7 +116,7 @@ fn take(sides: &mut Sides, order: Order) -> Result<(), BookFault> {
         Some(orders @ 2..) => {
             let left = level.size.checked_sub(size);
             let size = left.ok_or(BookFault::SizeOverflow { side, price })?;
-            ladder.set(position, Level { size, orders: Some(orders - 1), ..level });
+            ladder.set(position, &Level { size, orders: Some(orders - 1), ..level });
         }
         _ => ladder.remove(position),
     }

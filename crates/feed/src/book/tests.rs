@@ -189,6 +189,47 @@ fn checks_find_crossed_locked_and_disordered_books() {
     assert_eq!(book.check(), Some(disordered));
 }
 
+/// Levels by position in and out of order, and of several exponents: what is left to be checked after an
+/// update tells as much of a book that was right as a look at all of it.
+#[test]
+fn what_changed_tells_whether_a_book_is_wrong() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut wrong = 0;
+    for depth in [None, Some(3), Some(16), Some(30)] {
+        let mut book = Book::with_depth(depth);
+        for _ in 0..30_000 {
+            for _ in 0..random.u32(1..4) {
+                let (side, best) =
+                    *random.choice(&[(Side::Bid, 1_000), (Side::Offer, 1_000)]).unwrap();
+                let len = book.len(side) as u32;
+                let position = random.u32(0..=len);
+                let away = i64::from(position) * 10 + random.i64(0..12) + 1;
+                let price = if side == Side::Bid { best - away } else { best + away };
+                let exponent = if random.u8(0..20) == 0 { -1 } else { 0 };
+                let mantissa = if exponent == 0 { price } else { price * 10 };
+                let price = Amount { mantissa, exponent };
+                let content = Level { price, ..level(0) };
+                let action = match random.u8(0..9) {
+                    0..=3 => LevelAction::New(content),
+                    4..=5 => LevelAction::Change(content),
+                    6..=7 => LevelAction::Delete,
+                    _ if random.u8(0..9) == 0 => LevelAction::DeleteThru,
+                    _ => LevelAction::Change(content),
+                };
+                // What does not fit changes nothing.
+                let _ = book.apply(&by_level(side, position + 1, action));
+            }
+            let found = book.check();
+            assert_eq!(book.check_changed().is_some(), found.is_some(), "{found:?}");
+            if found.is_some() {
+                wrong += 1;
+                book.clear();
+            }
+        }
+    }
+    assert!(wrong > 1_000, "{wrong} books were wrong");
+}
+
 fn any_level() -> impl Strategy<Value = Level> {
     let amount = || {
         (any::<i64>(), any::<i32>()).prop_map(|(mantissa, exponent)| Amount { mantissa, exponent })

@@ -89,6 +89,55 @@ pub enum LevelAction {
     DeleteFrom,
 }
 
+impl LevelAction {
+    /// The same as two plain values: what to do, and what stands there then, of no meaning where a
+    /// level goes.
+    #[inline(always)]
+    pub(crate) const fn split(self) -> (LevelChange, Level) {
+        match self {
+            Self::New(level) => (LevelChange::New, level),
+            Self::Change(level) => (LevelChange::Change, level),
+            Self::Delete => (LevelChange::Delete, Level::NONE),
+            Self::DeleteThru => (LevelChange::DeleteThru, Level::NONE),
+            Self::DeleteFrom => (LevelChange::DeleteFrom, Level::NONE),
+        }
+    }
+}
+
+/// A [`LevelAction`] without what stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelChange {
+    /// [`LevelAction::New`].
+    New,
+    /// [`LevelAction::Change`].
+    Change,
+    /// [`LevelAction::Delete`].
+    Delete,
+    /// [`LevelAction::DeleteThru`].
+    DeleteThru,
+    /// [`LevelAction::DeleteFrom`].
+    DeleteFrom,
+}
+
+impl LevelChange {
+    /// Whether something stands there then.
+    #[inline(always)]
+    pub(crate) const fn has_content(self) -> bool {
+        matches!(self, Self::New | Self::Change)
+    }
+
+    /// The action that this is with what stands there.
+    pub(crate) const fn with(self, level: Level) -> LevelAction {
+        match self {
+            Self::New => LevelAction::New(level),
+            Self::Change => LevelAction::Change(level),
+            Self::Delete => LevelAction::Delete,
+            Self::DeleteThru => LevelAction::DeleteThru,
+            Self::DeleteFrom => LevelAction::DeleteFrom,
+        }
+    }
+}
+
 /// What to do with a level that is named by its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriceAction {

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use super::{Delivery, Sink};
 use crate::market::{
-    Clear, Definition, Instrument, InstrumentKey, MarketEvent, MarketSink, Snapshot, Update,
+    Clear, Definition, Instrument, InstrumentKey, LevelUpdate, MarketEvent, MarketSink, Snapshot,
+    Update,
 };
 use crate::recovery::Recovery;
 
@@ -82,7 +83,7 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
 }
 
 impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
-    #[inline]
+    #[inline(always)]
     fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
         self.recovery.instrument(key)
     }
@@ -98,6 +99,22 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
             }
             Feed::Definitions | Feed::Snapshot => {}
         }
+    }
+
+    #[inline(always)]
+    fn level_update(&mut self, update: &LevelUpdate) {
+        match self.feed {
+            Feed::Incremental => self.recovery.handle_level_update(update),
+            Feed::Replay => {
+                self.recovery.handle_replayed(&update.into());
+            }
+            Feed::Definitions | Feed::Snapshot => {}
+        }
+    }
+
+    #[inline]
+    fn wants_events(&self) -> bool {
+        self.feed == Feed::Incremental && self.sink.wants_events()
     }
 
     fn clear(&mut self, clear: &Clear<'_>) {

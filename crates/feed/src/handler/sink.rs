@@ -126,6 +126,11 @@ pub trait Sink<M: ?Sized> {
     /// [`handle_message`](Self::handle_message), and after gaps, resets and silence.
     fn handle_book(&mut self, _change: &BookChange, _recovery: &Recovery) {}
 
+    /// Whether trades and statistics are wanted: if not, they may be left out.
+    fn wants_events(&self) -> bool {
+        true
+    }
+
     /// A trade, a statistic, a status or a definition.
     fn handle_event(&mut self, _: &Delivery, _event: &MarketEvent<'_>, _recovery: &Recovery) {}
 
@@ -153,5 +158,9 @@ pub trait Sink<M: ?Sized> {
 impl<M: ?Sized, F: FnMut(&Delivery, &M)> Sink<M> for F {
     fn handle_message(&mut self, delivery: &Delivery, message: &M) {
         self(delivery, message);
+    }
+
+    fn wants_events(&self) -> bool {
+        false
     }
 }

@@ -113,7 +113,7 @@ impl Instruments {
 
     /// The instrument of a key; a new one where the key is new, `None` where there are as many as
     /// there may be.
-    #[inline]
+    #[inline(always)]
     pub fn intern(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
         match key {
             InstrumentKey::Number(number) => {
@@ -123,10 +123,14 @@ impl Instruments {
                     _ => self.intern_number(number, at % RECENT),
                 }
             }
-            InstrumentKey::Text(text) => match self.texts.get(text) {
-                Some(instrument) => Some(*instrument),
-                None => self.add_text(text),
-            },
+            InstrumentKey::Text(text) => self.intern_text(text),
+        }
+    }
+
+    fn intern_text(&mut self, text: &[u8]) -> Option<Instrument> {
+        match self.texts.get(text) {
+            Some(instrument) => Some(*instrument),
+            None => self.add_text(text),
         }
     }
 

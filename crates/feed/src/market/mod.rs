@@ -21,8 +21,8 @@ pub use fast::{
 };
 pub use instruments::{Definition, Instrument, InstrumentKey, Instruments};
 pub use sink::{
-    Adapt, Clear, ClearScope, Fragment, LevelName, MarketSink, NoBooks, Snapshot, SnapshotLevel,
-    Update,
+    Adapt, Clear, ClearScope, Fragment, LevelName, LevelUpdate, MarketSink, NoBooks, Snapshot,
+    SnapshotLevel, Update,
 };
 
 /// Which orders the levels of a book are made of.

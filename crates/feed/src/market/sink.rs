@@ -1,7 +1,7 @@
 //! Where adapters push what messages say.
 
 use super::{BookKind, Definition, Instrument, InstrumentKey, MarketDataError, MarketEvent};
-use crate::book::{BookUpdate, Level, OrderId, Side};
+use crate::book::{BookUpdate, Level, LevelChange, OrderId, Side};
 
 /// One update of one book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,40 @@ pub struct Update {
     pub depth: Option<u32>,
     /// What changes; [`BookUpdate::Other`] for an entry that changes no level but is counted.
     pub change: BookUpdate,
+}
+
+/// What an [`Update`] of a level by position says, in plain values: the form of nearly all updates of feeds
+/// by level, which goes from an entry to the book without being put together and taken apart again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelUpdate {
+    /// Whose book.
+    pub instrument: Instrument,
+    /// Which of its books.
+    pub kind: BookKind,
+    /// Sequence number of the packet or message the update came in.
+    pub seq_num: u64,
+    /// The instrument's own count of updates (RptSeq).
+    pub rpt_seq: u64,
+    /// MarketDepth (264) beside the update.
+    pub depth: Option<u32>,
+    /// Which side.
+    pub side: Side,
+    /// MDPriceLevel, from 1.
+    pub level: u32,
+    /// What to do there.
+    pub change: LevelChange,
+    /// What stands there then; of no meaning where a level goes.
+    pub content: Level,
+}
+
+impl From<&LevelUpdate> for Update {
+    #[inline(always)]
+    fn from(update: &LevelUpdate) -> Self {
+        let LevelUpdate { instrument, kind, seq_num, depth, side, level, .. } = *update;
+        let action = update.change.with(update.content);
+        let change = BookUpdate::ByLevel { side, level, action };
+        Self { instrument, kind, seq_num, rpt_seq: Some(update.rpt_seq), depth, change }
+    }
 }
 
 /// How a snapshot names a level.
@@ -107,6 +141,20 @@ pub trait MarketSink {
 
     /// One update.
     fn update(&mut self, _update: &Update) {}
+
+    /// One update of a level by position. What a sink does with it is what it does with the [`Update`]
+    /// that says the same.
+    #[inline]
+    fn level_update(&mut self, update: &LevelUpdate) {
+        self.update(&update.into());
+    }
+
+    /// Whether trades and statistics of incremental messages are wanted: if not, they may be left out. All
+    /// other events are told in any case.
+    #[inline]
+    fn wants_events(&self) -> bool {
+        true
+    }
 
     /// Several books become empty.
     fn clear(&mut self, _clear: &Clear<'_>) {}

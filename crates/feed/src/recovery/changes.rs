@@ -1,17 +1,19 @@
 //! What changed with a message, and the checks after it.
 
-use super::instrument::Told;
+use super::instrument::{IMPLIED, Instrument, OUTRIGHT, Told};
 use super::{BookChange, Recovery, StaleReason};
-use crate::board::index_of;
 use crate::market::{BookKind, Instrument as Id};
 
 /// Instruments that changed.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// Touched by the messages since the last end of a transaction.
-    pub(super) touched: Vec<Id>,
-    /// Checked, and to be told of: the last first.
+    /// The first `count` were touched by the messages since the last end of a transaction. There is room for
+    /// all instruments and one more.
+    touched: Vec<Id>,
+    count: usize,
+    /// Checked, and to be told of from the one at `next` on.
     ready: Vec<Ready>,
+    next: usize,
 }
 
 /// A book to be told of.
@@ -20,6 +22,34 @@ struct Ready {
     instrument: Id,
     kind: BookKind,
     is_new_state: bool,
+}
+
+impl Changes {
+    /// Makes room for so many instruments.
+    pub(super) fn reserve(&mut self, instruments: usize) {
+        self.touched.resize(instruments + 1, Id(0));
+    }
+
+    /// Notes that an instrument was touched, with what it remembers of that. No branch depends on whether it
+    /// was before, which nothing foretells.
+    #[inline(always)]
+    pub(super) fn touch(&mut self, id: Id, is_touched: &mut bool) {
+        self.touched[self.count] = id;
+        self.count += usize::from(!*is_touched);
+        *is_touched = true;
+    }
+
+    /// Notes the books of these kinds, a bit each, to be told of.
+    #[inline(always)]
+    fn note(&mut self, id: Id, instrument: &Instrument, kinds: u8, is_new_state: bool) {
+        let ready = |kind| Ready { instrument: id, kind, is_new_state };
+        if kinds & OUTRIGHT != 0 {
+            self.ready.push(ready(BookKind::Outright));
+        }
+        if kinds & IMPLIED != 0 && instrument.books.implied.is_some() {
+            self.ready.push(ready(BookKind::Implied));
+        }
+    }
 }
 
 impl Recovery {
@@ -34,26 +64,25 @@ impl Recovery {
     /// transaction goes on.
     #[inline]
     pub fn settle(&mut self) {
-        if !self.is_in_transaction && !self.changes.touched.is_empty() {
+        if !self.is_in_transaction && self.changes.count > 0 {
             self.check_touched();
         }
     }
 
     /// The next book that changed, or whose state did; to be asked for after each message, until
     /// `None`. The end of the next message forgets those that were not asked for.
-    #[inline]
+    #[inline(always)]
     pub fn next_change(&mut self) -> Option<BookChange> {
-        let Ready { instrument, kind, is_new_state } = self.changes.ready.pop()?;
+        let &Ready { instrument, kind, is_new_state } =
+            self.changes.ready.get(self.changes.next)?;
+        self.changes.next += 1;
         // As it was when the message ended: nothing came since.
         Some(BookChange { instrument, kind, state: self.state(instrument), is_new_state })
     }
 
     pub(super) fn touch(&mut self, id: Id) {
-        if let Some(instrument) = self.instruments.get_mut(id.index())
-            && !instrument.is_touched
-        {
-            instrument.is_touched = true;
-            self.changes.touched.push(id);
+        if let Some(instrument) = self.instruments.get_mut(id.index()) {
+            self.changes.touch(id, &mut instrument.is_touched);
         }
     }
 
@@ -66,22 +95,38 @@ impl Recovery {
     fn check_touched(&mut self) {
         // Changes that nobody asked for do not pile up.
         self.changes.ready.clear();
-        let mut touched = std::mem::take(&mut self.changes.touched);
-        // What is ready is taken from the end.
-        for id in touched.iter().rev() {
+        self.changes.next = 0;
+        let touched = std::mem::take(&mut self.changes.touched);
+        let count = std::mem::take(&mut self.changes.count);
+        for id in touched.iter().take(count) {
             self.check(*id);
         }
-        touched.clear();
         self.changes.touched = touched;
     }
 
     /// Checks an instrument's books that changed, and notes which are to be told of.
-    #[inline]
+    #[inline(always)]
     fn check(&mut self, id: Id) {
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
         instrument.is_touched = false;
         let kinds_changed = std::mem::take(&mut instrument.kinds_changed);
         let is_fresh = !self.is_silent && !self.behind.is_over && instrument.is_fresh(self.gap);
+        let is_as_told = is_fresh
+            && instrument.told == Told::Fresh
+            && (!self.options.checks || instrument.is_plainly_right(kinds_changed));
+        if !is_as_told {
+            return self.check_closely(id, kinds_changed, is_fresh);
+        }
+        if let Some(board) = &mut self.board {
+            instrument.publish(board, id, kinds_changed, true, self.now_ns);
+        }
+        self.changes.note(id, instrument, kinds_changed, false);
+    }
+
+    /// As [`check`](Self::check), where something may be wrong or new.
+    #[inline(never)]
+    fn check_closely(&mut self, id: Id, kinds_changed: u8, is_fresh: bool) {
+        let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
         if is_fresh
             && self.options.checks
             && let Some(fault) = instrument.inconsistency(kinds_changed, self.session_may_cross)
@@ -89,17 +134,11 @@ impl Recovery {
             self.counters.inconsistent += 1;
             instrument.broken = Some(StaleReason::Inconsistent(fault));
         }
-        let is_as_told = is_fresh && instrument.told == Told::Fresh && instrument.broken.is_none();
-        let is_new_state = !is_as_told && self.note_state(id);
-        if self.board.is_some() {
-            self.publish(id, if is_new_state { u8::MAX } else { kinds_changed });
-        }
-        let Some(instrument) = self.instruments.get(id.index()) else { return };
-        for kind in BookKind::ALL.into_iter().rev() {
-            let is_changed = kinds_changed >> kind as u8 & 1 != 0;
-            if (is_changed || is_new_state) && instrument.books.get(kind).is_some() {
-                self.changes.ready.push(Ready { instrument: id, kind, is_new_state });
-            }
+        let is_new_state = self.note_state(id);
+        let kinds = if is_new_state { u8::MAX } else { kinds_changed };
+        self.publish(id, kinds);
+        if let Some(instrument) = self.instruments.get(id.index()) {
+            self.changes.note(id, instrument, kinds, is_new_state);
         }
     }
 
@@ -107,11 +146,8 @@ impl Recovery {
     pub(super) fn publish(&mut self, id: Id, kinds: u8) {
         let is_fresh = self.state(id).is_ok();
         let Self { board: Some(board), instruments, now_ns, .. } = self else { return };
-        let Some(instrument) = instruments.get_mut(id.index()) else { return };
-        for kind in BookKind::ALL.into_iter().filter(|kind| kinds >> *kind as u8 & 1 != 0) {
-            if let Some(book) = instrument.books.get_mut(kind) {
-                board.publish(index_of(id, kind), book, is_fresh, *now_ns);
-            }
+        if let Some(instrument) = instruments.get_mut(id.index()) {
+            instrument.publish(board, id, kinds, is_fresh, *now_ns);
         }
     }
 
@@ -120,7 +156,7 @@ impl Recovery {
     fn note_state(&mut self, id: Id) -> bool {
         let told = match self.state(id) {
             Ok(()) => Told::Fresh,
-            Err(reason) => Told::Stale(reason.index()),
+            Err(reason) => Told::Stale(reason.index() as u8),
         };
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return false };
         std::mem::replace(&mut instrument.told, told) != told

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use super::natural::NaturalRefresh;
 use super::pending::Pending;
 use super::{BookKinds, Continuity, RecoveryOptions, StaleReason};
+use crate::board::{Board, index_of};
 use crate::book::{Book, BookFault, BookUpdate};
-use crate::market::{BookKind, Snapshot, Update};
+use crate::market::{BookKind, Instrument as Id, LevelUpdate, Snapshot, Update};
 
 /// Where an update stands to a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl Books {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn get_mut(&mut self, kind: BookKind) -> Option<&mut Book> {
         match kind {
             BookKind::Outright => Some(&mut self.outright),
@@ -100,26 +101,26 @@ pub(super) enum Told {
     Nothing,
     Fresh,
     /// Stale, by the index of the reason.
-    Stale(usize),
+    Stale(u8),
 }
 
 /// An instrument of the channel. What every update reads lies together.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Instrument {
+    /// RptSeq of the last update in the book.
+    pub(super) rpt_seq: u64,
+    /// Numbers of the incremental feed below this are accounted for.
+    pub(super) known_to: u64,
+    /// The gaps there were when the last update was taken: what came after it in its packet may yet
+    /// be lost. [`NONE_MATTERS`] where a snapshot accounts for all of it.
+    gaps_before: u64,
     /// Whether the book changed since changes were last told of, or its state may have.
     pub(super) is_touched: bool,
     /// Kinds whose levels changed since then, a bit each.
     pub(super) kinds_changed: u8,
     /// Whether the last status of the instrument lets its book be crossed; `None` before the first.
     pub(super) may_cross: Option<bool>,
-    /// RptSeq of the last update in the book.
-    pub(super) rpt_seq: u64,
-    /// Numbers of the incremental feed below this are accounted for.
-    pub(super) known_to: u64,
-    /// The gaps there were when the last update was taken: what came after it in its packet may yet
-    /// be lost. `None` where a snapshot accounts for all of it.
-    gaps_before: Option<u64>,
     /// The state that was told of last.
     pub(super) told: Told,
     /// Why the book is stale, gaps of the channel and silence apart.
@@ -137,12 +138,19 @@ pub(super) struct Instrument {
     natural: Option<Box<NaturalRefresh>>,
 }
 
+/// Kinds as bits.
+pub(super) const OUTRIGHT: u8 = 1 << BookKind::Outright as u8;
+pub(super) const IMPLIED: u8 = 1 << BookKind::Implied as u8;
+
+/// More gaps than there are.
+const NONE_MATTERS: u64 = u64::MAX;
+
 impl Instrument {
     pub(super) fn new(options: &RecoveryOptions, depth: [Option<u32>; 2], cleared_to: u64) -> Self {
         Self {
             rpt_seq: 0,
             known_to: 0,
-            gaps_before: None,
+            gaps_before: NONE_MATTERS,
             cleared_to,
             base_end: 0,
             broken: Some(StaleReason::NoSnapshot),
@@ -161,25 +169,25 @@ impl Instrument {
     /// Why the book is not to be trusted after the channel's last gap.
     #[inline]
     pub(super) fn stale(&self, gap: LastGap) -> Option<StaleReason> {
-        let is_cut = || self.gaps_before.is_some_and(|gaps| gaps < gap.count);
-        let is_lost = self.known_to < gap.end || self.known_to == gap.end && is_cut();
-        self.broken.or(is_lost.then_some(StaleReason::Gap))
+        self.broken.or(if self.lacks_nothing_since(gap) { None } else { Some(StaleReason::Gap) })
     }
 
     /// Whether the book is to be trusted after the channel's last gap.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_fresh(&self, gap: LastGap) -> bool {
-        self.broken.is_none()
-            && (self.known_to > gap.end
-                || self.known_to == gap.end
-                    && self.gaps_before.is_none_or(|gaps| gaps >= gap.count))
+        self.broken.is_none() && self.lacks_nothing_since(gap)
+    }
+
+    #[inline(always)]
+    fn lacks_nothing_since(&self, gap: LastGap) -> bool {
+        self.known_to > gap.end || self.known_to == gap.end && self.gaps_before >= gap.count
     }
 
     /// Takes note that a snapshot proved the book, up to and with everything below `end`.
     pub(super) fn note_proven(&mut self, end: u64) {
         if end >= self.known_to {
             self.known_to = end;
-            self.gaps_before = None;
+            self.gaps_before = NONE_MATTERS;
         }
     }
 
@@ -190,7 +198,7 @@ impl Instrument {
         self.books.clear();
         self.rpt_seq = 0;
         self.known_to = 0;
-        self.gaps_before = None;
+        self.gaps_before = NONE_MATTERS;
         self.cleared_to = 0;
         self.base_end = 0;
         self.broken = Some(StaleReason::Reset);
@@ -259,16 +267,35 @@ impl Instrument {
 
     /// Applies an update that follows the last one and came after so many gaps. One that does not fit
     /// changes nothing.
-    #[inline(always)]
+    #[inline]
     pub(super) fn follow(&mut self, update: &Update, gaps: u64) -> Result<(), BookFault> {
         self.change(update)?;
-        self.rpt_seq = update.rpt_seq.unwrap_or(self.rpt_seq);
-        let end = update.seq_num.saturating_add(1);
+        self.note_applied(update.rpt_seq.unwrap_or(self.rpt_seq), update.seq_num, gaps);
+        Ok(())
+    }
+
+    /// As [`follow`](Self::follow), for a level in plain values. Returns whether it fits.
+    #[inline(always)]
+    pub(super) fn follow_level(&mut self, update: &LevelUpdate, gaps: u64) -> bool {
+        if let Some(book) = self.books.get_mut(update.kind) {
+            let LevelUpdate { side, level, change, content, .. } = update;
+            if book.apply_level(*side, *level, *change, content).is_err() {
+                return false;
+            }
+            self.kinds_changed |= 1 << update.kind as u8;
+        }
+        self.note_applied(update.rpt_seq, update.seq_num, gaps);
+        true
+    }
+
+    #[inline(always)]
+    fn note_applied(&mut self, rpt_seq: u64, seq_num: u64, gaps: u64) {
+        self.rpt_seq = rpt_seq;
+        let end = seq_num.saturating_add(1);
         if end >= self.known_to {
             self.known_to = end;
-            self.gaps_before = Some(gaps);
+            self.gaps_before = gaps;
         }
-        Ok(())
     }
 
     /// Applies an update that is the next one and came after so many gaps. A fault breaks the book.
@@ -279,7 +306,7 @@ impl Instrument {
         reason.map_or(Ok(()), Err)
     }
 
-    #[inline(always)]
+    #[inline]
     fn change(&mut self, update: &Update) -> Result<(), BookFault> {
         match &update.change {
             BookUpdate::Other => Ok(()),
@@ -296,9 +323,17 @@ impl Instrument {
         }
     }
 
+    /// Whether nothing is to be looked at in the books of these kinds, a bit each, by
+    /// [`inconsistency`](Self::inconsistency).
+    #[inline(always)]
+    pub(super) fn is_plainly_right(&self, kinds: u8) -> bool {
+        self.books.outright.is_plainly_right()
+            && (kinds & IMPLIED == 0
+                || self.books.implied.as_deref().is_none_or(Book::is_plainly_right))
+    }
+
     /// What is wrong with the books of these kinds, a bit each, apart from being locked, or crossed where
     /// they may be.
-    #[inline]
     pub(super) fn inconsistency(
         &mut self,
         kinds: u8,
@@ -316,12 +351,24 @@ impl Instrument {
         None
     }
 
-    /// Has the next check look for a crossing whatever changed.
-    pub(super) fn uncheck_crossing(&mut self) {
-        for kind in BookKind::ALL {
-            if let Some(book) = self.books.get_mut(kind) {
-                book.uncheck_crossing();
-            }
+    /// Publishes the books of these kinds, a bit each.
+    #[inline]
+    pub(super) fn publish(
+        &mut self,
+        board: &mut Board,
+        id: Id,
+        kinds: u8,
+        is_fresh: bool,
+        now_ns: u64,
+    ) {
+        if kinds & OUTRIGHT != 0 {
+            let index = index_of(id, BookKind::Outright);
+            board.publish(index, &mut self.books.outright, is_fresh, now_ns);
+        }
+        if kinds & IMPLIED != 0
+            && let Some(book) = self.books.implied.as_deref_mut()
+        {
+            board.publish(index_of(id, BookKind::Implied), book, is_fresh, now_ns);
         }
     }
 
@@ -401,7 +448,7 @@ impl Instrument {
         self.rpt_seq = snapshot.rpt_seq.unwrap_or(0);
         self.base_end = snapshot.last_seq_num.saturating_add(1);
         self.known_to = self.base_end;
-        self.gaps_before = None;
+        self.gaps_before = NONE_MATTERS;
         self.broken = None;
         self.dropped = None;
         self.pending = None;
@@ -445,7 +492,7 @@ impl Instrument {
         self.base_end = 0;
         self.rpt_seq = update.rpt_seq.unwrap_or(0);
         self.known_to = update.seq_num.saturating_add(1);
-        self.gaps_before = Some(gap.count);
+        self.gaps_before = gap.count;
         true
     }
 
@@ -459,7 +506,7 @@ impl Instrument {
         self.pending = None;
         self.natural = None;
         self.known_to = seq_num.saturating_add(1);
-        self.gaps_before = Some(gaps);
+        self.gaps_before = gaps;
         held
     }
 }

@@ -76,8 +76,8 @@ use crate::arbiter::Gap;
 use crate::board::{Board, BoardReader};
 use crate::book::{Book, BookUpdate};
 use crate::market::{
-    BookKind, Clear, ClearScope, Definition, Instrument as Id, InstrumentKey, Instruments, Status,
-    StatusScope, Update,
+    BookKind, Clear, ClearScope, Definition, Instrument as Id, InstrumentKey, Instruments,
+    LevelUpdate, Status, StatusScope, Update,
 };
 use behind::Behind;
 use changes::Changes;
@@ -162,7 +162,7 @@ impl Recovery {
     }
 
     /// The instrument of a key; `None` if there are too many.
-    #[inline]
+    #[inline(always)]
     pub fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Id> {
         let found = self.ids.intern(key);
         match found {
@@ -180,6 +180,7 @@ impl Recovery {
         }
         let depth = self.known_depth(None);
         self.instruments.push(Instrument::new(&self.options, depth, self.cleared_to));
+        self.changes.reserve(self.instruments.len());
     }
 
     /// Depth by kind: as set, else as defined.
@@ -221,12 +222,14 @@ impl Recovery {
     #[inline]
     pub fn state(&self, instrument: Id) -> Result<(), StaleReason> {
         let known = self.instruments.get(instrument.index()).ok_or(StaleReason::NoSnapshot)?;
-        match known.stale(self.gap) {
-            Some(reason) => Err(reason),
-            None if self.behind.is_over => Err(StaleReason::Ahead),
-            None if self.is_silent => Err(StaleReason::Silence),
-            None => Ok(()),
+        if known.is_fresh(self.gap) && !self.behind.is_over && !self.is_silent {
+            return Ok(());
         }
+        Err(match known.stale(self.gap) {
+            Some(reason) => reason,
+            None if self.behind.is_over => StaleReason::Ahead,
+            None => StaleReason::Silence,
+        })
     }
 
     /// The book as it was last known, fresh or stale.
@@ -403,25 +406,58 @@ impl Recovery {
         let may_cross = status.may_cross();
         match status.scope {
             StatusScope::Channel => {
-                let is_new = std::mem::replace(&mut self.session_may_cross, may_cross) != may_cross;
-                if is_new {
-                    self.instruments.iter_mut().for_each(Instrument::uncheck_crossing);
-                }
-                is_new
+                std::mem::replace(&mut self.session_may_cross, may_cross) != may_cross
             }
-            StatusScope::Instrument(id) => match self.instruments.get_mut(id.index()) {
-                Some(known) => {
-                    let is_new = known.may_cross.replace(may_cross) != Some(may_cross);
-                    known.uncheck_crossing();
-                    is_new
-                }
-                None => false,
-            },
+            StatusScope::Instrument(id) => {
+                let known = self.instruments.get_mut(id.index());
+                known.is_some_and(|known| known.may_cross.replace(may_cross) != Some(may_cross))
+            }
         }
     }
 
-    /// Takes one update of the incremental feed, in the order the arbiter delivers.
+    /// As [`handle_update`](Self::handle_update), for an update of a level by position in plain values. One
+    /// that follows, as nearly all do, goes to the book without becoming an [`Update`] in memory.
+    // Out of line: what reads entries and what changes books each need all registers.
+    #[inline(never)]
+    pub fn handle_level_update(&mut self, update: &LevelUpdate) {
+        if !self.follow_level(update) {
+            self.take_level(update);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_level(&mut self, update: &LevelUpdate) {
+        self.handle_update(&update.into());
+    }
+
+    /// Applies an update that its RptSeq shows to be the next one of a fresh book. Returns whether it did;
+    /// if not, nothing changed.
     #[inline(always)]
+    fn follow_level(&mut self, update: &LevelUpdate) -> bool {
+        let Some(instrument) = self.instruments.get_mut(update.instrument.index()) else {
+            return false;
+        };
+        let follows = instrument.rpt_seq.wrapping_add(1) == update.rpt_seq
+            && instrument.is_fresh(self.gap)
+            && self.options.continuity == Continuity::RptSeq
+            && self.sessions.has_begun();
+        if !follows {
+            return false;
+        }
+        if let (Some(depth), None) = (update.depth, self.options.depth) {
+            instrument.learn_depth(update.kind, depth);
+        }
+        if !instrument.follow_level(update, self.gap.count) {
+            return false;
+        }
+        self.counters.applied += 1;
+        self.changes.touch(update.instrument, &mut instrument.is_touched);
+        true
+    }
+
+    /// Takes one update of the incremental feed, in the order the arbiter delivers.
+    #[inline]
     pub fn handle_update(&mut self, update: &Update) -> UpdateOutcome {
         match self.follow(update) {
             true => UpdateOutcome::Applied,
@@ -432,8 +468,8 @@ impl Recovery {
 
     /// Applies an update that its RptSeq shows to be the next one of a fresh book, as nearly all are.
     /// Returns whether it did; if not, nothing but the depth changed.
-    #[inline(always)]
-    pub(crate) fn follow(&mut self, update: &Update) -> bool {
+    #[inline]
+    fn follow(&mut self, update: &Update) -> bool {
         if !self.sessions.has_begun() {
             self.begin_at(update.seq_num);
         }
@@ -451,10 +487,7 @@ impl Recovery {
             && instrument.follow(update, self.gap.count).is_ok();
         if follows {
             self.counters.applied += 1;
-            if !instrument.is_touched {
-                instrument.is_touched = true;
-                self.changes.touched.push(update.instrument);
-            }
+            self.changes.touch(update.instrument, &mut instrument.is_touched);
         }
         follows
     }
@@ -466,7 +499,7 @@ impl Recovery {
         // What is held changes nothing that is not told already.
         let is_as_told = match (outcome, self.instruments.get(update.instrument.index())) {
             (UpdateOutcome::Held(reason), Some(known)) => {
-                known.kinds_changed == 0 && known.told == Told::Stale(reason.index())
+                known.kinds_changed == 0 && known.told == Told::Stale(reason.index() as u8)
             }
             _ => false,
         };

@@ -2,20 +2,32 @@
 
 use super::Recovery;
 use crate::market::{
-    Clear, Definition, Instrument, InstrumentKey, MarketEvent, MarketSink, Snapshot, Update,
+    Clear, Definition, Instrument, InstrumentKey, LevelUpdate, MarketEvent, MarketSink, Snapshot,
+    Update,
 };
 
 /// For books without a handler: messages in the order of their numbers, all of one feed. Tell
 /// [`handle_progress`](Recovery::handle_progress) how far the feed is, or snapshots wait. A SequenceReset is left to the caller, who knows when the next session begins.
 impl MarketSink for Recovery {
-    #[inline]
+    #[inline(always)]
     fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
         Recovery::instrument(self, key)
     }
 
-    #[inline(always)]
+    #[inline]
     fn update(&mut self, update: &Update) {
         self.handle_update(update);
+    }
+
+    #[inline(always)]
+    fn level_update(&mut self, update: &LevelUpdate) {
+        self.handle_level_update(update);
+    }
+
+    /// Books are made of updates.
+    #[inline]
+    fn wants_events(&self) -> bool {
+        false
     }
 
     fn clear(&mut self, clear: &Clear<'_>) {

@@ -8,6 +8,7 @@ mod depth;
 mod fragments;
 mod kinds;
 mod limits;
+mod plain;
 mod readers;
 mod replayed;
 mod sessions;

@@ -5,6 +5,7 @@ use tickwire_fast::{
     FieldHandle, FieldLayout, FieldValue, Program, Repeated, SegmentRef, Slot, SlotKind, Storage,
 };
 
+use super::BookModel;
 use super::quick::QuickEntry;
 use super::row::{Bound, Bounds};
 use super::tags::{PLACES, TAGS, tag};
@@ -37,7 +38,7 @@ pub(super) struct Shape {
     /// The sequence of entries: its index in the root, and its slot.
     pub(super) entries_at: usize,
     pub(super) entries: Option<Slot<Repeated>>,
-    /// Entries of the usual types, of an incremental message.
+    /// Entries of the usual types, of an incremental message, where levels are named by position.
     pub(super) quick: Option<QuickEntry>,
     /// FIX codes by wire value of MDEntryType and of MDUpdateAction, where these are enums (FAST 1.2);
     /// empty where they are not.
@@ -50,7 +51,12 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of(program: &Program, segment: SegmentRef, key: &[u32]) -> Self {
+    pub(super) fn of(
+        program: &Program,
+        segment: SegmentRef,
+        key: &[u32],
+        model: BookModel,
+    ) -> Self {
         let fields = program.fields_of(segment);
         let root = bounds(program, segment, key);
         let sequence = |wanted: &[u32]| {
@@ -81,7 +87,8 @@ impl Shape {
             field.map_or_else(Box::default, |field| codes(field, words))
         };
         let role = role(fields, entries.map(|_| has_update_action));
-        let is_usual = role == Role::Incremental && key == [tag::SECURITY_ID];
+        let is_usual =
+            role == Role::Incremental && key == [tag::SECURITY_ID] && model == BookModel::ByLevel;
         Self {
             role,
             quick: if is_usual { QuickEntry::new(&entry) } else { None },

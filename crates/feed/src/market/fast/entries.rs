@@ -2,7 +2,7 @@
 
 use super::bind::{Role, Shape};
 use super::messages::Key;
-use super::quick::{QuickUpdate, named_depth};
+use super::quick::{Entry, UsualLevel, UsualOther, named_depth};
 use super::row::{Row, Scalar, invalid, is_implied, required};
 use super::tags::tag;
 use super::{BookModel, MarketDataError};
@@ -12,8 +12,8 @@ use crate::book::{
 use crate::market::instruments::SEPARATOR;
 use crate::market::{
     BookKind, Clear, ClearScope, Definition, ExchangeTime, Fragment, Instrument, InstrumentKey,
-    LevelName, MarketEvent, MarketSink, Snapshot, SnapshotLevel, Statistic, Status, StatusScope,
-    Trade, TradeAction, Update,
+    LevelName, LevelUpdate, MarketEvent, MarketSink, Snapshot, SnapshotLevel, Statistic, Status,
+    StatusScope, Trade, TradeAction, Update,
 };
 
 /// Most levels that one snapshot message may have.
@@ -31,6 +31,8 @@ pub(super) struct Reading<'a, S> {
     text: &'a mut Vec<u8>,
     /// The key that named `instrument`, where it is a number.
     number: Option<u64>,
+    /// The number that the last entry named its instrument by, if that was a usual one.
+    usual: Option<u64>,
     /// The instrument of the root, or of the entry before; `None` where there are too many.
     instrument: Option<Instrument>,
     /// FIX codes by wire value of MDEntryType and of MDUpdateAction, where these are enums.
@@ -38,6 +40,8 @@ pub(super) struct Reading<'a, S> {
     /// Whether anything named an instrument so far.
     is_named: bool,
     trade_date: Option<u64>,
+    /// Whether an entry that is no level is known by its count alone: nobody wants its event.
+    only_counts_events: bool,
     /// Depth by kind, as parts of the message told.
     depth: [Option<u32>; 2],
 }
@@ -52,8 +56,8 @@ impl<'a, S> Reading<'a, S> {
         sink: &'a mut S,
     ) -> Self {
         levels.clear();
-        let (number, instrument, trade_date, depth) = Default::default();
-        let (is_named, codes) = (false, [&[][..]; 2]);
+        let (number, usual, instrument, trade_date, depth) = Default::default();
+        let (is_named, only_counts_events, codes) = (false, false, [&[][..]; 2]);
         Self {
             model,
             key,
@@ -62,10 +66,12 @@ impl<'a, S> Reading<'a, S> {
             levels,
             text,
             number,
+            usual,
             instrument,
             codes,
             is_named,
             trade_date,
+            only_counts_events,
             depth,
         }
     }
@@ -90,6 +96,8 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     /// Reads the root, ahead of entries.
     pub(super) fn begin<'m>(&mut self, shape: &'a Shape, root: impl Row<'m>) -> Result<()> {
         self.codes = [&shape.codes[0], &shape.codes[1]];
+        let has_plain_events = shape.quick.as_ref().is_some_and(|quick| quick.has_plain_events);
+        self.only_counts_events = has_plain_events && !self.sink.wants_events();
         match shape.role {
             // The key of entries may be split between them and the root.
             Role::Incremental if shape.has_own_key => {}
@@ -111,12 +119,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         if let [place] = self.key.places[..] {
             match row.at(place) {
                 Scalar::UInt(number) => {
-                    // Entries mostly go on with the instrument of the one before.
-                    if self.number != Some(number) {
-                        self.instrument = self.sink.instrument(InstrumentKey::Number(number));
-                        self.number = Some(number);
-                        self.is_named = true;
-                    }
+                    self.name_by_number(number);
                     return Ok(Named::Whole);
                 }
                 Scalar::Absent => return Ok(Named::Nothing),
@@ -176,6 +179,9 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     /// Reads an entry.
     #[inline(never)]
     pub(super) fn entry<'m>(&mut self, role: Role, row: impl Row<'m>) -> Result<()> {
+        if let Some(number) = self.usual.take() {
+            self.name_by_number(number);
+        }
         match role {
             Role::Incremental => self.update(row),
             Role::Snapshot => self.level(row),
@@ -183,23 +189,59 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         }
     }
 
-    /// Takes an entry that was read by slots of known types. Returns whether it did.
+    /// Takes an entry of the usual types. Returns false for one that is to be read the long way.
     #[inline(always)]
-    pub(super) fn quick_update(&mut self, quick: &QuickUpdate) -> bool {
-        if self.model != BookModel::ByLevel {
+    pub(super) fn usual(&mut self, entry: Entry) -> bool {
+        match entry {
+            Entry::Level(level) => {
+                self.usual = Some(level.instrument);
+                // Whether it is the instrument of the entry before is not asked: a branch that nothing
+                // foretells takes longer than to look it up.
+                let key = InstrumentKey::Number(level.instrument);
+                let Some(instrument) = self.sink.instrument(key) else { return true };
+                let UsualLevel { rpt_seq, kind, depth, side, level, change, content, .. } = level;
+                let seq_num = self.seq_num;
+                self.sink.level_update(&LevelUpdate {
+                    instrument,
+                    kind,
+                    seq_num,
+                    rpt_seq,
+                    depth,
+                    side,
+                    level,
+                    change,
+                    content,
+                });
+                true
+            }
+            Entry::Other(other) => self.usual_other(other),
+            Entry::Odd => false,
+        }
+    }
+
+    /// Takes an entry that is no level and of which nobody wants to know more than that it is counted.
+    #[inline(never)]
+    fn usual_other(&mut self, other: UsualOther) -> bool {
+        if other.entry_type == b'J' || !self.only_counts_events {
             return false;
         }
-        if self.number != Some(quick.instrument) {
-            self.instrument = self.sink.instrument(InstrumentKey::Number(quick.instrument));
-            self.number = Some(quick.instrument);
-            self.is_named = true;
-        }
-        if let Some(instrument) = self.instrument {
-            let QuickUpdate { rpt_seq, kind, depth, change, .. } = *quick;
-            let (seq_num, rpt_seq) = (self.seq_num, Some(rpt_seq));
+        self.usual = Some(other.instrument);
+        if let Some(instrument) = self.sink.instrument(InstrumentKey::Number(other.instrument)) {
+            let (kind, change) = (BookKind::Outright, BookUpdate::Other);
+            let (seq_num, rpt_seq, depth) = (self.seq_num, Some(other.rpt_seq), other.depth);
             self.sink.update(&Update { instrument, kind, seq_num, rpt_seq, depth, change });
         }
         true
+    }
+
+    /// Finds the instrument of a number: entries mostly go on with that of the one before.
+    #[inline(always)]
+    fn name_by_number(&mut self, number: u64) {
+        if self.number != Some(number) {
+            self.instrument = self.sink.instrument(InstrumentKey::Number(number));
+            self.number = Some(number);
+            self.is_named = true;
+        }
     }
 
     fn update<'m>(&mut self, row: impl Row<'m>) -> Result<()> {

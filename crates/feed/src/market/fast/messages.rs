@@ -59,7 +59,7 @@ impl MarketDataAdapter {
         let (model, key) = (options.model(&program), options.key(&program));
         let templates = program.templates().iter();
         let shapes =
-            templates.map(|template| Shape::of(&program, template.segment, &key)).collect();
+            templates.map(|template| Shape::of(&program, template.segment, &key, model)).collect();
         let (levels, text) = Default::default();
         Self { program, shapes, model, key: Key::new(key), levels, text }
     }
@@ -127,7 +127,7 @@ impl Adapt<Message> for MarketDataAdapter {
         let entries = shape.entries.as_ref().and_then(|slot| record.read(slot));
         reading.begin(shape, root)?;
         if let Some(entries) = entries {
-            read_entries(&mut reading, shape, entries)?;
+            read_entries(&mut reading, shape, &entries)?;
         }
         if let Some((slot, bounds)) = &shape.feeds {
             for record in record.read(slot).iter().flat_map(|feeds| feeds.iter()) {
@@ -151,15 +151,19 @@ impl Adapt<Message> for MarketDataAdapter {
 fn read_entries<'a, S: MarketSink>(
     reading: &mut Reading<'a, S>,
     shape: &'a Shape,
-    entries: Entries<'_>,
+    entries: &Entries<'_>,
 ) -> Result<(), MarketDataError> {
-    for record in entries.iter() {
-        if let Some(update) = shape.quick.as_ref().and_then(|quick| quick.read(record))
-            && reading.quick_update(&update)
-        {
-            continue;
+    let bounds = &shape.entry;
+    let Some(quick) = &shape.quick else {
+        return entries
+            .iter()
+            .try_for_each(|record| reading.entry(shape.role, Slots { record, bounds }));
+    };
+    // By index: an iterator would be a copy of what was just written, and wait for it.
+    for record in (0..entries.len()).map_while(|index| entries.entry(index)) {
+        if !reading.usual(quick.read(record)) {
+            reading.entry(shape.role, Slots { record, bounds })?;
         }
-        reading.entry(shape.role, Slots { record, bounds: &shape.entry })?;
     }
     Ok(())
 }

@@ -4,20 +4,19 @@
 //! an entry then cost as much as decoding it. Nearly all feeds with price levels have the same types, which
 //! [`QuickEntry`] reads from a record of the dynamic engine and [`Usual`] from a generated struct.
 
-use tickwire_fast::{
-    Decimal, GroupedRecord, GroupedSlot, Int, Record, Scaled, SlotGroup, Text, UInt,
-};
+use tickwire_fast::{Decimal, GroupedSlot, Record, Scaled, SlotGroup, Text, UInt};
 
 use super::row::{Bound, Bounds, Scalar, has_implied};
 use super::tags::{place_of, tag};
-use crate::book::{Amount, BookUpdate, Level, LevelAction, Side};
+use crate::book::{Amount, Level, LevelChange, Side};
 use crate::market::BookKind;
 
-/// An integer of either sign.
+/// An integer of either sign, read as its bits.
 #[derive(Clone, Copy, Debug)]
-enum Whole {
-    UInt(GroupedSlot<UInt>),
-    Int(GroupedSlot<Int>),
+struct Whole {
+    slot: GroupedSlot<UInt>,
+    /// Whether the field is one with a sign.
+    is_signed: bool,
 }
 
 /// Slots of an entry that names its instrument by a number and its level by position.
@@ -30,19 +29,32 @@ pub(super) struct QuickEntry {
     action: GroupedSlot<UInt>,
     level: GroupedSlot<UInt>,
     price: GroupedSlot<Scaled>,
-    size: Whole,
-    orders: Option<Whole>,
+    size: GroupedSlot<UInt>,
+    /// Bits that no size has that is read here.
+    size_excess: u64,
+    /// Any slot where the entry has no number of orders.
+    orders: GroupedSlot<UInt>,
     condition: Option<GroupedSlot<Text>>,
     depth: Option<GroupedSlot<UInt>>,
+    presence: Presence,
+    /// Whether an entry that is no level can be counted without a look at what else it says: no field of its
+    /// event has a type that may not be understood.
+    pub(super) has_plain_events: bool,
 }
 
-/// What such an entry says of a level.
-pub(super) struct QuickUpdate {
-    pub(super) instrument: u64,
-    pub(super) rpt_seq: u64,
-    pub(super) kind: BookKind,
-    pub(super) depth: Option<u32>,
-    pub(super) change: BookUpdate,
+/// Presence of fields.
+#[derive(Clone, Copy, Debug)]
+struct Presence {
+    /// What every such entry has.
+    needed: u64,
+    /// What an update of a level has besides.
+    of_level: u64,
+    /// Price and size.
+    of_content: u64,
+    /// The number of orders.
+    of_orders: u64,
+    /// Condition and depth, which most entries lack.
+    of_rest: u64,
 }
 
 /// Finds the slots of a group.
@@ -65,8 +77,10 @@ impl Finding<'_> {
 
     fn whole(&self, tag: u32) -> Option<Whole> {
         match self.bound(tag) {
-            Bound::Int(slot) => self.group.member(slot).map(Whole::Int),
-            _ => self.uint(tag).map(Whole::UInt),
+            Bound::Int(slot) => {
+                Some(Whole { slot: self.group.member(slot)?.bits(), is_signed: true })
+            }
+            _ => Some(Whole { slot: self.uint(tag)?, is_signed: false }),
         }
     }
 
@@ -75,6 +89,15 @@ impl Finding<'_> {
             Bound::Text(slot) => self.group.member(slot),
             _ => None,
         }
+    }
+
+    /// Whether every field that only events have is missing, or a number that can be no other than it says.
+    fn has_plain_events(&self) -> bool {
+        let times = [tag::ENTRY_TIME, tag::ENTRY_DATE, tag::TRANSACT_TIME];
+        let ids = [tag::ENTRY_ID, tag::TRADE_ID];
+        let is_plain =
+            |bound: &Bound| matches!(bound, Bound::Missing | Bound::UInt(_) | Bound::Number(_));
+        times.into_iter().chain(ids).all(|tag| is_plain(self.bound(tag)))
     }
 
     /// A field that may be missing: `None` if it is there with another type.
@@ -94,81 +117,113 @@ impl QuickEntry {
             _ => return None,
         };
         let find = Finding { entry, group };
-        Some(Self {
-            group,
-            instrument: find.uint(tag::SECURITY_ID)?,
-            rpt_seq: find.uint(tag::RPT_SEQ)?,
-            entry_type: find.text(tag::ENTRY_TYPE)?,
-            action: find.uint(tag::UPDATE_ACTION)?,
-            level: find.uint(tag::PRICE_LEVEL)?,
-            price: match find.bound(tag::ENTRY_PX) {
-                Bound::Decimal(slot) => group.member(slot)?,
-                _ => return None,
-            },
-            size: find.whole(tag::ENTRY_SIZE)?,
-            orders: find.optional(tag::NUMBER_OF_ORDERS, Finding::whole)?,
-            condition: find.optional(tag::QUOTE_CONDITION, Finding::text)?,
-            depth: find.optional(tag::MARKET_DEPTH, Finding::uint)?,
-        })
-    }
-
-    /// What an entry says; `None` for anything but a level of a book that has all it needs, which is
-    /// read the long way.
-    #[inline(always)]
-    pub(super) fn read(&self, record: Record<'_>) -> Option<QuickUpdate> {
-        let record = record.group(&self.group);
-        let &[entry_type] = record.read(&self.entry_type)? else { return None };
-        let side = side(entry_type)?;
-        let level = u32::try_from(record.read(&self.level)?).ok()?;
-        let action = match record.read(&self.action)? {
-            0 => LevelAction::New(self.content(record)?),
-            1 | 5 => LevelAction::Change(self.content(record)?),
-            2 => LevelAction::Delete,
-            3 => LevelAction::DeleteThru,
-            4 => LevelAction::DeleteFrom,
+        let instrument = find.uint(tag::SECURITY_ID)?;
+        let rpt_seq = find.uint(tag::RPT_SEQ)?;
+        let entry_type = find.text(tag::ENTRY_TYPE)?;
+        let action = find.uint(tag::UPDATE_ACTION)?;
+        let level = find.uint(tag::PRICE_LEVEL)?;
+        let price: GroupedSlot<Scaled> = match find.bound(tag::ENTRY_PX) {
+            Bound::Decimal(slot) => group.member(slot)?,
             _ => return None,
         };
-        let condition = self.condition.and_then(|slot| record.read(&slot));
-        let depth = self.depth.and_then(|slot| record.read(&slot));
-        Some(QuickUpdate {
-            instrument: record.read(&self.instrument)?,
-            rpt_seq: record.read(&self.rpt_seq)?,
-            kind: kind(condition),
-            depth: depth.and_then(named_depth),
-            change: BookUpdate::ByLevel { side, level, action },
+        let size = find.whole(tag::ENTRY_SIZE)?;
+        let orders = find.optional(tag::NUMBER_OF_ORDERS, Finding::whole)?;
+        let condition = find.optional(tag::QUOTE_CONDITION, Finding::text)?;
+        let depth = find.optional(tag::MARKET_DEPTH, Finding::uint)?;
+        let presence = Presence {
+            needed: instrument.presence() | rpt_seq.presence() | entry_type.presence(),
+            of_level: action.presence() | level.presence(),
+            of_content: price.presence() | size.slot.presence(),
+            of_orders: orders.map_or(0, |orders| orders.slot.presence()),
+            of_rest: condition.map_or(0, |slot| slot.presence())
+                | depth.map_or(0, |slot| slot.presence()),
+        };
+        Some(Self {
+            group,
+            instrument,
+            rpt_seq,
+            entry_type,
+            action,
+            level,
+            price,
+            size: size.slot,
+            size_excess: if size.is_signed { 0 } else { 1 << 63 },
+            orders: orders.map_or(level, |orders| orders.slot),
+            condition,
+            depth,
+            presence,
+            has_plain_events: find.has_plain_events(),
         })
     }
 
+    /// What an entry is.
     #[inline(always)]
-    fn content(&self, record: GroupedRecord<'_>) -> Option<Level> {
-        let price = record.read(&self.price)?.into();
-        let size = match self.size {
-            Whole::UInt(slot) => i64::try_from(record.read(&slot)?).ok()?,
-            Whole::Int(slot) => record.read(&slot)?,
+    pub(super) fn read(&self, entry: Record<'_>) -> Entry {
+        let record = entry.group(&self.group);
+        let presence = record.presence();
+        let has = |bits: u64| presence & bits == bits;
+        let (true, Some(entry_type)) =
+            (has(self.presence.needed), record.character(&self.entry_type))
+        else {
+            return Entry::Odd;
         };
-        let orders = match self.orders {
-            Some(Whole::UInt(slot)) => record.read(&slot),
-            Some(Whole::Int(slot)) => match record.read(&slot) {
-                Some(orders) => Some(u64::try_from(orders).ok()?),
-                None => None,
-            },
-            None => None,
+        let (size, orders) = (record.number(&self.size), record.number(&self.orders));
+        let has_orders = presence & self.presence.of_orders != 0;
+        let excess = if has_orders { orders >> u32::BITS } else { 0 } | size & self.size_excess;
+        if excess != 0 {
+            return Entry::Odd;
+        }
+        let instrument = record.number(&self.instrument);
+        let rpt_seq = record.number(&self.rpt_seq);
+        let (mut kind, mut depth) = (BookKind::Outright, None);
+        if presence & self.presence.of_rest != 0 {
+            (kind, depth) = self.read_rest(entry);
+        }
+        let Some(side) = side(entry_type) else {
+            return Entry::Other(UsualOther { instrument, rpt_seq, depth, entry_type });
         };
-        let orders = match orders {
-            Some(orders) => Some(u32::try_from(orders).ok()?),
-            None => None,
+        let (level, action) = (record.number(&self.level), record.number(&self.action));
+        let (Ok(level), Some(change)) = (u32::try_from(level), change(action)) else {
+            return Entry::Odd;
         };
-        Some(Level { price, size: Amount::integer(size), orders })
+        let has_all =
+            has(self.presence.of_level) && (!change.has_content() || has(self.presence.of_content));
+        if !has_all {
+            return Entry::Odd;
+        }
+        let price = record.number(&self.price).into();
+        let size = Amount::integer(size.cast_signed());
+        let orders = if has_orders { Some(orders as u32) } else { None };
+        let content = Level { price, size, orders };
+        Entry::Level(UsualLevel { instrument, rpt_seq, kind, depth, side, level, change, content })
+    }
+
+    /// What few entries have.
+    #[inline(never)]
+    fn read_rest(&self, entry: Record<'_>) -> (BookKind, Option<u32>) {
+        let record = entry.group(&self.group);
+        let condition = self.condition.and_then(|slot| record.read(&slot));
+        let depth = self.depth.and_then(|slot| record.read(&slot));
+        (kind(condition), depth.and_then(named_depth))
     }
 }
 
 #[inline(always)]
 fn side(entry_type: u8) -> Option<Side> {
-    match entry_type {
-        b'0' => Some(Side::Bid),
-        b'1' => Some(Side::Offer),
+    // One comparison, which mostly holds: no branch predictor knows the side.
+    match entry_type.wrapping_sub(b'0') {
+        code @ 0..=1 => Some(if code == 0 { Side::Bid } else { Side::Offer }),
         _ => None,
     }
+}
+
+/// What an MDUpdateAction (279) does to a level.
+#[inline(always)]
+fn change(action: u64) -> Option<LevelChange> {
+    use LevelChange::{Change, Delete, DeleteFrom, DeleteThru, New};
+    // A table, because no branch predictor knows the action.
+    const CHANGES: [LevelChange; 6] = [New, Change, Delete, DeleteThru, DeleteFrom, Change];
+    CHANGES.get(usize::try_from(action).ok()?).copied()
 }
 
 #[inline(always)]
@@ -186,129 +241,116 @@ pub(super) fn named_depth(depth: u64) -> Option<u32> {
 }
 
 /// The fields of such an entry of a generated message.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Usual {
-    /// What was sent, and [`ODD`].
-    present: u16,
-    instrument: u64,
-    rpt_seq: u64,
-    entry_type: u8,
-    action: u64,
-    level: u64,
-    price: Decimal,
-    size: i64,
-    orders: u64,
+    /// A field has another type or is out of range: the entry is read the long way.
+    is_odd: bool,
+    instrument: Option<u64>,
+    rpt_seq: Option<u64>,
+    entry_type: Option<u8>,
+    action: Option<u64>,
+    level: Option<u64>,
+    price: Option<Decimal>,
+    size: Option<i64>,
+    orders: Option<u64>,
     kind: BookKind,
-    depth: u64,
+    depth: Option<u64>,
 }
 
-const INSTRUMENT: u16 = 1;
-const RPT_SEQ: u16 = 1 << 1;
-const ENTRY_TYPE: u16 = 1 << 2;
-const ACTION: u16 = 1 << 3;
-const LEVEL: u16 = 1 << 4;
-const PRICE: u16 = 1 << 5;
-const SIZE: u16 = 1 << 6;
-const ORDERS: u16 = 1 << 7;
-/// A field has another type or is out of range: the entry is read the long way.
-const ODD: u16 = 1 << 8;
-/// What every such entry has.
-const NEEDED: u16 = INSTRUMENT | RPT_SEQ | ENTRY_TYPE | ACTION | LEVEL;
+/// What an entry is.
+pub(super) enum Entry {
+    /// An update of a level by position.
+    Level(UsualLevel),
+    /// Something of this MDEntryType, neither bid nor offer.
+    Other(UsualOther),
+    /// To be read the long way.
+    Odd,
+}
 
-impl Default for Usual {
-    #[inline(always)]
-    fn default() -> Self {
-        Self {
-            present: 0,
-            instrument: 0,
-            rpt_seq: 0,
-            entry_type: 0,
-            action: 0,
-            level: 0,
-            price: Decimal { mantissa: 0, exponent: 0 },
-            size: 0,
-            orders: 0,
-            kind: BookKind::Outright,
-            depth: 0,
-        }
-    }
+/// An update of a level by position, but for what its message says.
+#[derive(Clone, Copy)]
+pub(super) struct UsualLevel {
+    pub(super) instrument: u64,
+    pub(super) rpt_seq: u64,
+    pub(super) kind: BookKind,
+    pub(super) depth: Option<u32>,
+    pub(super) side: Side,
+    pub(super) level: u32,
+    pub(super) change: LevelChange,
+    pub(super) content: Level,
+}
+
+/// An entry that changes no level.
+#[derive(Clone, Copy)]
+pub(super) struct UsualOther {
+    pub(super) instrument: u64,
+    pub(super) rpt_seq: u64,
+    pub(super) depth: Option<u32>,
+    pub(super) entry_type: u8,
 }
 
 impl Usual {
-    /// An unsigned integer, noted as sent.
+    /// An unsigned integer.
     #[inline(always)]
-    fn uint(&mut self, bit: u16, value: Scalar<'_>) -> u64 {
-        let (value, noted) = match value {
-            Scalar::UInt(value) => (value, bit),
-            Scalar::Int(value) => match u64::try_from(value) {
-                Ok(value) => (value, bit),
-                Err(_) => (0, ODD),
-            },
-            _ => (0, ODD),
+    fn uint(&mut self, value: Scalar<'_>) -> Option<u64> {
+        let value = match value {
+            Scalar::UInt(value) => Some(value),
+            Scalar::Int(value) => u64::try_from(value).ok(),
+            _ => None,
         };
-        self.present |= noted;
+        self.is_odd |= value.is_none();
         value
     }
 
     #[inline(always)]
     pub(super) fn set_instrument(&mut self, value: Scalar<'_>) {
-        self.instrument = self.uint(INSTRUMENT, value);
+        self.instrument = self.uint(value);
     }
 
     #[inline(always)]
     pub(super) fn set_rpt_seq(&mut self, value: Scalar<'_>) {
-        self.rpt_seq = self.uint(RPT_SEQ, value);
+        self.rpt_seq = self.uint(value);
     }
 
     #[inline(always)]
     pub(super) fn set_entry_type(&mut self, value: Scalar<'_>) {
         match value {
-            Scalar::Text(&[code]) => {
-                self.entry_type = code;
-                self.present |= ENTRY_TYPE;
-            }
-            _ => self.present |= ODD,
+            Scalar::Text(&[code]) => self.entry_type = Some(code),
+            _ => self.is_odd = true,
         }
     }
 
     #[inline(always)]
     pub(super) fn set_action(&mut self, value: Scalar<'_>) {
-        self.action = self.uint(ACTION, value);
+        self.action = self.uint(value);
     }
 
     #[inline(always)]
     pub(super) fn set_level(&mut self, value: Scalar<'_>) {
-        self.level = self.uint(LEVEL, value);
+        self.level = self.uint(value);
     }
 
     #[inline(always)]
     pub(super) fn set_price(&mut self, value: Scalar<'_>) {
         match value {
-            Scalar::Decimal(price) => {
-                self.price = price;
-                self.present |= PRICE;
-            }
-            _ => self.present |= ODD,
+            Scalar::Decimal(price) => self.price = Some(price),
+            _ => self.is_odd = true,
         }
     }
 
     #[inline(always)]
     pub(super) fn set_size(&mut self, value: Scalar<'_>) {
-        let (size, noted) = match value {
-            Scalar::Int(size) => (size, SIZE),
-            Scalar::UInt(size) => match i64::try_from(size) {
-                Ok(size) => (size, SIZE),
-                Err(_) => (0, ODD),
-            },
-            _ => (0, ODD),
+        self.size = match value {
+            Scalar::Int(size) => Some(size),
+            Scalar::UInt(size) => i64::try_from(size).ok(),
+            _ => None,
         };
-        self.size = size;
-        self.present |= noted;
+        self.is_odd |= self.size.is_none();
     }
 
     #[inline(always)]
     pub(super) fn set_orders(&mut self, value: Scalar<'_>) {
-        self.orders = self.uint(ORDERS, value);
+        self.orders = self.uint(value);
     }
 
     #[inline(always)]
@@ -318,45 +360,45 @@ impl Usual {
 
     #[inline(always)]
     pub(super) fn set_depth(&mut self, value: Scalar<'_>) {
-        self.depth = self.uint(0, value);
+        self.depth = self.uint(value);
     }
 
-    /// What the entry says; `None` where it is to be read the long way.
+    /// What the entry is.
     #[inline(always)]
-    pub(super) fn update(&self) -> Option<QuickUpdate> {
-        if self.present & (NEEDED | ODD) != NEEDED {
-            return None;
+    pub(super) fn entry(&self) -> Entry {
+        let (Some(instrument), Some(rpt_seq), Some(entry_type), false) =
+            (self.instrument, self.rpt_seq, self.entry_type, self.is_odd)
+        else {
+            return Entry::Odd;
+        };
+        let depth = self.depth.and_then(named_depth);
+        let Some(side) = side(entry_type) else {
+            return Entry::Other(UsualOther { instrument, rpt_seq, depth, entry_type });
+        };
+        match self.change() {
+            Some((level, change, content)) => {
+                let kind = self.kind;
+                let level =
+                    UsualLevel { instrument, rpt_seq, kind, depth, side, level, change, content };
+                Entry::Level(level)
+            }
+            None => Entry::Odd,
         }
-        let side = side(self.entry_type)?;
-        let level = u32::try_from(self.level).ok()?;
-        let action = match self.action {
-            0 => LevelAction::New(self.content()?),
-            1 | 5 => LevelAction::Change(self.content()?),
-            2 => LevelAction::Delete,
-            3 => LevelAction::DeleteThru,
-            4 => LevelAction::DeleteFrom,
-            _ => return None,
-        };
-        Some(QuickUpdate {
-            instrument: self.instrument,
-            rpt_seq: self.rpt_seq,
-            kind: self.kind,
-            depth: named_depth(self.depth),
-            change: BookUpdate::ByLevel { side, level, action },
-        })
     }
 
+    /// What changes at which level.
     #[inline(always)]
-    fn content(&self) -> Option<Level> {
-        let orders = match self.present & ORDERS {
-            0 => None,
-            _ => Some(u32::try_from(self.orders).ok()?),
+    fn change(&self) -> Option<(u32, LevelChange, Level)> {
+        let level = u32::try_from(self.level?).ok()?;
+        let change = change(self.action?)?;
+        if !change.has_content() {
+            return Some((level, change, Level::NONE));
+        }
+        let orders = match self.orders {
+            Some(orders) => Some(u32::try_from(orders).ok()?),
+            None => None,
         };
-        let has_all = self.present & (PRICE | SIZE) == PRICE | SIZE;
-        has_all.then(|| Level {
-            price: self.price.into(),
-            size: Amount::integer(self.size),
-            orders,
-        })
+        let (price, size) = (self.price?.into(), Amount::integer(self.size?));
+        Some((level, change, Level { price, size, orders }))
     }
 }

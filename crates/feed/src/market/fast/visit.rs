@@ -147,7 +147,7 @@ impl<'m, S: MarketSink> VisitTags<'m> for Entries<'_, '_, S> {
         if self.part == Part::UsualEntries {
             let mut usual = Usual::default();
             entry.show_tags(arena, &mut usual);
-            if usual.update().is_some_and(|update| self.reading.quick_update(&update)) {
+            if self.reading.usual(usual.entry()) {
                 return;
             }
         }
