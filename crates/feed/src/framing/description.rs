@@ -99,6 +99,9 @@ pub enum Envelope {
     /// FIXT messages that carry blocks of FAST bytes in RawData (96), as long as RawDataLength (95)
     /// says. A packet that does not start with `8=FIX` is one block without a FIXT message.
     Step,
+    /// Packets behind their length in bytes, an integer of FAST, preamble included: how CME replays
+    /// packets over TCP.
+    Counted,
 }
 
 /// Why a framing cannot be as asked for.

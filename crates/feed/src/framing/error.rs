@@ -99,6 +99,14 @@ impl FramingError {
     }
 }
 
+impl FramingErrorKind {
+    /// Whether chunks of a message are missing or come in another order, so that other copies of them may
+    /// complete it.
+    pub const fn is_of_chunks(&self) -> bool {
+        matches!(self, Self::ChunkUnexpected { .. } | Self::ChunksMissing { .. })
+    }
+}
+
 impl fmt::Display for FramingErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::slice;
 
 use super::chunks::{Chunk, ChunkAssembly};
-use super::description::{ChunkFields, Envelope, Framing, NumberField, ResetPolicy};
+use super::description::{ChunkFields, Envelope, Framing, ResetPolicy};
 use super::error::{FramingError, FramingErrorKind};
-use super::part_stream::PartStream;
+use super::part_stream::{Measured, PartStream, counted};
 use super::step::{Blocks, is_fixt};
 use super::step_stream::StepStream;
 
@@ -131,6 +131,7 @@ impl Framer {
         match self.framing.envelope {
             Envelope::Bare => self.split_bare(packet),
             Envelope::Step => self.split_step(packet),
+            Envelope::Counted => self.split_counted(packet),
         }
         Segments { found: self.found.iter(), packet, joined: &self.joined }
     }
@@ -139,27 +140,40 @@ impl Framer {
     ///
     /// With [`Envelope::Step`], what is cut waits for the next piece, up to the longest message. It
     /// starts with the first FIXT message it finds, and after an error with the next. Where the preamble
-    /// has a length, the stream starts with a preamble, and each begins a packet. Other framings have
+    /// has a length, the stream starts with a preamble, and each begins a packet; so does each length with
+    /// [`Envelope::Counted`]. Other framings have
     /// nothing to find packets by in a stream: each piece is split as a packet.
     ///
     /// One framer serves one stream. Call [`clear`](Self::clear) where bytes of it were lost.
     pub fn split_stream<'a>(&'a mut self, piece: &'a [u8]) -> Segments<'a> {
         match (self.framing.envelope, self.framing.length) {
-            (Envelope::Bare, Some(length)) => self.split_parts(piece, length),
+            (Envelope::Bare, Some(length)) => {
+                let preamble_bytes = self.framing.preamble_bytes;
+                self.split_parts(piece, |bytes| {
+                    let preamble = bytes.get(..preamble_bytes)?;
+                    let len = length.number_in(preamble).unwrap_or_default();
+                    Some(Measured { skip: 0, preamble: preamble_bytes, len })
+                })
+            }
+            (Envelope::Counted, _) => self.split_parts(piece, counted),
             (Envelope::Bare, None) => self.split(piece),
             (Envelope::Step, _) => self.split_fixt(piece),
         }
     }
 
     /// Splits the packets of a stream that are whole.
-    fn split_parts(&mut self, piece: &[u8], length: NumberField) -> Segments<'_> {
+    fn split_parts(
+        &mut self,
+        piece: &[u8],
+        measure: impl Fn(&[u8]) -> Option<Measured>,
+    ) -> Segments<'_> {
         self.found.clear();
         self.joined.clear();
         self.is_stream = true;
         self.parts.append(piece);
         let base = self.parts.base();
         loop {
-            match self.parts.next_packet(&self.framing, length, self.message_bytes_max) {
+            match self.parts.next_packet(&measure, self.message_bytes_max) {
                 Ok(Some(packet)) => {
                     let first = self.found.len();
                     let held = self.parts.take();
@@ -207,6 +221,29 @@ impl Framer {
             match block {
                 Ok(block) => self.push(0..0, block.range, block.seq_num),
                 Err(error) => self.found.push(Err(error)),
+            }
+        }
+    }
+
+    /// Splits packets behind their lengths, all of which have to be whole.
+    fn split_counted(&mut self, packet: &[u8]) {
+        let mut offset = 0;
+        while offset < packet.len() {
+            let rest = packet.get(offset..).unwrap_or_default();
+            let endless = Measured { skip: rest.len(), preamble: 0, len: u64::MAX };
+            let Measured { skip, len, .. } = counted(rest).unwrap_or(endless);
+            let start = offset + skip;
+            let found = packet.len() - start;
+            let split = match usize::try_from(len).ok().filter(|&len| len <= found) {
+                Some(len) => self.split_part(packet.get(..start + len).unwrap_or_default(), start),
+                None => Err(FramingError { offset, kind: FramingErrorKind::Length { len, found } }),
+            };
+            match split {
+                Ok(end) => offset = end,
+                Err(error) => {
+                    self.found.push(Err(error));
+                    return;
+                }
             }
         }
     }
@@ -301,7 +338,7 @@ impl Framer {
             // What other feeds send as a packet is a block in a FIXT message here, and in a stream what a
             // preamble begins.
             ResetPolicy::Packet => {
-                self.framing.envelope == Envelope::Step
+                self.framing.envelope != Envelope::Bare
                     || self.is_stream
                     || !self.found.iter().any(Result::is_ok)
             }
@@ -601,6 +638,41 @@ mod tests {
         assert_eq!(found, [None, Some(FramingError { offset: 13, kind })]);
         assert!(framer.is_lost());
         assert_eq!(framer.split_stream(&stream[0]).count(), 0);
+    }
+
+    #[test]
+    fn packets_behind_encoded_lengths_are_found_wherever_the_stream_is_cut() {
+        let framing: Framing =
+            "preamble=5,seq=0:4:be,envelope=counted,reset=packet".parse().unwrap();
+        assert_eq!(framing.to_string(), "preamble=5,seq=0:4:be,envelope=counted,reset=packet");
+        // 133 bytes have a length of two.
+        let packets: [&[u8]; 3] = [&[0, 0, 0, 1, 9, 0xc0], &[0, 0, 0, 2, 9], &[7; 133]];
+        let lengths: [&[u8]; 3] = [&[0x86], &[0x85], &[0x01, 0x85]];
+        let stream: Vec<u8> = lengths
+            .iter()
+            .zip(packets)
+            .flat_map(|(length, packet)| [length, packet].concat())
+            .collect();
+        let expected = [(1, vec![0xc0]), (2, vec![]), (0x0707_0707, vec![7; 128])];
+        let told = |segment: Result<Segment<'_>, FramingError>| {
+            let segment = segment.unwrap();
+            assert!(segment.reset_before);
+            (segment.seq_num.unwrap(), segment.bytes.to_vec())
+        };
+        for cut in 0..=stream.len() {
+            let mut framer = Framer::new(framing);
+            let mut found: Vec<_> = framer.split_stream(&stream[..cut]).map(told).collect();
+            found.extend(framer.split_stream(&stream[cut..]).map(told));
+            assert_eq!(found, expected, "cut at {cut}");
+        }
+        let mut framer = Framer::new(framing);
+        assert_eq!(framer.split(&stream).map(told).collect::<Vec<_>>(), expected);
+        let error = framer.split(&stream[..stream.len() - 1]).last().unwrap().unwrap_err();
+        assert_eq!(error.kind, FramingErrorKind::Length { len: 133, found: 132 });
+        // A length without end is above any limit.
+        let error = framer.split_stream(&[1; 12]).next().unwrap().unwrap_err();
+        assert!(matches!(error.kind, FramingErrorKind::PacketTooLong { len: u64::MAX, .. }));
+        assert!(framer.is_lost());
     }
 
     #[test]

@@ -1,8 +1,34 @@
-//! Packets in a byte stream that is cut anywhere, found by the lengths in their preambles.
+//! Packets in a byte stream that is cut anywhere, found by the lengths in or before their preambles.
 
 use super::error::{FramingError, FramingErrorKind};
-use super::{Framing, NumberField};
 use std::ops::Range;
+
+/// Where a packet is, from where its length or preamble begins.
+pub(super) struct Measured {
+    /// Bytes that are no part of it.
+    pub skip: usize,
+    /// Bytes of its preamble that the length does not count.
+    pub preamble: usize,
+    /// The length as sent.
+    pub len: u64,
+}
+
+/// Longest integer of FAST that fits 64 bits.
+const INTEGER_BYTES_MAX: usize = 10;
+
+/// Measures a packet behind its length, an integer of FAST; `None` where that is not whole yet. One without end
+/// is longer than any limit.
+pub(super) fn counted(bytes: &[u8]) -> Option<Measured> {
+    let mut len = 0_u64;
+    for (index, byte) in bytes.iter().take(INTEGER_BYTES_MAX).enumerate() {
+        len = len.checked_mul(128).map_or(u64::MAX, |len| len | u64::from(byte & 0x7f));
+        if byte & 0x80 != 0 {
+            return Some(Measured { skip: index + 1, preamble: 0, len });
+        }
+    }
+    let endless = Measured { skip: INTEGER_BYTES_MAX, preamble: 0, len: u64::MAX };
+    (bytes.len() >= INTEGER_BYTES_MAX).then_some(endless)
+}
 
 /// What of a stream is not split yet.
 #[derive(Debug, Default)]
@@ -26,22 +52,19 @@ impl PartStream {
         }
     }
 
-    /// Returns the range of the next whole packet in [`bytes`](Self::bytes), its preamble included.
+    /// Returns the range of the next whole packet in [`bytes`](Self::bytes), its preamble included. `measure`
+    /// looks at what is there from where the packet begins, and says `None` where more is needed.
     ///
     /// # Errors
     /// [`FramingErrorKind::PacketTooLong`] above `len_max` bytes: the rest of the stream is lost.
     pub(super) fn next_packet(
         &mut self,
-        framing: &Framing,
-        length: NumberField,
+        measure: impl Fn(&[u8]) -> Option<Measured>,
         len_max: usize,
     ) -> Result<Option<Range<usize>>, FramingError> {
         let start = self.split;
         let rest = self.held.get(start..).unwrap_or_default();
-        let Some((preamble, rest)) = rest.split_at_checked(framing.preamble_bytes()) else {
-            return Ok(None);
-        };
-        let len = length.number_in(preamble).unwrap_or_default();
+        let Some(Measured { skip, preamble, len }) = measure(rest) else { return Ok(None) };
         if len > len_max as u64 {
             let offset = self.base.wrapping_add(start);
             self.lose();
@@ -50,11 +73,12 @@ impl PartStream {
                 kind: FramingErrorKind::PacketTooLong { len, len_max },
             });
         }
-        if len > rest.len() as u64 {
+        let end = skip + preamble + len as usize;
+        if end > rest.len() {
             return Ok(None);
         }
-        self.split = start + preamble.len() + len as usize;
-        Ok(Some(start..self.split))
+        self.split = start + end;
+        Ok(Some(start + skip..self.split))
     }
 
     /// Takes out the bytes held, for [`restore`](Self::restore) to put back.

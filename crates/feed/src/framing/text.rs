@@ -195,7 +195,8 @@ fn envelope(value: &str) -> ItemResult<Envelope> {
     match value {
         "bare" => Ok(Envelope::Bare),
         "step" => Ok(Envelope::Step),
-        _ => Err(ParseFramingErrorKind::Value { expected: "bare or step" }),
+        "counted" => Ok(Envelope::Counted),
+        _ => Err(ParseFramingErrorKind::Value { expected: "bare, step or counted" }),
     }
 }
 
@@ -245,8 +246,10 @@ impl fmt::Display for Framing {
         if let Some(ChunkFields { count, number }) = self.chunks {
             write!(f, "chunks={count}/{number},")?;
         }
-        if self.envelope == Envelope::Step {
-            f.write_str("envelope=step,")?;
+        match self.envelope {
+            Envelope::Bare => {}
+            Envelope::Step => f.write_str("envelope=step,")?,
+            Envelope::Counted => f.write_str("envelope=counted,")?,
         }
         match self.message_header {
             MessageHeader::None => {}

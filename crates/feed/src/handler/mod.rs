@@ -49,6 +49,7 @@
 //! ```
 
 mod channel;
+mod chunk_pool;
 mod counters;
 mod decoding;
 mod driven;
@@ -82,10 +83,11 @@ pub use view::HandlerView;
 use std::fmt;
 
 use crate::arbiter::{Arbiter, Gap, Line};
-use crate::framing::{Framer, Framing};
+use crate::framing::{Framer, Framing, Segment};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
 use channel::Channel;
+use chunk_pool::ChunkPool;
 use replayed::Replays;
 
 /// Where a packet came from.
@@ -136,6 +138,7 @@ fn is_next(next: &mut Option<u64>, seq_num: Option<u64>) -> bool {
 #[derive(Debug)]
 pub struct Handler<E, A> {
     framers: [Framer; 2],
+    chunks: Option<ChunkPool>,
     snapshots: Beside<E>,
     definitions: Beside<E>,
     channel: Channel<E, A>,
@@ -156,6 +159,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         let framing = options.framing;
         Ok(Self {
             framers: [Framer::new(framing), Framer::new(framing)],
+            chunks: ChunkPool::of(&framing, options.arbiter.skew_ns),
             snapshots: Beside::new(framing, &mut engine),
             definitions: Beside::new(framing, &mut engine),
             channel: Channel::new(options, engine(), adapter),
@@ -261,14 +265,30 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         let counters = self.channel.counters.of(source);
         counters.packets += 1;
         counters.bytes += packet.len() as u64;
-        let Self { framers, snapshots, definitions, channel } = self;
+        let Self { framers, chunks, snapshots, definitions, channel } = self;
         let (beside, line) = match source {
             Source::Incremental(line) => {
+                let mut is_whole = false;
+                let preamble_bytes = framers[line.index()].framing().preamble_bytes();
                 for segment in framers[line.index()].split(packet) {
                     match segment {
-                        Ok(segment) => channel.handle_segment(received_ns, line, &segment, sink),
+                        Ok(segment) => {
+                            is_whole = true;
+                            channel.handle_segment(received_ns, line, &segment, sink);
+                        }
+                        // Another order or the other line may have it yet; if not, its number is a gap.
+                        Err(error) if chunks.is_some() && error.kind.is_of_chunks() => {}
                         Err(error) => channel.handle_framing_error(source, error, sink),
                     }
+                }
+                if let Some((seq_num, bytes)) =
+                    chunks.as_mut().and_then(|chunks| chunks.add(received_ns, packet))
+                    && !is_whole
+                {
+                    let preamble = packet.get(..preamble_bytes).unwrap_or_default();
+                    let (seq_num, offset) = (Some(seq_num), preamble.len());
+                    let segment = Segment { preamble, offset, bytes, seq_num, reset_before: true };
+                    channel.handle_segment(received_ns, line, &segment, sink);
                 }
                 return self.take_engines();
             }

@@ -516,6 +516,46 @@ fn feeds_that_cannot_be_handled_are_refused() {
     }
 }
 
+#[test]
+fn chunks_are_put_together_by_number_from_both_lines() {
+    let chunk = |seq_num: u32, count: u16, number: u16, bytes: &[u8]| {
+        let mut packet = seq_num.to_be_bytes().to_vec();
+        [count, number, bytes.len() as u16].map(|number| packet.extend(number.to_be_bytes()));
+        packet.extend(bytes);
+        packet
+    };
+    let mut handler = handler_of(HandlerOptions {
+        framing: Preset::B3Umdf.framing(),
+        arbiter: arbiter_options(),
+        ..Default::default()
+    });
+    let mut words = Words::default();
+    let mut feed = |now_ns, source, packet: &[u8]| {
+        handler.handle_packet(now_ns, source, packet, &mut words);
+        words.take()
+    };
+    // A message of template 4, whose number is 5: in three chunks of a byte each.
+    let message = [0xe0, 0x84, 0x85];
+    let of =
+        |seq_num, number: u16| chunk(seq_num, 3, number, &message[usize::from(number) - 1..][..1]);
+    assert_eq!(feed(0, A, &chunk(1, 1, 1, &message)), "4:5@1a");
+    assert_eq!(feed(0, B, &chunk(1, 1, 1, &message)), "", "it agrees");
+    // Line A lacks the first chunk and B the last.
+    assert_eq!(feed(1, A, &of(2, 2)), "");
+    assert_eq!(feed(2, A, &of(2, 3)), "");
+    assert_eq!(feed(3, B, &of(2, 1)), "4:5@2b");
+    assert_eq!(feed(4, B, &of(2, 2)), "");
+    // One line has them in another order.
+    assert_eq!(feed(5, A, &of(3, 3)), "");
+    assert_eq!(feed(6, A, &of(3, 1)), "");
+    assert_eq!(feed(7, A, &of(3, 2)), "4:5@3a");
+    // In order as before, and the other line's copy is nothing new.
+    for (number, expected) in [(1, ""), (2, ""), (3, "4:5@4a")] {
+        assert_eq!(feed(8, A, &of(4, number)), expected);
+    }
+    assert!((1..=3).all(|number| feed(9, B, &of(4, number)).is_empty()));
+}
+
 proptest! {
     #[test]
     fn nothing_that_comes_in_stops_it(
