@@ -148,3 +148,52 @@ fn a_packet_that_the_capture_cut_short_is_given_up_once() {
         run.err
     );
 }
+
+#[test]
+fn a_capture_of_the_users_is_measured_and_counted() {
+    let directory = directory("decode_options_bench");
+    let templates = file(&directory, "t.xml", TICK.as_bytes());
+    // Four bytes before the messages of each packet; one message has three legs.
+    let many = [0xe0, 0x81, 0x85, 0x82, 0xc3, 0xa9, 0x83, 0x81, 0x82, 0x83];
+    let packets: [Vec<u8>; 2] =
+        [GOOD.to_vec(), many.to_vec()].map(|bytes| [&[0; 4][..], &bytes].concat());
+    let capture = file(&directory, "c.bin", &u32be(&[&packets[0], &packets[1]]));
+    let run = tickwire(&format!(
+        "bench fast --file {capture} -t {templates} --input-format u32be --framing preamble=4,reset=packet \
+         --engine =dynamic-scalar --time 0.05s"
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.out.starts_with("Packets/entry/maxEntries = 2/5/3\n"), "{}", run.out);
+    assert!(run.out.contains("dynamic-scalar"), "{}", run.out);
+}
+
+#[test]
+fn messages_are_written_in_fixt_messages_and_read_back() {
+    let directory = directory("decode_options_step");
+    let templates = file(&directory, "t.xml", TICK.as_bytes());
+    let capture = file(&directory, "c.bin", &u32be(&[&GOOD, &GOOD]));
+    let decoded = tickwire(&format!("decode {capture} -t {templates} --framing none,reset=packet"));
+    let lines = file(&directory, "lines.jsonl", decoded.out.as_bytes());
+    for format in ["raw", "u32be"] {
+        let step = directory.join(format!("step.{format}"));
+        let run = tickwire(&format!(
+            "encode {lines} -t {templates} --framing szse-step --output-format {format} --force -o {}",
+            step.display()
+        ));
+        assert_eq!(run.status, 0, "{}", run.err);
+        let bytes = std::fs::read(&step).expect("written");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(
+            text.contains("8=FIXT.1.1\u{1}9=") && text.contains("\u{1}34=2\u{1}95=9\u{1}96="),
+            "{text}"
+        );
+        let run = tickwire(&format!(
+            "decode {} -t {templates} --framing szse-step --input-format {format}",
+            step.display()
+        ));
+        let again: Vec<_> = run.json_lines().into_iter().map(|line| line["msg"].clone()).collect();
+        let expected: Vec<_> =
+            decoded.json_lines().into_iter().map(|line| line["msg"].clone()).collect();
+        assert_eq!(again, expected, "{}", run.err);
+    }
+}

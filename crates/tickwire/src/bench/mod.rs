@@ -29,7 +29,7 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 enum Subject {
-    Fast(fast::FastArgs),
+    Fast(Box<fast::FastArgs>),
     Instructions(instructions::InstructionsArgs),
     #[command(name = "seed-000")]
     Seed000(seed_000::Seed000Args),

@@ -8,7 +8,6 @@ use super::fast::corpus::Corpus;
 use super::fast::engine::Engine;
 use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
-use crate::decode::entries_of;
 use crate::failure::{Failure, Outcome};
 use crate::table::{Align, Table};
 use clap::Args;
@@ -75,22 +74,9 @@ pub fn run(args: &Seed000Args) -> Result<Outcome, Failure> {
         }));
     }
     let text = format!(
-        "Packets/entry/maxEntries = {}/{}/{}; seed 000's were 34217764/165204011/116.\n\n{table}",
-        corpus.messages,
-        corpus.entries,
-        entries_max(&corpus)?
+        "{}; seed 000's were 34217764/165204011/116.\n\n{table}",
+        corpus.packets_and_entries()?
     );
     args.report.write(&text, &rows)?;
     Ok(Outcome::Clean)
-}
-
-/// The most entries of a message.
-fn entries_max(corpus: &Corpus) -> Result<u64, Failure> {
-    let mut most = 0;
-    let mut decoder = corpus.decoder(&corpus.program, tickwire_fast::Engine::Automatic);
-    let decoded = corpus.each_message(&mut decoder, |message| {
-        most = most.max(entries_of(message.root()));
-    });
-    decoded.map_err(|error| Failure::Data(error.describe(&corpus.program).to_string()))?;
-    Ok(most)
 }

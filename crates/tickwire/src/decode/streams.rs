@@ -11,7 +11,7 @@ use crate::recent::Recent;
 use std::fmt::Display;
 use tickwire_fast::{Decoder, Findings, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
-use tickwire_feed::framing::{Framer, next_block};
+use tickwire_feed::framing::{Envelope, Framer, next_block};
 
 /// Longest message that is waited for.
 const HELD_BYTES_MAX: usize = 4 << 20;
@@ -111,7 +111,9 @@ impl Streams {
 impl Stream {
     fn new(run: &mut Run<'_>, place: PacketPlace, position: StreamPosition) -> Self {
         // FIXT messages are found wherever a stream begins, and a piece is a packet without a length.
-        let is_found_anywhere = is_by_packet(&run.framing) && run.framing.length_field().is_none();
+        let has_lengths = run.framing.length_field().is_some()
+            || run.framing.packet_envelope() == Envelope::Counted;
+        let is_found_anywhere = is_by_packet(&run.framing) && !has_lengths;
         if position.joined_midway && !is_found_anywhere {
             run.report.remark(&format!(
                 "{place}: the capture does not show the start of stream {}; its values are right \

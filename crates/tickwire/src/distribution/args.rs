@@ -11,8 +11,11 @@ use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, Network, Qos};
 
 /// Samples that a topic without key holds for a slow subscriber, unless said otherwise.
 const DEPTH: u32 = 65_536;
-/// The same, for each security of a topic with key.
-const KEYED_DEPTH: u32 = 1_024;
+/// The same, for each security of a topic with key. The middleware sets aside 8 bytes a sample for each
+/// security when it is first written.
+const KEYED_DEPTH: u32 = 128;
+/// Samples of a security that wait for the program where delivery is not reliable.
+const KEYED_READER_DEPTH: u32 = 1_024;
 /// Samples that a reader holds for its program.
 const READER_SAMPLES: u32 = 65_536;
 /// How long the middleware waits for room before it hands a sample back, to be tried again.
@@ -146,7 +149,8 @@ impl DdsArgs {
     /// delivery is reliable.
     pub fn reader_qos(&self, kind: Kind) -> Qos {
         let qos = match self.best_effort {
-            true => self.base().keep_last(Self::own_depth(kind)),
+            true if kind.has_key() => self.base().keep_last(KEYED_READER_DEPTH),
+            true => self.base().keep_last(DEPTH),
             false => self.base().keep_all(READER_SAMPLES),
         };
         self.with_last_values(qos)

@@ -2,6 +2,7 @@
 
 mod message;
 mod packets;
+mod step;
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{FramingArgs, reset_policy, with_reset_template};
@@ -11,6 +12,7 @@ use packets::{PacketFormat, PacketWriter};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
+use step::Enveloped;
 use tickwire_fast::{
     CompileOptions, Encoder, EncoderOptions, Message, MessageBuilder, PacketEncoder,
 };
@@ -80,7 +82,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
         encoder: Encoder::with_options(program.clone(), options),
         filling: PacketEncoder::new(program.clone(), options),
         packet: None,
-        writer,
+        out: Enveloped::new(&framing, writer),
     };
     let mut builder = MessageBuilder::new(program.clone());
     for (index, line) in lines.enumerate() {
@@ -103,9 +105,9 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
 
 /// Refuses what packets cannot be written with.
 fn check_framing(framing: &Framing) -> Result<(), Failure> {
-    if framing.packet_envelope() == Envelope::Step {
+    if framing.packet_envelope() == Envelope::Counted {
         return Err(Failure::Usage(
-            "encode writes no FIXT messages: use --framing none,reset=packet for their blocks"
+            "encode writes no streams of packets behind their lengths: leave envelope=counted out"
                 .to_owned(),
         ));
     }
@@ -124,7 +126,7 @@ struct Packing {
     /// For packets filled up to a size.
     filling: PacketEncoder,
     packet: Option<Packet>,
-    writer: PacketWriter,
+    out: Enveloped,
 }
 
 /// A packet as the lines say.
@@ -157,7 +159,7 @@ impl Packing {
                 let full = self.filling.push(message);
                 let program = self.encoder.program();
                 let full = full.map_err(|e| Failure::Data(message::error_text(program, &e)))?;
-                full.map_or(Ok(()), |packet| self.writer.write(packet))
+                full.map_or(Ok(()), |packet| self.out.write(packet))
             }
         }
     }
@@ -191,17 +193,17 @@ impl Packing {
     fn finish_packet(&mut self) -> Result<(), Failure> {
         let Some(mut packet) = self.packet.take() else { return Ok(()) };
         packet.finish_part(&self.framing)?;
-        self.writer.write(&packet.bytes)
+        self.out.write(&packet.bytes)
     }
 
     fn finish_filling(&mut self) -> Result<(), Failure> {
-        self.filling.finish().map_or(Ok(()), |packet| self.writer.write(packet))
+        self.filling.finish().map_or(Ok(()), |packet| self.out.write(packet))
     }
 
     fn finish(mut self) -> Result<(), Failure> {
         self.finish_packet()?;
         self.finish_filling()?;
-        self.writer.finish()
+        self.out.finish()
     }
 }
 

@@ -32,7 +32,8 @@ impl FromStr for FramingChoice {
 pub struct FramingArgs {
     /// What is around the messages of a packet: the name of a preset, or a description such as
     /// preamble=5,seq=0:4:be,reset=packet. Presets: cme, moex-asts, moex-spectra, moex-forts,
-    /// b3-umdf, eurex-t7, cqg, szse-step, none; none unless given. With auto, framing and reset are
+    /// b3-umdf, eurex-t7, cqg, szse-step, none; none unless given. cme,envelope=counted is CME's TCP
+    /// replay, whose packets come behind their encoded lengths. With auto, framing and reset are
     /// found from the packets of a capture, and told; where they do not tell, nothing is decoded.
     #[arg(long, value_name = "PRESET|TEXT|auto")]
     framing: Option<FramingChoice>,
@@ -160,5 +161,5 @@ pub fn with_reset_template(set: TemplateSet, framing: &Framing) -> TemplateSet {
 
 /// Whether the framing can only be found from the start of a packet on.
 pub fn is_by_packet(framing: &Framing) -> bool {
-    framing.preamble_bytes() > 0 || framing.packet_envelope() == Envelope::Step
+    framing.preamble_bytes() > 0 || framing.packet_envelope() != Envelope::Bare
 }

@@ -2,11 +2,14 @@
 
 use crate::failure::Failure;
 use crate::files;
+use crate::options::{FramingArgs, reset_policy, with_reset_template};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Engine, Message, Program, ResetPolicy, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+use tickwire_feed::framing::detect::PACKETS_MAX;
+use tickwire_feed::framing::{Framer, MessageHeader};
 
 use crate::decode::entries_of;
 
@@ -108,6 +111,26 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
     Ok(corpora)
 }
 
+/// What is around the messages of a capture of the user's.
+pub struct OwnFraming<'a> {
+    /// Options of the framing.
+    pub args: &'a FramingArgs,
+    /// Layout of the file; guessed unless given.
+    pub format: Option<Format>,
+}
+
+/// Packets to find a framing by.
+fn first_packets(path: &Path, options: CaptureOptions) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut reader = files::open_capture(path, files::open(path)?, options)?;
+    let mut packets = Vec::new();
+    // What is wrong with the file is told when it is read.
+    while packets.len() < PACKETS_MAX {
+        let Ok(Some(packet)) = reader.next_packet() else { break };
+        packets.push(packet.bytes.to_vec());
+    }
+    Ok(packets)
+}
+
 impl Corpus {
     fn read(known: &Known, capture: &Path) -> Result<Self, Failure> {
         let templates = capture.with_file_name("templates.xml");
@@ -124,6 +147,45 @@ impl Corpus {
         }
         let source = Source { templates, capture: capture.to_owned(), preamble: known.preamble };
         Self::checked(known.name, set, known.reset, packets, Some(source))
+    }
+
+    /// A capture of the user's, with what is around the messages of its packets taken off.
+    pub fn of_file(path: &Path, templates: &Path, own: &OwnFraming<'_>) -> Result<Self, Failure> {
+        let set = files::read_templates(templates)?;
+        let name = files::name_of(path);
+        let mut options = CaptureOptions::new().file_name(path.to_string_lossy());
+        if let Some(format) = own.format {
+            options = options.format(format);
+        }
+        let framing = match own.args.is_auto() {
+            false => own.args.framing()?,
+            true => {
+                let packets = first_packets(path, options.clone())?;
+                own.args.find(&packets, &set, &name)?
+            }
+        };
+        let cannot = |why: String| Failure::Data(format!("{name}: {why}"));
+        if framing.header_before_message() != MessageHeader::None {
+            let why = "headers before each message cannot be taken off here: decode measures them, with \
+                       --format summary";
+            return Err(Failure::Usage(format!("{name}: {why}")));
+        }
+        let mut reader = files::open_capture(path, files::open(path)?, options)?;
+        let mut framer = Framer::new(framing);
+        let mut packets = Vec::new();
+        while let Some(packet) = reader.next_packet().map_err(|e| cannot(e.to_string()))? {
+            for segment in framer.split(packet.bytes) {
+                let segment = segment.map_err(|error| cannot(error.to_string()))?;
+                if !segment.bytes.is_empty() {
+                    packets.push(segment.bytes.to_vec());
+                }
+            }
+        }
+        if packets.is_empty() {
+            return Err(cannot("there are no packets in it".to_owned()));
+        }
+        let set = with_reset_template(set, &framing);
+        Self::checked(&name, set, reset_policy(&framing), packets, None)
     }
 
     /// A feed made up here, the same for the same options.
@@ -170,6 +232,18 @@ impl Corpus {
             })?;
         (corpus.messages, corpus.entries) = (messages, entries);
         Ok(corpus)
+    }
+
+    /// Packets, entries, and most entries of a message, as seed 000 reports a capture.
+    pub fn packets_and_entries(&self) -> Result<String, Failure> {
+        let mut most = 0;
+        let mut decoder = self.decoder(&self.program, Engine::Automatic);
+        let decoded = self.each_message(&mut decoder, |message| {
+            most = most.max(entries_of(message.root()));
+        });
+        decoded.map_err(|error| Failure::Data(error.describe(&self.program).to_string()))?;
+        let (packets, entries) = (self.packets.len(), self.entries);
+        Ok(format!("Packets/entry/maxEntries = {packets}/{entries}/{most}"))
     }
 
     /// Whether any packet can be decoded without those before it.

@@ -11,14 +11,16 @@ use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
 use crate::failure::{Failure, Outcome};
 use crate::files;
+use crate::options::FramingArgs;
 use crate::table::{Align, Table};
 use clap::Args;
-use corpus::Corpus;
+use corpus::{Corpus, OwnFraming};
 use encoding::{Amount, Decoded, Encoding};
 use engine::{Engine, Pass};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tickwire_feed::capture::Format;
 
 /// FAST: decode and encode captures and feeds made up here with every engine
 ///
@@ -29,6 +31,18 @@ pub struct FastArgs {
     /// Folder of captures, one folder in it for each feed
     #[arg(long, value_name = "FOLDER", default_value = "../shared/corpus")]
     corpora: PathBuf,
+    /// Measure this capture of yours instead; -t names its templates
+    #[arg(short, long, value_name = "FILE", requires = "templates")]
+    #[arg(conflicts_with_all = ["corpora", "corpus", "instructions", "peers"])]
+    file: Option<PathBuf>,
+    /// Template file of that capture
+    #[arg(short, long, value_name = "FILE", requires = "file")]
+    templates: Option<PathBuf>,
+    /// Layout of that capture: u32be, u32le, raw or pcap; guessed unless given
+    #[arg(long, value_name = "FORMAT", requires = "file")]
+    input_format: Option<Format>,
+    #[command(flatten)]
+    framing: FramingArgs,
     /// Only corpora whose name contains this, or is this behind a =
     #[arg(long, value_name = "NAME")]
     corpus: Option<String>,
@@ -73,7 +87,7 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
     if args.instructions {
         counted::check_valgrind()?;
     }
-    let corpora = corpus::all(&args.corpora, |name| is_wanted(args.corpus.as_ref(), name))?;
+    let corpora = args.all_corpora()?;
     let decoded = decoded(args, &corpora)?;
     let (labels, mut passes) = prepare(args, &corpora, &decoded)?;
     if let Some(count) = args.passes {
@@ -100,8 +114,25 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
         out.flush()?;
     }
     let json: Vec<Value> = rows.iter().map(Row::json).collect();
-    args.report.write(&table(&rows).to_string(), &json)?;
+    let heading = match (&args.file, &corpora[..]) {
+        (Some(_), [own]) => format!("{}\n\n", own.packets_and_entries()?),
+        _ => String::new(),
+    };
+    args.report.write(&format!("{heading}{}", table(&rows)), &json)?;
     Ok(Outcome::Clean)
+}
+
+impl FastArgs {
+    /// The capture that is named, or all that are there and wanted.
+    fn all_corpora(&self) -> Result<Vec<Corpus>, Failure> {
+        match (&self.file, &self.templates) {
+            (Some(file), Some(templates)) => {
+                let own = OwnFraming { args: &self.framing, format: self.input_format };
+                Ok(vec![Corpus::of_file(file, templates, &own)?])
+            }
+            _ => corpus::all(&self.corpora, |name| is_wanted(self.corpus.as_ref(), name)),
+        }
+    }
 }
 
 /// Whether a name passes a filter: contains it, or is it where the filter begins with `=`.
