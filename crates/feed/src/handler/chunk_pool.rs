@@ -130,7 +130,7 @@ mod tests {
     fn packet(seq_num: u32, count: u16, number: u16, bytes: &[u8]) -> Vec<u8> {
         let len = bytes.len() as u16;
         let mut packet = seq_num.to_be_bytes().to_vec();
-        [count, number, len].map(|number| packet.extend(number.to_be_bytes()));
+        packet.extend([count, number, len].into_iter().flat_map(u16::to_be_bytes));
         packet.extend(bytes);
         packet
     }

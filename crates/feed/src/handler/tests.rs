@@ -520,7 +520,8 @@ fn feeds_that_cannot_be_handled_are_refused() {
 fn chunks_are_put_together_by_number_from_both_lines() {
     let chunk = |seq_num: u32, count: u16, number: u16, bytes: &[u8]| {
         let mut packet = seq_num.to_be_bytes().to_vec();
-        [count, number, bytes.len() as u16].map(|number| packet.extend(number.to_be_bytes()));
+        let fields = [count, number, bytes.len() as u16];
+        packet.extend(fields.into_iter().flat_map(u16::to_be_bytes));
         packet.extend(bytes);
         packet
     };
