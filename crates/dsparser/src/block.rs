@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::ast::CountEncoding;
-use crate::host::{ActionId, ItemAction, ItemActions};
+use crate::ast::{Comparison, CountEncoding, IntegerType};
+use crate::host::{ActionId, ItemAction, ItemActions, NameId};
 use crate::pattern::{ByteSet, Pattern, Shape, Union};
 
 /// One statement of a checked program.
@@ -19,10 +19,29 @@ pub(crate) struct Node {
 
 #[derive(Clone, Debug)]
 pub(crate) enum NodeKind {
+    /// A switch by the bytes at the position.
+    Choose {
+        cases: Vec<CaseNode>,
+        union: Arc<Union>,
+        default: Option<Vec<Node>>,
+    },
+    /// A switch by a number.
+    ChooseNumber {
+        selector: OperandNode,
+        cases: Vec<(Vec<i128>, Vec<Node>)>,
+        default: Option<Vec<Node>>,
+    },
     Execute {
         action: ActionId,
         /// Whether the bytes are always exactly one stop-bit item.
         stop_bit: bool,
+        /// Whether the bytes begin at the second mark.
+        from_mark: bool,
+    },
+    If {
+        condition: Compare,
+        body: Vec<Node>,
+        otherwise: Vec<Node>,
     },
     Loop {
         until: Option<End>,
@@ -30,11 +49,18 @@ pub(crate) enum NodeKind {
         first: ByteSet,
         body: Vec<Node>,
     },
+    Mark,
     Match(Arc<Pattern>),
     Push,
+    Read {
+        name: NameId,
+        source: ReadNode,
+    },
     Repeat {
-        count: CountSource,
+        count: CountNode,
         body: Vec<Node>,
+        /// Whether a round may consume nothing, so that the engine has to count such rounds.
+        may_stall: bool,
     },
     Send {
         code: u32,
@@ -45,7 +71,7 @@ pub(crate) enum NodeKind {
         union: Arc<Union>,
     },
     WhileCount {
-        count: CountSource,
+        count: CountNode,
         body: Vec<Node>,
         /// Whether a round of the body may consume nothing, so that the engine has to look.
         may_stall: bool,
@@ -60,10 +86,74 @@ pub(crate) struct End {
     pub(crate) last: bool,
 }
 
+/// A count, and what is added to it.
+#[derive(Clone, Debug)]
+pub(crate) struct CountNode {
+    pub(crate) source: CountSource,
+    pub(crate) adjust: i128,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum CountSource {
     Bytes { encoding: CountEncoding, pattern: Arc<Pattern> },
+    Name(NameNode),
+    Number(u64),
     Value,
+}
+
+/// A name that a number is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NameNode {
+    pub(crate) id: NameId,
+    pub(crate) is_signed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OperandNode {
+    Name(NameNode),
+    Number(i128),
+    Value,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compare {
+    pub(crate) left: OperandNode,
+    pub(crate) comparison: Comparison,
+    pub(crate) right: OperandNode,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ReadNode {
+    Integer(IntegerType),
+    Bytes { encoding: CountEncoding, pattern: Arc<Pattern> },
+}
+
+impl Comparison {
+    /// As it is written, in a grammar and in Rust where that has it.
+    pub(crate) const fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::CommonBits => "&",
+        }
+    }
+
+    /// Whether it holds.
+    pub(crate) const fn holds(self, left: i128, right: i128) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::NotEqual => left != right,
+            Self::Less => left < right,
+            Self::LessOrEqual => left <= right,
+            Self::Greater => left > right,
+            Self::GreaterOrEqual => left >= right,
+            Self::CommonBits => left & right != 0,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -126,7 +216,7 @@ fn item_action(body: &[Node]) -> Option<ItemAction> {
     let (execute, rest) = body.split_first()?;
     let is_idle = |node: &Node| matches!(node.kind, NodeKind::Push) && node.before == Since::Empty;
     match execute.kind {
-        NodeKind::Execute { action, stop_bit: true } if rest.iter().all(is_idle) => {
+        NodeKind::Execute { action, stop_bit: true, .. } if rest.iter().all(is_idle) => {
             Some(ItemAction { send, action, statement: execute.statement })
         }
         _ => None,
@@ -138,40 +228,87 @@ fn item_action(body: &[Node]) -> Option<ItemAction> {
 /// `in_count` says that it is a round of `WHILECNT`, which has bytes left: there, loops, switches and
 /// counts inside are trusted to take some, and the engine reports the case in which they do not.
 pub(crate) fn can_match_nothing(body: &[Node], in_count: bool) -> bool {
-    body.iter().all(|node| match &node.kind {
-        NodeKind::Execute { .. } | NodeKind::Push | NodeKind::Send { .. } => true,
-        NodeKind::Match(pattern) => pattern.len_min == 0,
-        NodeKind::Loop { until, .. } => until.is_none() && !in_count,
-        NodeKind::Switch { .. } => !in_count,
-        NodeKind::Repeat { count, .. } | NodeKind::WhileCount { count, .. } => {
-            matches!(count, CountSource::Value) && !in_count
-        }
-    })
+    body.iter().all(|node| node_can_match_nothing(node, in_count))
 }
 
-/// Shows every pattern of `body`, in the order of the text.
+fn node_can_match_nothing(node: &Node, in_count: bool) -> bool {
+    let nothing = |body: &[Node]| can_match_nothing(body, in_count);
+    match &node.kind {
+        NodeKind::Execute { .. } | NodeKind::Mark | NodeKind::Push | NodeKind::Send { .. } => true,
+        NodeKind::If { body, otherwise, .. } => nothing(body) || nothing(otherwise),
+        // A case by pattern takes bytes.
+        NodeKind::Choose { default, .. } => default.as_ref().is_some_and(|body| nothing(body)),
+        NodeKind::ChooseNumber { cases, default, .. } => {
+            cases.iter().any(|(_, body)| nothing(body))
+                || default.as_ref().is_some_and(|body| nothing(body))
+        }
+        NodeKind::Match(pattern) => pattern.len_min == 0,
+        NodeKind::Read { source, .. } => match source {
+            ReadNode::Integer(_) => false,
+            ReadNode::Bytes { pattern, .. } => pattern.len_min == 0,
+        },
+        NodeKind::Loop { until, .. } => until.is_none() && !in_count,
+        NodeKind::Switch { .. } => !in_count,
+        NodeKind::Repeat { count, body, .. } => match count.source {
+            CountSource::Bytes { .. } => false,
+            CountSource::Number(rounds) if count.adjust == 0 => rounds == 0 || nothing(body),
+            _ => !in_count,
+        },
+        NodeKind::WhileCount { count, .. } => {
+            !matches!(count.source, CountSource::Bytes { .. }) && !in_count
+        }
+    }
+}
+
+/// The blocks directly inside a statement.
+pub(crate) fn bodies(node: &Node) -> Vec<&[Node]> {
+    match &node.kind {
+        NodeKind::Choose { cases, default, .. } => {
+            let cases = cases.iter().map(|case| case.body.as_slice());
+            cases.chain(default.iter().map(Vec::as_slice)).collect()
+        }
+        NodeKind::ChooseNumber { cases, default, .. } => {
+            let cases = cases.iter().map(|(_, body)| body.as_slice());
+            cases.chain(default.iter().map(Vec::as_slice)).collect()
+        }
+        NodeKind::If { body, otherwise, .. } => vec![body, otherwise],
+        NodeKind::Loop { body, .. }
+        | NodeKind::Repeat { body, .. }
+        | NodeKind::WhileCount { body, .. } => vec![body],
+        NodeKind::Switch { cases, .. } => cases.iter().map(|case| case.body.as_slice()).collect(),
+        NodeKind::Execute { .. }
+        | NodeKind::Mark
+        | NodeKind::Match(_)
+        | NodeKind::Push
+        | NodeKind::Read { .. }
+        | NodeKind::Send { .. } => Vec::new(),
+    }
+}
+
+/// The patterns of a statement itself.
+pub(crate) fn patterns(node: &Node) -> Vec<&Arc<Pattern>> {
+    match &node.kind {
+        NodeKind::Match(pattern) => vec![pattern],
+        NodeKind::Loop { until, .. } => until.iter().map(|end| &end.pattern).collect(),
+        NodeKind::Repeat { count, .. } | NodeKind::WhileCount { count, .. } => {
+            match &count.source {
+                CountSource::Bytes { pattern, .. } => vec![pattern],
+                _ => Vec::new(),
+            }
+        }
+        NodeKind::Read { source: ReadNode::Bytes { pattern, .. }, .. } => vec![pattern],
+        NodeKind::Choose { cases, .. } | NodeKind::Switch { cases, .. } => {
+            cases.iter().map(|case| &case.pattern).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Shows every pattern of `body`, in the order of the text as near as statements have one.
 pub(crate) fn each_pattern(body: &[Node], show: &mut dyn FnMut(&Pattern)) {
     for node in body {
-        match &node.kind {
-            NodeKind::Match(pattern) => show(pattern),
-            NodeKind::Loop { until, body, .. } => {
-                until.iter().for_each(|end| show(&end.pattern));
-                each_pattern(body, show);
-            }
-            NodeKind::Repeat { count, body } | NodeKind::WhileCount { count, body, .. } => {
-                if let CountSource::Bytes { pattern, .. } = count {
-                    show(pattern);
-                }
-                each_pattern(body, show);
-            }
-            NodeKind::Switch { cases, .. } => {
-                for case in cases {
-                    show(&case.pattern);
-                    each_pattern(&case.body, show);
-                }
-            }
-            NodeKind::Execute { .. } | NodeKind::Push | NodeKind::Send { .. } => {}
-        }
+        patterns(node).into_iter().for_each(|pattern| show(pattern));
+        bodies(node).into_iter().for_each(|body| each_pattern(body, show));
     }
 }
 
@@ -179,32 +316,44 @@ pub(crate) fn each_pattern(body: &[Node], show: &mut dyn FnMut(&Pattern)) {
 pub(crate) fn first(body: &[Node]) -> ByteSet {
     let mut set = ByteSet::EMPTY;
     for node in body {
-        let (own, optional) = first_of(node);
-        set = set.union(&own);
-        if !optional {
+        set = set.union(&first_of(node));
+        if !node_can_match_nothing(node, false) {
             break;
         }
     }
     set
 }
 
-/// The bytes a statement can start at, and whether it may consume nothing.
-fn first_of(node: &Node) -> (ByteSet, bool) {
+/// The bytes a statement can start at.
+fn first_of(node: &Node) -> ByteSet {
+    let all = |sets: &mut dyn Iterator<Item = ByteSet>| {
+        sets.fold(ByteSet::EMPTY, |all, set| all.union(&set))
+    };
     match &node.kind {
-        NodeKind::Execute { .. } | NodeKind::Push | NodeKind::Send { .. } => (ByteSet::EMPTY, true),
-        NodeKind::Match(pattern) => (pattern.dfa.first(), pattern.len_min == 0),
+        NodeKind::Execute { .. } | NodeKind::Mark | NodeKind::Push | NodeKind::Send { .. } => {
+            ByteSet::EMPTY
+        }
+        NodeKind::Match(pattern) => pattern.dfa.first(),
+        NodeKind::Read { source: ReadNode::Bytes { pattern, .. }, .. } => pattern.dfa.first(),
+        NodeKind::Read { source: ReadNode::Integer(_), .. } => (0..=u8::MAX).collect(),
         NodeKind::Loop { until: Some(end), body, .. } => {
-            (end.pattern.dfa.first().union(&first(body)), false)
+            end.pattern.dfa.first().union(&first(body))
         }
-        NodeKind::Loop { first, .. } => (*first, true),
+        NodeKind::Loop { first, .. } => *first,
         NodeKind::Switch { cases, .. } => {
-            let sets = cases.iter().map(|case| case.pattern.dfa.first());
-            (sets.fold(ByteSet::EMPTY, |all, set| all.union(&set)), true)
+            all(&mut cases.iter().map(|case| case.pattern.dfa.first()))
         }
-        NodeKind::Repeat { count, body } | NodeKind::WhileCount { count, body, .. } => {
-            match count {
-                CountSource::Bytes { pattern, .. } => (pattern.dfa.first(), false),
-                CountSource::Value => (first(body), true),
+        NodeKind::Choose { cases, default, .. } => {
+            let cases = cases.iter().map(|case| case.pattern.dfa.first());
+            all(&mut cases.chain(default.iter().map(|body| first(body))))
+        }
+        NodeKind::ChooseNumber { .. } | NodeKind::If { .. } => {
+            all(&mut bodies(node).into_iter().map(first))
+        }
+        NodeKind::Repeat { count, body, .. } | NodeKind::WhileCount { count, body, .. } => {
+            match &count.source {
+                CountSource::Bytes { pattern, .. } => pattern.dfa.first(),
+                _ => first(body),
             }
         }
     }

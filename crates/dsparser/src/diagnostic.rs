@@ -5,6 +5,8 @@ use std::fmt;
 /// Where something stands in a grammar text. Line and column count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
+    /// 0 for the grammar itself, else the included file, in the order in which they are included.
+    pub file: u32,
     /// Line, from 1.
     pub line: u32,
     /// Column of the first character, from 1.
@@ -33,6 +35,12 @@ pub enum DiagnosticKind {
     UnbalancedBlock,
     /// An action name the host does not have.
     UnknownAction,
+    /// A block that calls itself, or a file that includes itself.
+    Recursion,
+    /// A pattern that can read far past its match; a warning.
+    ScansPastMatch,
+    /// A name that nothing was read into, or a block that is nowhere.
+    UnknownName,
     /// The first word of a line is no keyword.
     UnknownKeyword,
     /// `VALUE` before any action has run.
@@ -44,6 +52,8 @@ pub enum DiagnosticKind {
 pub struct Diagnostic {
     /// Where it stands.
     pub span: Span,
+    /// The included file, if it stands in one.
+    pub file: Option<String>,
     /// What sort of mistake it is.
     pub kind: DiagnosticKind,
     /// What is wrong.
@@ -54,7 +64,10 @@ pub struct Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Span { line, column } = self.span;
+        let Span { line, column, .. } = self.span;
+        if let Some(file) = &self.file {
+            write!(f, "{file}, ")?;
+        }
         write!(f, "line {line}, column {column}: {}; {}", self.message, self.help)
     }
 }
@@ -97,9 +110,16 @@ impl std::error::Error for ProgramErrors {}
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
+    /// The included files, by their number less one.
+    pub(crate) files: Vec<String>,
 }
 
 impl Diagnostics {
+    /// An empty list for a text that includes these files.
+    pub(crate) fn of_files(files: Vec<String>) -> Self {
+        Self { list: Vec::new(), files }
+    }
+
     pub(crate) fn push(
         &mut self,
         span: Span,
@@ -107,15 +127,33 @@ impl Diagnostics {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.list.push(Diagnostic { span, kind, message: message.into(), help: help.into() });
+        let (message, help) = (message.into(), help.into());
+        self.list.push(Diagnostic { span, file: None, kind, message, help });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
+    /// The mistakes in the order of the text, each with the file it stands in.
+    fn sorted(&mut self) -> Vec<Diagnostic> {
+        let mut list = std::mem::take(&mut self.list);
+        list.sort_by_key(|diagnostic| diagnostic.span);
+        list.dedup();
+        for diagnostic in &mut list {
+            let index = (diagnostic.span.file as usize).checked_sub(1);
+            diagnostic.file = index.and_then(|index| self.files.get(index).cloned());
+        }
+        list
+    }
+
+    /// What was noted, where it is no mistake.
+    pub(crate) fn into_warnings(mut self) -> Vec<Diagnostic> {
+        self.sorted()
+    }
+
     pub(crate) fn into_errors(mut self, errors_max: usize) -> ProgramErrors {
-        self.list.sort_by_key(|diagnostic| diagnostic.span);
+        self.list = self.sorted();
         let left_out = self.list.len().saturating_sub(errors_max.max(1));
         self.list.truncate(errors_max.max(1));
         ProgramErrors { diagnostics: self.list, left_out }
@@ -168,7 +206,7 @@ mod tests {
     fn errors_are_sorted_and_cut_at_the_limit() {
         let mut list = Diagnostics::default();
         for line in [3, 1, 2] {
-            list.push(Span { line, column: 1 }, DiagnosticKind::Syntax, "m", "h");
+            list.push(Span { file: 0, line, column: 1 }, DiagnosticKind::Syntax, "m", "h");
         }
         let errors = list.into_errors(2);
         assert_eq!(errors.diagnostics()[0].span.line, 1);

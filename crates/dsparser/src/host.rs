@@ -6,6 +6,11 @@ use crate::rt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActionId(pub u16);
 
+/// The number of a name that `READ` binds, in the order of the text: its place in
+/// [`Program::names`](crate::Program::names).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NameId(pub u8);
+
 /// What an action hands back to the grammar, for `WHILECNT VALUE` and `REPEAT VALUE`.
 ///
 /// An action that has nothing to say returns `ActionValue::default()`, which is 0.
@@ -76,6 +81,12 @@ pub trait Host {
                 .map_err(|error| ItemError { offset, error })?;
         }
         Ok(value)
+    }
+
+    /// Takes a number that `READ` bound to a name; its bytes begin at `offset`. By default it is ignored.
+    #[inline]
+    fn number(&mut self, name: NameId, number: i128, offset: usize) {
+        let _ = (name, number, offset);
     }
 
     /// Takes the event of a `SEND code value` statement. By default it is ignored.

@@ -20,13 +20,13 @@ pub(crate) enum TokenKind<'t> {
 /// Splits one line; comments and blanks vanish. A mistake ends the line.
 pub(crate) fn tokens<'t>(
     line: &'t str,
-    number: u32,
+    (file, number): (u32, u32),
     diagnostics: &mut Diagnostics,
 ) -> Vec<Token<'t>> {
     let mut found = Vec::new();
     let mut characters = line.char_indices().enumerate().peekable();
     while let Some((column, (start, character))) = characters.next() {
-        let span = Span { line: number, column: to_u32(column + 1) };
+        let span = Span { file, line: number, column: to_u32(column + 1) };
         if character == '#' {
             break;
         }
@@ -44,7 +44,7 @@ pub(crate) fn tokens<'t>(
                 );
                 return found;
             };
-            let span = Span { line: number, column: span.column + 1 };
+            let span = Span { column: span.column + 1, ..span };
             found.push(Token { span, kind: TokenKind::Pattern(&line[inside..inside + length]) });
             while characters.next_if(|(_, (at, _))| *at <= inside + length).is_some() {}
             continue;
@@ -94,7 +94,7 @@ mod tests {
 
     fn lex(line: &str) -> (Vec<(u32, TokenKind<'_>)>, bool) {
         let mut diagnostics = Diagnostics::default();
-        let found = tokens(line, 1, &mut diagnostics);
+        let found = tokens(line, (0, 1), &mut diagnostics);
         let kinds = found.into_iter().map(|token| (token.span.column, token.kind)).collect();
         (kinds, diagnostics.is_empty())
     }

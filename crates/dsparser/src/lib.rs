@@ -61,10 +61,10 @@ pub use diagnostic::{Diagnostic, DiagnosticKind, ProgramErrors, Span};
 pub use generate::generate;
 pub use host::{
     ActionError, ActionId, ActionNames, ActionValue, Host, ItemAction, ItemActions, ItemError,
-    StopBitRun,
+    NameId, StopBitRun,
 };
 pub use limits::Limits;
-pub use machine::Machine;
+pub use machine::{Machine, Progress, Stream};
 pub use pattern::ByteSet;
 pub use program::Program;
 pub use run_error::{RunError, RunErrorKind, StatementText};

@@ -16,12 +16,24 @@ pub struct Limits {
     pub pattern_states_max: usize,
     /// Automaton states of the whole program. Default 32768.
     pub states_max: usize,
+    /// Files included, all together. Default 64.
+    pub files_max: usize,
+    /// Names that numbers are read into. Default 32, and never more than 32.
+    pub names_max: usize,
+    /// Statements after every `CALL` is replaced by its block. Default 65536.
+    pub expanded_max: usize,
     /// Errors reported; the rest is counted. Default 100.
     pub errors_max: usize,
 }
 
 /// What no setting exceeds: the engines keep their counts in arrays of this size.
 pub(crate) const NESTING_MAX: usize = 32;
+
+/// What no setting exceeds: the engines keep numbers in arrays of this size.
+pub(crate) const NAMES_MAX: usize = 32;
+
+/// Files inside one another.
+pub(crate) const INCLUDE_DEPTH_MAX: usize = 8;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -32,6 +44,9 @@ impl Default for Limits {
             pattern_bytes_max: 1024,
             pattern_states_max: 4096,
             states_max: 32_768,
+            files_max: 64,
+            names_max: NAMES_MAX,
+            expanded_max: 65_536,
             errors_max: 100,
         }
     }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::ast::Statement;
 use crate::block::Node;
 use crate::check::check;
-use crate::diagnostic::{DiagnosticKind, Diagnostics, ProgramErrors, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, ProgramErrors, Span};
 use crate::host::ActionNames;
 use crate::limits::Limits;
 use crate::machine::Machine;
@@ -20,12 +20,16 @@ pub struct Program {
     text: String,
     ast: Vec<Statement>,
     actions: Vec<String>,
+    names: Vec<String>,
     statements: Vec<StatementText>,
+    warnings: Vec<Diagnostic>,
+    /// Name and text of the included files.
+    files: Vec<(String, String)>,
     pub(crate) body: Vec<Node>,
 }
 
 impl Program {
-    /// Parses and checks `text`; the host's action names are `actions`.
+    /// Parses and checks `text`, which includes no files; the host's action names are `actions`.
     ///
     /// # Errors
     /// All errors of the text together, each with line, column, reason and what to do.
@@ -42,24 +46,45 @@ impl Program {
         actions: &ActionNames,
         limits: &Limits,
     ) -> Result<Self, ProgramErrors> {
+        let mut none = |_: &str| Err("no files are at hand here".to_owned());
+        Self::parse_including(text, actions, limits, &mut none)
+    }
+
+    /// As [`parse_with`](Self::parse_with); `files` gives the text of an included file by the name that
+    /// stands in the grammar, or says why there is none.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_including(
+        text: &str,
+        actions: &ActionNames,
+        limits: &Limits,
+        files: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, ProgramErrors> {
         let mut diagnostics = Diagnostics::default();
         if text.len() > limits.text_bytes_max {
-            let message = format!("the text is longer than {} bytes", limits.text_bytes_max);
-            let start = Span { line: 1, column: 1 };
+            let max = limits.text_bytes_max;
+            let message =
+                format!("the text is longer than {max} bytes, the limit `text_bytes_max`");
+            let start = Span { file: 0, line: 1, column: 1 };
             diagnostics.push(start, DiagnosticKind::TooLarge, message, "split the grammar");
             return Err(diagnostics.into_errors(limits.errors_max));
         }
-        let parsed = parse(text, limits, &mut diagnostics);
-        let (body, actions) = check(&parsed.body, actions, limits, &mut diagnostics);
+        let parsed = parse(text, limits, files, &mut diagnostics);
+        let mut warnings = Diagnostics::of_files(diagnostics.files.clone());
+        let checked = check(&parsed.body, actions, limits, &mut diagnostics, &mut warnings);
         if !diagnostics.is_empty() {
             return Err(diagnostics.into_errors(limits.errors_max));
         }
         Ok(Self {
             text: text.to_owned(),
             ast: parsed.body,
-            actions,
+            actions: checked.actions,
+            names: checked.names,
             statements: parsed.statements,
-            body,
+            warnings: warnings.into_warnings(),
+            files: parsed.files,
+            body: checked.body,
         })
     }
 
@@ -68,9 +93,17 @@ impl Program {
         &self.text
     }
 
-    /// SHA-256 of the text in hexadecimal: `GRAMMAR_SHA256` of a module generated from it.
+    /// SHA-256 of the text, and of all it includes, in hexadecimal: `GRAMMAR_SHA256` of a module generated
+    /// from it.
     pub fn sha256(&self) -> String {
-        Sha256::digest(self.text.as_bytes()).iter().fold(String::new(), |mut text, byte| {
+        let mut digest = Sha256::new_with_prefix(self.text.as_bytes());
+        for (name, text) in &self.files {
+            for part in [name, text] {
+                digest.update((part.len() as u64).to_le_bytes());
+                digest.update(part.as_bytes());
+            }
+        }
+        digest.finalize().iter().fold(String::new(), |mut text, byte| {
             // Writing to a string cannot fail.
             let _ = write!(text, "{byte:02x}");
             text
@@ -85,6 +118,16 @@ impl Program {
     /// The action names, by [`ActionId`](crate::ActionId).
     pub fn actions(&self) -> &[String] {
         &self.actions
+    }
+
+    /// The names that numbers are read into, by [`NameId`](crate::NameId).
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// What is no mistake but costs more than it seems, in the order of the text.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
     }
 
     /// The statements in the order of the text, for

@@ -8,8 +8,12 @@ use std::collections::BTreeSet;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::ast::CountEncoding;
-use crate::block::{CaseNode, CountSource, End, Node, NodeKind};
-use crate::host::Host;
+use crate::block::{
+    CaseNode, CountNode, CountSource, End, NameNode, Node, NodeKind, OperandNode, ReadNode,
+};
+use crate::host::{Host, NameId};
+use crate::limits::NAMES_MAX;
+use crate::pattern::Pattern;
 use crate::program::Program;
 use crate::rt;
 use crate::run_error::{RunError, RunErrorKind};
@@ -19,7 +23,10 @@ use crate::run_error::{RunError, RunErrorKind};
 /// # Errors
 /// As [`Machine::run`](crate::Machine::run).
 pub fn run<H: Host>(program: &Program, packet: &[u8], host: &mut H) -> Result<usize, RunError> {
-    let mut walk = Walk { program, packet, host, pos: 0, mark: 0, value: 0 };
+    let names = [0; NAMES_MAX];
+    let (pos, mark, second_mark, value, empty_rounds) = (0, 0, 0, 0, 0);
+    let mut walk =
+        Walk { program, packet, host, pos, mark, second_mark, value, names, empty_rounds };
     walk.block(&program.body, packet)?;
     Ok(walk.pos)
 }
@@ -30,8 +37,13 @@ struct Walk<'a, H> {
     host: &'a mut H,
     pos: usize,
     mark: usize,
+    second_mark: usize,
     /// What the last action returned.
     value: u64,
+    /// The numbers bound to names.
+    names: [u64; NAMES_MAX],
+    /// Rounds of repetitions that took nothing.
+    empty_rounds: u32,
 }
 
 impl<H: Host> Walk<'_, H> {
@@ -42,7 +54,36 @@ impl<H: Host> Walk<'_, H> {
 
     fn statement(&mut self, node: &Node, input: &[u8]) -> Result<(), RunError> {
         match &node.kind {
-            NodeKind::Execute { action, stop_bit } => {
+            NodeKind::Choose { cases, default, .. } => match (self.select(cases, input), default) {
+                (Some(case), _) => self.block(&case.body, input)?,
+                (None, Some(body)) => self.block(body, input)?,
+                (None, None) => return Err(self.mismatch(input, self.pos, node.statement)),
+            },
+            NodeKind::ChooseNumber { selector, cases, default } => {
+                let number = self.number(selector);
+                let case = cases.iter().find(|(numbers, _)| numbers.contains(&number));
+                match (case, default) {
+                    (Some((_, body)), _) | (None, Some(body)) => self.block(body, input)?,
+                    (None, None) => return Err(self.error(RunErrorKind::NoCase, self.pos, node)),
+                }
+            }
+            NodeKind::If { condition, body, otherwise } => {
+                let (left, right) = (self.number(&condition.left), self.number(&condition.right));
+                let holds = condition.comparison.holds(left, right);
+                self.block(if holds { body } else { otherwise }, input)?;
+            }
+            NodeKind::Mark => self.second_mark = self.pos,
+            NodeKind::Read { name, source } => self.read(*name, source, input, node.statement)?,
+            NodeKind::Execute { action, from_mark: true, .. } => {
+                let bytes = rt::between(self.packet, self.second_mark, self.pos);
+                let done = self.host.execute(*action, bytes, self.second_mark);
+                let (at, statements) = (self.second_mark, self.program.statements());
+                let failed =
+                    |code| rt::action_failed(*action, code, at, statements, node.statement);
+                self.value = done.map_err(failed)?.0;
+                self.second_mark = self.pos;
+            }
+            NodeKind::Execute { action, stop_bit, .. } => {
                 let bytes = rt::between(self.packet, self.mark, self.pos);
                 let done = match stop_bit {
                     true => {
@@ -77,9 +118,14 @@ impl<H: Host> Walk<'_, H> {
                     .map_err(|offset| self.mismatch(input, offset, node.statement))?;
             }
             NodeKind::Push => self.mark = self.pos,
-            NodeKind::Repeat { count, body } => {
+            NodeKind::Repeat { count, body, .. } => {
                 for _ in 0..self.count(count, input, node.statement)?.0 {
+                    let before = self.pos;
                     self.block(body, input)?;
+                    self.empty_rounds += u32::from(self.pos == before);
+                    if self.empty_rounds > rt::EMPTY_ROUNDS_MAX {
+                        return Err(self.error(RunErrorKind::EmptyRounds, before, node));
+                    }
                 }
             }
             NodeKind::Send { code, value } => self.host.send(*code, *value),
@@ -127,17 +173,54 @@ impl<H: Host> Walk<'_, H> {
         })
     }
 
-    /// A count, and where it stands.
-    fn count(
+    /// A number as a condition sees it.
+    fn number(&self, operand: &OperandNode) -> i128 {
+        match operand {
+            OperandNode::Name(name) => self.bound(*name),
+            OperandNode::Number(number) => *number,
+            OperandNode::Value => self.value.into(),
+        }
+    }
+
+    fn bound(&self, name: NameNode) -> i128 {
+        rt::meaning(self.names[usize::from(name.id.0)], name.is_signed)
+    }
+
+    fn read(
         &mut self,
-        count: &CountSource,
+        name: NameId,
+        source: &ReadNode,
         input: &[u8],
         statement: u32,
-    ) -> Result<(u64, usize), RunError> {
+    ) -> Result<(), RunError> {
         let start = self.pos;
-        let CountSource::Bytes { encoding, pattern } = count else {
-            return Ok((self.value, start));
+        let (number, is_signed) = match source {
+            ReadNode::Integer(kind) => {
+                let bytes = usize::from(kind.bytes);
+                let item = rt::integer(input, start, bytes, kind.is_little, kind.is_signed);
+                let (end, number) =
+                    item.ok_or_else(|| self.mismatch(input, input.len(), statement))?;
+                self.pos = end;
+                (number, kind.is_signed)
+            }
+            ReadNode::Bytes { encoding, pattern } => {
+                (self.encoded(*encoding, pattern, input, statement)?, false)
+            }
         };
+        self.host.number(name, rt::meaning(number, is_signed), start);
+        self.names[usize::from(name.0)] = number;
+        Ok(())
+    }
+
+    /// A number in the bytes that a pattern matches.
+    fn encoded(
+        &mut self,
+        encoding: CountEncoding,
+        pattern: &Pattern,
+        input: &[u8],
+        statement: u32,
+    ) -> Result<u64, RunError> {
+        let start = self.pos;
         self.pos = longest(&pattern.hir, input, start)
             .map_err(|offset| self.mismatch(input, offset, statement))?;
         let bytes = rt::between(self.packet, start, self.pos);
@@ -147,8 +230,28 @@ impl<H: Host> Walk<'_, H> {
             CountEncoding::LittleEndian => rt::little_endian(bytes),
             CountEncoding::StopBit => rt::stop_bit_count(bytes),
         };
+        number.map_err(|kind| rt::error(kind, start, self.program.statements(), statement))
+    }
+
+    /// A count, and where it stands.
+    fn count(
+        &mut self,
+        count: &CountNode,
+        input: &[u8],
+        statement: u32,
+    ) -> Result<(u64, usize), RunError> {
+        let start = self.pos;
+        let number = match &count.source {
+            CountSource::Bytes { encoding, pattern } => {
+                self.encoded(*encoding, pattern, input, statement)?.into()
+            }
+            CountSource::Name(name) => self.bound(*name),
+            CountSource::Number(number) => (*number).into(),
+            CountSource::Value => self.value.into(),
+        };
         let statements = self.program.statements();
-        Ok((number.map_err(|kind| rt::error(kind, start, statements, statement))?, start))
+        let adjusted = rt::adjusted(number, count.adjust);
+        Ok((adjusted.map_err(|kind| rt::error(kind, start, statements, statement))?, start))
     }
 
     fn mismatch(&self, input: &[u8], offset: usize, statement: u32) -> RunError {

@@ -8,6 +8,58 @@ use crate::host::{ActionError, ActionId, ActionValue, Host, StopBitRun};
 pub use crate::host::{ItemAction, ItemActions};
 use crate::run_error::{RunError, RunErrorKind, StatementText};
 
+/// The most rounds of `REPEAT` in a run that take no byte, all together: without it a count could make
+/// the host loop nearly for ever.
+pub const EMPTY_ROUNDS_MAX: u32 = 65_536;
+
+/// The binary integer of `N` bytes at `pos`, and the position after it.
+#[inline]
+pub fn integer(
+    input: &[u8],
+    pos: usize,
+    bytes: usize,
+    is_little: bool,
+    is_signed: bool,
+) -> Option<(usize, u64)> {
+    let end = any(input, pos, bytes)?;
+    let item = between(input, pos, end);
+    let push = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+    let number = match is_little {
+        true => item.iter().rev().fold(0, push),
+        false => item.iter().fold(0, push),
+    };
+    let unused = 64 - 8 * bytes.clamp(1, 8);
+    // Shifting right spreads the sign.
+    let extended = ((number << unused) as i64 >> unused) as u64;
+    Some((end, if is_signed { extended } else { number }))
+}
+
+/// A bound number as what it means.
+#[inline]
+pub const fn meaning(number: u64, is_signed: bool) -> i128 {
+    if is_signed { number as i64 as i128 } else { number as i128 }
+}
+
+/// Whether some bit is set in both.
+#[inline]
+pub const fn have_common_bits(left: i128, right: i128) -> bool {
+    left & right != 0
+}
+
+/// A count with its constant added.
+///
+/// # Errors
+/// [`RunErrorKind::CountBelowZero`] and [`RunErrorKind::CountRange`].
+#[inline]
+pub fn adjusted(count: i128, adjust: i128) -> Result<u64, RunErrorKind> {
+    let sum = count.saturating_add(adjust);
+    match u64::try_from(sum) {
+        Ok(count) => Ok(count),
+        Err(_) if sum < 0 => Err(RunErrorKind::CountBelowZero),
+        Err(_) => Err(RunErrorKind::CountRange),
+    }
+}
+
 /// The position after `bytes` bytes of any kind.
 #[inline(always)]
 pub fn any(input: &[u8], pos: usize, bytes: usize) -> Option<usize> {
@@ -246,6 +298,18 @@ pub fn count_past_end(
 #[cold]
 pub fn not_used_up(offset: usize, statements: &[StatementText], statement: u32) -> RunError {
     error(RunErrorKind::NotUsedUp, offset, statements, statement)
+}
+
+/// The error of a number that no case has.
+#[cold]
+pub fn no_case(offset: usize, statements: &[StatementText], statement: u32) -> RunError {
+    error(RunErrorKind::NoCase, offset, statements, statement)
+}
+
+/// The error of too many rounds that took no byte.
+#[cold]
+pub fn empty_rounds(offset: usize, statements: &[StatementText], statement: u32) -> RunError {
+    error(RunErrorKind::EmptyRounds, offset, statements, statement)
 }
 
 /// The error of an action.

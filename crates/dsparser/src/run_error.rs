@@ -33,6 +33,8 @@ pub enum RunErrorKind {
         /// The host's code.
         error: ActionError,
     },
+    /// A count is below zero once its constant is subtracted.
+    CountBelowZero,
     /// A count announces more bytes than are left.
     CountPastEnd {
         /// The announced bytes.
@@ -40,12 +42,21 @@ pub enum RunErrorKind {
     },
     /// A count does not fit 64 bits.
     CountRange,
+    /// More rounds of `REPEAT` than [`EMPTY_ROUNDS_MAX`](crate::rt::EMPTY_ROUNDS_MAX) took no byte.
+    EmptyRounds,
     /// A decimal count does not begin with a digit.
     CountSyntax,
     /// The packet ends where the statement needs a byte.
     InputEnded,
     /// The byte at the offset does not fit the statement.
     Mismatch,
+    /// No case has the number.
+    NoCase,
+    /// What a stream has to keep is longer than its limit.
+    StreamTooLong {
+        /// The limit in bytes.
+        bytes_max: u64,
+    },
     /// Bytes are left in the count, and nothing in its body takes the next one.
     NotUsedUp,
     /// The statement needs bytes beyond the innermost count.
@@ -57,6 +68,8 @@ const _: () = assert!(size_of::<RunError>() <= 32, "errors travel by value");
 /// One statement of a grammar, as errors quote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementText {
+    /// The included file it stands in, if it does.
+    pub file: Option<Cow<'static, str>>,
     /// Line in the grammar, from 1.
     pub line: u32,
     /// The statement as written, without indentation and comment.
@@ -66,7 +79,12 @@ pub struct StatementText {
 impl StatementText {
     /// Names a statement by line and text, in a constant.
     pub const fn borrowed(line: u32, text: &'static str) -> Self {
-        Self { line, text: Cow::Borrowed(text) }
+        Self { file: None, line, text: Cow::Borrowed(text) }
+    }
+
+    /// Names a statement of an included file, in a constant.
+    pub const fn included(file: &'static str, line: u32, text: &'static str) -> Self {
+        Self { file: Some(Cow::Borrowed(file)), line, text: Cow::Borrowed(text) }
     }
 }
 
@@ -76,8 +94,10 @@ impl RunError {
     /// `statements` are those of the program that ran: `Program::statements`, or `STATEMENTS` of
     /// generated source.
     pub fn describe(&self, statements: &[StatementText]) -> String {
-        let text = statements.get(self.statement as usize).map_or("?", |s| &s.text);
-        format!("offset {}, grammar line {}: `{text}`: {}", self.offset, self.line, self.kind)
+        let statement = statements.get(self.statement as usize);
+        let text = statement.map_or("?", |s| &s.text);
+        let file = statement.and_then(|s| s.file.as_deref()).unwrap_or("grammar");
+        format!("offset {}, {file} line {}: `{text}`: {}", self.offset, self.line, self.kind)
     }
 }
 
@@ -96,7 +116,20 @@ impl fmt::Display for RunErrorKind {
             Self::CountPastEnd { count } => {
                 write!(f, "the count says {count} bytes, but fewer are left")
             }
+            Self::CountBelowZero => f.write_str("the count less its constant is below zero"),
             Self::CountRange => f.write_str("the count does not fit 64 bits"),
+            Self::EmptyRounds => write!(
+                f,
+                "more than {} rounds took no byte: that is the limit of a run",
+                crate::rt::EMPTY_ROUNDS_MAX
+            ),
+            Self::NoCase => f.write_str("no case has this number, and there is no DEFAULT"),
+            Self::StreamTooLong { bytes_max } => {
+                write!(
+                    f,
+                    "more than {bytes_max} bytes have to be kept: that is the limit of the stream"
+                )
+            }
             Self::CountSyntax => f.write_str("expected a decimal count, found no digit"),
             Self::InputEnded => f.write_str("the packet ends where a byte is needed"),
             Self::Mismatch => f.write_str("the byte there does not fit"),

@@ -51,9 +51,6 @@ pub(crate) const fn mask(fields: &[Field]) -> u64 {
     bits
 }
 
-const BEST_BID_BITS: u64 = mask(&BEST_BID);
-const BEST_OFFER_BITS: u64 = mask(&BEST_OFFER);
-
 /// Lists the fields after the six that every structured category starts with.
 macro_rules! body {
     ($($field:ident),* $(,)?) => {
@@ -244,24 +241,40 @@ impl Appendage {
     ///
     /// In version 1.03 a reserved field ends it. Samples show that behind a best offer; behind a best bid
     /// without one it is the natural reading.
-    pub fn fields(self, version: Version) -> impl Iterator<Item = Field> {
-        let bid = BEST_BID.into_iter().filter(move |_| self.best_bid);
-        let offer = BEST_OFFER.into_iter().filter(move |_| self.best_offer);
-        bid.chain(offer).chain(self.ends_reserved(version).then_some(Reserved2))
-    }
-
-    const fn ends_reserved(self, version: Version) -> bool {
-        matches!(version, Version::V1) && (self.best_bid || self.best_offer)
+    pub const fn fields(self, version: Version) -> &'static [Field] {
+        match (version, self.best_bid, self.best_offer) {
+            (_, false, false) => &[],
+            (Version::V2, true, false) => &BEST_BID,
+            (Version::V2, false, true) => &BEST_OFFER,
+            (Version::V2, true, true) => V2_BEST,
+            (Version::V1, true, false) => V1_BEST_BID,
+            (Version::V1, false, true) => V1_BEST_OFFER,
+            (Version::V1, true, true) => V1_BEST,
+        }
     }
 
     /// The fields of the appendage, as a mask.
     pub const fn bits(self, version: Version) -> u64 {
-        let bid = if self.best_bid { BEST_BID_BITS } else { 0 };
-        let offer = if self.best_offer { BEST_OFFER_BITS } else { 0 };
-        let reserved = if self.ends_reserved(version) { Reserved2.bit() } else { 0 };
-        bid | offer | reserved
+        mask(self.fields(version))
     }
 }
+
+/// Lists the fields of a best bid, then others.
+macro_rules! best_bid {
+    ($($field:ident),*) => {
+        &[BestBidParticipant, BestBidDenominator, BestBid, BestBidSize, $($field),*]
+    };
+}
+
+#[rustfmt::skip]
+const V2_BEST: &[Field] =
+    best_bid![BestOfferParticipant, BestOfferDenominator, BestOffer, BestOfferSize];
+const V1_BEST_BID: &[Field] = best_bid![Reserved2];
+const V1_BEST_OFFER: &[Field] =
+    &[BestOfferParticipant, BestOfferDenominator, BestOffer, BestOfferSize, Reserved2];
+#[rustfmt::skip]
+const V1_BEST: &[Field] =
+    best_bid![BestOfferParticipant, BestOfferDenominator, BestOffer, BestOfferSize, Reserved2];
 
 /// [`Category::fields`] as masks, by version and category.
 static BASE_BITS: [[u64; 11]; 2] = {
@@ -352,13 +365,15 @@ mod tests {
     }
 
     #[test]
-    fn masks_of_appendages_are_those_of_their_fields() {
+    fn appendages_are_the_best_bid_then_the_best_offer_then_a_reserved_field() {
         for code in 0..128 {
             let Some(appendage) = appendage_of(code) else { continue };
-            for version in [Version::V1, Version::V2] {
-                let bits = appendage.fields(version).fold(0, |bits, field| bits | field.bit());
-                assert_eq!(appendage.bits(version), bits, "{}", code as u8 as char);
-            }
+            let bid = BEST_BID.into_iter().filter(|_| appendage.best_bid);
+            let fields: Vec<Field> =
+                bid.chain(BEST_OFFER.into_iter().filter(|_| appendage.best_offer)).collect();
+            assert_eq!(appendage.fields(Version::V2), fields, "{}", code as u8 as char);
+            let reserved = if fields.is_empty() { &[][..] } else { &[Reserved2] };
+            assert_eq!(appendage.fields(Version::V1), [&fields, reserved].concat());
         }
     }
 

@@ -33,7 +33,7 @@ use tickwire_dsparser::{
 use crate::bottom_up::{Outcome, Padded, State, base_of, decode_items, message_fields, new_padded};
 use crate::field::{INTEGER_BYTES_MAX, PRESENCE_MAP_BYTES_MAX};
 use crate::generated::{opra1, opra2, opra2_singly, paper};
-use crate::packet::{ETX, Frame, HEADER_BYTES_V2, LENGTH_TO_END, frame, open};
+use crate::packet::{self, ETX, Frame, HEADER_BYTES_V2, LENGTH_TO_END, open};
 use crate::record::{LANE, Record, lane};
 use crate::reference;
 use crate::{Decode, Entry, Error, ErrorKind, Field, Message, Summary, Version};
@@ -164,30 +164,51 @@ impl Decoder {
         summary: Summary,
     ) -> Ran {
         let Self { back_end, holds_end_back, record, entries, padded } = self;
-        // Each back end has actions of its own, so that those of the generated source stay in registers.
-        let mut state = State::new();
-        macro_rules! run {
-            ($run:expr, $input:expr) => {{
-                let mut actions =
-                    Actions::new(packet, padded, &mut state, record, entries, visit, summary);
-                let outcome = $run($input, &mut actions);
-                let took_all = outcome == Ok($input.len());
-                Ran { took_all, next_message: actions.next, summary: actions.summary }
-            }};
-        }
         let without_end = &packet[..packet.len() - 1];
+        let room = Room { packet, padded, record, entries, visit, summary };
         let mut ran = match back_end {
-            BackEnd::Generated => run!(opra2::run, packet),
-            BackEnd::GeneratedSingly => run!(opra2_singly::run, packet),
-            BackEnd::GeneratedPaper => run!(paper::run, without_end),
+            BackEnd::Generated => {
+                carry_out(room, |actions| opra2::run(packet, actions) == Ok(packet.len()))
+            }
+            BackEnd::GeneratedSingly => {
+                carry_out(room, |actions| opra2_singly::run(packet, actions) == Ok(packet.len()))
+            }
+            BackEnd::GeneratedPaper => {
+                carry_out(room, |actions| paper::run(without_end, actions) == Ok(without_end.len()))
+            }
             BackEnd::Tables(tables) => {
                 let input = if *holds_end_back { without_end } else { packet };
-                run!(|input, actions| tables.version_2.run(input, actions), input)
+                carry_out(room, |actions| tables.version_2.run(input, actions) == Ok(input.len()))
             }
         };
         ran.took_all &= !*holds_end_back || packet.ends_with(&[ETX]);
         ran
     }
+}
+
+/// What the actions of a packet work on.
+struct Room<'a, V> {
+    packet: &'a [u8],
+    padded: &'a mut Padded,
+    record: &'a mut Record,
+    entries: &'a mut Vec<Entry>,
+    visit: &'a mut V,
+    summary: Summary,
+}
+
+/// Runs a grammar, which says whether it took its input to the end.
+// A function and actions of its own for each back end, so that those of the generated source stay in
+// registers.
+#[inline(never)]
+fn carry_out<V: FnMut(Message<'_>)>(
+    room: Room<'_, V>,
+    run: impl FnOnce(&mut Actions<'_, V>) -> bool,
+) -> Ran {
+    let Room { packet, padded, record, entries, visit, summary } = room;
+    let mut state = State::new();
+    let mut actions = Actions::new(packet, padded, &mut state, record, entries, visit, summary);
+    let took_all = run(&mut actions);
+    Ran { took_all, next_message: actions.next, summary: actions.summary }
 }
 
 /// What became of a packet.
@@ -248,6 +269,9 @@ fn message_end(packet: &[u8], start: usize, byte: u8) -> Result<usize, ActionErr
 /// Says that the packet does not fit; the place is found afterwards.
 const REFUSED: ActionError = ActionError(0);
 
+/// More than the last byte of any presence map that the engine takes.
+const CAREFUL: usize = 64;
+
 /// The host of the grammar: the record and where the walk is in its message.
 struct Actions<'a, V> {
     packet: &'a [u8],
@@ -267,9 +291,9 @@ struct Actions<'a, V> {
     /// Of fields handed out singly: the presence map, and the part of it whose fields are to come.
     present: u64,
     left: u64,
-    /// The engine failed at a message of the packet that may be right, such as one with an integer of five
-    /// bytes: from there on the reference takes them.
-    is_careful: bool,
+    /// 0, or [`CAREFUL`] once the engine has failed at a message of the packet that may be right, such as one
+    /// with an integer of five bytes: from there on the reference takes them.
+    careful: usize,
     /// Of fields handed out singly: the reference takes the message as a whole at its end.
     is_unusual: bool,
 }
@@ -302,7 +326,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
             pmap_end: 0,
             present: 0,
             left: 0,
-            is_careful: false,
+            careful: 0,
             is_unusual: false,
         }
     }
@@ -337,9 +361,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     #[inline(always)]
     fn presence_map(&mut self, len: usize, offset: usize) -> Result<(), ActionError> {
         if offset != self.start {
-            // A grammar that reads the length byte itself begins with the presence map.
-            let byte = self.packet.get(self.next).ok_or(REFUSED)?;
-            self.length(*byte, offset.wrapping_sub(1))?;
+            (self.start, self.end) = begin_at_map(self.packet, self.next, offset)?;
         }
         self.pmap_end = offset + len;
         if self.pmap_end == self.end {
@@ -363,36 +385,21 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     #[inline(always)]
     fn message(&mut self) -> Result<(), ActionError> {
         // An empty map wraps, and is left to the reference.
-        let pmap_last = (self.pmap_end - self.start).wrapping_sub(1);
-        let outcome = match self.is_careful {
-            false => decode_items(self.padded, self.frame(), pmap_last, self.state, self.record),
-            true => Outcome::Unusual,
-        };
-        match outcome {
+        let pmap_last = (self.pmap_end - self.start).wrapping_sub(1) | self.careful;
+        match decode_items(self.padded, self.frame(), pmap_last, self.state, self.record) {
             Outcome::Done => {}
             Outcome::Unusual => {
                 let frame = self.frame();
                 decode_unusual(self.packet, frame, self.state, self.record, self.entries)?;
             }
-            Outcome::Wrong => self.catch_up()?,
+            Outcome::Wrong => {
+                let frame = self.frame();
+                catch_up(self.packet, frame, self.state, self.record, self.entries)?;
+                self.careful = CAREFUL;
+            }
         }
         self.show();
         Ok(())
-    }
-
-    /// Decodes the messages from the first to this one again, because the engine left the record in doubt.
-    #[cold]
-    #[inline(never)]
-    fn catch_up(&mut self) -> Result<(), ActionError> {
-        self.is_careful = true;
-        self.record.reset();
-        let mut offset = HEADER_BYTES_V2;
-        for index in 0..=self.summary.messages as usize {
-            let found = frame(self.packet, offset, index).ok().flatten().ok_or(REFUSED)?;
-            decode_unusual(self.packet, found, self.state, self.record, self.entries)?;
-            offset = found.end;
-        }
-        if offset == self.end { Ok(()) } else { Err(REFUSED) }
     }
 
     /// Takes one field.
@@ -479,6 +486,38 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     fn frame(&self) -> Frame {
         Frame { index: self.summary.messages as usize, start: self.start, end: self.end }
     }
+}
+
+/// Start and end of the message whose presence map is at `offset`, and whose length byte must be at `next`: a
+/// grammar may read that itself.
+// Not a method, as below.
+#[inline(never)]
+fn begin_at_map(packet: &[u8], next: usize, offset: usize) -> Result<(usize, usize), ActionError> {
+    match packet.get(next) {
+        Some(byte) if next + 1 == offset => Ok((offset, message_end(packet, offset, *byte)?)),
+        _ => Err(REFUSED),
+    }
+}
+
+/// Decodes the messages up to the one at `frame` again, because the engine left the record in doubt.
+// Not a method, as below.
+#[cold]
+#[inline(never)]
+fn catch_up(
+    packet: &[u8],
+    frame: Frame,
+    state: &mut State,
+    record: &mut Record,
+    entries: &mut Vec<Entry>,
+) -> Result<(), ActionError> {
+    record.reset();
+    let mut offset = HEADER_BYTES_V2;
+    for index in 0..=frame.index {
+        let found = packet::frame(packet, offset, index).ok().flatten().ok_or(REFUSED)?;
+        decode_unusual(packet, found, state, record, entries)?;
+        offset = found.end;
+    }
+    if offset == frame.end { Ok(()) } else { Err(REFUSED) }
 }
 
 /// Decodes a message that the engine does not take.

@@ -345,10 +345,9 @@ impl<'a> Message<'a> {
             Category::Quote => appendage_of(self.record.number(Field::Bbo)),
             _ => None,
         };
-        let version = self.version;
-        let appended = appendage.into_iter().flat_map(move |appendage| appendage.fields(version));
-        let fields = category.fields(version).iter().copied().chain(appended);
+        let appended = appendage.map_or(&[][..], |appendage| appendage.fields(self.version));
         let has = self.record.fields;
+        let fields = category.fields(self.version).iter().chain(appended).copied();
         fields.filter(move |field| has & field.bit() != 0)
     }
 

@@ -4,7 +4,7 @@ use crate::category::{GROUP_ENTRIES_MAX, appendage_of, group_of};
 use crate::error::ErrorKind::{self, *};
 use crate::field::Kind;
 use crate::packet::{Frame, frame, open};
-use crate::record::{Chars, Record, lane, lane_of, span};
+use crate::record::{Chars, RESERVED_BITS, Record, lane, lane_of, span};
 use crate::{
     Category, Decode, Entry, Error, Field, Group, INTEGER_BYTES_MAX, Message,
     PRESENCE_MAP_BYTES_MAX, Summary, TEXT_CHARS_MAX, Version,
@@ -77,6 +77,10 @@ pub(crate) fn decode_message(
         Walk { packet, offset: start, index, version, pmap: 0, used: 0, record, entries };
     walk.pmap = walk.presence_map()?;
     walk.message()?;
+    if version == Version::V1 {
+        // A reserved field that the packet never sent is absent.
+        walk.record.fields &= walk.record.defined | !RESERVED_BITS;
+    }
     if walk.pmap & !walk.used != 0 {
         return walk.fail(PresenceMapBits, None, start);
     }
@@ -130,7 +134,7 @@ impl Walk<'_> {
         let Some(appendage) = appendage_of(self.record.number(Field::Bbo)) else {
             return self.fail(BboIndicator, Some(Field::Bbo), self.offset);
         };
-        appendage.fields(self.version).try_for_each(|field| self.field(field))
+        appendage.fields(self.version).iter().try_for_each(|field| self.field(*field))
     }
 
     /// Decodes the entries of a group. A presence bit holds for all of them.
@@ -173,12 +177,8 @@ impl Walk<'_> {
     fn announce(&mut self, field: Field) -> bool {
         let bit = 1 << 63 >> field.slot(self.version);
         self.used |= bit;
-        let is_sent = self.pmap & bit != 0;
-        let is_absent = field.is_reserved() && self.record.defined & field.bit() == 0;
-        if is_sent || !is_absent {
-            self.record.fields |= field.bit();
-        }
-        is_sent
+        self.record.fields |= field.bit();
+        self.pmap & bit != 0
     }
 
     /// Decodes a field if its presence bit is set; else applies its operator.

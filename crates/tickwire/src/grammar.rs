@@ -3,13 +3,19 @@
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::{Args, Subcommand};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program, generate};
-use tickwire_text::json::push_hex;
+use tickwire_dsparser::{
+    ActionError, ActionId, ActionNames, ActionValue, Diagnostic, Host, Limits, NameId, Program,
+    Progress, RunError, RunErrorKind, generate, rt,
+};
+use tickwire_text::json::{Members, push_hex, push_string, push_unsigned};
 
 /// Longest grammar or packet read.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes of a stream read at once.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Check, show, run and generate packet grammars
 #[derive(Debug, Args)]
@@ -21,6 +27,8 @@ pub struct GrammarArgs {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Check a grammar; everything wrong in it is reported at once
+    ///
+    /// Warns of patterns in loops that can take quadratic time.
     Check {
         /// The grammar
         grammar: PathBuf,
@@ -32,15 +40,26 @@ enum Action {
         /// As a Graphviz graph instead of text
         #[arg(long)]
         dot: bool,
+        /// What the compiler makes of each pattern, stage by stage, instead
+        #[arg(long, conflicts_with = "dot")]
+        stages: bool,
     },
-    /// Run a grammar over one packet and print every action with its bytes
+    /// Run a grammar over one packet and print every named field as a JSON line
     ///
-    /// Actions do nothing but print here, and the value of each is 0.
+    /// An action is {"offset": .., "name": .., "hex": its bytes, "text": the same}, a number that READ
+    /// binds {"offset": .., "name": .., "value": ..}, an event {"send": code, "value": ..}. Actions do
+    /// nothing but print here; the value of each is 0 unless --value says how to read its bytes.
     Run {
         /// The grammar
         grammar: PathBuf,
         /// The packet; - is standard input
         packet: PathBuf,
+        /// Read the bytes of an action as its value: be, le (most or least significant byte first) or decimal
+        #[arg(long, value_name = "ACTION=HOW", value_parser = value_of)]
+        value: Vec<(String, Reading)>,
+        /// Take the input as a stream that comes in pieces: print what is certain as it comes
+        #[arg(long)]
+        stream: bool,
     },
     /// Write the grammar as Rust source to standard output
     Generate {
@@ -56,16 +75,35 @@ pub fn run(args: &GrammarArgs) -> Result<Outcome, Failure> {
         Action::Check { grammar } => {
             let program = program(grammar)?;
             let statements = program.statements().len();
-            let actions = program.actions().join(" ");
-            writeln!(out, "{}: {statements} statements, actions: {actions}", grammar.display())?;
+            let actions = match program.actions() {
+                [] => "none".to_owned(),
+                actions => actions.join(" "),
+            };
+            let names = match program.names() {
+                [] => String::new(),
+                names => format!(", numbers: {}", names.join(" ")),
+            };
+            let name = grammar.display();
+            writeln!(out, "{name}: {statements} statements, actions: {actions}{names}")?;
+            out.flush()?;
+            for warning in program.warnings() {
+                anstream::eprintln!("warning: {}", describe(grammar, warning));
+            }
         }
-        Action::Show { grammar, dot } => {
+        Action::Show { grammar, stages: true, .. } => {
+            out.write_all(stages(&program(grammar)?).as_bytes())?;
+        }
+        Action::Show { grammar, dot, .. } => {
             let machine = program(grammar)?.machine();
             out.write_all(if *dot { machine.dot() } else { machine.show() }.as_bytes())?;
         }
-        Action::Run { grammar, packet } => {
+        Action::Run { grammar, packet, value, stream } => {
             let program = program(grammar)?;
-            run_packet(&program, packet, &mut out)?;
+            let host = Print::new(&program, value)?;
+            match stream {
+                true => run_stream(&program, host, packet, &mut out)?,
+                false => run_packet(&program, host, packet, &mut out)?,
+            }
         }
         Action::Generate { grammar } => {
             let program = program(grammar)?;
@@ -78,10 +116,68 @@ pub fn run(args: &GrammarArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
+/// How the bytes of an action are read as its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    BigEndian,
+    LittleEndian,
+    Decimal,
+}
+
+fn value_of(text: &str) -> Result<(String, Reading), String> {
+    let (action, how) =
+        text.split_once('=').ok_or("write ACTION=be, ACTION=le or ACTION=decimal")?;
+    let reading = match how {
+        "be" => Reading::BigEndian,
+        "le" => Reading::LittleEndian,
+        "decimal" => Reading::Decimal,
+        _ => return Err(format!("\"{how}\" is none of be, le and decimal")),
+    };
+    Ok((action.to_owned(), reading))
+}
+
 /// Prints what the grammar hands out, a line an action.
 struct Print<'p> {
-    actions: &'p [String],
+    program: &'p Program,
+    /// By action, how its bytes are read.
+    readings: Vec<Option<Reading>>,
     lines: Vec<u8>,
+}
+
+impl<'p> Print<'p> {
+    fn new(program: &'p Program, values: &[(String, Reading)]) -> Result<Self, Failure> {
+        let actions = program.actions();
+        let mut readings = vec![None; actions.len()];
+        for (name, reading) in values {
+            let index = actions.iter().position(|action| action == name).ok_or_else(|| {
+                let actions = actions.join(", ");
+                Failure::Usage(format!(
+                    "--value: there is no action \"{name}\"; there are {actions}"
+                ))
+            })?;
+            readings[index] = Some(*reading);
+        }
+        Ok(Self { program, readings, lines: Vec::new() })
+    }
+
+    fn value(&self, action: ActionId, bytes: &[u8]) -> Result<Option<u64>, RunErrorKind> {
+        let reading = self.readings.get(usize::from(action.0)).copied().flatten();
+        reading
+            .map(|reading| match reading {
+                Reading::BigEndian => rt::big_endian(bytes),
+                Reading::LittleEndian => rt::little_endian(bytes),
+                Reading::Decimal => rt::decimal(bytes),
+            })
+            .transpose()
+    }
+
+    /// Why an action failed here: its bytes are no number.
+    fn describe(&self, error: &RunError) -> String {
+        let text = error.describe(self.program.statements());
+        let RunErrorKind::ActionFailed { action, .. } = error.kind else { return text };
+        let name = self.program.actions().get(usize::from(action.0)).map_or("", String::as_str);
+        format!("{text}: the bytes of `{name}` are not the number that --value says")
+    }
 }
 
 impl Host for Print<'_> {
@@ -91,23 +187,54 @@ impl Host for Print<'_> {
         bytes: &[u8],
         offset: usize,
     ) -> Result<ActionValue, ActionError> {
-        let name = self.actions.get(usize::from(action.0)).map_or("", String::as_str);
-        let text = bytes.escape_ascii();
-        self.lines.extend_from_slice(format!("{offset:>8}  {name}  ").as_bytes());
-        push_hex(&mut self.lines, bytes);
-        self.lines.extend_from_slice(format!("  \"{text}\"\n").as_bytes());
-        Ok(ActionValue::default())
+        let value = self.value(action, bytes);
+        let name = self.program.actions().get(usize::from(action.0)).map_or("", String::as_str);
+        let mut members = Members::begin(&mut self.lines);
+        push_unsigned(members.member("offset"), offset as u64);
+        push_string(members.member("name"), name);
+        let hex = members.member("hex");
+        hex.push(b'"');
+        push_hex(hex, bytes);
+        hex.push(b'"');
+        push_string(members.member("text"), &bytes.escape_ascii().to_string());
+        if let Ok(Some(value)) = value {
+            push_unsigned(members.member("value"), value);
+        }
+        members.end();
+        self.lines.push(b'\n');
+        match value {
+            Ok(value) => Ok(ActionValue(value.unwrap_or_default())),
+            Err(_) => Err(ActionError(1)),
+        }
+    }
+
+    fn number(&mut self, name: NameId, number: i128, offset: usize) {
+        let name = self.program.names().get(usize::from(name.0)).map_or("", String::as_str);
+        let mut members = Members::begin(&mut self.lines);
+        push_unsigned(members.member("offset"), offset as u64);
+        push_string(members.member("name"), name);
+        members.member("value").extend_from_slice(number.to_string().as_bytes());
+        members.end();
+        self.lines.push(b'\n');
     }
 
     fn send(&mut self, code: u32, value: u64) {
-        self.lines.extend_from_slice(format!("          SEND {code:#x} {value}\n").as_bytes());
+        let mut members = Members::begin(&mut self.lines);
+        push_unsigned(members.member("send"), code.into());
+        push_unsigned(members.member("value"), value);
+        members.end();
+        self.lines.push(b'\n');
     }
 }
 
-fn run_packet(program: &Program, path: &Path, out: &mut impl Write) -> Result<(), Failure> {
+fn run_packet(
+    program: &Program,
+    mut host: Print<'_>,
+    path: &Path,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     let packet = read(path)?;
     let name = files::name_of(path);
-    let mut host = Print { actions: program.actions(), lines: Vec::new() };
     let outcome = program.machine().run(&packet, &mut host);
     out.write_all(&host.lines)?;
     out.flush()?;
@@ -117,23 +244,100 @@ fn run_packet(program: &Program, path: &Path, out: &mut impl Write) -> Result<()
             "{name}: the grammar ends at offset {used}, but the packet has {} bytes",
             packet.len()
         ))),
-        Err(error) => {
-            Err(Failure::Data(format!("{name}: {}", error.describe(program.statements()))))
-        }
+        Err(error) => Err(Failure::Data(format!("{name}: {}", host.describe(&error)))),
     }
 }
 
+/// Runs a program over an input that comes in pieces.
+fn run_stream(
+    program: &Program,
+    mut host: Print<'_>,
+    path: &Path,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let name = files::name_of(path);
+    let mut input = files::open(path)?;
+    let machine = program.machine();
+    let mut stream = machine.stream();
+    let mut piece = vec![0; PIECE_BYTES];
+    let outcome = loop {
+        let len = input.read(&mut piece).map_err(|error| Failure::file("read", &name, &error))?;
+        if len == 0 {
+            break stream.finish(&mut host).map(|_| ());
+        }
+        let pushed = stream.push(&piece[..len], &mut host);
+        out.write_all(&host.lines)?;
+        out.flush()?;
+        host.lines.clear();
+        match pushed {
+            Ok(Progress::More) => {}
+            Ok(Progress::Ended(used)) => {
+                let text = format!("{name}: the grammar ends at offset {used}, before the stream");
+                return Err(Failure::Data(text));
+            }
+            Err(error) => break Err(error),
+        }
+    };
+    out.write_all(&host.lines)?;
+    out.flush()?;
+    outcome.map_err(|error| Failure::Data(format!("{name}: {}", host.describe(&error))))
+}
+
+/// What the compiler makes of each pattern, stage by stage.
+fn stages(program: &Program) -> String {
+    let mut text = String::new();
+    for stage in program.stages() {
+        text.push_str(&format!(
+            "\"{}\"\n  simplified  {}\n  NFA         {} states\n  DFA         {} states\n  \
+             smallest    {} states\n  run as      {}\n",
+            stage.pattern,
+            stage.simplified,
+            stage.nfa_states,
+            stage.dfa_states,
+            stage.states,
+            stage.shape
+        ));
+    }
+    let (controls, scans, classes) = program.machine().size();
+    text.push_str(&format!(
+        "one automaton: {controls} control states, {scans} scanning states, {classes} classes of bytes\n"
+    ));
+    text
+}
+
 fn program(path: &Path) -> Result<Program, Failure> {
-    let text = String::from_utf8(read(path)?).map_err(|_| {
+    let text = text_of(path)?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    // Files are included from beside the grammar.
+    let mut files = |name: &str| {
+        let is_inside = !Path::new(name).is_absolute() && !name.split('/').any(|part| part == "..");
+        if !is_inside {
+            return Err("it is not beside the grammar".to_owned());
+        }
+        text_of(&folder.join(name)).map_err(|failure| match failure {
+            Failure::Data(text) | Failure::Usage(text) => text,
+            Failure::OutputClosed => "it cannot be read".to_owned(),
+        })
+    };
+    Program::parse_including(&text, &ActionNames::any(), &Limits::default(), &mut files).map_err(
+        |errors| {
+            let lines = errors.diagnostics().iter().map(|diagnostic| describe(path, diagnostic));
+            let lines: Vec<String> = lines.collect();
+            Failure::Data(format!("the grammar cannot be used:\n{}", lines.join("\n")))
+        },
+    )
+}
+
+/// A mistake or warning with its place.
+fn describe(path: &Path, diagnostic: &Diagnostic) -> String {
+    let Diagnostic { span, file, message, help, .. } = diagnostic;
+    let name = file.clone().unwrap_or_else(|| files::name_of(path));
+    format!("{name}:{}:{}: {message}; {help}", span.line, span.column)
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read(path)?).map_err(|_| {
         Failure::Data(format!("{} is not UTF-8: is it a grammar?", files::name_of(path)))
-    })?;
-    Program::parse(&text, &ActionNames::any()).map_err(|errors| {
-        let name = files::name_of(path);
-        let place = |d: &tickwire_dsparser::Diagnostic| {
-            format!("{name}:{}:{}: {}; {}", d.span.line, d.span.column, d.message, d.help)
-        };
-        let lines: Vec<String> = errors.diagnostics().iter().map(place).collect();
-        Failure::Data(format!("the grammar cannot be used:\n{}", lines.join("\n")))
     })
 }
 

@@ -72,7 +72,7 @@ fn the_tutorial_can_be_followed_word_for_word() {
             run += 1;
         }
     }
-    assert_eq!(run, 11, "every command was found");
+    assert_eq!(run, 15, "every command was found");
     let generated = std::fs::read_to_string(folder.join("words.rs")).expect("generated");
     assert!(generated.contains("pub fn run"));
 }
@@ -98,6 +98,71 @@ fn what_is_wrong_is_said_with_its_place() {
     assert!(String::from_utf8_lossy(&run.stdout).contains("bid"));
     let text = String::from_utf8_lossy(&run.stderr);
     assert!(text.contains("words.bin: offset 7, grammar line 5: "), "{text}");
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn values_are_read_as_asked_for_and_bytes_that_are_no_number_are_an_error() {
+    let text = "PUSH\nMATCH \"..\"\nEXECUTE length\nWHILECNT VALUE\nMATCH \".\"\nENDWHILECNT\nPUSH\nMATCH \".*\"\nEXECUTE rest\n";
+    let folder = folder("grammar_values", text, b"03abcde");
+    let rest = |how: &str| {
+        let value = format!("length={how}");
+        let run = grammar(&folder, &["run", "words.dsp", "words.bin", "--value", &value]);
+        (out(&run), String::from_utf8_lossy(&run.stderr).into_owned(), run.status.code())
+    };
+    let (lines, _, status) = rest("decimal");
+    assert_eq!(
+        lines,
+        concat!(
+            "{\"offset\": 0, \"name\": \"length\", \"hex\": \"3033\", \"text\": \"03\", \"value\": 3}\n",
+            "{\"offset\": 5, \"name\": \"rest\", \"hex\": \"6465\", \"text\": \"de\"}\n",
+        )
+    );
+    assert_eq!(status, Some(0));
+    assert!(rest("be").1.contains("the count says 12339 bytes"), "{}", rest("be").1);
+    assert!(rest("le").1.contains("the count says 13104 bytes"), "{}", rest("le").1);
+    assert_eq!(rest("hex").2, Some(2));
+    let other = grammar(&folder, &["run", "words.dsp", "words.bin", "--value", "size=be"]);
+    assert!(String::from_utf8_lossy(&other.stderr).contains("there are length, rest"));
+    std::fs::write(folder.join("words.bin"), "xyabc").expect("writable");
+    assert!(rest("decimal").1.contains("`length` are not the number"), "{}", rest("decimal").1);
+}
+
+#[test]
+fn files_are_included_from_beside_the_grammar_and_nowhere_else() {
+    let folder = folder("grammar_includes", "INCLUDE \"more.dsp\"\nCALL word\n", b"bid");
+    std::fs::write(folder.join("more.dsp"), "BLOCK word\nMATCH \"bid\"\nEXECUTE word\nENDBLOCK\n")
+        .expect("writable");
+    let run = grammar(&folder, &["run", "words.dsp", "words.bin"]);
+    assert!(out(&run).contains("\"name\": \"word\""), "{run:?}");
+    std::fs::write(folder.join("more.dsp"), "BLOCK word\nMATCH \"bid\"\nEXECUTE\nENDBLOCK\n")
+        .expect("writable");
+    let check = grammar(&folder, &["check", "words.dsp"]);
+    let text = String::from_utf8_lossy(&check.stderr).into_owned();
+    assert!(text.contains("more.dsp:3:8: EXECUTE needs the name"), "{text}");
+    for name in ["../grammar_words/words.dsp", "/etc/passwd"] {
+        std::fs::write(folder.join("words.dsp"), format!("INCLUDE \"{name}\"\n"))
+            .expect("writable");
+        let check = grammar(&folder, &["check", "words.dsp"]);
+        assert!(String::from_utf8_lossy(&check.stderr).contains("it is not beside the grammar"));
+    }
+}
+
+#[test]
+fn a_stream_and_the_stages_of_the_compiler_are_shown() {
+    let folder = folder("grammar_stream", WORDS, b"bid;offer;");
+    let packet = grammar(&folder, &["run", "words.dsp", "words.bin"]);
+    let stream = grammar(&folder, &["run", "words.dsp", "words.bin", "--stream"]);
+    assert_eq!((out(&stream), stream.status.code()), (out(&packet), Some(0)));
+    let stages = out(&grammar(&folder, &["show", "--stages", "words.dsp"]));
+    for text in
+        ["\"[^;]+\"", "simplified", "NFA ", "DFA ", "smallest    2 states", "one automaton: 6"]
+    {
+        assert!(stages.contains(text), "{text} in {stages}");
+    }
 }
 
 fn folder_of_a_short_packet() -> PathBuf {

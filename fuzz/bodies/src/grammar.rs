@@ -2,7 +2,8 @@
 
 use crate::choices::Choices;
 use tickwire_dsparser::{
-    ActionError, ActionId, ActionNames, ActionValue, Host, Limits, Program, generate, reference,
+    ActionError, ActionId, ActionNames, ActionValue, Host, Limits, NameId, Program, generate,
+    reference,
 };
 
 /// A fuzzer must not wait for large automata.
@@ -27,6 +28,10 @@ impl Host for Calls {
             return Err(ActionError(7));
         }
         Ok(ActionValue(bytes.last().copied().map_or(0, u64::from)))
+    }
+
+    fn number(&mut self, name: NameId, number: i128, offset: usize) {
+        self.0.push((name.0.into(), number.to_string().into_bytes(), offset));
     }
 
     fn send(&mut self, code: u32, value: u64) {

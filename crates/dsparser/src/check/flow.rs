@@ -1,7 +1,7 @@
 //! Which actions always get exactly one stop-bit item, found by following the bytes since the mark
 //! through every path of the program.
 
-use crate::block::{CountSource, Node, NodeKind, Since};
+use crate::block::{CountNode, CountSource, Node, NodeKind, ReadNode, Since, bodies};
 use crate::pattern::{Pattern, TopBits};
 
 /// Fills in what is known before each statement.
@@ -56,9 +56,13 @@ fn block(body: &[Node]) -> Transfer {
 
 fn statement(node: &Node) -> Transfer {
     match &node.kind {
+        NodeKind::Execute { from_mark: true, .. } | NodeKind::Mark | NodeKind::Send { .. } => ALL,
         NodeKind::Execute { .. } | NodeKind::Push => [Since::Empty; 4],
-        NodeKind::Send { .. } => ALL,
         NodeKind::Match(pattern) => ALL.map(|state| matched(pattern, state)),
+        NodeKind::Read { source: ReadNode::Integer(_), .. } => [Since::Other; 4],
+        NodeKind::Read { source: ReadNode::Bytes { pattern, .. }, .. } => {
+            ALL.map(|state| matched(pattern, state))
+        }
         NodeKind::Loop { until, body, .. } => {
             let round = block(body);
             ALL.map(|state| {
@@ -66,7 +70,7 @@ fn statement(node: &Node) -> Transfer {
                 until.as_ref().map_or(state, |end| matched(&end.pattern, state))
             })
         }
-        NodeKind::Repeat { count, body } | NodeKind::WhileCount { count, body, .. } => {
+        NodeKind::Repeat { count, body, .. } | NodeKind::WhileCount { count, body, .. } => {
             let round = block(body);
             ALL.map(|state| head(counted(count, state), &round))
         }
@@ -74,13 +78,27 @@ fn statement(node: &Node) -> Transfer {
             let round = switch_round(node);
             ALL.map(|state| head(state, &round))
         }
+        NodeKind::Choose { cases, default, .. } => {
+            let arms: Vec<(&Pattern, Transfer)> =
+                cases.iter().map(|case| (&*case.pattern, block(&case.body))).collect();
+            let default = default.as_ref().map(|body| block(body));
+            ALL.map(|state| {
+                let cases = arms.iter().map(|(pattern, arm)| apply(arm, matched(pattern, state)));
+                let default = default.iter().map(|arm| apply(arm, state));
+                cases.chain(default).reduce(join).unwrap_or(state)
+            })
+        }
+        NodeKind::ChooseNumber { .. } | NodeKind::If { .. } => {
+            let arms: Vec<Transfer> = bodies(node).into_iter().map(block).collect();
+            ALL.map(|state| arms.iter().map(|arm| apply(arm, state)).reduce(join).unwrap_or(state))
+        }
     }
 }
 
-fn counted(count: &CountSource, state: Since) -> Since {
-    match count {
+fn counted(count: &CountNode, state: Since) -> Since {
+    match &count.source {
         CountSource::Bytes { pattern, .. } => matched(pattern, state),
-        CountSource::Value => state,
+        CountSource::Name(_) | CountSource::Number(_) | CountSource::Value => state,
     }
 }
 
@@ -102,12 +120,14 @@ fn assign(body: &mut [Node], entry: Since) {
         let round = switch_round(node);
         node.before = state;
         match &mut node.kind {
-            NodeKind::Execute { stop_bit, .. } => *stop_bit = state == Since::Item,
+            NodeKind::Execute { stop_bit, from_mark, .. } => {
+                *stop_bit = state == Since::Item && !*from_mark;
+            }
             NodeKind::Loop { body, .. } => {
                 node.before = head(state, &block(body));
                 assign(body, node.before);
             }
-            NodeKind::Repeat { count, body } | NodeKind::WhileCount { count, body, .. } => {
+            NodeKind::Repeat { count, body, .. } | NodeKind::WhileCount { count, body, .. } => {
                 node.before = head(counted(count, state), &block(body));
                 assign(body, node.before);
             }
@@ -117,7 +137,25 @@ fn assign(body: &mut [Node], entry: Since) {
                     assign(&mut case.body, matched(&case.pattern, node.before));
                 }
             }
-            NodeKind::Match(_) | NodeKind::Push | NodeKind::Send { .. } => {}
+            NodeKind::Choose { cases, default, .. } => {
+                for case in cases {
+                    assign(&mut case.body, matched(&case.pattern, state));
+                }
+                default.iter_mut().for_each(|body| assign(body, state));
+            }
+            NodeKind::ChooseNumber { cases, default, .. } => {
+                cases.iter_mut().for_each(|(_, body)| assign(body, state));
+                default.iter_mut().for_each(|body| assign(body, state));
+            }
+            NodeKind::If { body, otherwise, .. } => {
+                assign(body, state);
+                assign(otherwise, state);
+            }
+            NodeKind::Mark
+            | NodeKind::Match(_)
+            | NodeKind::Push
+            | NodeKind::Read { .. }
+            | NodeKind::Send { .. } => {}
         }
         state = after;
     }

@@ -1,47 +1,87 @@
 //! Statements into the checked program: names resolved, patterns compiled, every rule looked at.
 
+mod blocks;
 mod flow;
+mod names;
+mod overrun;
 mod patterns;
 mod switch;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ast::{Count, CountEncoding, Statement, StatementKind, Until};
-use crate::block::{CountSource, End, Node, NodeKind, Since, can_match_nothing, first};
+use crate::ast::{
+    Comparison, Condition, Count, CountEncoding, CountFrom, Operand, ReadSource, Statement,
+    StatementKind, Until,
+};
+use crate::block::{
+    Compare, CountNode, CountSource, End, Node, NodeKind, OperandNode, ReadNode, Since,
+    can_match_nothing, first,
+};
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span, suggestion};
 use crate::host::{ActionId, ActionNames};
 use crate::limits::Limits;
 use crate::pattern::Pattern;
 
+use blocks::Definition;
+use names::Names;
 use patterns::Patterns;
 
-/// Checks a parsed program. What is returned is whole only if `diagnostics` stays empty.
+/// A checked program. It is whole only if the diagnostics stay empty.
+pub(crate) struct CheckedProgram {
+    pub(crate) body: Vec<Node>,
+    pub(crate) actions: Vec<String>,
+    pub(crate) names: Vec<String>,
+}
+
+/// Checks a parsed program; what is no mistake but costs much goes to `warnings`.
 pub(crate) fn check(
     body: &[Statement],
     actions: &ActionNames,
     limits: &Limits,
     diagnostics: &mut Diagnostics,
-) -> (Vec<Node>, Vec<String>) {
+    warnings: &mut Diagnostics,
+) -> CheckedProgram {
     let mut checker = Checker {
-        names: actions.names.clone(),
+        actions: actions.names.clone(),
         open: actions.open,
         executed: false,
+        names: Names::new(limits),
+        blocks: HashMap::new(),
+        calls: Vec::new(),
+        counts: 0,
+        loops: 0,
+        expanded: 0,
         patterns: Patterns::new(limits),
         diagnostics,
+        warnings,
     };
+    checker.define(body);
     let mut nodes = checker.block(body).nodes;
-    let names = checker.names;
+    checker.check_uncalled();
+    let (actions, names) = (checker.actions, checker.names.into_list());
     flow::annotate(&mut nodes);
-    (nodes, names)
+    CheckedProgram { body: nodes, actions, names }
 }
 
 struct Checker<'a> {
-    names: Vec<String>,
+    actions: Vec<String>,
     open: bool,
     /// Whether an `EXECUTE` stands before in the text.
     executed: bool,
+    names: Names,
+    blocks: HashMap<String, Definition<'a>>,
+    /// The blocks being put in the place of a `CALL`, outermost first.
+    calls: Vec<String>,
+    /// Counts and repetitions around the statement.
+    counts: usize,
+    /// Loops of any kind around the statement.
+    loops: usize,
+    /// Statements so far, those of blocks as often as they are called.
+    expanded: usize,
     patterns: Patterns<'a>,
     diagnostics: &'a mut Diagnostics,
+    warnings: &'a mut Diagnostics,
 }
 
 /// A block; `whole` is false after a mistake in it, so that nothing is concluded from what is left.
@@ -59,10 +99,23 @@ const fn count_bytes_max(encoding: CountEncoding) -> usize {
     }
 }
 
-impl Checker<'_> {
-    fn block(&mut self, body: &[Statement]) -> Checked {
+impl<'a> Checker<'a> {
+    fn block(&mut self, body: &'a [Statement]) -> Checked {
         let mut checked = Checked { nodes: Vec::with_capacity(body.len()), whole: true };
         for statement in body {
+            if let StatementKind::Block { .. } = statement.kind {
+                continue;
+            }
+            if let StatementKind::Call { name, span } = &statement.kind {
+                let called = self.call(name, *span);
+                checked.whole &= called.whole;
+                checked.nodes.extend(called.nodes);
+                continue;
+            }
+            if !self.count_statement(statement.span) {
+                checked.whole = false;
+                return checked;
+            }
             match self.statement(statement) {
                 Some(kind) => checked.nodes.push(Node {
                     statement: statement.index,
@@ -75,25 +128,65 @@ impl Checker<'_> {
         checked
     }
 
-    fn statement(&mut self, statement: &Statement) -> Option<NodeKind> {
+    /// The body of something that runs it any number of times.
+    fn loop_body(&mut self, body: &'a [Statement]) -> Checked {
+        self.loops += 1;
+        let body = self.block(body);
+        self.loops -= 1;
+        body
+    }
+
+    /// The body of something that keeps a count meanwhile.
+    fn counted_body(&mut self, body: &'a [Statement], span: Span) -> Checked {
+        self.counts += 1;
+        if self.counts > crate::limits::NESTING_MAX {
+            let message = format!(
+                "more than {} counts inside one another, those of blocks that are called included",
+                crate::limits::NESTING_MAX
+            );
+            self.diagnostics.push(span, DiagnosticKind::TooLarge, message, "use fewer levels");
+            self.counts -= 1;
+            return Checked { nodes: Vec::new(), whole: false };
+        }
+        let body = self.loop_body(body);
+        self.counts -= 1;
+        body
+    }
+
+    fn statement(&mut self, statement: &'a Statement) -> Option<NodeKind> {
         match &statement.kind {
-            StatementKind::Execute { action, span } => {
-                self.executed = true;
-                let action = self.action(action, *span)?;
-                Some(NodeKind::Execute { action, stop_bit: false })
+            // `block` takes these.
+            StatementKind::Block { .. } | StatementKind::Call { .. } => None,
+            StatementKind::Choose { selector: None, cases, default } => {
+                self.choose(cases, default.as_deref(), statement.span)
             }
+            StatementKind::Choose { selector: Some(selector), cases, default } => {
+                self.choose_number(selector, cases, default.as_deref(), statement.span)
+            }
+            StatementKind::Execute { action, span, from_mark } => {
+                self.executed = true;
+                let (action, from_mark) = (self.action(action, *span)?, *from_mark);
+                Some(NodeKind::Execute { action, stop_bit: false, from_mark })
+            }
+            StatementKind::If { condition, body, otherwise } => {
+                self.condition(condition, body, otherwise)
+            }
+            StatementKind::Mark => Some(NodeKind::Mark),
+            StatementKind::Read { source, name, span } => self.read(source, name, *span),
             StatementKind::Loop { until, body } => {
                 self.loop_block(until.as_ref(), body, statement.span)
             }
             StatementKind::Match { pattern } => {
-                self.patterns.compile(pattern, self.diagnostics).map(NodeKind::Match)
+                let compiled = self.patterns.compile(pattern, self.diagnostics)?;
+                self.warn_of_overrun(&compiled, pattern.span, overrun::Use::Match);
+                Some(NodeKind::Match(compiled))
             }
             StatementKind::Push => Some(NodeKind::Push),
             StatementKind::Repeat { count, body } => {
                 let count = self.count(count, "REPEAT");
-                let body = self.block(body);
-                self.body_consumes(&body, false, statement.span, "REPEAT");
-                Some(NodeKind::Repeat { count: count?, body: body.nodes })
+                let body = self.counted_body(body, statement.span);
+                let may_stall = can_match_nothing(&body.nodes, false);
+                Some(NodeKind::Repeat { count: count?, body: body.nodes, may_stall })
             }
             StatementKind::Send { code, value } => {
                 Some(NodeKind::Send { code: *code, value: *value })
@@ -101,7 +194,7 @@ impl Checker<'_> {
             StatementKind::Switch { cases } => self.switch(cases, statement.span),
             StatementKind::WhileCount { count, body } => {
                 let count = self.count(count, "WHILECNT");
-                let body = self.block(body);
+                let body = self.counted_body(body, statement.span);
                 self.body_consumes(&body, true, statement.span, "WHILECNT");
                 let may_stall = can_match_nothing(&body.nodes, false);
                 Some(NodeKind::WhileCount { count: count?, body: body.nodes, may_stall })
@@ -110,18 +203,18 @@ impl Checker<'_> {
     }
 
     fn action(&mut self, name: &str, span: Span) -> Option<ActionId> {
-        let known = self.names.iter().position(|known| known == name);
+        let known = self.actions.iter().position(|known| known == name);
         let index = match known {
             Some(index) => index,
             None if self.open => {
-                self.names.push(name.to_owned());
-                self.names.len() - 1
+                self.actions.push(name.to_owned());
+                self.actions.len() - 1
             }
             None => {
-                let help = match suggestion(name, self.names.iter().map(String::as_str)) {
+                let help = match suggestion(name, self.actions.iter().map(String::as_str)) {
                     Some(near) => format!("did you mean {near}?"),
-                    None if self.names.is_empty() => "the host has no actions".to_owned(),
-                    None => format!("the host has {}", self.names.join(", ")),
+                    None if self.actions.is_empty() => "the host has no actions".to_owned(),
+                    None => format!("the host has {}", self.actions.join(", ")),
                 };
                 let message = format!("unknown action `{name}`");
                 self.diagnostics.push(span, DiagnosticKind::UnknownAction, message, help);
@@ -139,20 +232,24 @@ impl Checker<'_> {
     fn loop_block(
         &mut self,
         until: Option<&Until>,
-        body: &[Statement],
+        body: &'a [Statement],
         span: Span,
     ) -> Option<NodeKind> {
         let until = match until {
             None => Some(None),
             Some(until) => self.end(until).map(Some),
         };
-        let body = self.block(body);
+        let body = self.loop_body(body);
         self.body_consumes(&body, false, span, "LOOP");
         Some(NodeKind::Loop { until: until?, first: first(&body.nodes), body: body.nodes })
     }
 
     fn end(&mut self, until: &Until) -> Option<End> {
         let pattern = self.patterns.compile(&until.pattern, self.diagnostics)?;
+        let tried = if until.last { overrun::Use::TriedLast } else { overrun::Use::Tried };
+        self.loops += 1;
+        self.warn_of_overrun(&pattern, until.pattern.span, tried);
+        self.loops -= 1;
         if pattern.len_min == 0 {
             self.diagnostics.push(
                 until.pattern.span,
@@ -177,25 +274,91 @@ impl Checker<'_> {
         }
     }
 
-    fn count(&mut self, count: &Count, keyword: &str) -> Option<CountSource> {
-        match count {
-            Count::Value { span } => {
-                if !self.executed {
-                    self.diagnostics.push(
-                        *span,
-                        DiagnosticKind::ValueWithoutAction,
-                        format!("{keyword} VALUE stands before any action"),
-                        "put the EXECUTE that returns the value before it",
-                    );
-                }
-                Some(CountSource::Value)
+    fn count(&mut self, count: &Count, keyword: &str) -> Option<CountNode> {
+        let source = match &count.source {
+            CountFrom::Value { span } => {
+                self.value_is_there(*span, keyword);
+                CountSource::Value
             }
-            Count::Bytes { encoding, pattern: text } => {
+            CountFrom::Number(number) => CountSource::Number(*number),
+            CountFrom::Name { name, span } => {
+                CountSource::Name(self.names.find(name, *span, self.diagnostics)?)
+            }
+            CountFrom::Bytes { encoding, pattern: text } => {
                 let pattern = self.patterns.compile(text, self.diagnostics)?;
+                self.warn_of_overrun(&pattern, text.span, overrun::Use::Match);
                 self.count_width(&pattern, *encoding, text.span);
-                Some(CountSource::Bytes { encoding: *encoding, pattern })
+                CountSource::Bytes { encoding: *encoding, pattern }
+            }
+        };
+        Some(CountNode { source, adjust: count.adjust })
+    }
+
+    /// Reports a `VALUE` that no action can have returned.
+    fn value_is_there(&mut self, span: Span, keyword: &str) {
+        if !self.executed {
+            self.diagnostics.push(
+                span,
+                DiagnosticKind::ValueWithoutAction,
+                format!("{keyword} VALUE stands before any action"),
+                "put the EXECUTE that returns the value before it",
+            );
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand, keyword: &str) -> Option<OperandNode> {
+        Some(match operand {
+            Operand::Name { name, span } => {
+                OperandNode::Name(self.names.find(name, *span, self.diagnostics)?)
+            }
+            Operand::Number(number) => OperandNode::Number(*number),
+            Operand::Value { span } => {
+                self.value_is_there(*span, keyword);
+                OperandNode::Value
+            }
+        })
+    }
+
+    fn condition(
+        &mut self,
+        condition: &Condition,
+        body: &'a [Statement],
+        otherwise: &'a [Statement],
+    ) -> Option<NodeKind> {
+        match condition {
+            Condition::Matches(text) => {
+                let pattern = self.patterns.compile(text, self.diagnostics);
+                let body = self.block(body).nodes;
+                let otherwise = self.block(otherwise).nodes;
+                self.if_matches(pattern?, text.span, body, otherwise)
+            }
+            Condition::Compare { left, comparison, right } => {
+                let left = self.operand(left, "IF");
+                let right = self.operand(right, "IF");
+                let body = self.block(body).nodes;
+                let otherwise = self.block(otherwise).nodes;
+                let comparison: Comparison = *comparison;
+                let condition = Compare { left: left?, comparison, right: right? };
+                Some(NodeKind::If { condition, body, otherwise })
             }
         }
+    }
+
+    fn read(&mut self, source: &ReadSource, name: &str, span: Span) -> Option<NodeKind> {
+        let (source, is_signed) = match source {
+            ReadSource::Integer(kind) => (Some(ReadNode::Integer(*kind)), kind.is_signed),
+            ReadSource::Bytes { encoding, pattern: text } => {
+                let pattern = self.patterns.compile(text, self.diagnostics);
+                if let Some(pattern) = &pattern {
+                    self.warn_of_overrun(pattern, text.span, overrun::Use::Match);
+                    self.count_width(pattern, *encoding, text.span);
+                }
+                let encoding = *encoding;
+                (pattern.map(|pattern| ReadNode::Bytes { encoding, pattern }), false)
+            }
+        };
+        let name = self.names.bind(name, is_signed, span, self.diagnostics)?;
+        Some(NodeKind::Read { name: name.id, source: source? })
     }
 
     fn count_width(&mut self, pattern: &Arc<Pattern>, encoding: CountEncoding, span: Span) {

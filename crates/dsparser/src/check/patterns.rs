@@ -62,8 +62,10 @@ impl<'a> Patterns<'a> {
         self.states = self.states.saturating_add(states as usize);
         let is_within = self.states <= self.limits.states_max;
         if was_within && !is_within {
-            let message =
-                format!("the program needs more than {} automaton states", self.limits.states_max);
+            let max = self.limits.states_max;
+            let message = format!(
+                "the program needs more than {max} automaton states, the limit `states_max`"
+            );
             let help = "use smaller repetitions, or a count";
             diagnostics.push(span, DiagnosticKind::TooLarge, message, help);
         }

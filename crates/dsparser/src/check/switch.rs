@@ -1,23 +1,116 @@
 //! Switches: every input selects at most one case.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ast::Case;
-use crate::block::{CaseNode, NodeKind};
+use crate::ast::{Case, CaseHead, Operand, PatternText, Statement};
+use crate::block::{CaseNode, Node, NodeKind};
 use crate::diagnostic::{DiagnosticKind, Span};
-use crate::pattern::{Conflict, Dfa, Union};
+use crate::pattern::{Conflict, Dfa, Pattern, Union};
 
 use super::Checker;
+use super::overrun::Use;
 
-impl Checker<'_> {
-    pub(super) fn switch(&mut self, cases: &[Case], span: Span) -> Option<NodeKind> {
+impl<'a> Checker<'a> {
+    /// A switch that is repeated while a case fits.
+    pub(super) fn switch(&mut self, cases: &'a [Case], span: Span) -> Option<NodeKind> {
+        self.loops += 1;
+        let joined = self.cases(cases, span, "WSWITCH");
+        self.loops -= 1;
+        let (cases, union) = joined?;
+        Some(NodeKind::Switch { cases, union })
+    }
+
+    /// A switch that takes one case.
+    pub(super) fn choose(
+        &mut self,
+        cases: &'a [Case],
+        default: Option<&'a [Statement]>,
+        span: Span,
+    ) -> Option<NodeKind> {
+        let joined = self.cases(cases, span, "SWITCH");
+        let default = default.map(|body| self.block(body).nodes);
+        let (cases, union) = joined?;
+        Some(NodeKind::Choose { cases, union, default })
+    }
+
+    /// An `IF` that asks for a pattern: a switch with one case.
+    pub(super) fn if_matches(
+        &mut self,
+        pattern: Arc<Pattern>,
+        span: Span,
+        body: Vec<Node>,
+        otherwise: Vec<Node>,
+    ) -> Option<NodeKind> {
+        if !self.takes_bytes(&pattern, span, "this condition") {
+            return None;
+        }
+        self.warn_of_overrun(&pattern, span, Use::Tried);
+        let union = self.union(&[&pattern.dfa], span)?.0;
+        let cases = vec![CaseNode { pattern, body }];
+        Some(NodeKind::Choose { cases, union, default: Some(otherwise) })
+    }
+
+    /// A switch by a number.
+    pub(super) fn choose_number(
+        &mut self,
+        selector: &Operand,
+        cases: &'a [Case],
+        default: Option<&'a [Statement]>,
+        span: Span,
+    ) -> Option<NodeKind> {
+        let selector = self.operand(selector, "SWITCH");
+        let mut checked = Vec::new();
+        let mut known: HashMap<i128, u32> = HashMap::new();
+        for case in cases {
+            let body = self.block(&case.body).nodes;
+            match &case.head {
+                CaseHead::Pattern(pattern) => {
+                    let message = "this SWITCH asks for a number, and the case has a pattern";
+                    let help = "write numbers, or remove what follows SWITCH";
+                    self.diagnostics.push(pattern.span, DiagnosticKind::Syntax, message, help);
+                }
+                CaseHead::Numbers(numbers) => {
+                    for number in numbers {
+                        if let Some(line) = known.insert(*number, case.span.line) {
+                            self.diagnostics.push(
+                                case.span,
+                                DiagnosticKind::AmbiguousCases,
+                                format!("this case and the one in line {line} both have {number}"),
+                                "remove it from one of them",
+                            );
+                        }
+                    }
+                    checked.push((numbers.clone(), body));
+                }
+            }
+        }
+        let default = default.map(|body| self.block(body).nodes);
         if cases.is_empty() {
-            self.diagnostics.push(
-                span,
-                DiagnosticKind::Syntax,
-                "WSWITCH has no CASE",
-                "add a CASE \"..\" .. ENDCASE to it, or remove it",
-            );
+            self.has_no_case(span, "SWITCH");
+            return None;
+        }
+        Some(NodeKind::ChooseNumber { selector: selector?, cases: checked, default })
+    }
+
+    fn has_no_case(&mut self, span: Span, keyword: &str) {
+        self.diagnostics.push(
+            span,
+            DiagnosticKind::Syntax,
+            format!("{keyword} has no CASE"),
+            "add a CASE .. ENDCASE to it, or remove it",
+        );
+    }
+
+    /// The cases of a switch by patterns, and their joined automaton.
+    fn cases(
+        &mut self,
+        cases: &'a [Case],
+        span: Span,
+        keyword: &str,
+    ) -> Option<(Vec<CaseNode>, Arc<Union>)> {
+        if cases.is_empty() {
+            self.has_no_case(span, keyword);
             return None;
         }
         let checked: Vec<CaseNode> = cases.iter().filter_map(|case| self.case(case)).collect();
@@ -29,7 +122,7 @@ impl Checker<'_> {
         for late in &cases[told_apart..] {
             let first = cases[told_apart - 1].span.line;
             self.diagnostics.push(
-                late.pattern.span,
+                head_span(late),
                 DiagnosticKind::CaseAfterCatchAll,
                 format!("this case stands after the one in line {first}, which takes every byte"),
                 "remove it, or leave its bytes out of the other pattern, as in [^..]",
@@ -37,33 +130,56 @@ impl Checker<'_> {
         }
         let automata: Vec<&Dfa> =
             checked[..told_apart].iter().map(|case| &case.pattern.dfa).collect();
-        let joined = Union::join(&automata, self.patterns.limits.pattern_states_max);
-        for conflict in &joined.conflicts {
+        let (union, conflicts) = self.union(&automata, span)?;
+        for conflict in &conflicts {
             self.report(cases, conflict);
         }
+        Some((checked, union))
+    }
+
+    /// The joined automaton of cases, and which of them some bytes fit both.
+    fn union(&mut self, automata: &[&Dfa], span: Span) -> Option<(Arc<Union>, Vec<Conflict>)> {
+        let max = self.patterns.limits.pattern_states_max;
+        let joined = Union::join(automata, max);
         let Some(union) = joined.union else {
-            let message = "the cases of this switch need too many automaton states together";
+            let message = format!(
+                "the cases of this switch need more than {max} automaton states together, the limit \
+                 `pattern_states_max`"
+            );
             self.diagnostics.push(span, DiagnosticKind::TooLarge, message, "use shorter patterns");
             return None;
         };
         self.patterns.add_states(union.states(), span, self.diagnostics);
-        Some(NodeKind::Switch { cases: checked, union: Arc::new(union) })
+        Some((Arc::new(union), joined.conflicts))
     }
 
-    fn case(&mut self, case: &Case) -> Option<CaseNode> {
-        let pattern = self.patterns.compile(&case.pattern, self.diagnostics);
+    fn case(&mut self, case: &'a Case) -> Option<CaseNode> {
         let body = self.block(&case.body).nodes;
-        let pattern = pattern?;
-        if pattern.len_min == 0 {
-            self.diagnostics.push(
-                case.pattern.span,
-                DiagnosticKind::CanMatchNothing,
-                "this case can match nothing, so the switch could repeat for ever",
-                "make its pattern take at least one byte",
-            );
+        let CaseHead::Pattern(text) = &case.head else {
+            let message = "this case has numbers, and its switch asks for bytes";
+            let help = "write a pattern, or name the number behind SWITCH";
+            self.diagnostics.push(case.span, DiagnosticKind::Syntax, message, help);
+            return None;
+        };
+        let PatternText { span, .. } = *text;
+        let pattern = self.patterns.compile(text, self.diagnostics)?;
+        if !self.takes_bytes(&pattern, span, "this case") {
             return None;
         }
+        self.warn_of_overrun(&pattern, span, Use::Tried);
         Some(CaseNode { pattern, body })
+    }
+
+    fn takes_bytes(&mut self, pattern: &Pattern, span: Span, what: &str) -> bool {
+        if pattern.len_min == 0 {
+            self.diagnostics.push(
+                span,
+                DiagnosticKind::CanMatchNothing,
+                format!("{what} can match nothing, so it would always fit"),
+                "make its pattern take at least one byte",
+            );
+        }
+        pattern.len_min > 0
     }
 
     fn report(&mut self, cases: &[Case], conflict: &Conflict) {
@@ -74,7 +190,7 @@ impl Checker<'_> {
         let bytes: Vec<String> =
             conflict.witness.iter().map(|byte| format!("\\x{byte:02x}")).collect();
         self.diagnostics.push(
-            second.pattern.span,
+            head_span(second),
             DiagnosticKind::AmbiguousCases,
             format!(
                 "this case and the one in line {} can both match \"{}\"",
@@ -83,5 +199,13 @@ impl Checker<'_> {
             ),
             "make the patterns exclude each other, as in [a-m] and [n-z]",
         );
+    }
+}
+
+/// Where what selects a case stands.
+const fn head_span(case: &Case) -> Span {
+    match &case.head {
+        CaseHead::Pattern(pattern) => pattern.span,
+        CaseHead::Numbers(_) => case.span,
     }
 }

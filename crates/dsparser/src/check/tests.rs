@@ -74,7 +74,8 @@ fn bodies_that_can_match_nothing_are_refused() {
         );
     }
     assert_eq!(errors("WHILECNT \".\"\nMATCH \"a*\"\nENDWHILECNT\n"), [(1, 1, CanMatchNothing)]);
-    assert_eq!(errors("REPEAT \".\"\nPUSH\nENDREPEAT\n"), [(1, 1, CanMatchNothing)]);
+    // A repetition is bounded by its count, and by what a run may spend on nothing.
+    assert_eq!(errors("REPEAT \".\"\nPUSH\nENDREPEAT\n"), []);
     assert_eq!(errors("LOOP UNTIL \"a*\"\nMATCH \".\"\nENDLOOP\n"), [(1, 13, CanMatchNothing)]);
     assert_eq!(errors("WSWITCH\nCASE \"a*\"\nENDCASE\nENDWSWITCH\n"), [(2, 7, CanMatchNothing)]);
 }
@@ -120,4 +121,145 @@ fn program_limits_are_errors() {
     let short = Limits { text_bytes_max: 4, ..Limits::default() };
     let found = Program::parse_with("PUSH\n", &ActionNames::any(), &short);
     assert_eq!(found.expect_err("limit").diagnostics()[0].kind, TooLarge);
+}
+
+fn included(text: &str, files: &[(&str, &str)]) -> Result<Program, crate::ProgramErrors> {
+    let mut give = |name: &str| {
+        let found = files.iter().find(|(known, _)| *known == name);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "it is not there".to_owned())
+    };
+    let actions = ActionNames::new(["field", "header"]);
+    Program::parse_including(text, &actions, &Limits::default(), &mut give)
+}
+
+#[test]
+fn names_are_bound_before_they_are_used() {
+    let use_of = |before: &str| format!("{before}WHILECNT size\nMATCH \".\"\nENDWHILECNT\n");
+    assert_eq!(errors(&use_of("")), [(1, 10, UnknownName)]);
+    assert_eq!(errors(&use_of("READ u8 size\n")), []);
+    assert_eq!(errors("IF size == 1\nENDIF\n"), [(1, 4, UnknownName)]);
+    assert_eq!(errors("SWITCH size\nCASE 1\nENDCASE\nENDSWITCH\n"), [(1, 8, UnknownName)]);
+    assert_eq!(errors("READ u8 size\nREAD i8 size\n"), [(2, 9, Syntax)]);
+    for line in
+        ["READ u8 Size", "READ u16 size", "READ size", "IF size = 1", "IF 1 ==", "REPEAT 1 MINUS x"]
+    {
+        assert_eq!(errors(&format!("READ u8 size\n{line}\n"))[0].2, Syntax, "{line}");
+    }
+    assert_eq!(errors("IF VALUE == 1\nENDIF\n"), [(1, 4, ValueWithoutAction)]);
+    let many: String = (0..33).map(|number| format!("READ u8 name{number}\n")).collect();
+    assert_eq!(errors(&many), [(33, 9, TooLarge)]);
+}
+
+#[test]
+fn switches_that_take_one_case_are_checked() {
+    let switch =
+        |head: &str, cases: &str| errors(&format!("READ u8 n\nSWITCH{head}\n{cases}ENDSWITCH\n"));
+    let cases = "CASE 1 2\nENDCASE\nCASE 0x2\nENDCASE\n";
+    assert_eq!(switch(" n", cases), [(5, 1, AmbiguousCases)]);
+    assert_eq!(switch(" n", "CASE \"a\"\nENDCASE\n"), [(3, 7, Syntax)]);
+    assert_eq!(switch("", "CASE 1\nENDCASE\n"), [(3, 1, Syntax)]);
+    assert_eq!(switch("", ""), [(2, 1, Syntax)]);
+    assert_eq!(switch("", "CASE \"a?\"\nENDCASE\n"), [(3, 7, CanMatchNothing)]);
+    assert_eq!(switch("", "CASE \"a\"\nENDCASE\nDEFAULT\nENDDEFAULT\n"), []);
+    assert_eq!(errors("IF \"a*\"\nENDIF\n"), [(1, 5, CanMatchNothing)]);
+    // Every way through a loop has to take something.
+    let body = "IF \"a\"\nELSE\nMATCH \"b\"\nENDIF\n";
+    assert_eq!(errors(&format!("LOOP\n{body}ENDLOOP\n")), []);
+    assert_eq!(errors("LOOP\nIF \"a\"\nENDIF\nENDLOOP\n"), [(1, 1, CanMatchNothing)]);
+}
+
+#[test]
+fn blocks_are_found_wherever_they_stand_and_cannot_call_themselves() {
+    assert_eq!(errors("CALL a\nBLOCK a\nMATCH \"a\"\nENDBLOCK\n"), []);
+    assert_eq!(errors("CALL b\nBLOCK a\nENDBLOCK\n"), [(1, 6, UnknownName)]);
+    let circle = "BLOCK a\nCALL b\nENDBLOCK\nBLOCK b\nCALL a\nENDBLOCK\nCALL a\n";
+    assert_eq!(errors(circle), [(5, 6, Recursion)]);
+    assert_eq!(errors("BLOCK a\nENDBLOCK\nBLOCK a\nENDBLOCK\n"), [(3, 1, Syntax)]);
+    // One that nothing calls is checked too.
+    assert_eq!(errors("BLOCK a\nEXECUTE feild\nENDBLOCK\n"), [(2, 9, UnknownAction)]);
+    let doubling: String = (0..20)
+        .map(|n| format!("BLOCK b{n}\nCALL b{}\nCALL b{}\nENDBLOCK\n", n + 1, n + 1))
+        .collect();
+    let found = errors(&format!("{doubling}BLOCK b20\nPUSH\nENDBLOCK\nCALL b0\n"));
+    assert_eq!(found, [(82, 1, TooLarge)]);
+    let nested: String = (0..40)
+        .map(|n| format!("BLOCK b{n}\nREPEAT 1\nCALL b{}\nENDREPEAT\nENDBLOCK\n", n + 1))
+        .collect();
+    let found = errors(&format!("{nested}BLOCK b40\nMATCH \".\"\nENDBLOCK\nCALL b0\n"));
+    assert_eq!(found.iter().map(|found| found.2).collect::<Vec<_>>(), [TooLarge]);
+}
+
+#[test]
+fn included_files_are_part_of_the_program_and_of_its_digest() {
+    let files = |text| [("parts.dsp", text)];
+    let grammar = "INCLUDE \"parts.dsp\"\nCALL part\n";
+    let program = included(grammar, &files("BLOCK part\nMATCH \"a\"\nEXECUTE field\nENDBLOCK\n"));
+    let program = program.unwrap();
+    let place = |index: usize| {
+        let statement = &program.statements()[index];
+        (statement.file.as_deref(), statement.line)
+    };
+    assert_eq!((place(1), place(3)), ((Some("parts.dsp"), 2), (None, 2)));
+    let other = included(grammar, &files("BLOCK part\nMATCH \"b\"\nEXECUTE field\nENDBLOCK\n"));
+    assert_ne!(program.sha256(), other.unwrap().sha256());
+    let wrong = included(grammar, &files("BLOCK part\nMATCH \"(\"\nENDBLOCK\n")).unwrap_err();
+    let first = &wrong.diagnostics()[0];
+    assert_eq!(
+        (first.file.as_deref(), first.span.line, first.kind),
+        (Some("parts.dsp"), 2, BadPattern)
+    );
+    assert!(wrong.to_string().starts_with("parts.dsp, line 2, column 8: "), "{wrong}");
+    let missing = included("INCLUDE \"no.dsp\"\n", &[]).unwrap_err();
+    assert!(missing.to_string().contains("cannot include `no.dsp`: it is not there"), "{missing}");
+    assert!(Program::parse(grammar, &ActionNames::any()).is_err());
+}
+
+fn warned(text: &str) -> Vec<(u32, u32)> {
+    let program = Program::parse(text, &ActionNames::any()).unwrap();
+    assert!(program.warnings().iter().all(|warning| warning.kind == ScansPastMatch));
+    program.warnings().iter().map(|warning| (warning.span.line, warning.span.column)).collect()
+}
+
+#[test]
+fn patterns_in_loops_that_read_past_their_match_are_warned_of() {
+    assert_eq!(warned("LOOP\nMATCH \"a*b|a\"\nENDLOOP\n"), [(2, 8)]);
+    assert_eq!(warned("MATCH \"a*b|a\"\n"), [], "once is linear");
+    assert_eq!(warned("LOOP\nMATCH \"[a-z]+;\"\nMATCH \"x{0,9}y|x\"\nENDLOOP\n"), []);
+    assert_eq!(warned("LOOP UNTIL \"[a-z]*;\"\nMATCH \".\"\nENDLOOP\n"), [(1, 13)]);
+    assert_eq!(warned("LOOP UNTIL LAST \"[a-z]+\"\nMATCH \".\"\nENDLOOP\n"), [(1, 18)]);
+    assert_eq!(warned("LOOP UNTIL LAST \"\\x03\"\nMATCH \".\"\nENDLOOP\n"), []);
+    let switch = "LOOP\nIF \"[a-z]*;\"\nELSE\nMATCH \".\"\nENDIF\nENDLOOP\n";
+    assert_eq!(warned(switch), [(2, 5)]);
+    assert_eq!(warned("BLOCK b\nMATCH \"a*b|a\"\nENDBLOCK\nLOOP\nCALL b\nENDLOOP\n"), [(2, 8)]);
+}
+
+#[test]
+fn limits_that_are_met_are_named() {
+    let name = |text: &str, limits: Limits| {
+        let errors = Program::parse_with(text, &ActionNames::any(), &limits).unwrap_err();
+        errors.diagnostics()[0].message.clone()
+    };
+    let limits = Limits::default;
+    for (limit, text, limits) in [
+        ("text_bytes_max", "PUSH\n", Limits { text_bytes_max: 4, ..limits() }),
+        ("statements_max", "PUSH\nPUSH\n", Limits { statements_max: 1, ..limits() }),
+        (
+            "nesting_max",
+            "IF 1 == 1\nIF 1 == 1\nENDIF\nENDIF\n",
+            Limits { nesting_max: 1, ..limits() },
+        ),
+        ("pattern_bytes_max", "MATCH \"abc\"\n", Limits { pattern_bytes_max: 2, ..limits() }),
+        ("pattern_states_max", "MATCH \"abc\"\n", Limits { pattern_states_max: 2, ..limits() }),
+        (
+            "pattern_states_max",
+            "SWITCH\nCASE \"ab\"\nENDCASE\nCASE \"cd\"\nENDCASE\nENDSWITCH\n",
+            Limits { pattern_states_max: 3, ..limits() },
+        ),
+        ("states_max", "MATCH \"abc\"\n", Limits { states_max: 2, ..limits() }),
+        ("names_max", "READ u8 a\nREAD u8 b\n", Limits { names_max: 1, ..limits() }),
+        ("expanded_max", "PUSH\nPUSH\n", Limits { expanded_max: 1, ..limits() }),
+    ] {
+        let message = name(text, limits);
+        assert!(message.contains(&format!("`{limit}`")), "{limit}: {message}");
+    }
 }

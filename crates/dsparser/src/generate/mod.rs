@@ -8,7 +8,7 @@ mod scan;
 mod source;
 mod statement;
 
-use crate::block::{CountSource, Node, NodeKind};
+use crate::block::{CountSource, Node, NodeKind, OperandNode, bodies};
 use crate::program::Program;
 
 use source::{Source, comment};
@@ -21,7 +21,7 @@ use source::{Source, comment};
 pub fn generate(program: &Program, command: &str) -> String {
     let mut source = Source::default();
     head(program, command, &mut source);
-    let emitter = statement::Emitter::new(uses_value(&program.body));
+    let emitter = statement::Emitter::new(statement::Uses::of(program));
     let (run, functions) = emitter.run(&program.body);
     source.push(&run);
     source.push(&functions);
@@ -36,8 +36,10 @@ fn head(program: &Program, command: &str, source: &mut Source) {
     source.line(&format!("//! SHA-256 of the grammar: {digest}"));
     source.blank();
     let action_id = if executes { "ActionId, " } else { "" };
-    source
-        .line(&format!("use tickwire_dsparser::{{{action_id}Host, RunError, StatementText, rt}};"));
+    let name_id = if program.names().is_empty() { "" } else { "NameId, " };
+    source.line(&format!(
+        "use tickwire_dsparser::{{{action_id}Host, {name_id}RunError, StatementText, rt}};"
+    ));
     source.blank();
     source.line("/// SHA-256 of the grammar this module was generated from.");
     source.line(&format!("pub const GRAMMAR_SHA256: &str = \"{digest}\";"));
@@ -46,9 +48,17 @@ fn head(program: &Program, command: &str, source: &mut Source) {
     table("ACTIONS", "&str", program.actions().iter().map(|name| format!("{name:?}")), source);
     source.line("/// The statements of the grammar, for `RunError::describe`.");
     let statements = program.statements().iter();
-    let entries = statements
-        .map(|entry| format!("StatementText::borrowed({}, {:?})", entry.line, entry.text));
+    let entries = statements.map(|entry| match &entry.file {
+        None => format!("StatementText::borrowed({}, {:?})", entry.line, entry.text),
+        Some(file) => {
+            format!("StatementText::included({file:?}, {}, {:?})", entry.line, entry.text)
+        }
+    });
     table("STATEMENTS", "StatementText", entries, source);
+    if !program.names().is_empty() {
+        source.line("/// The names that numbers are read into, by `NameId`.");
+        table("NAMES", "&str", program.names().iter().map(|name| format!("{name:?}")), source);
+    }
 }
 
 /// A table with one entry a line, whatever the formatter thinks of it.
@@ -64,25 +74,20 @@ fn table(name: &str, kind: &str, entries: impl ExactSizeIterator<Item = String>,
 
 /// Whether a statement takes the value of an action.
 fn uses_value(body: &[Node]) -> bool {
+    let is_value = |operand: &OperandNode| matches!(operand, OperandNode::Value);
     any(body, &|kind| match kind {
         NodeKind::Repeat { count, .. } | NodeKind::WhileCount { count, .. } => {
-            matches!(count, CountSource::Value)
+            matches!(count.source, CountSource::Value)
         }
+        NodeKind::If { condition, .. } => is_value(&condition.left) || is_value(&condition.right),
+        NodeKind::ChooseNumber { selector, .. } => is_value(selector),
         _ => false,
     })
 }
 
 fn any(body: &[Node], holds: &dyn Fn(&NodeKind) -> bool) -> bool {
-    body.iter().any(|node| {
-        holds(&node.kind)
-            || match &node.kind {
-                NodeKind::Loop { body, .. }
-                | NodeKind::Repeat { body, .. }
-                | NodeKind::WhileCount { body, .. } => any(body, holds),
-                NodeKind::Switch { cases, .. } => cases.iter().any(|case| any(&case.body, holds)),
-                _ => false,
-            }
-    })
+    body.iter()
+        .any(|node| holds(&node.kind) || bodies(node).into_iter().any(|body| any(body, holds)))
 }
 
 #[cfg(test)]

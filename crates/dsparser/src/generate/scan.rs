@@ -26,7 +26,9 @@ pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
         comment(&pattern.text)
     ));
     to.line("#[rustfmt::skip]");
-    to.open(&format!("fn {name}(input: &[u8], start: usize) -> Result<usize, usize> {{"));
+    // An empty pattern looks at nothing.
+    let input = if pattern.len_max == Some(0) { "_input" } else { "input" };
+    to.open(&format!("fn {name}({input}: &[u8], start: usize) -> Result<usize, usize> {{"));
     match is_line(&pattern.dfa) {
         true => line_of_states(&pattern.dfa, to),
         false => {
@@ -77,11 +79,9 @@ fn is_line(dfa: &Dfa) -> bool {
 /// A line of states: a loop for what a state repeats, a test for what leads on.
 fn line_of_states(dfa: &Dfa, to: &mut Source) {
     let last = dfa.states() - 1;
-    let finds = (0..last).any(|state| dfa.accepts(state));
-    to.line("let mut at = start;");
-    if finds {
-        to.line("let mut found = None;");
-    }
+    let mut failed = "Err(at)";
+    let is_fixed = last == 0 && dfa.arcs(0).is_empty();
+    to.line(if is_fixed { "let at = start;" } else { "let mut at = start;" });
     for state in 0..dfa.states() {
         let arcs = dfa.arcs(state);
         if let Some((_, set)) = arcs.iter().find(|(target, _)| *target == state) {
@@ -90,10 +90,10 @@ fn line_of_states(dfa: &Dfa, to: &mut Source) {
             to.close("}");
         }
         if state < last && dfa.accepts(state) {
-            to.line("found = Some(at);");
+            to.line("let found = at;");
+            failed = "Ok(found)";
         }
         if let Some((_, set)) = arcs.iter().find(|(target, _)| *target == state + 1) {
-            let failed = if finds { "found.ok_or(at)" } else { "Err(at)" };
             to.open("match input.get(at) {");
             to.line(&format!("Some({}) => at += 1,", byte_pattern(set)));
             to.line(&format!("_ => return {failed},"));

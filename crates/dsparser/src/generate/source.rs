@@ -32,6 +32,12 @@ impl Source {
         self.line(line);
     }
 
+    /// A line that closes a block and opens another.
+    pub(super) fn reopen(&mut self, line: &str) {
+        self.depth = self.depth.saturating_sub(1);
+        self.open(line);
+    }
+
     pub(super) fn push(&mut self, other: &Self) {
         self.text.push_str(&other.text);
     }

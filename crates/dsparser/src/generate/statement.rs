@@ -1,15 +1,20 @@
 //! Statements as Rust.
 
-use crate::ast::CountEncoding;
-use crate::block::{CaseNode, CountSource, End, Node, NodeKind, Since};
-use crate::host::{ActionId, ItemAction, ItemActions};
+use crate::ast::{Comparison, CountEncoding};
+use crate::block::{
+    CaseNode, Compare, CountNode, CountSource, End, NameNode, Node, NodeKind, OperandNode,
+    ReadNode, Since,
+};
+use crate::host::{ActionId, ItemAction, ItemActions, NameId};
 use crate::pattern::{ByteSet, Pattern, Shape, Union};
+
+use crate::program::Program;
 
 use super::scan::{byte_pattern, pattern_function, union_function};
 use super::source::Source;
 
-/// Longest line the formatter leaves alone.
-const LINE_CHARACTERS_MAX: usize = 100;
+/// Longest line the formatter always leaves alone.
+const LINE_CHARACTERS_MAX: usize = 99;
 
 /// Where the integer of the bytes since the mark is at hand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,18 +26,50 @@ enum Integer {
     Unknown,
 }
 
+/// Which variables a program needs beside position and mark.
+pub(super) struct Uses {
+    value: bool,
+    second_mark: bool,
+    empty_rounds: bool,
+    /// Whether there are conditions, which may be of one case or between two numbers.
+    conditions: bool,
+    names: usize,
+}
+
+impl Uses {
+    pub(super) fn of(program: &Program) -> Self {
+        let body = &program.body;
+        Self {
+            value: super::uses_value(body),
+            second_mark: super::any(body, &|kind| {
+                matches!(kind, NodeKind::Mark | NodeKind::Execute { from_mark: true, .. })
+            }),
+            empty_rounds: super::any(body, &|kind| {
+                matches!(kind, NodeKind::Repeat { may_stall: true, .. })
+            }),
+            conditions: super::any(body, &|kind| {
+                matches!(
+                    kind,
+                    NodeKind::Choose { .. } | NodeKind::ChooseNumber { .. } | NodeKind::If { .. }
+                )
+            }),
+            names: program.names().len(),
+        }
+    }
+}
+
 pub(super) struct Emitter {
     run: Source,
     functions: Source,
     function_count: usize,
     item_actions_count: usize,
-    uses_value: bool,
+    uses: Uses,
 }
 
 impl Emitter {
-    pub(super) fn new(uses_value: bool) -> Self {
+    pub(super) fn new(uses: Uses) -> Self {
         let (run, functions) = Default::default();
-        Self { run, functions, function_count: 0, item_actions_count: 0, uses_value }
+        Self { run, functions, function_count: 0, item_actions_count: 0, uses }
     }
 
     /// Writes `fn run`; returns it, and the functions it calls.
@@ -42,8 +79,17 @@ impl Emitter {
         self.run.line("let input0 = packet;");
         self.run.line("let mut pos = 0_usize;");
         self.run.line("let mut mark = 0_usize;");
-        if self.uses_value {
+        if self.uses.second_mark {
+            self.run.line("let mut second_mark = 0_usize;");
+        }
+        if self.uses.value {
             self.run.line("let mut value = 0_u64;");
+        }
+        if self.uses.empty_rounds {
+            self.run.line("let mut empty_rounds = 0_u32;");
+        }
+        for name in 0..self.uses.names {
+            self.run.line(&format!("let mut name_{name} = 0_u64;"));
         }
         self.block(body, 0, Integer::Unknown);
         self.run.line("Ok(pos)");
@@ -58,6 +104,9 @@ impl Emitter {
             "#[allow(unused_assignments, unused_mut, unused_variables)]",
         ] {
             run.line(line);
+        }
+        if self.uses.conditions {
+            run.line("#[allow(clippy::eq_op, clippy::single_match)]");
         }
         if self.run.is_wider_than(LINE_CHARACTERS_MAX) {
             run.line("#[rustfmt::skip]");
@@ -78,9 +127,32 @@ impl Emitter {
     fn statement(&mut self, node: &Node, rest: &[Node], depth: usize, integer: Integer) -> Integer {
         let statement = node.statement;
         match &node.kind {
-            NodeKind::Execute { action, stop_bit } => {
-                self.execute(*action, stop_bit.then_some(integer), depth, statement);
+            NodeKind::Choose { cases, union, default } => {
+                self.choose(cases, union, default.as_deref(), depth, statement);
             }
+            NodeKind::ChooseNumber { selector, cases, default } => {
+                self.choose_number(*selector, cases, default.as_deref(), depth, statement);
+            }
+            NodeKind::Execute { action, from_mark: true, .. } => {
+                self.execute("second_mark", *action, None, depth, statement);
+            }
+            NodeKind::Execute { action, stop_bit, .. } => {
+                self.execute("mark", *action, stop_bit.then_some(integer), depth, statement);
+            }
+            NodeKind::If { condition, body, otherwise } => {
+                self.run.open(&format!("if {} {{", comparison(condition)));
+                self.block(body, depth, Integer::Unknown);
+                if !otherwise.is_empty() {
+                    self.run.reopen("} else {");
+                    self.block(otherwise, depth, Integer::Unknown);
+                }
+                self.run.close("}");
+            }
+            NodeKind::Mark => {
+                self.run.line("second_mark = pos;");
+                return integer;
+            }
+            NodeKind::Read { name, source } => self.read(*name, source, depth, statement),
             NodeKind::Loop { until: None, first, body } => {
                 let head = match first.len() {
                     256 => format!("while pos < input{depth}.len() {{"),
@@ -101,11 +173,17 @@ impl Emitter {
             }
             NodeKind::Push if node.before == Since::Empty => {}
             NodeKind::Push => self.run.line("mark = pos;"),
-            NodeKind::Repeat { count, body } => {
+            NodeKind::Repeat { count, body, may_stall } => {
                 self.run.open("{");
                 self.count(count, depth, statement);
                 self.run.open("for _ in 0..count {");
+                if *may_stall {
+                    self.run.line("let round = pos;");
+                }
                 self.block(body, depth, Integer::Unknown);
+                if *may_stall {
+                    self.count_empty_round(statement);
+                }
                 self.run.close("}");
                 self.run.close("}");
             }
@@ -121,18 +199,57 @@ impl Emitter {
         Integer::Unknown
     }
 
+    /// Ends a run in which too many rounds took nothing.
+    fn count_empty_round(&mut self, statement: u32) {
+        self.run.open("if pos == round {");
+        self.run.line("empty_rounds += 1;");
+        self.run.open("if empty_rounds > rt::EMPTY_ROUNDS_MAX {");
+        self.run.line(&format!("return Err(rt::empty_rounds(pos, &STATEMENTS, {statement}));"));
+        self.run.close("}");
+        self.run.close("}");
+    }
+
+    fn read(&mut self, name: NameId, source: &ReadNode, depth: usize, statement: u32) {
+        let NameId(id) = name;
+        self.run.open("{");
+        self.run.line("let start = pos;");
+        let is_signed = match source {
+            ReadNode::Integer(kind) => {
+                self.run.open(&format!(
+                    "let Some((end, number)) = rt::integer(input{depth}, pos, {}, {}, {}) else {{",
+                    kind.bytes, kind.is_little, kind.is_signed
+                ));
+                self.run.line(&format!(
+                    "return Err(rt::ended(packet, input{depth}, &STATEMENTS, {statement}));"
+                ));
+                self.run.close("};");
+                self.run.line("pos = end;");
+                kind.is_signed
+            }
+            ReadNode::Bytes { encoding, pattern } => {
+                self.encoded("number", *encoding, pattern, depth, statement);
+                false
+            }
+        };
+        let number = format!("rt::meaning(number, {is_signed})");
+        self.run.line(&format!("host.number(NameId({id}), {number}, start);"));
+        self.run.line(&format!("name_{id} = number;"));
+        self.run.close("}");
+    }
+
     /// `integer` is given where the bytes are one stop-bit item.
     fn execute(
         &mut self,
+        mark: &str,
         action: ActionId,
         integer: Option<Integer>,
         depth: usize,
         statement: u32,
     ) {
         let id = format!("ActionId({})", action.0);
-        self.run.line(&format!("let bytes = rt::between(input{depth}, mark, pos);"));
+        self.run.line(&format!("let bytes = rt::between(input{depth}, {mark}, pos);"));
         let call = match integer {
-            None => format!("host.execute({id}, bytes, mark)"),
+            None => format!("host.execute({id}, bytes, {mark})"),
             Some(integer) => {
                 let integer = match integer {
                     Integer::Byte => "u64::from(byte & 0x7f)",
@@ -143,17 +260,17 @@ impl Emitter {
             }
         };
         self.run.open(&format!("match {call} {{"));
-        self.run.line(match self.uses_value {
+        self.run.line(match self.uses.value {
             true => "Ok(returned) => value = returned.0,",
             false => "Ok(_) => {}",
         });
         self.run.open("Err(code) => {");
         self.run.line(&format!(
-            "return Err(rt::action_failed({id}, code, mark, &STATEMENTS, {statement}));"
+            "return Err(rt::action_failed({id}, code, {mark}, &STATEMENTS, {statement}));"
         ));
         self.run.close("}");
         self.run.close("}");
-        self.run.line("mark = pos;");
+        self.run.line(&format!("{mark} = pos;"));
     }
 
     fn loop_until(&mut self, end: &End, body: &[Node], depth: usize, statement: u32) {
@@ -270,7 +387,7 @@ impl Emitter {
 
     fn while_count(
         &mut self,
-        count: &CountSource,
+        count: &CountNode,
         body: &[Node],
         may_stall: bool,
         depth: usize,
@@ -304,21 +421,53 @@ impl Emitter {
     }
 
     /// Writes `start`, where the count begins, and `count`.
-    fn count(&mut self, count: &CountSource, depth: usize, statement: u32) {
+    fn count(&mut self, count: &CountNode, depth: usize, statement: u32) {
         self.run.line("let start = pos;");
-        let CountSource::Bytes { encoding, pattern } = count else {
-            self.run.line("let count = value;");
-            return;
+        let CountNode { source, adjust } = count;
+        let number = match source {
+            CountSource::Bytes { encoding, pattern } => {
+                self.encoded("count", *encoding, pattern, depth, statement);
+                "i128::from(count)".to_owned()
+            }
+            CountSource::Name(name) => bound(*name),
+            CountSource::Number(number) => {
+                self.run.line(&format!("let count = {number}_u64;"));
+                "i128::from(count)".to_owned()
+            }
+            CountSource::Value => {
+                self.run.line("let count = value;");
+                "i128::from(count)".to_owned()
+            }
         };
-        let is_byte = pattern.shape == Shape::Any(1) && *encoding == CountEncoding::BigEndian;
+        if *adjust == 0 && !matches!(source, CountSource::Name(_)) {
+            return;
+        }
+        self.run.open(&format!("let count = match rt::adjusted({number}, {adjust}) {{"));
+        self.run.line("Ok(count) => count,");
+        self.run.line(&format!(
+            "Err(kind) => return Err(rt::error(kind, start, &STATEMENTS, {statement})),"
+        ));
+        self.run.close("};");
+    }
+
+    /// Writes a variable with the number in the bytes that a pattern matches, from `start` on.
+    fn encoded(
+        &mut self,
+        variable: &str,
+        encoding: CountEncoding,
+        pattern: &Pattern,
+        depth: usize,
+        statement: u32,
+    ) {
+        let is_byte = pattern.shape == Shape::Any(1) && encoding == CountEncoding::BigEndian;
         if is_byte {
-            self.run.open(&format!("let Some(&count) = input{depth}.get(pos) else {{"));
+            self.run.open(&format!("let Some(&{variable}) = input{depth}.get(pos) else {{"));
             self.run.line(&format!(
                 "return Err(rt::ended(packet, input{depth}, &STATEMENTS, {statement}));"
             ));
             self.run.close("};");
             self.run.line("pos += 1;");
-            self.run.line("let count = u64::from(count);");
+            self.run.line(&format!("let {variable} = u64::from({variable});"));
             return;
         }
         let found = self.scan(pattern, depth);
@@ -335,13 +484,81 @@ impl Emitter {
             CountEncoding::StopBit => "stop_bit_count",
         };
         self.run.open(&format!(
-            "let count = match rt::{read}(rt::between(input{depth}, start, pos)) {{"
+            "let {variable} = match rt::{read}(rt::between(input{depth}, start, pos)) {{"
         ));
-        self.run.line("Ok(count) => count,");
+        self.run.line(&format!("Ok({variable}) => {variable},"));
         self.run.line(&format!(
             "Err(kind) => return Err(rt::error(kind, start, &STATEMENTS, {statement})),"
         ));
         self.run.close("};");
+    }
+
+    /// A switch that takes one case.
+    fn choose(
+        &mut self,
+        cases: &[CaseNode],
+        union: &Union,
+        default: Option<&[Node]>,
+        depth: usize,
+        statement: u32,
+    ) {
+        let is_by_byte = union.by_first_byte().is_some();
+        let head = match is_by_byte {
+            true => format!("match input{depth}.get(pos) {{"),
+            false => {
+                let name = self.function_name("select");
+                union_function(&name, union, &mut self.functions);
+                format!("match {name}(input{depth}, pos) {{")
+            }
+        };
+        self.run.open(&head);
+        for (number, case) in cases.iter().enumerate() {
+            if is_by_byte {
+                let set = byte_pattern(&case.pattern.dfa.first());
+                self.run.open(&format!("Some({set}) => {{"));
+                self.run.line("pos += 1;");
+            } else {
+                self.run.open(&format!("Some((end, {number})) => {{"));
+                self.run.line("pos = end;");
+            }
+            self.block(&case.body, depth, Integer::Unknown);
+            self.run.close("}");
+        }
+        let failed = format!("rt::mismatch(packet, input{depth}, pos, &STATEMENTS, {statement})");
+        self.default(default, &failed, depth);
+        self.run.close("}");
+    }
+
+    fn choose_number(
+        &mut self,
+        selector: OperandNode,
+        cases: &[(Vec<i128>, Vec<Node>)],
+        default: Option<&[Node]>,
+        depth: usize,
+        statement: u32,
+    ) {
+        self.run.open(&format!("match {} {{", operand(selector)));
+        for (numbers, body) in cases {
+            let numbers: Vec<String> = numbers.iter().map(i128::to_string).collect();
+            self.run.open(&format!("{} => {{", numbers.join(" | ")));
+            self.block(body, depth, Integer::Unknown);
+            self.run.close("}");
+        }
+        self.default(default, &format!("rt::no_case(pos, &STATEMENTS, {statement})"), depth);
+        self.run.close("}");
+    }
+
+    /// The arm where no case fits.
+    fn default(&mut self, default: Option<&[Node]>, failed: &str, depth: usize) {
+        let Some(body) = default else {
+            return self.run.line(&format!("_ => return Err({failed}),"));
+        };
+        if body.is_empty() {
+            return self.run.line("_ => {}");
+        }
+        self.run.open("_ => {");
+        self.block(body, depth, Integer::Unknown);
+        self.run.close("}");
     }
 
     fn switch(&mut self, node: &Node, cases: &[CaseNode], union: &Union, depth: usize) {
@@ -377,7 +594,7 @@ impl Emitter {
         self.item_actions_count += 1;
         let name = format!("ITEMS_{}", self.item_actions_count);
         item_actions(&name, actions, &mut self.functions);
-        let (result, before) = match self.uses_value {
+        let (result, before) = match self.uses.value {
             true => ("(pos, value)", "value"),
             false => ("(pos, _)", "0"),
         };
@@ -445,6 +662,29 @@ fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
     to.line(&one("long", &actions.long));
     to.line(&format!("walk_statement: {},", actions.walk_statement));
     to.close("};");
+}
+
+/// A number bound to a name, as an expression.
+fn bound(name: NameNode) -> String {
+    format!("rt::meaning(name_{}, {})", name.id.0, name.is_signed)
+}
+
+/// A number of a condition, as an expression.
+fn operand(operand: OperandNode) -> String {
+    match operand {
+        OperandNode::Name(name) => bound(name),
+        OperandNode::Number(number) => format!("{number}_i128"),
+        OperandNode::Value => "i128::from(value)".to_owned(),
+    }
+}
+
+/// A condition, as an expression.
+fn comparison(condition: &Compare) -> String {
+    let (left, right) = (operand(condition.left), operand(condition.right));
+    match condition.comparison {
+        Comparison::CommonBits => format!("rt::have_common_bits({left}, {right})"),
+        comparison => format!("{left} {} {right}", comparison.symbol()),
+    }
 }
 
 /// Whether the next thing that happens to the bytes since the mark is an action that takes an integer.

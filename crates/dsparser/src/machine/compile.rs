@@ -5,11 +5,15 @@
 
 use std::collections::HashMap;
 
-use crate::block::{CaseNode, CountSource, End, Node, NodeKind, Since};
+use crate::block::{
+    CaseNode, Compare, CountNode, CountSource, End, Node, NodeKind, ReadNode, Since,
+};
 use crate::pattern::{ByteSet, DEAD, Pattern, Shape, Union};
 use crate::program::Program;
 
-use super::{Fragment, Items, Machine, NONE, Op, Scan, StateId, Switch, Walk};
+use super::{
+    Choice, Fragment, Items, Machine, NONE, Number, NumberSource, Op, Scan, StateId, Switch, Walk,
+};
 
 impl Machine {
     pub(crate) fn compile(program: &Program) -> Self {
@@ -22,10 +26,22 @@ impl Machine {
             switches: compiler.switches,
             items: compiler.items,
             sets: compiler.sets,
+            conditions: compiler.conditions,
+            choices: compiler.choices,
+            numbers: compiler.numbers,
             scan: scan(&compiler.rows, compiler.accepts),
             statements: program.statements().to_vec(),
             actions: program.actions().to_vec(),
+            names: program.names().to_vec(),
+            executes: false,
+            executes_from_mark: false,
         };
+        machine.executes = machine
+            .ops
+            .iter()
+            .any(|op| matches!(op, Op::Execute { .. } | Op::Item { .. } | Op::Items { .. }));
+        machine.executes_from_mark =
+            machine.ops.iter().any(|op| matches!(op, Op::ExecuteFromMark { .. }));
         machine.renumber(start);
         machine
     }
@@ -52,6 +68,10 @@ impl Machine {
         let mut ops: Vec<Op> = order.iter().map(|state| self.ops[*state as usize]).collect();
         ops.iter_mut().for_each(|op| op.targets_mut().into_iter().flatten().for_each(number));
         self.ops = ops;
+        for choice in &mut self.choices {
+            number(&mut choice.otherwise);
+            choice.cases.iter_mut().for_each(|(_, state)| number(state));
+        }
         for switch in &mut self.switches {
             number(&mut switch.otherwise);
             if let Some(table) = &mut switch.by_first_byte {
@@ -66,6 +86,11 @@ impl Machine {
         let mut op = self.ops[state as usize];
         let mut targets: Vec<StateId> =
             op.targets_mut().into_iter().flatten().map(|target| *target).collect();
+        if let Op::Choose { choice } = op {
+            let choice = &self.choices[choice as usize];
+            targets.extend(choice.cases.iter().map(|(_, state)| *state));
+            targets.push(choice.otherwise);
+        }
         // The states of a fused switch stay, so that a person still sees what it does.
         let switch = match op {
             Op::Items { items, .. } => Some(self.items[items as usize].switch),
@@ -89,22 +114,29 @@ impl Op {
         match self {
             Self::Any { next, .. }
             | Self::Count { next, .. }
+            | Self::CountNumber { next, .. }
             | Self::CountValue { next, .. }
             | Self::Execute { next, .. }
+            | Self::ExecuteFromMark { next, .. }
+            | Self::Goto { next }
             | Self::Item { next, .. }
             | Self::Items { next, .. }
+            | Self::Mark { next }
             | Self::Match { next, .. }
             | Self::One { next, .. }
             | Self::Push { next }
+            | Self::Read { next, .. }
             | Self::Repeat { next, .. }
-            | Self::RepeatValue { next, .. }
             | Self::Send { next, .. }
             | Self::StopBit { next, .. } => [Some(next), None],
             Self::Loop { body, exit, .. }
             | Self::RepeatRound { body, exit, .. }
             | Self::Round { body, exit, .. }
             | Self::Until { body, exit, .. } => [Some(body), Some(exit)],
-            Self::End | Self::Switch { .. } => [None, None],
+            Self::If { body, otherwise, .. } => [Some(body), Some(otherwise)],
+            Self::Choose { .. } | Self::End | Self::Fail { .. } | Self::Switch { .. } => {
+                [None, None]
+            }
         }
     }
 }
@@ -134,6 +166,9 @@ struct Compiler {
     switches: Vec<Switch>,
     items: Vec<Items>,
     sets: Vec<ByteSet>,
+    conditions: Vec<Compare>,
+    choices: Vec<Choice>,
+    numbers: Vec<Number>,
     rows: Vec<[u32; 256]>,
     accepts: Vec<u32>,
 }
@@ -152,14 +187,59 @@ impl Compiler {
     fn statement(&mut self, node: &Node, next: StateId, slot: u8) -> StateId {
         let statement = node.statement;
         match &node.kind {
-            NodeKind::Execute { action, stop_bit } => {
+            NodeKind::Choose { cases, union, default } => {
+                // A state of its own, so that no case leads to the same.
+                let otherwise = match default {
+                    Some(body) => {
+                        let next = self.block(body, next, slot);
+                        self.op(Op::Goto { next })
+                    }
+                    None => self.op(Op::Fail { by_number: false, statement }),
+                };
+                self.switch(cases, union, Some(next), otherwise, slot)
+            }
+            NodeKind::ChooseNumber { selector, cases, default } => {
+                let otherwise = match default {
+                    Some(body) => self.block(body, next, slot),
+                    None => self.op(Op::Fail { by_number: true, statement }),
+                };
+                let arm = |(numbers, body): &(Vec<i128>, Vec<Node>)| {
+                    (numbers.clone(), self.block(body, next, slot))
+                };
+                let cases = cases.iter().map(arm).collect();
+                self.choices.push(Choice { selector: *selector, cases, otherwise });
+                self.op(Op::Choose { choice: self.choices.len() as u32 - 1 })
+            }
+            NodeKind::Execute { action, from_mark: true, .. } => {
+                self.op(Op::ExecuteFromMark { action: *action, statement, next })
+            }
+            NodeKind::Execute { action, stop_bit, .. } => {
                 self.op(Op::Execute { action: *action, stop_bit: *stop_bit, statement, next })
+            }
+            NodeKind::If { condition, body, otherwise } => {
+                let body = self.block(body, next, slot);
+                let otherwise = self.block(otherwise, next, slot);
+                self.conditions.push(*condition);
+                let condition = self.conditions.len() as u32 - 1;
+                self.op(Op::If { condition, body, otherwise })
+            }
+            NodeKind::Mark => self.op(Op::Mark { next }),
+            NodeKind::Read { name, source } => {
+                let source = match source {
+                    ReadNode::Integer(kind) => NumberSource::Integer(*kind),
+                    ReadNode::Bytes { encoding, pattern } => {
+                        let (encoding, fragment) = (*encoding, self.fragment(pattern, next));
+                        NumberSource::Bytes { encoding, fragment }
+                    }
+                };
+                let number = self.number(source, 0);
+                self.op(Op::Read { name: *name, number, statement, next })
             }
             NodeKind::Loop { until, first, body } => {
                 let head = self.op(Op::End);
                 let body = self.block(body, head, slot);
                 self.ops[head as usize] = match until {
-                    None => Op::Loop { set: self.set(*first), body, exit: next },
+                    None => Op::Loop { set: self.set(*first), statement, body, exit: next },
                     Some(End { pattern, last }) => {
                         let fragment = self.fragment(pattern, next);
                         Op::Until { fragment, last: *last, statement, body, exit: next }
@@ -170,23 +250,20 @@ impl Compiler {
             NodeKind::Match(pattern) => self.pattern(pattern, node, next),
             NodeKind::Push if node.before == Since::Empty => next,
             NodeKind::Push => self.op(Op::Push { next }),
-            NodeKind::Repeat { count, body } => {
+            NodeKind::Repeat { count, body, may_stall } => {
                 let round = self.op(Op::End);
                 let body = self.block(body, round, slot + 1);
-                self.ops[round as usize] = Op::RepeatRound { slot, body, exit: next };
-                match count {
-                    CountSource::Value => self.op(Op::RepeatValue { slot, next: round }),
-                    CountSource::Bytes { encoding, pattern } => {
-                        let (encoding, fragment) = (*encoding, self.fragment(pattern, round));
-                        self.op(Op::Repeat { slot, encoding, fragment, statement, next: round })
-                    }
-                }
+                let may_stall = *may_stall;
+                self.ops[round as usize] =
+                    Op::RepeatRound { slot, may_stall, statement, body, exit: next };
+                let number = self.count(count, round);
+                self.op(Op::Repeat { slot, number, statement, next: round })
             }
             NodeKind::Send { code, value } => {
                 self.op(Op::Send { code: *code, value: *value, next })
             }
             NodeKind::Switch { cases, union } => {
-                let head = self.switch(cases, union, next, slot);
+                let head = self.switch(cases, union, None, next, slot);
                 if let (Some(actions), Op::Switch { switch }) =
                     (node.item_actions(), self.ops[head as usize])
                 {
@@ -203,14 +280,39 @@ impl Compiler {
                 self.ops[round as usize] =
                     Op::Round { slot, may_stall, statement, body, exit: next };
                 match count {
-                    CountSource::Value => self.op(Op::CountValue { slot, statement, next: round }),
-                    CountSource::Bytes { encoding, pattern } => {
+                    CountNode { source: CountSource::Value, adjust: 0 } => {
+                        self.op(Op::CountValue { slot, statement, next: round })
+                    }
+                    CountNode { source: CountSource::Bytes { encoding, pattern }, adjust: 0 } => {
                         let (encoding, fragment) = (*encoding, self.fragment(pattern, round));
                         self.op(Op::Count { slot, encoding, fragment, statement, next: round })
+                    }
+                    count => {
+                        let number = self.count(count, round);
+                        self.op(Op::CountNumber { slot, number, statement, next: round })
                     }
                 }
             }
         }
+    }
+
+    /// A count whose pattern, if it has one, leads to `next`.
+    fn count(&mut self, count: &CountNode, next: StateId) -> u32 {
+        let source = match &count.source {
+            CountSource::Bytes { encoding, pattern } => {
+                let (encoding, fragment) = (*encoding, self.fragment(pattern, next));
+                NumberSource::Bytes { encoding, fragment }
+            }
+            CountSource::Name(name) => NumberSource::Name(*name),
+            CountSource::Number(number) => NumberSource::Number(*number),
+            CountSource::Value => NumberSource::Value,
+        };
+        self.number(source, count.adjust)
+    }
+
+    fn number(&mut self, source: NumberSource, adjust: i128) -> u32 {
+        self.numbers.push(Number { source, adjust });
+        self.numbers.len() as u32 - 1
     }
 
     fn pattern(&mut self, pattern: &Pattern, node: &Node, next: StateId) -> StateId {
@@ -231,10 +333,12 @@ impl Compiler {
         self.op(op)
     }
 
+    /// A switch whose cases lead to `next`, or back to the switch.
     fn switch(
         &mut self,
         cases: &[CaseNode],
         union: &Union,
+        next: Option<StateId>,
         otherwise: StateId,
         slot: u8,
     ) -> StateId {
@@ -242,7 +346,7 @@ impl Compiler {
         self.switches.push(Switch { start: 0, by_first_byte: None, otherwise });
         let head = self.op(Op::Switch { switch });
         let arms: Vec<StateId> =
-            cases.iter().map(|case| self.block(&case.body, head, slot)).collect();
+            cases.iter().map(|case| self.block(&case.body, next.unwrap_or(head), slot)).collect();
         let target = |arm: usize| arms.get(arm).copied().unwrap_or(otherwise);
         let start = self.rows.len() as u32;
         for state in 0..union.states() {

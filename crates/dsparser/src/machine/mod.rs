@@ -5,11 +5,15 @@ mod compile;
 mod dot;
 mod run;
 mod show;
+mod stream;
 
-use crate::ast::CountEncoding;
-use crate::host::{ActionId, ItemActions};
+use crate::ast::{CountEncoding, IntegerType};
+use crate::block::{Compare, NameNode, OperandNode};
+use crate::host::{ActionId, ItemActions, NameId};
 use crate::pattern::ByteSet;
 use crate::run_error::StatementText;
+
+pub use stream::{Progress, Stream};
 
 /// A control state's number.
 pub(crate) type StateId = u32;
@@ -23,9 +27,41 @@ pub struct Machine {
     switches: Vec<Switch>,
     items: Vec<Items>,
     sets: Vec<ByteSet>,
+    conditions: Vec<Compare>,
+    choices: Vec<Choice>,
+    numbers: Vec<Number>,
     scan: Scan,
     statements: Vec<StatementText>,
     actions: Vec<String>,
+    names: Vec<String>,
+    /// Whether an action gets bytes from the mark, or from the second one.
+    executes: bool,
+    executes_from_mark: bool,
+}
+
+/// A switch by a number.
+#[derive(Clone, Debug)]
+struct Choice {
+    selector: OperandNode,
+    cases: Vec<(Vec<i128>, StateId)>,
+    otherwise: StateId,
+}
+
+/// A number, and what is added to it: a count, or what `READ` binds.
+#[derive(Clone, Copy, Debug)]
+struct Number {
+    source: NumberSource,
+    adjust: i128,
+}
+
+/// Where a number comes from.
+#[derive(Clone, Copy, Debug)]
+enum NumberSource {
+    Bytes { encoding: CountEncoding, fragment: u32 },
+    Integer(IntegerType),
+    Name(NameNode),
+    Number(u64),
+    Value,
 }
 
 /// The scanning states of all patterns together.
@@ -82,25 +118,136 @@ struct Items {
 /// What a control state does. `slot` is the depth of a count among the counts around it.
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    Any { bytes: u32, statement: u32, next: StateId },
-    Count { slot: u8, encoding: CountEncoding, fragment: u32, statement: u32, next: StateId },
-    CountValue { slot: u8, statement: u32, next: StateId },
+    Any {
+        bytes: u32,
+        statement: u32,
+        next: StateId,
+    },
+    Count {
+        slot: u8,
+        encoding: CountEncoding,
+        fragment: u32,
+        statement: u32,
+        next: StateId,
+    },
+    CountValue {
+        slot: u8,
+        statement: u32,
+        next: StateId,
+    },
+    /// As `Count`, from any number.
+    CountNumber {
+        slot: u8,
+        number: u32,
+        statement: u32,
+        next: StateId,
+    },
+    Choose {
+        choice: u32,
+    },
     End,
-    Execute { action: ActionId, stop_bit: bool, statement: u32, next: StateId },
-    Item { statement: u32, action: ActionId, action_statement: u32, next: StateId },
-    Items { items: u32, next: StateId },
-    Loop { set: u32, body: StateId, exit: StateId },
-    Match { fragment: u32, statement: u32, next: StateId },
-    One { set: u32, statement: u32, next: StateId },
-    Push { next: StateId },
-    Repeat { slot: u8, encoding: CountEncoding, fragment: u32, statement: u32, next: StateId },
-    RepeatRound { slot: u8, body: StateId, exit: StateId },
-    RepeatValue { slot: u8, next: StateId },
-    Round { slot: u8, may_stall: bool, statement: u32, body: StateId, exit: StateId },
-    Send { code: u32, value: u64, next: StateId },
-    StopBit { statement: u32, next: StateId },
-    Switch { switch: u32 },
-    Until { fragment: u32, last: bool, statement: u32, body: StateId, exit: StateId },
+    Execute {
+        action: ActionId,
+        stop_bit: bool,
+        statement: u32,
+        next: StateId,
+    },
+    ExecuteFromMark {
+        action: ActionId,
+        statement: u32,
+        next: StateId,
+    },
+    /// No case fits: by its bytes, or by its number.
+    Fail {
+        by_number: bool,
+        statement: u32,
+    },
+    /// Leads on: a state of its own where one is needed.
+    Goto {
+        next: StateId,
+    },
+    If {
+        condition: u32,
+        body: StateId,
+        otherwise: StateId,
+    },
+    Item {
+        statement: u32,
+        action: ActionId,
+        action_statement: u32,
+        next: StateId,
+    },
+    Items {
+        items: u32,
+        next: StateId,
+    },
+    Loop {
+        set: u32,
+        statement: u32,
+        body: StateId,
+        exit: StateId,
+    },
+    Mark {
+        next: StateId,
+    },
+    Match {
+        fragment: u32,
+        statement: u32,
+        next: StateId,
+    },
+    One {
+        set: u32,
+        statement: u32,
+        next: StateId,
+    },
+    Push {
+        next: StateId,
+    },
+    Read {
+        name: NameId,
+        number: u32,
+        statement: u32,
+        next: StateId,
+    },
+    Repeat {
+        slot: u8,
+        number: u32,
+        statement: u32,
+        next: StateId,
+    },
+    RepeatRound {
+        slot: u8,
+        may_stall: bool,
+        statement: u32,
+        body: StateId,
+        exit: StateId,
+    },
+    Round {
+        slot: u8,
+        may_stall: bool,
+        statement: u32,
+        body: StateId,
+        exit: StateId,
+    },
+    Send {
+        code: u32,
+        value: u64,
+        next: StateId,
+    },
+    StopBit {
+        statement: u32,
+        next: StateId,
+    },
+    Switch {
+        switch: u32,
+    },
+    Until {
+        fragment: u32,
+        last: bool,
+        statement: u32,
+        body: StateId,
+        exit: StateId,
+    },
 }
 
 impl Machine {
@@ -109,9 +256,34 @@ impl Machine {
         (self.ops.len(), self.scan.accepts.len(), self.scan.class_count)
     }
 
+    /// The statement that a control state belongs to, or that of the next one that has any.
+    fn statement_of(&self, state: StateId) -> u32 {
+        match self.ops[state as usize] {
+            Op::Any { statement, .. }
+            | Op::Count { statement, .. }
+            | Op::CountNumber { statement, .. }
+            | Op::CountValue { statement, .. }
+            | Op::Item { statement, .. }
+            | Op::Match { statement, .. }
+            | Op::One { statement, .. }
+            | Op::Read { statement, .. }
+            | Op::Repeat { statement, .. }
+            | Op::StopBit { statement, .. }
+            | Op::Until { statement, .. } => statement,
+            Op::Items { items, .. } => self.items[items as usize].actions.walk_statement,
+            Op::Loop { statement, .. } => statement,
+            _ => 0,
+        }
+    }
+
     /// The statements of the program, for [`RunError::describe`](crate::RunError::describe).
     pub fn statements(&self) -> &[StatementText] {
         &self.statements
+    }
+
+    /// The names that numbers are read into, by [`NameId`].
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// The action names, by [`ActionId`].

@@ -1,12 +1,13 @@
 //! Runs the machine over a packet.
 
 use crate::ast::CountEncoding;
+use crate::block::{NameNode, OperandNode};
 use crate::host::{ActionError, ActionId, Host};
-use crate::limits::NESTING_MAX;
+use crate::limits::{NAMES_MAX, NESTING_MAX};
 use crate::rt;
 use crate::run_error::{RunError, RunErrorKind};
 
-use super::{Machine, NONE, Op, Scan, StateId, Walk};
+use super::{Machine, NONE, NumberSource, Op, Scan, StateId, Walk};
 
 /// What a count keeps while its body runs.
 #[derive(Clone, Copy, Default)]
@@ -19,6 +20,54 @@ struct Frame<'p> {
     rounds: u64,
 }
 
+/// Where a run is between two pieces of its input. No count of bytes is open then.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) state: StateId,
+    pub(super) pos: usize,
+    pub(super) mark: usize,
+    pub(super) second_mark: usize,
+    value: u64,
+    names: [u64; NAMES_MAX],
+    empty_rounds: u32,
+    /// Of each repetition, the rounds left and where the last one began.
+    rounds: [(u64, usize); NESTING_MAX],
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self {
+            state: 0,
+            pos: 0,
+            mark: 0,
+            second_mark: 0,
+            value: 0,
+            names: [0; NAMES_MAX],
+            empty_rounds: 0,
+            rounds: [(0, usize::MAX); NESTING_MAX],
+        }
+    }
+}
+
+impl Place {
+    /// Counts positions from `bytes` further on.
+    pub(super) fn move_start(&mut self, bytes: usize) {
+        self.pos -= bytes;
+        self.mark = self.mark.saturating_sub(bytes);
+        self.second_mark = self.second_mark.saturating_sub(bytes);
+        // Only compared with positions.
+        self.rounds.iter_mut().for_each(|(_, began)| *began = began.wrapping_sub(bytes));
+    }
+}
+
+/// Why a pattern gives no position.
+enum Stop {
+    /// The byte there does not fit.
+    At(usize),
+    /// More bytes of the input tell.
+    More,
+}
+
 impl Machine {
     /// Runs the program over `packet`, calling `host`, and returns how many bytes it took.
     ///
@@ -28,33 +77,135 @@ impl Machine {
     /// # Errors
     /// [`RunError`] where the packet does not fit or an action fails.
     pub fn run<H: Host>(&self, packet: &[u8], host: &mut H) -> Result<usize, RunError> {
+        // With `LAST` nothing is waited for.
+        Ok(self.drive::<true, H>(packet, host, None)?.unwrap_or_default())
+    }
+
+    /// Runs on from `place`, or from the start. Without `LAST` more input may follow: where it is needed to go
+    /// on, `None` is returned and `place` is where to do so.
+    #[inline]
+    pub(super) fn drive<const LAST: bool, H: Host>(
+        &self,
+        packet: &[u8],
+        host: &mut H,
+        mut place: Option<&mut Place>,
+    ) -> Result<Option<usize>, RunError> {
         let mut input = packet;
         let mut frames = [Frame::default(); NESTING_MAX];
-        let (mut state, mut pos, mut mark, mut value) = (0_u32, 0_usize, 0_usize, 0_u64);
+        let (mut state, mut pos, mut mark, mut second_mark) = (0_u32, 0_usize, 0_usize, 0_usize);
+        let (mut value, mut names, mut empty_rounds) = (0_u64, [0_u64; NAMES_MAX], 0_u32);
+        if let Some(place) = &place {
+            (state, pos, mark, second_mark) =
+                (place.state, place.pos, place.mark, place.second_mark);
+            (value, names, empty_rounds) = (place.value, place.names, place.empty_rounds);
+            for (frame, (rounds, round)) in frames.iter_mut().zip(place.rounds) {
+                *frame = Frame { outer: packet, round, rounds };
+            }
+        }
+        // Counts that are open: within one, all of its input is there.
+        let mut depth = 0_u32;
+        macro_rules! wait_for_more {
+            () => {{
+                if let Some(place) = &mut place {
+                    let rounds = frames.map(|frame| (frame.rounds, frame.round));
+                    **place =
+                        Place { state, pos, mark, second_mark, value, names, empty_rounds, rounds };
+                }
+                return Ok(None);
+            }};
+        }
+        // The position after a fragment, if that is known.
+        macro_rules! advance {
+            ($fragment:expr, $statement:expr) => {
+                match self.fragment_end($fragment, input, pos, !LAST && depth == 0) {
+                    Ok(after) => after,
+                    Err(Stop::More) => wait_for_more!(),
+                    Err(Stop::At(at)) => return Err(self.mismatch(packet, input, at, $statement)),
+                }
+            };
+        }
+        // A number of the table, and the position after it.
+        macro_rules! number {
+            ($number:expr, $statement:expr) => {{
+                let number = &self.numbers[$number as usize];
+                let (after, plain) = match number.source {
+                    NumberSource::Bytes { encoding, fragment } => {
+                        let after = advance!(fragment, $statement);
+                        let count = self.count(encoding, packet, pos, after, $statement)?;
+                        (after, i128::from(count))
+                    }
+                    NumberSource::Integer(kind) => {
+                        let bytes = usize::from(kind.bytes);
+                        match rt::integer(input, pos, bytes, kind.is_little, kind.is_signed) {
+                            Some((after, bits)) => (after, rt::meaning(bits, kind.is_signed)),
+                            None if !LAST && depth == 0 => wait_for_more!(),
+                            None => {
+                                return Err(self.mismatch(packet, input, input.len(), $statement));
+                            }
+                        }
+                    }
+                    NumberSource::Name(name) => (pos, bound(&names, name)),
+                    NumberSource::Number(number) => (pos, number.into()),
+                    NumberSource::Value => (pos, value.into()),
+                };
+                (after, plain, number.adjust)
+            }};
+        }
         loop {
             match self.ops[state as usize] {
                 Op::Any { bytes, statement, next } => {
                     let Some(after) = rt::any(input, pos, bytes as usize) else {
+                        if !LAST && depth == 0 {
+                            wait_for_more!();
+                        }
                         return Err(self.mismatch(packet, input, input.len(), statement));
                     };
                     (pos, state) = (after, next);
                 }
                 Op::Count { slot, encoding, fragment, statement, next } => {
-                    let start = pos;
-                    pos = self.advance(fragment, packet, input, pos, statement)?;
-                    let count = self.count(encoding, packet, start, pos, statement)?;
-                    let frame = &mut frames[usize::from(slot)];
-                    *frame = Frame { outer: input, round: usize::MAX, rounds: 0 };
-                    input = self.counted(input, pos, count, start, statement)?;
-                    state = next;
+                    let after = advance!(fragment, statement);
+                    let count = self.count(encoding, packet, pos, after, statement)?;
+                    let Some(counted) = rt::counted(input, after, count) else {
+                        if !LAST && depth == 0 {
+                            wait_for_more!();
+                        }
+                        return Err(self.past_end(count, pos, statement));
+                    };
+                    frames[usize::from(slot)] =
+                        Frame { outer: input, round: usize::MAX, rounds: 0 };
+                    (pos, input, state, depth) = (after, counted, next, depth + 1);
+                }
+                Op::CountNumber { slot, number, statement, next } => {
+                    let (after, plain, adjust) = number!(number, statement);
+                    let count = self.adjusted(plain, adjust, pos, statement)?;
+                    let Some(counted) = rt::counted(input, after, count) else {
+                        if !LAST && depth == 0 {
+                            wait_for_more!();
+                        }
+                        return Err(self.past_end(count, pos, statement));
+                    };
+                    frames[usize::from(slot)] =
+                        Frame { outer: input, round: usize::MAX, rounds: 0 };
+                    (pos, input, state, depth) = (after, counted, next, depth + 1);
                 }
                 Op::CountValue { slot, statement, next } => {
-                    let frame = &mut frames[usize::from(slot)];
-                    *frame = Frame { outer: input, round: usize::MAX, rounds: 0 };
-                    input = self.counted(input, pos, value, pos, statement)?;
-                    state = next;
+                    let Some(counted) = rt::counted(input, pos, value) else {
+                        if !LAST && depth == 0 {
+                            wait_for_more!();
+                        }
+                        return Err(self.past_end(value, pos, statement));
+                    };
+                    frames[usize::from(slot)] =
+                        Frame { outer: input, round: usize::MAX, rounds: 0 };
+                    (input, state, depth) = (counted, next, depth + 1);
                 }
-                Op::End => return Ok(pos),
+                Op::Choose { choice } => {
+                    let choice = &self.choices[choice as usize];
+                    let number = operand(&names, value, choice.selector);
+                    let case = choice.cases.iter().find(|(numbers, _)| numbers.contains(&number));
+                    state = case.map_or(choice.otherwise, |(_, body)| *body);
+                }
+                Op::End => return Ok(Some(pos)),
                 Op::Execute { action, stop_bit, statement, next } => {
                     let bytes = rt::between(packet, mark, pos);
                     let done = match stop_bit {
@@ -75,8 +226,34 @@ impl Machine {
                     }
                     (mark, state) = (pos, next);
                 }
+                Op::ExecuteFromMark { action, statement, next } => {
+                    let bytes = rt::between(packet, second_mark, pos);
+                    match host.execute(action, bytes, second_mark) {
+                        Ok(returned) => value = returned.0,
+                        Err(code) => {
+                            return Err(self.failed(action, code, second_mark, statement));
+                        }
+                    }
+                    (second_mark, state) = (pos, next);
+                }
+                Op::Fail { by_number: true, statement } => {
+                    return Err(rt::no_case(pos, &self.statements, statement));
+                }
+                Op::Fail { by_number: false, statement } => {
+                    return Err(self.mismatch(packet, input, pos, statement));
+                }
+                Op::Goto { next } => state = next,
+                Op::If { condition, body, otherwise } => {
+                    let condition = &self.conditions[condition as usize];
+                    let left = operand(&names, value, condition.left);
+                    let right = operand(&names, value, condition.right);
+                    state = if condition.comparison.holds(left, right) { body } else { otherwise };
+                }
                 Op::Item { statement, action, action_statement, next } => {
                     let Some((after, integer)) = rt::stop_bit(input, pos) else {
+                        if !LAST && depth == 0 {
+                            wait_for_more!();
+                        }
                         return Err(self.mismatch(packet, input, input.len(), statement));
                     };
                     let bytes = rt::between(packet, pos, after);
@@ -90,48 +267,76 @@ impl Machine {
                 }
                 Op::Items { items, next } => {
                     let items = &self.items[items as usize];
+                    if !LAST && depth == 0 {
+                        let rest = input.get(pos..).unwrap_or_default();
+                        let Some(last) = rest.iter().rposition(|byte| *byte >= 0x80) else {
+                            wait_for_more!();
+                        };
+                        let whole = input.get(..pos + last + 1).unwrap_or_default();
+                        let (actions, statements) = (&items.actions, &self.statements);
+                        (pos, value) =
+                            rt::items(packet, whole, pos, value, actions, statements, host)?;
+                        mark = pos;
+                        continue;
+                    }
                     let (actions, statements) = (&items.actions, &self.statements);
                     (pos, value) = rt::items(packet, input, pos, value, actions, statements, host)?;
                     (mark, state) = (pos, next);
                 }
-                Op::Loop { set, body, exit } => {
+                Op::Loop { set, body, exit, .. } => {
+                    if !LAST && depth == 0 && pos == input.len() {
+                        wait_for_more!();
+                    }
                     let starts = input.get(pos).is_some_and(|byte| {
                         self.sets.get(set as usize).is_some_and(|set| set.contains(*byte))
                     });
                     state = if starts { body } else { exit };
                 }
+                Op::Mark { next } => (second_mark, state) = (pos, next),
                 Op::Match { fragment, statement, next } => {
-                    pos = self.advance(fragment, packet, input, pos, statement)?;
+                    pos = advance!(fragment, statement);
                     state = next;
                 }
                 Op::One { set, statement, next } => {
                     let set = &self.sets[set as usize];
+                    if !LAST && depth == 0 && pos == input.len() {
+                        wait_for_more!();
+                    }
                     if !input.get(pos).is_some_and(|byte| set.contains(*byte)) {
                         return Err(self.mismatch(packet, input, pos, statement));
                     }
                     (pos, state) = (pos + 1, next);
                 }
                 Op::Push { next } => (mark, state) = (pos, next),
-                Op::Repeat { slot, encoding, fragment, statement, next } => {
-                    let start = pos;
-                    pos = self.advance(fragment, packet, input, pos, statement)?;
-                    frames[usize::from(slot)].rounds =
-                        self.count(encoding, packet, start, pos, statement)?;
-                    state = next;
+                Op::Read { name, number, statement, next } => {
+                    let (after, plain, _) = number!(number, statement);
+                    host.number(name, plain, pos);
+                    // The low bits are all there is: no number read is wider.
+                    names[usize::from(name.0)] = plain as u64;
+                    (pos, state) = (after, next);
                 }
-                Op::RepeatRound { slot, body, exit } => {
+                Op::Repeat { slot, number, statement, next } => {
+                    let (after, plain, adjust) = number!(number, statement);
+                    let rounds = self.adjusted(plain, adjust, pos, statement)?;
+                    frames[usize::from(slot)] = Frame { outer: input, round: usize::MAX, rounds };
+                    (pos, state) = (after, next);
+                }
+                Op::RepeatRound { slot, may_stall, statement, body, exit } => {
                     let frame = &mut frames[usize::from(slot)];
+                    if may_stall && frame.round == pos {
+                        empty_rounds += 1;
+                        if empty_rounds > rt::EMPTY_ROUNDS_MAX {
+                            return Err(rt::empty_rounds(pos, &self.statements, statement));
+                        }
+                    }
+                    frame.round = pos;
                     state = if frame.rounds == 0 { exit } else { body };
                     frame.rounds = frame.rounds.saturating_sub(1);
-                }
-                Op::RepeatValue { slot, next } => {
-                    frames[usize::from(slot)].rounds = value;
-                    state = next;
                 }
                 Op::Round { slot, may_stall, statement, body, exit } => {
                     let frame = &mut frames[usize::from(slot)];
                     if pos == input.len() {
-                        (input, state) = (frame.outer, exit);
+                        (input, state, depth) = (frame.outer, exit, depth.wrapping_sub(1));
                         continue;
                     }
                     if may_stall && frame.round == pos {
@@ -146,13 +351,24 @@ impl Machine {
                 }
                 Op::StopBit { statement, next } => {
                     let Some((after, _)) = rt::stop_bit(input, pos) else {
+                        if !LAST && depth == 0 {
+                            wait_for_more!();
+                        }
                         return Err(self.mismatch(packet, input, input.len(), statement));
                     };
                     (pos, state) = (after, next);
                 }
-                Op::Switch { switch } => (pos, state) = self.switch(switch, input, pos),
+                Op::Switch { switch } => {
+                    match self.switch(switch, input, pos, !LAST && depth == 0) {
+                        Some(taken) => (pos, state) = taken,
+                        None => wait_for_more!(),
+                    }
+                }
                 Op::Until { fragment, last, statement, body, exit } => {
-                    match self.fragment_end(fragment, input, pos) {
+                    let is_open = !LAST && depth == 0;
+                    match self.fragment_end(fragment, input, pos, is_open) {
+                        Err(Stop::More) => wait_for_more!(),
+                        Ok(after) if is_open && last && after == input.len() => wait_for_more!(),
                         Ok(after) if !last || after == input.len() => (pos, state) = (after, exit),
                         _ if pos == input.len() => {
                             return Err(self.mismatch(packet, input, pos, statement));
@@ -164,25 +380,17 @@ impl Machine {
         }
     }
 
-    /// The position after a fragment.
+    /// Where the longest match of a fragment ends. `is_open` says that more input may follow.
     #[inline]
-    fn advance(
+    fn fragment_end(
         &self,
         fragment: u32,
-        packet: &[u8],
         input: &[u8],
         pos: usize,
-        statement: u32,
-    ) -> Result<usize, RunError> {
-        self.fragment_end(fragment, input, pos)
-            .map_err(|offset| self.mismatch(packet, input, offset, statement))
-    }
-
-    /// Where the longest match of a fragment ends, or the byte that does not fit.
-    #[inline]
-    fn fragment_end(&self, fragment: u32, input: &[u8], pos: usize) -> Result<usize, usize> {
+        is_open: bool,
+    ) -> Result<usize, Stop> {
         let fragment = &self.fragments[fragment as usize];
-        match &fragment.walk {
+        let found = match &fragment.walk {
             Walk::Any(bytes) => rt::any(input, pos, *bytes).ok_or(input.len()),
             Walk::Literal(bytes) => rt::literal(input, pos, bytes),
             Walk::One(set) => match input.get(pos) {
@@ -190,20 +398,41 @@ impl Machine {
                 _ => Err(pos),
             },
             Walk::StopBit => rt::stop_bit(input, pos).map(|(after, _)| after).ok_or(input.len()),
-            Walk::Table => self.scan.longest(fragment.start, input, pos).map(|(after, _)| after),
-        }
+            Walk::Table => {
+                let scanned = self.scan.longest(fragment.start, input, pos);
+                if is_open && scanned.ran_out {
+                    return Err(Stop::More);
+                }
+                scanned.found.map(|(after, _)| after)
+            }
+        };
+        // Every walk but that of the table knows at once whether a byte fits.
+        found.map_err(|at| if is_open && at == input.len() { Stop::More } else { Stop::At(at) })
     }
 
-    /// The position after the case that matches and its control state, or the state that follows.
+    /// The position after the case that matches and its control state, or the state that follows; `None`
+    /// if more input tells.
     #[inline]
-    fn switch(&self, switch: u32, input: &[u8], pos: usize) -> (usize, StateId) {
+    fn switch(
+        &self,
+        switch: u32,
+        input: &[u8],
+        pos: usize,
+        is_open: bool,
+    ) -> Option<(usize, StateId)> {
         let switch = &self.switches[switch as usize];
-        let Some(first) = input.get(pos) else { return (pos, switch.otherwise) };
+        let Some(first) = input.get(pos) else {
+            return (!is_open).then_some((pos, switch.otherwise));
+        };
         if let Some(table) = &switch.by_first_byte {
             let target = table[usize::from(*first)];
-            return (pos + usize::from(target != switch.otherwise), target);
+            return Some((pos + usize::from(target != switch.otherwise), target));
         }
-        self.scan.longest(switch.start, input, pos).unwrap_or((pos, switch.otherwise))
+        let scanned = self.scan.longest(switch.start, input, pos);
+        if is_open && scanned.ran_out {
+            return None;
+        }
+        Some(scanned.found.unwrap_or((pos, switch.otherwise)))
     }
 
     #[inline]
@@ -226,17 +455,20 @@ impl Machine {
     }
 
     #[inline]
-    fn counted<'p>(
+    fn adjusted(
         &self,
-        input: &'p [u8],
-        pos: usize,
-        count: u64,
+        number: i128,
+        adjust: i128,
         start: usize,
         statement: u32,
-    ) -> Result<&'p [u8], RunError> {
-        rt::counted(input, pos, count).ok_or_else(|| {
-            rt::error(RunErrorKind::CountPastEnd { count }, start, &self.statements, statement)
-        })
+    ) -> Result<u64, RunError> {
+        rt::adjusted(number, adjust)
+            .map_err(|kind| rt::error(kind, start, &self.statements, statement))
+    }
+
+    #[cold]
+    fn past_end(&self, count: u64, start: usize, statement: u32) -> RunError {
+        rt::count_past_end(count, start, &self.statements, statement)
     }
 
     #[cold]
@@ -256,28 +488,50 @@ impl Machine {
     }
 }
 
+/// A number bound to a name.
+fn bound(names: &[u64; NAMES_MAX], name: NameNode) -> i128 {
+    rt::meaning(names[usize::from(name.id.0)], name.is_signed)
+}
+
+/// A number as a condition sees it.
+fn operand(names: &[u64; NAMES_MAX], value: u64, operand: OperandNode) -> i128 {
+    match operand {
+        OperandNode::Name(name) => bound(names, name),
+        OperandNode::Number(number) => number,
+        OperandNode::Value => value.into(),
+    }
+}
+
+/// What a scan came to.
+struct Scanned {
+    /// Where the longest match ends and the control state entered there, or the byte that does not fit.
+    found: Result<(usize, StateId), usize>,
+    /// The input ended where more of it could have changed that.
+    ran_out: bool,
+}
+
 impl Scan {
-    /// Where the longest match from `start` ends and the control state entered there, or the byte
-    /// that does not fit.
-    fn longest(&self, start: u32, input: &[u8], pos: usize) -> Result<(usize, StateId), usize> {
+    /// Looks for the longest match from `start`.
+    #[inline]
+    fn longest(&self, start: u32, input: &[u8], pos: usize) -> Scanned {
         let (mut state, mut at) = (start, pos);
         let mut found = None;
-        loop {
+        let ran_out = loop {
             let accept = self.accepts[state as usize];
             if accept != NONE {
                 found = Some((at, accept));
                 if self.lasts[state as usize] {
-                    break;
+                    break false;
                 }
             }
-            let Some(byte) = input.get(at) else { break };
+            let Some(byte) = input.get(at) else { break true };
             let class = usize::from(self.classes[usize::from(*byte)]);
             let next = self.table[state as usize * self.class_count + class];
             if next == NONE {
-                break;
+                break false;
             }
             (state, at) = (next, at + 1);
-        }
-        found.ok_or(at)
+        };
+        Scanned { found: found.ok_or(at), ran_out }
     }
 }

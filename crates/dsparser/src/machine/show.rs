@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use crate::block::{NameNode, OperandNode};
 use crate::host::{ActionId, ItemAction};
 use crate::pattern::ByteSet;
 
-use super::{Machine, NONE, Op, Scan, StateId, Walk};
+use super::{Machine, NONE, Number, NumberSource, Op, Scan, StateId, Walk};
 
 impl Machine {
     /// Describes the automaton as text: classes of bytes, control states with their actions, and the
@@ -64,6 +65,25 @@ impl Machine {
                 let text = format!("open count {slot} from {encoding:?} {pattern} -> q{next}");
                 (text, Some(statement))
             }
+            Op::CountNumber { slot, number, statement, next } => {
+                let text =
+                    format!("open count {slot} from {} -> q{next}", self.number_text(number));
+                (text, Some(statement))
+            }
+            Op::Choose { choice } => {
+                let choice = &self.choices[choice as usize];
+                let selector = self.operand_text(choice.selector);
+                let cases: Vec<String> = choice
+                    .cases
+                    .iter()
+                    .map(|(numbers, state)| {
+                        let numbers: Vec<String> = numbers.iter().map(i128::to_string).collect();
+                        format!("{} -> q{state}", numbers.join(" "))
+                    })
+                    .collect();
+                let otherwise = choice.otherwise;
+                (format!("by {selector}: {}, else -> q{otherwise}", cases.join(", ")), None)
+            }
             Op::CountValue { slot, statement, next } => {
                 (format!("open count {slot} from the value -> q{next}"), Some(statement))
             }
@@ -72,6 +92,25 @@ impl Machine {
                 let name = self.action_name(action);
                 let item = if stop_bit { " (one stop-bit item)" } else { "" };
                 (format!("execute {name}{item} -> q{next}"), Some(statement))
+            }
+            Op::ExecuteFromMark { action, statement, next } => {
+                let name = self.action_name(action);
+                (format!("execute {name} from the second mark -> q{next}"), Some(statement))
+            }
+            Op::Fail { statement, .. } => ("no case fits: an error".to_owned(), Some(statement)),
+            Op::Goto { next } => (format!("-> q{next}"), None),
+            Op::If { condition, body, otherwise } => {
+                let condition = self.conditions[condition as usize];
+                let left = self.operand_text(condition.left);
+                let right = self.operand_text(condition.right);
+                let comparison = condition.comparison.symbol();
+                (format!("if {left} {comparison} {right} -> q{body}, else -> q{otherwise}"), None)
+            }
+            Op::Mark { next } => (format!("second mark -> q{next}"), None),
+            Op::Read { name, number, statement, next } => {
+                let name = self.names.get(usize::from(name.0)).map_or("?", String::as_str);
+                let text = format!("read {} into {name} -> q{next}", self.number_text(number));
+                (text, Some(statement))
             }
             Op::Item { statement, action, next, .. } => {
                 let name = self.action_name(action);
@@ -86,7 +125,7 @@ impl Machine {
                 );
                 (text, Some(items.walk_statement))
             }
-            Op::Loop { set, body, exit } => {
+            Op::Loop { set, body, exit, .. } => {
                 let set = self.sets[set as usize];
                 (format!("if next byte in [{set}] -> q{body}, else -> q{exit}"), None)
             }
@@ -98,16 +137,13 @@ impl Machine {
                 (format!("one byte of [{set}] -> q{next}"), Some(statement))
             }
             Op::Push { next } => (format!("push -> q{next}"), None),
-            Op::Repeat { slot, encoding, fragment, statement, next } => {
-                let pattern = self.pattern_text(fragment);
-                let text = format!("open rounds {slot} from {encoding:?} {pattern} -> q{next}");
+            Op::Repeat { slot, number, statement, next } => {
+                let text =
+                    format!("open rounds {slot} from {} -> q{next}", self.number_text(number));
                 (text, Some(statement))
             }
-            Op::RepeatRound { slot, body, exit } => {
+            Op::RepeatRound { slot, body, exit, .. } => {
                 (format!("if rounds {slot} are left -> q{body}, else -> q{exit}"), None)
-            }
-            Op::RepeatValue { slot, next } => {
-                (format!("open rounds {slot} from the value -> q{next}"), None)
             }
             Op::Round { slot, statement, body, exit, .. } => {
                 let text = format!(
@@ -131,6 +167,39 @@ impl Machine {
         };
         let line = statement.and_then(|index| self.statements.get(index as usize));
         line.map_or(text.clone(), |statement| format!("{text} (line {})", statement.line))
+    }
+
+    fn operand_text(&self, operand: OperandNode) -> String {
+        match operand {
+            OperandNode::Name(name) => self.name_text(name),
+            OperandNode::Number(number) => number.to_string(),
+            OperandNode::Value => "the value".to_owned(),
+        }
+    }
+
+    fn name_text(&self, name: NameNode) -> String {
+        self.names.get(usize::from(name.id.0)).map_or("?", String::as_str).to_owned()
+    }
+
+    fn number_text(&self, number: u32) -> String {
+        let Number { source, adjust } = self.numbers[number as usize];
+        let text = match source {
+            NumberSource::Bytes { encoding, fragment } => {
+                format!("{encoding:?} {}", self.pattern_text(fragment))
+            }
+            NumberSource::Integer(kind) => {
+                let sign = if kind.is_signed { "signed" } else { "unsigned" };
+                let end = if kind.is_little { "little" } else { "big" };
+                format!("{} bytes, {sign}, {end}-endian", kind.bytes)
+            }
+            NumberSource::Name(name) => self.name_text(name),
+            NumberSource::Number(number) => number.to_string(),
+            NumberSource::Value => "the value".to_owned(),
+        };
+        match adjust {
+            0 => text,
+            adjust => format!("{text} {adjust:+}"),
+        }
     }
 
     fn action_name(&self, action: ActionId) -> &str {
@@ -159,8 +228,15 @@ impl Machine {
         match self.ops[state as usize] {
             Op::Count { fragment, .. }
             | Op::Match { fragment, .. }
-            | Op::Repeat { fragment, .. }
             | Op::Until { fragment, .. } => Some(self.fragments[fragment as usize].start),
+            Op::CountNumber { number, .. }
+            | Op::Read { number, .. }
+            | Op::Repeat { number, .. } => match self.numbers[number as usize].source {
+                NumberSource::Bytes { fragment, .. } => {
+                    Some(self.fragments[fragment as usize].start)
+                }
+                _ => None,
+            },
             Op::Items { items, .. } => {
                 let switch = self.items[items as usize].switch;
                 Some(self.switches[switch as usize].start)

@@ -1,6 +1,6 @@
 //! Lines into nested blocks.
 
-use crate::ast::{Case, Count, PatternText, Statement, StatementKind, Until};
+use crate::ast::{Case, CaseHead, Condition, Count, Operand, Statement, StatementKind, Until};
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span};
 
 use super::line::{BlockKind, Line};
@@ -20,10 +20,17 @@ struct Open {
     index: u32,
     body: Vec<Statement>,
     cases: Vec<Case>,
+    /// What stands before `ELSE`.
+    before_else: Option<Vec<Statement>>,
+    default: Option<Vec<Statement>>,
 }
 
 enum Head {
-    Case(PatternText),
+    Block(String),
+    Case(CaseHead),
+    Choose(Option<Operand>),
+    Default,
+    If(Condition),
     Loop(Option<Until>),
     Repeat(Count),
     Switch,
@@ -33,7 +40,11 @@ enum Head {
 impl Head {
     const fn kind(&self) -> BlockKind {
         match self {
+            Self::Block(_) => BlockKind::Block,
             Self::Case(_) => BlockKind::Case,
+            Self::Choose(_) => BlockKind::Choose,
+            Self::Default => BlockKind::Default,
+            Self::If(_) => BlockKind::If,
             Self::Loop(_) => BlockKind::Loop,
             Self::Repeat(_) => BlockKind::Repeat,
             Self::Switch => BlockKind::Switch,
@@ -56,39 +67,99 @@ impl Blocks {
         index: u32,
         diagnostics: &mut Diagnostics,
     ) {
-        let is_case = matches!(line, Line::Case(_));
-        let in_switch = self.open.last().is_some_and(|open| open.head.kind() == BlockKind::Switch);
-        if is_case != in_switch && self.dropped == 0 {
-            let (message, help) = misplaced(is_case);
+        if let Some((message, help)) = self.misplaced(&line).filter(|_| self.dropped == 0) {
             diagnostics.push(span, DiagnosticKind::UnbalancedBlock, message, help);
         }
         let head = match line {
-            Line::Case(pattern) => Head::Case(pattern),
+            Line::Block(name) => Head::Block(name),
+            Line::Case(head) => Head::Case(head),
+            Line::Choose(selector) => Head::Choose(selector),
+            Line::Default => Head::Default,
+            Line::If(condition) => Head::If(condition),
             Line::Loop(until) => Head::Loop(until),
             Line::Repeat(count) => Head::Repeat(count),
             Line::Switch => Head::Switch,
             Line::WhileCount(count) => Head::WhileCount(count),
-            Line::End(_) => return,
-            Line::Execute { action, span: at } => {
-                return self.push(StatementKind::Execute { action, span: at }, span, index);
-            }
-            Line::Match(pattern) => {
-                return self.push(StatementKind::Match { pattern }, span, index);
-            }
-            Line::Push => return self.push(StatementKind::Push, span, index),
-            Line::Send { code, value } => {
-                return self.push(StatementKind::Send { code, value }, span, index);
-            }
+            Line::End(_) | Line::Include { .. } => return,
+            Line::Else => return self.begin_else(),
+            Line::Statement(kind) => return self.push(kind, span, index),
         };
         if self.open.len() >= self.nesting_max {
             self.dropped += 1;
             if self.dropped == 1 {
-                let message = format!("more than {} blocks inside one another", self.nesting_max);
+                let max = self.nesting_max;
+                let message =
+                    format!("more than {max} blocks inside one another, the limit `nesting_max`");
                 diagnostics.push(span, DiagnosticKind::TooLarge, message, "use fewer levels");
             }
             return;
         }
-        self.open.push(Open { head, span, index, body: Vec::new(), cases: Vec::new() });
+        let (body, cases, before_else, default) = Default::default();
+        self.open.push(Open { head, span, index, body, cases, before_else, default });
+    }
+
+    /// Puts the statements of an included file into the innermost block.
+    pub(super) fn splice(
+        &mut self,
+        statements: Vec<Statement>,
+        span: Span,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if self.dropped > 0 {
+            return;
+        }
+        let is_switch = self.open.last().is_some_and(|open| open.head.kind().is_switch());
+        if is_switch && !statements.is_empty() {
+            let help = "put it into a case";
+            let message = "a file cannot be included directly inside a switch";
+            diagnostics.push(span, DiagnosticKind::UnbalancedBlock, message, help);
+            return;
+        }
+        match self.open.last_mut() {
+            Some(open) => open.body.extend(statements),
+            None => self.body.extend(statements),
+        }
+    }
+
+    /// What follows is done if the condition of the innermost block does not hold.
+    fn begin_else(&mut self) {
+        if let Some(open) = self.open.last_mut().filter(|open| open.before_else.is_none()) {
+            open.before_else = Some(std::mem::take(&mut open.body));
+        }
+    }
+
+    /// What is wrong with a line where it stands, if something is.
+    fn misplaced(&self, line: &Line) -> Option<(&'static str, &'static str)> {
+        let around = self.open.last().map(|open| open.head.kind());
+        let in_switch = around.is_some_and(BlockKind::is_switch);
+        match line {
+            Line::Case(_) if !in_switch => Some((
+                "CASE stands outside a switch",
+                "put it directly inside WSWITCH .. ENDWSWITCH or SWITCH .. ENDSWITCH",
+            )),
+            Line::Default if around != Some(BlockKind::Choose) => Some((
+                "DEFAULT stands outside SWITCH",
+                "put it directly inside SWITCH .. ENDSWITCH; WSWITCH ends where no case fits",
+            )),
+            Line::Default if self.open.last().is_some_and(|open| open.default.is_some()) => {
+                Some(("this SWITCH has two DEFAULTs", "remove one"))
+            }
+            Line::Case(_) | Line::Default => None,
+            _ if in_switch => Some((
+                "only CASE and DEFAULT may stand directly inside a switch",
+                "put the statement into a case",
+            )),
+            Line::Else if around != Some(BlockKind::If) => {
+                Some(("ELSE stands outside IF", "put it directly inside IF .. ENDIF"))
+            }
+            Line::Else if self.open.last().is_some_and(|open| open.before_else.is_some()) => {
+                Some(("this IF has two ELSEs", "remove one"))
+            }
+            Line::Block(_) if around.is_some() => {
+                Some(("BLOCK stands inside another block", "put it outside, and CALL it here"))
+            }
+            _ => None,
+        }
     }
 
     /// Takes the end of a block.
@@ -141,13 +212,28 @@ impl Blocks {
     /// Puts the innermost block into the one around it.
     fn fold(&mut self) {
         let Some(open) = self.open.pop() else { return };
-        let Open { head, span, index, body, cases } = open;
+        let Open { head, span, index, body, cases, before_else, default } = open;
         let kind = match head {
-            Head::Case(pattern) => {
+            Head::Block(name) => StatementKind::Block { name, body },
+            Head::Case(head) => {
                 if let Some(switch) = self.open.last_mut() {
-                    switch.cases.push(Case { pattern, body, span, index });
+                    switch.cases.push(Case { head, body, span, index });
                 }
                 return;
+            }
+            Head::Choose(selector) => StatementKind::Choose { selector, cases, default },
+            Head::Default => {
+                if let Some(switch) = self.open.last_mut() {
+                    switch.default = Some(body);
+                }
+                return;
+            }
+            Head::If(condition) => {
+                let (body, otherwise) = match before_else {
+                    Some(before) => (before, body),
+                    None => (body, Vec::new()),
+                };
+                StatementKind::If { condition, body, otherwise }
             }
             Head::Loop(until) => StatementKind::Loop { until, body },
             Head::Repeat(count) => StatementKind::Repeat { count, body },
@@ -163,13 +249,5 @@ impl Blocks {
             Some(open) => open.body.push(statement),
             None => self.body.push(statement),
         }
-    }
-}
-
-fn misplaced(is_case: bool) -> (&'static str, &'static str) {
-    if is_case {
-        ("CASE stands outside WSWITCH", "put it directly inside WSWITCH .. ENDWSWITCH")
-    } else {
-        ("only CASE may stand directly inside WSWITCH", "put the statement into a case")
     }
 }

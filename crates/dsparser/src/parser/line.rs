@@ -1,15 +1,23 @@
 //! One line: a keyword and what belongs to it.
 
-use crate::ast::{Count, CountEncoding, PatternText, Until};
+use crate::ast::{
+    CaseHead, Condition, Count, CountEncoding, CountFrom, Operand, PatternText, ReadSource,
+    StatementKind, Until,
+};
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span, suggestion};
 use crate::lexer::{Token, TokenKind};
 
 use super::span_after;
+use super::words::{comparison, integer_type, is_name, parse_integer, parse_number};
 
 /// What opens or closes a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
+    Block,
     Case,
+    Choose,
+    Default,
+    If,
     Loop,
     Repeat,
     Switch,
@@ -19,46 +27,77 @@ pub(super) enum BlockKind {
 impl BlockKind {
     pub(super) const fn keyword(self) -> &'static str {
         match self {
+            Self::Block => "BLOCK",
             Self::Case => "CASE",
+            Self::Choose => "SWITCH",
+            Self::Default => "DEFAULT",
+            Self::If => "IF",
             Self::Loop => "LOOP",
             Self::Repeat => "REPEAT",
             Self::Switch => "WSWITCH",
             Self::WhileCount => "WHILECNT",
         }
     }
+
+    /// Whether only cases stand directly inside.
+    pub(super) const fn is_switch(self) -> bool {
+        matches!(self, Self::Choose | Self::Switch)
+    }
 }
 
 /// One line, without the block it may open.
 #[derive(Clone, Debug)]
 pub(super) enum Line {
-    Case(PatternText),
+    Block(String),
+    Case(CaseHead),
+    Choose(Option<Operand>),
+    Default,
+    Else,
     End(BlockKind),
-    Execute { action: String, span: Span },
+    If(Condition),
+    Include {
+        path: String,
+        span: Span,
+    },
     Loop(Option<Until>),
-    Match(PatternText),
-    Push,
     Repeat(Count),
-    Send { code: u32, value: u64 },
+    /// One that opens no block.
+    Statement(StatementKind),
     Switch,
     WhileCount(Count),
 }
 
-const KEYWORDS: [&str; 14] = [
+const KEYWORDS: [&str; 26] = [
+    "BLOCK",
+    "CALL",
     "CASE",
+    "DEFAULT",
+    "ELSE",
+    "ENDBLOCK",
     "ENDCASE",
+    "ENDDEFAULT",
+    "ENDIF",
     "ENDLOOP",
     "ENDREPEAT",
+    "ENDSWITCH",
     "ENDWHILECNT",
     "ENDWSWITCH",
     "EXECUTE",
+    "IF",
+    "INCLUDE",
     "LOOP",
+    "MARK",
     "MATCH",
     "PUSH",
+    "READ",
     "REPEAT",
     "SEND",
+    "SWITCH",
     "WHILECNT",
-    "WSWITCH",
 ];
+
+/// The only keyword that is not in the list above.
+const WSWITCH: &str = "WSWITCH";
 
 /// Parses the tokens of a line that has at least one; `None` after a mistake.
 pub(super) fn parse_line(pieces: &[Token<'_>], diagnostics: &mut Diagnostics) -> Option<Line> {
@@ -74,18 +113,40 @@ pub(super) fn parse_line(pieces: &[Token<'_>], diagnostics: &mut Diagnostics) ->
         }
     };
     let line = match keyword {
-        "CASE" => Line::Case(cursor.pattern("CASE")?),
+        "BLOCK" => Line::Block(cursor.name("BLOCK")?.0),
+        "CALL" => {
+            let (name, span) = cursor.name("CALL")?;
+            Line::Statement(StatementKind::Call { name, span })
+        }
+        "CASE" => Line::Case(cursor.case()?),
+        "DEFAULT" => Line::Default,
+        "ELSE" => Line::Else,
+        "ENDBLOCK" => Line::End(BlockKind::Block),
         "ENDCASE" => Line::End(BlockKind::Case),
+        "ENDDEFAULT" => Line::End(BlockKind::Default),
+        "ENDIF" => Line::End(BlockKind::If),
         "ENDLOOP" => Line::End(BlockKind::Loop),
         "ENDREPEAT" => Line::End(BlockKind::Repeat),
+        "ENDSWITCH" => Line::End(BlockKind::Choose),
         "ENDWHILECNT" => Line::End(BlockKind::WhileCount),
         "ENDWSWITCH" => Line::End(BlockKind::Switch),
-        "EXECUTE" => cursor.execute()?,
+        "EXECUTE" => Line::Statement(cursor.execute()?),
+        "IF" => Line::If(cursor.condition()?),
+        "INCLUDE" => {
+            let PatternText { text: path, span } = cursor.pattern("INCLUDE")?;
+            Line::Include { path, span }
+        }
         "LOOP" => Line::Loop(cursor.until()?),
-        "MATCH" => Line::Match(cursor.pattern("MATCH")?),
-        "PUSH" => Line::Push,
+        "MARK" => Line::Statement(StatementKind::Mark),
+        "MATCH" => {
+            let pattern = cursor.pattern("MATCH")?;
+            Line::Statement(StatementKind::Match { pattern })
+        }
+        "PUSH" => Line::Statement(StatementKind::Push),
+        "READ" => Line::Statement(cursor.read()?),
         "REPEAT" => Line::Repeat(cursor.count("REPEAT")?),
-        "SEND" => cursor.send()?,
+        "SEND" => Line::Statement(cursor.send()?),
+        "SWITCH" => Line::Choose(cursor.selector()?),
         "WHILECNT" => Line::WhileCount(cursor.count("WHILECNT")?),
         _ => Line::Switch,
     };
@@ -94,11 +155,12 @@ pub(super) fn parse_line(pieces: &[Token<'_>], diagnostics: &mut Diagnostics) ->
 }
 
 fn keyword(word: &str, span: Span, diagnostics: &mut Diagnostics) -> Option<&'static str> {
-    let found = KEYWORDS.into_iter().find(|known| *known == word);
+    let known = || KEYWORDS.into_iter().chain([WSWITCH]);
+    let found = known().find(|known| *known == word);
     if found.is_none() {
-        let help = match suggestion(word, KEYWORDS) {
+        let help = match suggestion(word, known()) {
             Some(near) => format!("did you mean {near}? Keywords are in capitals"),
-            None => format!("the keywords are {}", KEYWORDS.join(", ")),
+            None => format!("the keywords are {}, {WSWITCH}", KEYWORDS.join(", ")),
         };
         let message = format!("unknown keyword `{word}`");
         diagnostics.push(span, DiagnosticKind::UnknownKeyword, message, help);
@@ -154,13 +216,111 @@ impl<'t> Cursor<'_, 't> {
         None
     }
 
-    fn execute(&mut self) -> Option<Line> {
+    fn execute(&mut self) -> Option<StatementKind> {
         let span = self.span();
-        if let Some(action) = self.word() {
-            return Some(Line::Execute { action: action.to_owned(), span });
+        let Some(action) = self.word().map(str::to_owned) else {
+            self.syntax("EXECUTE needs the name of an action", "write the name without quotes");
+            return None;
+        };
+        let from_mark = self.word_is("FROM");
+        if from_mark && !self.word_is("MARK") {
+            self.syntax("FROM is followed by MARK", "write EXECUTE name FROM MARK");
+            return None;
         }
-        self.syntax("EXECUTE needs the name of an action", "write the name without quotes");
+        Some(StatementKind::Execute { action, span, from_mark })
+    }
+
+    /// A name, and where it stands.
+    fn name(&mut self, after: &str) -> Option<(String, Span)> {
+        let span = self.span();
+        match self.word().filter(|word| is_name(word)) {
+            Some(name) => Some((name.to_owned(), span)),
+            None => {
+                let message = format!("{after} needs a name here");
+                self.syntax(message, "write a small letter, then letters, digits and underscores");
+                None
+            }
+        }
+    }
+
+    fn case(&mut self) -> Option<CaseHead> {
+        if !matches!(self.pieces.get(self.next), Some(Token { kind: TokenKind::Word(_), .. })) {
+            return self.pattern("CASE").map(CaseHead::Pattern);
+        }
+        let mut numbers = Vec::new();
+        while self.next < self.pieces.len() {
+            let before = self.next;
+            let Some(number) = self.word().and_then(parse_integer) else {
+                self.next = before;
+                self.syntax("CASE needs a pattern or numbers", "write \"..\", or 1 2 0x10");
+                return None;
+            };
+            numbers.push(number);
+        }
+        Some(CaseHead::Numbers(numbers))
+    }
+
+    fn selector(&mut self) -> Option<Option<Operand>> {
+        match self.next < self.pieces.len() {
+            true => self.operand("SWITCH").map(Some),
+            false => Some(None),
+        }
+    }
+
+    fn condition(&mut self) -> Option<Condition> {
+        if let Some(Token { kind: TokenKind::Pattern(_), .. }) = self.pieces.get(self.next) {
+            return self.pattern("IF").map(Condition::Matches);
+        }
+        let left = self.operand("IF")?;
+        let before = self.next;
+        let Some(comparison) = self.word().and_then(comparison) else {
+            self.next = before;
+            self.syntax("IF needs a comparison here", "write ==, !=, <, <=, >, >= or &");
+            return None;
+        };
+        let right = self.operand("IF")?;
+        Some(Condition::Compare { left, comparison, right })
+    }
+
+    fn operand(&mut self, after: &str) -> Option<Operand> {
+        let span = self.span();
+        if self.word_is("VALUE") {
+            return Some(Operand::Value { span });
+        }
+        let before = self.next;
+        let word = self.word().unwrap_or_default();
+        if let Some(number) = parse_integer(word) {
+            return Some(Operand::Number(number));
+        }
+        if is_name(word) {
+            return Some(Operand::Name { name: word.to_owned(), span });
+        }
+        self.next = before;
+        let message = format!("{after} needs a name, VALUE or a number here");
+        self.syntax(message, "READ binds numbers to names");
         None
+    }
+
+    fn read(&mut self) -> Option<StatementKind> {
+        let source = match self.pieces.get(self.next).map(|token| &token.kind) {
+            Some(TokenKind::Word(word)) if integer_type(word).is_some() => {
+                self.next += 1;
+                integer_type(word).map(ReadSource::Integer)?
+            }
+            Some(TokenKind::Word("LITTLE" | "DECIMAL" | "STOPBIT") | TokenKind::Pattern(_)) => {
+                let encoding = self.encoding();
+                ReadSource::Bytes { encoding, pattern: self.pattern("READ")? }
+            }
+            _ => {
+                self.syntax(
+                    "READ needs a type here",
+                    "write u8, i8, u16le, u16be and so on up to i64be, or an encoding and a pattern",
+                );
+                return None;
+            }
+        };
+        let (name, span) = self.name("READ")?;
+        Some(StatementKind::Read { source, name, span })
     }
 
     fn until(&mut self) -> Option<Option<Until>> {
@@ -173,11 +333,49 @@ impl<'t> Cursor<'_, 't> {
     }
 
     fn count(&mut self, after: &str) -> Option<Count> {
+        let source = self.count_from(after)?;
+        let sign = match () {
+            () if self.word_is("MINUS") => -1,
+            () if self.word_is("PLUS") => 1,
+            () => return Some(Count { source, adjust: 0 }),
+        };
+        let before = self.next;
+        let Some(number) = self.word().and_then(parse_number) else {
+            self.next = before;
+            self.syntax("MINUS and PLUS need a number", "write it in decimal or as 0x..");
+            return None;
+        };
+        Some(Count { source, adjust: sign * i128::from(number) })
+    }
+
+    fn count_from(&mut self, after: &str) -> Option<CountFrom> {
         let span = self.span();
         if self.word_is("VALUE") {
-            return Some(Count::Value { span });
+            return Some(CountFrom::Value { span });
         }
-        let encoding = if self.word_is("LITTLE") {
+        let encoding = self.encoding();
+        let Some(Token { kind: TokenKind::Word(word), .. }) = self.pieces.get(self.next) else {
+            return Some(CountFrom::Bytes { encoding, pattern: self.pattern(after)? });
+        };
+        let is_plain = encoding == CountEncoding::BigEndian;
+        if let Some(number) = parse_number(word).filter(|_| is_plain) {
+            self.next += 1;
+            return Some(CountFrom::Number(number));
+        }
+        if is_plain && is_name(word) {
+            self.next += 1;
+            return Some(CountFrom::Name { name: (*word).to_owned(), span });
+        }
+        self.syntax(
+            format!("{after} does not know `{word}`"),
+            "write VALUE, a number, a name that READ bound, or a pattern with nothing, LITTLE, DECIMAL or \
+             STOPBIT before it",
+        );
+        None
+    }
+
+    fn encoding(&mut self) -> CountEncoding {
+        if self.word_is("LITTLE") {
             CountEncoding::LittleEndian
         } else if self.word_is("DECIMAL") {
             CountEncoding::Decimal
@@ -185,21 +383,13 @@ impl<'t> Cursor<'_, 't> {
             CountEncoding::StopBit
         } else {
             CountEncoding::BigEndian
-        };
-        if let Some(Token { kind: TokenKind::Word(word), .. }) = self.pieces.get(self.next) {
-            self.syntax(
-                format!("{after} does not know `{word}`"),
-                "write VALUE, or a pattern with nothing, LITTLE, DECIMAL or STOPBIT before it",
-            );
-            return None;
         }
-        Some(Count::Bytes { encoding, pattern: self.pattern(after)? })
     }
 
-    fn send(&mut self) -> Option<Line> {
+    fn send(&mut self) -> Option<StatementKind> {
         let code = self.number("code", u64::from(u32::MAX))?;
         let value = self.number("value", u64::MAX)?;
-        Some(Line::Send { code: u32::try_from(code).ok()?, value })
+        Some(StatementKind::Send { code: u32::try_from(code).ok()?, value })
     }
 
     fn number(&mut self, what: &str, max: u64) -> Option<u64> {
@@ -222,28 +412,5 @@ impl<'t> Cursor<'_, 't> {
                 "write one statement a line, and # before a comment",
             );
         }
-    }
-}
-
-fn parse_number(word: &str) -> Option<u64> {
-    match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
-        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
-        Some(_) => None,
-        None if word.starts_with('+') => None,
-        None => word.parse().ok(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_decimal_or_hexadecimal_without_sign() {
-        assert_eq!(parse_number("0x02"), Some(2));
-        assert_eq!(parse_number("10"), Some(10));
-        assert_eq!(parse_number("+1"), None);
-        assert_eq!(parse_number("0x+1"), None);
-        assert_eq!(parse_number("18446744073709551616"), None);
     }
 }

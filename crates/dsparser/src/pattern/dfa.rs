@@ -114,6 +114,42 @@ impl Dfa {
         (0..=u8::MAX).filter(|byte| self.next(0, *byte) != DEAD).collect()
     }
 
+    /// Whether it can read any number of bytes behind a match before it is known that no longer one comes.
+    pub(crate) fn reads_past_matches(&self) -> bool {
+        let accepting = (0..self.states()).filter(|state| self.accepts(*state));
+        let beyond = accepting.flat_map(|state| self.arcs(state)).map(|(target, _)| target);
+        self.loops_without_match(beyond.collect())
+    }
+
+    /// Whether it can read any number of bytes without having matched.
+    pub(crate) fn reads_on_without_match(&self) -> bool {
+        self.reads_past_matches() || self.loops_without_match(vec![0])
+    }
+
+    /// Whether a way from some of these states leads round and round without meeting one that accepts.
+    fn loops_without_match(&self, mut waiting: Vec<u32>) -> bool {
+        // States that cannot be on a circle are taken out until none is left that can be.
+        let mut reached = vec![false; self.accepts.len()];
+        while let Some(state) = waiting.pop() {
+            let is_new = !self.accepts(state) && !reached[state as usize];
+            if is_new {
+                reached[state as usize] = true;
+                waiting.extend(self.arcs(state).into_iter().map(|(target, _)| target));
+            }
+        }
+        loop {
+            let leads_on =
+                |state: u32| self.arcs(state).iter().any(|(target, _)| reached[*target as usize]);
+            let dead_ends: Vec<u32> = (0..self.states())
+                .filter(|state| reached[*state as usize] && !leads_on(*state))
+                .collect();
+            if dead_ends.is_empty() {
+                return reached.contains(&true);
+            }
+            dead_ends.into_iter().for_each(|state| reached[state as usize] = false);
+        }
+    }
+
     /// Merges states that no input tells apart (Moore's refinement) and leaves dead ones out.
     ///
     /// States that are equal are equally far from a match. Beginning with the distances instead of with

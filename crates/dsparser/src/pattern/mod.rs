@@ -47,7 +47,10 @@ impl Pattern {
             return Err(PatternError {
                 at: 0,
                 too_large: true,
-                message: format!("this pattern is longer than {} bytes", limits.pattern_bytes_max),
+                message: format!(
+                    "this pattern is longer than {} bytes, the limit `pattern_bytes_max`",
+                    limits.pattern_bytes_max
+                ),
                 help: "split it into several MATCH statements".to_owned(),
             });
         }
@@ -64,7 +67,7 @@ impl Pattern {
                     at: 0,
                     too_large: true,
                     message: format!(
-                        "this pattern needs more than {} states",
+                        "this pattern needs more than {} states, the limit `pattern_states_max`",
                         limits.pattern_states_max
                     ),
                     help: "use smaller repetitions, or a count".to_owned(),
@@ -128,6 +131,23 @@ mod tests {
         assert_eq!(pattern("a|aa|aaa").dfa.states(), 4);
         assert_eq!(pattern("[0-9]+").dfa.states(), 2);
         assert_eq!(pattern("").dfa.states(), 1);
+    }
+
+    #[test]
+    fn automata_that_read_past_their_matches_are_known() {
+        for (text, past, without) in [
+            ("a*b|a", true, true),
+            ("(.*x)?", true, true),
+            ("a(b*c)?", true, true),
+            ("[0-9]+", false, false),
+            ("[^x]*x", false, true),
+            ("a{1,9}b|a", false, false),
+            ("[\\x00-\\x7f]*[\\x80-\\xff]", false, true),
+        ] {
+            let dfa = pattern(text).dfa;
+            let found = (dfa.reads_past_matches(), dfa.reads_on_without_match());
+            assert_eq!(found, (past, without), "{text}");
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! A host that writes down every call, so that engines can be compared.
 
-use tickwire_dsparser::{ActionError, ActionId, ActionValue, Host};
+use tickwire_dsparser::{ActionError, ActionId, ActionValue, Host, NameId};
 
 /// One call of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// An action with its bytes, their offset, and their integer where they are a stop-bit item.
     Execute(u16, Vec<u8>, usize, Option<u64>),
+    /// A number that was read, its name and where its bytes begin.
+    Number(u8, i128, usize),
     /// A `SEND`.
     Send(u32, u64),
 }
@@ -52,6 +54,10 @@ impl Host for Recorder {
         integer: u64,
     ) -> Result<ActionValue, ActionError> {
         self.record(action, bytes, offset, Some(integer))
+    }
+
+    fn number(&mut self, name: NameId, number: i128, offset: usize) {
+        self.events.push(Event::Number(name.0, number, offset));
     }
 
     fn send(&mut self, code: u32, value: u64) {

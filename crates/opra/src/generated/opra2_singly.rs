@@ -44,6 +44,7 @@ pub static STATEMENTS: [StatementText; 16] = [
 /// `RunError` where the packet does not fit or an action fails.
 // Every statement keeps position and mark, whether or not a later one looks at them.
 #[allow(unused_assignments, unused_mut, unused_variables)]
+#[rustfmt::skip]
 pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
     let input0 = packet;
     let mut pos = 0_usize;
@@ -129,13 +130,7 @@ pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {
                     match host.execute_stop_bit(ActionId(4), bytes, mark, integer) {
                         Ok(returned) => value = returned.0,
                         Err(code) => {
-                            return Err(rt::action_failed(
-                                ActionId(4),
-                                code,
-                                mark,
-                                &STATEMENTS,
-                                15,
-                            ));
+                            return Err(rt::action_failed(ActionId(4), code, mark, &STATEMENTS, 15));
                         }
                     }
                     mark = pos;

@@ -1,0 +1,90 @@
+//! Named blocks: `CALL` is replaced by the statements of its block.
+
+use crate::ast::{Statement, StatementKind};
+use crate::diagnostic::{DiagnosticKind, Span, suggestion};
+
+use super::{Checked, Checker};
+
+/// A named block.
+#[derive(Clone, Copy)]
+pub(super) struct Definition<'a> {
+    body: &'a [Statement],
+    span: Span,
+    /// Whether it was put somewhere.
+    is_called: bool,
+}
+
+impl<'a> Checker<'a> {
+    /// Takes note of the blocks of a program, wherever they are called.
+    pub(super) fn define(&mut self, body: &'a [Statement]) {
+        for statement in body {
+            let StatementKind::Block { name, body } = &statement.kind else { continue };
+            let definition = Definition { body, span: statement.span, is_called: false };
+            if let Some(first) = self.blocks.get(name) {
+                let message =
+                    format!("the block `{name}` is there already, in line {}", first.span.line);
+                let help = "take another name";
+                self.diagnostics.push(statement.span, DiagnosticKind::Syntax, message, help);
+                continue;
+            }
+            self.blocks.insert(name.clone(), definition);
+        }
+    }
+
+    /// The statements of a block, in the place of its `CALL`.
+    pub(super) fn call(&mut self, name: &str, span: Span) -> Checked {
+        let nothing = Checked { nodes: Vec::new(), whole: false };
+        let Some(definition) = self.blocks.get_mut(name) else {
+            let help = match suggestion(name, self.blocks.keys().map(String::as_str)) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("define it with BLOCK {name} .. ENDBLOCK"),
+            };
+            let message = format!("there is no block `{name}`");
+            self.diagnostics.push(span, DiagnosticKind::UnknownName, message, help);
+            return nothing;
+        };
+        definition.is_called = true;
+        let body = definition.body;
+        if self.calls.iter().any(|open| open == name) {
+            let message = format!("the block `{name}` calls itself");
+            let help = "use LOOP to repeat something";
+            self.diagnostics.push(span, DiagnosticKind::Recursion, message, help);
+            return nothing;
+        }
+        self.calls.push(name.to_owned());
+        let checked = self.block(body);
+        self.calls.pop();
+        checked
+    }
+
+    /// Looks at the blocks that nothing calls, so that what is wrong in them is said.
+    pub(super) fn check_uncalled(&mut self) {
+        let mut uncalled: Vec<(Span, String)> = self
+            .blocks
+            .iter()
+            .filter(|(_, definition)| !definition.is_called)
+            .map(|(name, definition)| (definition.span, name.clone()))
+            .collect();
+        uncalled.sort();
+        // What only they do counts for nothing.
+        let (executed, expanded) = (self.executed, self.expanded);
+        for (span, name) in uncalled {
+            self.executed = true;
+            self.call(&name, span);
+        }
+        (self.executed, self.expanded) = (executed, expanded);
+    }
+
+    /// Counts a statement; false once there are too many, which is reported once.
+    pub(super) fn count_statement(&mut self, span: Span) -> bool {
+        let max = self.patterns.limits.expanded_max;
+        self.expanded += 1;
+        if self.expanded == max + 1 {
+            let message = format!(
+                "more than {max} statements once every CALL is replaced, the limit `expanded_max`"
+            );
+            self.diagnostics.push(span, DiagnosticKind::TooLarge, message, "call fewer blocks");
+        }
+        self.expanded <= max
+    }
+}
