@@ -18,6 +18,9 @@ fn every_arrow_of_the_graph_leads_to_a_node() {
         include_str!("../grammars/fast_framed.dsp"),
         include_str!("../grammars/fix.dsp"),
         include_str!("../grammars/quotes.dsp"),
+        include_str!("../grammars/language.dsp"),
+        include_str!("../grammars/mdp3.dsp"),
+        include_str!("../grammars/iex.dsp"),
     ];
     for text in grammars {
         let dot = Program::parse(text, &ActionNames::any()).unwrap().machine().dot();
