@@ -384,6 +384,13 @@ fn a_stream_keeps_no_more_than_its_limit() {
     let error = stream.push(&[0xff; 1100], &mut host).expect_err("too long");
     assert_eq!(error.kind, RunErrorKind::StreamTooLong { bytes_max: 1000 });
     assert!(error.to_string().contains("more than 1000 bytes have to be kept"), "{error}");
+    assert_eq!(error.line, 9, "the count waits for its bytes");
+
+    // A switch waits where its cases may be longer than what is there.
+    let text = "MATCH \".\"\nSWITCH\nCASE \"a*b\"\nENDCASE\nENDSWITCH\n";
+    let machine = Program::parse(text, &ActionNames::any()).unwrap().machine();
+    let error = machine.stream().keeping(9).push(&[b'a'; 20], &mut host).expect_err("too long");
+    assert_eq!((error.offset, error.line), (1, 2));
 }
 
 /// An incremental refresh of two entries, whose blocks are longer than the grammar knows, and another message.

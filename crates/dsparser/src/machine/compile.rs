@@ -196,7 +196,7 @@ impl Compiler {
                     }
                     None => self.op(Op::Fail { by_number: false, statement }),
                 };
-                self.switch(cases, union, Some(next), otherwise, slot)
+                self.switch(statement, (cases, union), Some(next), otherwise, slot)
             }
             NodeKind::ChooseNumber { selector, cases, default } => {
                 let otherwise = match default {
@@ -263,7 +263,7 @@ impl Compiler {
                 self.op(Op::Send { code: *code, value: *value, next })
             }
             NodeKind::Switch { cases, union } => {
-                let head = self.switch(cases, union, None, next, slot);
+                let head = self.switch(statement, (cases, union), None, next, slot);
                 if let (Some(actions), Op::Switch { switch }) =
                     (node.item_actions(), self.ops[head as usize])
                 {
@@ -336,14 +336,14 @@ impl Compiler {
     /// A switch whose cases lead to `next`, or back to the switch.
     fn switch(
         &mut self,
-        cases: &[CaseNode],
-        union: &Union,
+        statement: u32,
+        (cases, union): (&[CaseNode], &Union),
         next: Option<StateId>,
         otherwise: StateId,
         slot: u8,
     ) -> StateId {
         let switch = self.switches.len() as u32;
-        self.switches.push(Switch { start: 0, by_first_byte: None, otherwise });
+        self.switches.push(Switch { statement, start: 0, by_first_byte: None, otherwise });
         let head = self.op(Op::Switch { switch });
         let arms: Vec<StateId> =
             cases.iter().map(|case| self.block(&case.body, next.unwrap_or(head), slot)).collect();
@@ -355,7 +355,7 @@ impl Compiler {
         }
         let by_first_byte =
             union.by_first_byte().map(|table| Box::new(table.map(|arm| target(usize::from(arm)))));
-        self.switches[switch as usize] = Switch { start, by_first_byte, otherwise };
+        self.switches[switch as usize] = Switch { statement, start, by_first_byte, otherwise };
         head
     }
 

@@ -101,6 +101,7 @@ enum Walk {
 /// A switch: by first byte where that decides, else by its scanning states.
 #[derive(Clone, Debug)]
 struct Switch {
+    statement: u32,
     start: u32,
     /// By first byte, the control state of its case or that of `otherwise`.
     by_first_byte: Option<Box<[StateId; 256]>>,
@@ -256,7 +257,7 @@ impl Machine {
         (self.ops.len(), self.scan.accepts.len(), self.scan.class_count)
     }
 
-    /// The statement that a control state belongs to, or that of the next one that has any.
+    /// The statement at which a control state can wait for more input; the first for others.
     fn statement_of(&self, state: StateId) -> u32 {
         match self.ops[state as usize] {
             Op::Any { statement, .. }
@@ -272,6 +273,7 @@ impl Machine {
             | Op::Until { statement, .. } => statement,
             Op::Items { items, .. } => self.items[items as usize].actions.walk_statement,
             Op::Loop { statement, .. } => statement,
+            Op::Switch { switch } => self.switches[switch as usize].statement,
             _ => 0,
         }
     }
