@@ -407,25 +407,25 @@ mod tests {
         ];
         for engine in [Engine::Scalar, Engine::Wide, Engine::Compiled, Engine::Automatic] {
             for (with, without) in messages {
-                let options =
-                    DecoderOptions { engine, reset: ResetPolicy::Packet, ..Default::default() };
-                let mut decoder = Decoder::with_options(program.clone(), options);
-                // In each epoch from the first on that the new ones will have.
-                for _ in 0..4 {
-                    decoder.begin_packet();
-                    decoder.decode(with).unwrap();
-                }
-                decoder.dictionary.epoch = (u32::MAX - 7) & !1;
-                for round in 0..8 {
-                    decoder.begin_packet();
+                // Nothing is decoded in between, so that stamps stay as they are until their time comes again.
+                for resets in 1..16 {
+                    let options =
+                        DecoderOptions { engine, reset: ResetPolicy::Packet, ..Default::default() };
+                    let mut decoder = Decoder::with_options(program.clone(), options);
+                    for _ in 0..4 {
+                        decoder.begin_packet();
+                        decoder.decode(with).unwrap();
+                    }
+                    decoder.dictionary.epoch = (u32::MAX - 3) & !1;
+                    (0..resets).for_each(|_| decoder.begin_packet());
+                    assert!(decoder.dictionary.epoch < 100, "they have started again");
                     let kind = decoder.decode(without).unwrap_err().kind();
                     assert_eq!(
                         kind,
                         ErrorKind::NoInitialValue,
-                        "{engine:?} {without:02x?} {round}"
+                        "{engine:?} {without:02x?} {resets}"
                     );
                 }
-                assert!(decoder.dictionary.epoch < 100, "they have started again");
             }
         }
     }

@@ -41,14 +41,21 @@ fn outcome(
     let options =
         DecoderOptions { engine, limits, reset: ResetPolicy::Packet, ..DecoderOptions::default() };
     let mut decoder = Decoder::with_options(program.clone(), options);
+    let bytes = with_more(message);
     let mut last = Err(ErrorKind::NeedsReset);
     for _ in 0..3 {
         decoder.begin_packet();
-        let decoded = decoder.decode(message);
+        let decoded = decoder.decode(&bytes);
         last =
             decoded.map(|decoded| decoded.message.to_string()).map_err(|error: Error| error.kind());
     }
     last
+}
+
+/// The bytes of a message with others behind, as quick engines read ahead and leave what is near the end to
+/// others.
+fn with_more(message: &[u8]) -> Vec<u8> {
+    [message, &[0x80; 256]].concat()
 }
 
 #[test]
@@ -121,7 +128,7 @@ fn all_engines_count_the_same_findings() {
             for round in 1..=3 {
                 decoder.begin_packet();
                 assert_eq!(
-                    decoder.decode(bytes).map(|decoded| decoded.len),
+                    decoder.decode(&with_more(bytes)).map(|decoded| decoded.len),
                     Ok(bytes.len()),
                     "{engine:?}"
                 );
@@ -134,13 +141,22 @@ fn all_engines_count_the_same_findings() {
     }
 }
 
-/// A sequence whose entries have so many copied fields.
+/// Presence-map bits of an entry that vectors look up: three bytes have them.
+const MAP_BITS: usize = 21;
+
+/// A sequence whose entries have so many fields: as many copied ones as vectors look up, at the end, and before
+/// them those that are always sent.
 fn many_lanes(count: usize) -> String {
     let mut fields = String::new();
     for index in 0..count {
-        write!(fields, r#"<uInt32 name="f{index}"><copy/></uInt32>"#).unwrap();
+        let operator = if is_copied(index, count) { "<copy/>" } else { "" };
+        write!(fields, r#"<uInt32 name="f{index}">{operator}</uInt32>"#).unwrap();
     }
     format!(r#"<template name="T" id="1"><sequence name="s">{fields}</sequence></template>"#)
+}
+
+fn is_copied(field: usize, count: usize) -> bool {
+    field >= count.saturating_sub(MAP_BITS)
 }
 
 /// A presence map of `count` fields of which those in `sent` are set.
@@ -156,44 +172,95 @@ fn map(count: usize, sent: &[usize]) -> Vec<u8> {
     map
 }
 
+/// An entry of [`many_lanes`] in which these copied fields are sent, with their numbers and `more` as values.
+fn entry_of(count: usize, sent: &[usize], more: u8) -> Vec<u8> {
+    let first = count.saturating_sub(MAP_BITS);
+    let bits: Vec<usize> = sent.iter().map(|field| field - first).collect();
+    let mut bytes = map(count - first, &bits);
+    let always = (0..first).chain(sent.iter().copied());
+    bytes.extend(always.map(|field| 0x80 | (field as u8 + more)));
+    bytes
+}
+
 #[test]
 fn each_lane_is_read_where_it_is_the_only_one_sent() {
-    for count in [15, 16, 17, 25, 28, 31] {
+    for count in [15, 16, 17, 21, 25, 26, 28, 31] {
         let program = program(&many_lanes(count));
         let mut decoders = ENGINES.map(|engine| {
             let options =
                 DecoderOptions { engine, reset: ResetPolicy::Packet, ..DecoderOptions::default() };
             Decoder::with_options(program.clone(), options)
         });
-        let all: Vec<usize> = (0..count).collect();
-        for from in 0..count {
+        let copied: Vec<usize> = (0..count).filter(|&field| is_copied(field, count)).collect();
+        for from in copied.clone() {
             for until in [from + 1, count] {
-                // All fields in the first entry; in the second those of a range; none in the third.
+                // All fields in the first entry; of the copied ones those of a range in the second, none in the
+                // third.
                 let sent: Vec<usize> = (from..until).collect();
+                let entries = [(&copied, 0), (&sent, 40), (&Vec::new(), 80)];
                 let mut bytes = vec![0xc0, 0x81, 0x83];
-                bytes.extend(map(count, &all));
-                bytes.extend(all.iter().map(|field| 0x80 | *field as u8));
-                bytes.extend(map(count, &sent));
-                bytes.extend(sent.iter().map(|field| 0x80 | (*field as u8 + 40)));
-                bytes.push(0x80);
+                for (sent, more) in entries {
+                    bytes.extend(entry_of(count, sent, more));
+                }
                 for decoder in &mut decoders {
                     decoder.begin_packet();
                     let engine = decoder.engine();
-                    let decoded = decoder.decode(&bytes).unwrap();
-                    let entries = decoded.message.root().value(0).as_entries().unwrap();
-                    for (index, entry) in entries.iter().enumerate() {
-                        for field in 0..count {
-                            let is_new = index > 0 && sent.contains(&field);
-                            let expected = field as u64 + if is_new { 40 } else { 0 };
-                            let found = entry.value(field).as_u64();
-                            assert_eq!(
-                                found,
-                                Some(expected),
-                                "{engine:?} {count} {sent:?} {index} {field}"
-                            );
+                    let decoded = decoder.decode(&with_more(&bytes)).unwrap();
+                    let found = decoded.message.root().value(0).as_entries().unwrap();
+                    let mut expected: Vec<u64> = vec![0; count];
+                    for (entry, (sent, more)) in found.iter().zip(entries) {
+                        for (field, expected) in expected.iter_mut().enumerate() {
+                            if sent.contains(&field) || !is_copied(field, count) {
+                                *expected = field as u64 + u64::from(more);
+                            }
                         }
+                        let values = (0..count).filter_map(|field| entry.value(field).as_u64());
+                        let values: Vec<_> = values.collect();
+                        assert_eq!(values, expected, "{engine:?} {count} {sent:?}");
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sequence_of_just_too_many_entries_is_refused_whatever_room_there_is() {
+    // A message of a long template makes room for many entries.
+    let field = r#"<uInt32 name="x" presence="optional"><copy/></uInt32>"#;
+    let long =
+        format!(r#"<template name="Long" id="4">{}</template></templates>"#, field.repeat(400));
+    let program = program(&XML.replace("</templates>", &long));
+    // In the second template: how a message begins, and an entry.
+    let message = |entries: u32| {
+        let mut bytes = MESSAGES[1][..5].to_vec();
+        bytes.push(0x80 | entries as u8);
+        (0..entries).for_each(|_| bytes.extend([0xc0, 0x81, 0x82]));
+        with_more(&bytes)
+    };
+    for engine in ENGINES {
+        for limit in 1..40 {
+            for limits in [
+                Limits { entries_max: limit, ..Limits::default() },
+                Limits { entries_total_max: limit, ..Limits::default() },
+            ] {
+                let options = DecoderOptions {
+                    engine,
+                    limits,
+                    reset: ResetPolicy::Packet,
+                    ..DecoderOptions::default()
+                };
+                let mut decoder = Decoder::with_options(program.clone(), options);
+                decoder.begin_packet();
+                decoder.decode(&with_more(&[0xc0, 0x84])).unwrap();
+                for entries in (1..=limit).chain([limit]) {
+                    decoder.begin_packet();
+                    assert!(decoder.decode(&message(entries)).is_ok(), "{engine:?} {limits:?}");
+                }
+                decoder.begin_packet();
+                let error = decoder.decode(&message(limit + 1)).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::TooManyEntries, "{engine:?} {limits:?}");
+                assert_eq!(error.detail(), limit + 1);
             }
         }
     }
