@@ -90,7 +90,10 @@ const GAUGES: [Named; 3] = [
     ("fix_queued_messages", "Messages that wait for peers to read", |c| c.queued),
 ];
 
-const SESSION_COUNTERS: [(&str, &str, fn(&Counters) -> u64); 5] = [
+/// Name, help and place of a count of one session.
+type NamedOfSession = (&'static str, &'static str, fn(&Counters) -> u64);
+
+const SESSION_COUNTERS: [NamedOfSession; 5] = [
     ("fix_session_received_messages", "Messages received in a session", |c| c.received),
     ("fix_session_sent_messages", "Messages sent in a session, each once", |c| c.sent),
     ("fix_session_resent_messages", "Messages of a session sent again", |c| c.resent),
