@@ -159,6 +159,7 @@ impl Arbiter {
         self.released = to;
         self.top = to;
         self.leader = None;
+        self.unexpected_in_a_row = 0;
         self.window.forget_arrivals();
         if self.past.len() > PAST_MAX {
             self.forget_oldest_epoch();

@@ -125,6 +125,9 @@ const SEQ_NUM_MAX: u64 = u64::MAX / 2;
 /// Most numbers that one packet carries: a datagram has no more bytes.
 const PACKET_NUMBERS_MAX: u64 = 65_535;
 
+/// Unexpected packets in a row that are more than strays.
+const OUT_OF_SEQUENCE_MIN: u32 = 3;
+
 /// A packet as it arrives.
 #[derive(Clone, Copy, Debug)]
 struct Arrival<'p> {
@@ -185,6 +188,8 @@ pub struct Arbiter {
     rejected: Option<Source>,
     /// Copies that differ from the packets held with their numbers.
     alternatives: Vec<(u64, Held)>,
+    /// Unexpected packets of trusted lines since a packet was delivered.
+    unexpected_in_a_row: u32,
     /// Packets that may be of the next epoch, in the order they came.
     pending: VecDeque<Pending>,
     /// Packets to be sorted again, now that an epoch has begun.
@@ -227,6 +232,7 @@ impl Arbiter {
             delivered: None,
             rejected: None,
             alternatives: Vec::new(),
+            unexpected_in_a_row: 0,
             pending: VecDeque::new(),
             replay: VecDeque::new(),
             is_resorted: false,
@@ -260,6 +266,13 @@ impl Arbiter {
         let pending = if has_left { self.pending.len() } else { 0 };
         let parked = usize::from(self.parked.is_some());
         self.window.held() + parked + pending + self.replay.len()
+    }
+
+    /// True if trusted lines bring packets whose numbers follow nothing, several since the last packet that was
+    /// delivered: what they tell is not known.
+    #[inline]
+    pub const fn is_out_of_sequence(&self) -> bool {
+        self.unexpected_in_a_row >= OUT_OF_SEQUENCE_MIN
     }
 
     /// What a line brought so far.
@@ -479,6 +492,7 @@ impl Arbiter {
     fn note_delivery(&mut self, source: Source) {
         let is_replacement = self.end_rejection(source.seq_num);
         self.leader.get_or_insert(source.line);
+        self.unexpected_in_a_row = 0;
         self.pass(source.seq_num, 1);
         self.counters.delivered += u64::from(!is_replacement);
         self.delivered = Some(Delivered { source, is_replacement });

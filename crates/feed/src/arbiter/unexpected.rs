@@ -54,6 +54,9 @@ impl Arbiter {
     /// Counts a packet that does not fit the current epoch, and keeps it in case it begins the next.
     pub(super) fn handle_unexpected(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
+        if self.standing(line) == Standing::Trusted {
+            self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
+        }
         let UnexpectedPolicy::Follow { packets_min } = self.options.unexpected else {
             self.lines[line.index()].unexpected += 1;
             return;

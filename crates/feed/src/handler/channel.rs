@@ -48,6 +48,8 @@ pub(super) struct Channel<E, A> {
     unnumbered: Unnumbered,
     silence: Silence,
     rejected: Option<Rejected>,
+    /// Whether books were told that no packet is next in order.
+    is_out_of_sequence: bool,
     pub(super) decoding: Decoding<A>,
     pub(super) counters: HandlerCounters,
 }
@@ -78,6 +80,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             unnumbered: Unnumbered::default(),
             silence: Silence::new(options.heartbeat_ns),
             rejected: None,
+            is_out_of_sequence: false,
             decoding,
             counters: HandlerCounters::default(),
         }
@@ -238,6 +241,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     /// Takes a packet that the arbiter handed back at once, then everything that follows it.
     fn handle_next(&mut self, next: Option<Output<'_>>, sink: &mut impl Sink<E::Message>) {
         if let Some(Output::Deliver { seq_num, line, received_ns, packet }) = next {
+            self.note_in_sequence(sink);
             let delivery = self.begin_delivery(seq_num, line, received_ns);
             // The packet is the caller's: nothing of this channel is borrowed.
             let outcome = self.running().decode(packet.bytes(), delivery, sink);
@@ -253,6 +257,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                 Output::Deliver { seq_num, line, received_ns, packet } => {
                     let Self { rejected, unnumbered, .. } = self;
                     unnumbered.note_numbered();
+                    if std::mem::take(&mut self.is_out_of_sequence) {
+                        self.decoding.handle_out_of_sequence(false, sink);
+                    }
                     let index = take_rejected(rejected, seq_num);
                     let of_packet = Delivery::of_packet(Some(seq_num), line, received_ns);
                     let delivery = Delivery { index, ..of_packet };
@@ -267,8 +274,19 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                 Output::Reset { seq_num } => self.handle_reset(seq_num, sink),
             }
         }
+        if self.arbiter.is_out_of_sequence() && !self.is_out_of_sequence {
+            self.is_out_of_sequence = true;
+            self.decoding.handle_out_of_sequence(true, sink);
+        }
         while let Some(event) = self.arbiter.poll_event() {
             sink.handle_line(&event);
+        }
+    }
+
+    /// A packet is next in order again.
+    fn note_in_sequence(&mut self, sink: &mut impl Sink<E::Message>) {
+        if std::mem::take(&mut self.is_out_of_sequence) {
+            self.decoding.handle_out_of_sequence(false, sink);
         }
     }
 
@@ -322,6 +340,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     fn handle_reset(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.rejected = None;
+        self.is_out_of_sequence = false;
         if self.keeps_dictionaries {
             self.engine.lose_dictionaries();
         }

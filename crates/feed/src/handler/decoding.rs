@@ -326,6 +326,17 @@ impl<A> Decoding<A> {
         self.settle(sink);
     }
 
+    /// Tells books that packets come and none is next in order, or that one is again.
+    #[cold]
+    pub(super) fn handle_out_of_sequence<M: ?Sized>(
+        &mut self,
+        is_out_of_sequence: bool,
+        sink: &mut impl Sink<M>,
+    ) {
+        self.recovery.handle_out_of_sequence(is_out_of_sequence);
+        self.settle(sink);
+    }
+
     pub(super) fn settle<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
         self.recovery.settle();
         tell_changes(&mut self.recovery, sink);

@@ -86,6 +86,14 @@ fn cme() -> Tested {
     })
 }
 
+/// The same, where unexpected numbers are never followed.
+fn cme_that_keeps_numbers() -> Tested {
+    let arbiter = ArbiterOptions { unexpected: UnexpectedPolicy::Drop, ..arbiter_options() };
+    let recovery = RecoveryOptions { depth: Some(2), ..Default::default() };
+    let framing = Preset::Cme.framing();
+    handler_of(HandlerOptions { framing, arbiter, recovery, ..Default::default() })
+}
+
 /// A feed with numbers inside messages, several to a packet.
 fn numbered_inside() -> Tested {
     let set = TemplateSet::parse(TEMPLATES).unwrap();
@@ -346,6 +354,32 @@ fn a_new_numbering_forgets_the_books() {
     assert_eq!(words.take(), "5@1a");
     handler.handle_packet(3, A, &framed(2, &[0xC0, 0x83, 0x83]), &mut words);
     assert_eq!(words.take(), "3@2a R3", "the numbers go on");
+}
+
+/// Each packet tells something that the books never hear of.
+#[test]
+fn books_are_stale_while_packets_come_whose_numbers_follow_nothing() {
+    for (mut handler, number) in [(cme(), 120), (cme_that_keeps_numbers(), 7)] {
+        let mut words = Words::default();
+        handler.handle_packet(0, A, &framed(120, &bid(1, 50)), &mut words);
+        assert_eq!(best_bid(&handler), Ok(50));
+        for step in 0..3 {
+            assert_eq!(best_bid(&handler), Ok(50), "{step} strays");
+            handler.handle_packet(1, A, &framed(number, &bid(2 + step, 51)), &mut words);
+        }
+        assert_eq!(best_bid(&handler), Err(StaleReason::OutOfSequence));
+        handler.handle_packet(
+            2,
+            Source::Snapshot(Line::A),
+            &framed(1, &snapshot(120, 4, 60)),
+            &mut words,
+        );
+        assert_eq!(best_bid(&handler), Err(StaleReason::OutOfSequence));
+        handler.handle_packet(3, A, &framed(121, &[0xC0, 0x85]), &mut words);
+        assert_eq!(best_bid(&handler), Err(StaleReason::Gap), "the snapshot may lack some of them");
+        handler.handle_packet(4, A, &framed(122, &bid(5, 61)), &mut words);
+        assert_eq!(best_bid(&handler), Ok(61), "the next one follows");
+    }
 }
 
 #[test]

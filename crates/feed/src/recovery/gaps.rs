@@ -54,6 +54,12 @@ impl OpenGaps {
         self.floor
     }
 
+    /// Notes that an unknown number of packets around `first` is lost: no open gap can be filled any more.
+    pub(super) fn lose(&mut self, first: u64) -> LastGap {
+        self.open.clear();
+        self.begin(first)
+    }
+
     /// The gap before the one that has this number; `None` if no open gap has it.
     pub(super) fn before(&self, seq_num: u64) -> Option<LastGap> {
         let has = |open: &Open| (open.gap.first..=open.gap.last()).contains(&seq_num);

@@ -101,6 +101,7 @@ pub struct Recovery {
     cleared_to: u64,
     now_ns: u64,
     is_silent: bool,
+    is_out_of_sequence: bool,
     behind: Behind,
     /// Whether the status of the trading session lets books be crossed.
     session_may_cross: bool,
@@ -141,6 +142,7 @@ impl Recovery {
             cleared_to: 0,
             now_ns: 0,
             is_silent: false,
+            is_out_of_sequence: false,
             behind: Behind::default(),
             session_may_cross: false,
             is_in_transaction: false,
@@ -222,12 +224,15 @@ impl Recovery {
     #[inline]
     pub fn state(&self, instrument: Id) -> Result<(), StaleReason> {
         let known = self.instruments.get(instrument.index()).ok_or(StaleReason::NoSnapshot)?;
-        if known.is_fresh(self.gap) && !self.behind.is_over && !self.is_silent {
+        let is_current = !self.behind.is_over && !self.is_silent && !self.is_out_of_sequence;
+        if known.is_fresh(self.gap) && is_current {
             return Ok(());
         }
         Err(match known.stale(self.gap) {
+            Some(StaleReason::Gap) if self.is_out_of_sequence => StaleReason::OutOfSequence,
             Some(reason) => reason,
             None if self.behind.is_over => StaleReason::Ahead,
+            None if self.is_out_of_sequence => StaleReason::OutOfSequence,
             None => StaleReason::Silence,
         })
     }
@@ -372,6 +377,7 @@ impl Recovery {
         self.cleared_to = 0;
         self.session_may_cross = false;
         self.is_in_transaction = false;
+        self.is_out_of_sequence = false;
         self.behind = Behind::default();
         self.sessions.begin(self.now_ns);
         self.touch_all();
@@ -384,6 +390,20 @@ impl Recovery {
             self.is_in_transaction = false;
             self.touch_all();
         }
+    }
+
+    /// Says whether the lines bring packets whose sequence numbers follow nothing, and none that is next in order. Every
+    /// book is stale meanwhile; afterwards as after a gap, since what those packets told is not known.
+    pub fn handle_out_of_sequence(&mut self, is_out_of_sequence: bool) {
+        if self.is_out_of_sequence == is_out_of_sequence {
+            return;
+        }
+        self.is_out_of_sequence = is_out_of_sequence;
+        self.is_in_transaction = false;
+        // At the end only what includes the packet that is next in order shows that nothing is missing.
+        let behind = u64::from(!is_out_of_sequence);
+        self.gap = self.gaps.lose(self.sessions.position().saturating_add(behind));
+        self.touch_all();
     }
 
     /// Takes what a definition tells. Returns whether that was new.

@@ -43,11 +43,13 @@ pub enum StaleReason {
     Silence,
     /// A snapshot differs from the book, and may be of the next session.
     Contradicted,
+    /// Packets come whose sequence numbers follow nothing, and none that is next in order.
+    OutOfSequence,
 }
 
 impl StaleReason {
     /// All labels, in the order of [`index`](Self::index).
-    pub const LABELS: [&'static str; 11] = [
+    pub const LABELS: [&'static str; 12] = [
         "no_snapshot",
         "gap",
         "rpt_seq_gap",
@@ -59,6 +61,7 @@ impl StaleReason {
         "ahead",
         "silence",
         "contradicted",
+        "out_of_sequence",
     ];
 
     /// The place of this reason's label in [`LABELS`](Self::LABELS).
@@ -75,6 +78,7 @@ impl StaleReason {
             Self::Ahead => 8,
             Self::Silence => 9,
             Self::Contradicted => 10,
+            Self::OutOfSequence => 11,
         }
     }
 
@@ -102,6 +106,9 @@ impl fmt::Display for StaleReason {
             Self::Ahead => f.write_str("the snapshot is ahead of what the lines have brought"),
             Self::Silence => f.write_str("nothing has come on any line for too long"),
             Self::Contradicted => f.write_str("a snapshot differs from the book"),
+            Self::OutOfSequence => {
+                f.write_str("packets come whose sequence numbers follow nothing")
+            }
         }
     }
 }
