@@ -88,6 +88,7 @@ impl Arbiter {
         self.forget_copies(u64::MAX);
         self.released = self.next.unwrap_or(0);
         let mut pending: Vec<Pending> = Vec::new();
+        self.pend_leaps();
         let next = self.next.unwrap_or(0);
         while let Some(seq_num) = self.window.first_from(next) {
             let Some(held) = self.window.take_out(seq_num) else { break };
@@ -137,6 +138,7 @@ impl Arbiter {
     pub(super) fn begin_epoch(&mut self, transition: Transition) -> Output<'static> {
         let Transition { to, reset, entering } = transition;
         self.forget_copies(u64::MAX);
+        self.pend_leaps();
         self.replay_pending(None);
         let history = self.new_history();
         self.past.push_back(Past {

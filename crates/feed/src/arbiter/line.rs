@@ -93,6 +93,15 @@ pub(super) enum Standing {
 /// Copies that decide whether a line is put aside.
 const COPIES: u32 = 16;
 
+/// A number below the highest one of its line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Below {
+    pub(super) seq_num: u64,
+    pub(super) at_ns: u64,
+    /// Numbers in a row that led up to it.
+    pub(super) in_a_row: u32,
+}
+
 /// Where a line is and how it agrees with the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineState {
@@ -100,6 +109,8 @@ pub(super) struct LineState {
     pub(super) epoch: u64,
     /// When it entered that epoch.
     pub(super) entered_ns: u64,
+    /// The last number below the highest one that it brought for the first time.
+    pub(super) below: Option<Below>,
     /// The highest number it has brought in that epoch.
     pub(super) highest: Option<u64>,
     /// It was the first, or one of its packets was equal to a trusted line's.
@@ -142,8 +153,22 @@ impl LineState {
         }
     }
 
+    /// Notes a number that it brings for the first time, before [`note_highest`](Self::note_highest).
+    pub(super) fn note_below(&mut self, seq_num: u64, at_ns: u64) {
+        if self.highest.is_some_and(|highest| seq_num < highest) {
+            let row = self.below.filter(|below| below.seq_num.checked_add(1) == Some(seq_num));
+            let in_a_row = row.map_or(1, |below| below.in_a_row.saturating_add(1));
+            self.below = Some(Below { seq_num, at_ns, in_a_row });
+        }
+    }
+
     pub(super) fn note_highest(&mut self, seq_num: u64) {
         self.highest = Some(self.highest.map_or(seq_num, |highest| highest.max(seq_num)));
+    }
+
+    /// Whether a number is above the highest one, and no leap.
+    pub(super) fn is_followed_by(&self, seq_num: u64, reorder_max: u64) -> bool {
+        self.highest.is_some_and(|highest| highest < seq_num && seq_num - highest <= reorder_max)
     }
 
     /// Whether a line is trusted, agrees and brings nothing unexpected; only in the current epoch, where none is
@@ -158,7 +183,8 @@ impl LineState {
 
     /// Moves at `now_ns` to an epoch of which it has brought nothing.
     pub(super) fn enter(&mut self, epoch: u64, now_ns: u64) {
-        let entered_ns = now_ns;
-        *self = Self { epoch, entered_ns, highest: None, run: None, has_left: false, ..*self };
+        let (entered_ns, below) = (now_ns, None);
+        *self =
+            Self { epoch, entered_ns, highest: None, below, run: None, has_left: false, ..*self };
     }
 }

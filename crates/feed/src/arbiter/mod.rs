@@ -42,6 +42,13 @@
 //! apart: the first packets of an epoch that begins within `reorder_max` numbers of the last ones, before its
 //! reset is seen; a packet equal to one of the last `reorder_max` of the epoch before, with the same number.
 //!
+//! # Numbers that may be wrong
+//!
+//! A packet more than `reorder_max` numbers ahead of every packet known, its own line's included, waits for one that
+//! confirms its number: the next of its line, or one of the other line, within `reorder_max` numbers. Two packets of its
+//! line below it show the number to be wrong, and it is dropped. If neither comes, it counts after `skew_ns`.
+//! While trusted lines bring only packets that are not next in order, [`Arbiter::is_out_of_sequence`] says so.
+//!
 //! # Lines that disagree
 //!
 //! Copies of a packet are compared by hash. Where they differ, the line is held to be wrong whose copy could
@@ -91,6 +98,7 @@ mod copies;
 mod counters;
 mod epochs;
 mod history;
+mod leap;
 mod line;
 mod occupancy;
 mod options;
@@ -114,6 +122,7 @@ use tickwire_fast::rt::Packet;
 use copies::Delivered;
 use epochs::{Past, Transition};
 use history::History;
+use leap::Leap;
 use line::{LineState, Standing};
 use place::Stand;
 use unexpected::Pending;
@@ -188,6 +197,8 @@ pub struct Arbiter {
     rejected: Option<Source>,
     /// Copies that differ from the packets held with their numbers.
     alternatives: Vec<(u64, Held)>,
+    /// By line, a packet whose number may be wrong.
+    leaps: [Option<Leap>; 2],
     /// Unexpected packets of trusted lines since a packet was delivered.
     unexpected_in_a_row: u32,
     /// Packets that may be of the next epoch, in the order they came.
@@ -232,6 +243,7 @@ impl Arbiter {
             delivered: None,
             rejected: None,
             alternatives: Vec::new(),
+            leaps: [None; 2],
             unexpected_in_a_row: 0,
             pending: VecDeque::new(),
             replay: VecDeque::new(),
@@ -265,7 +277,8 @@ impl Arbiter {
         let has_left = self.states.iter().any(|state| state.has_left);
         let pending = if has_left { self.pending.len() } else { 0 };
         let parked = usize::from(self.parked.is_some());
-        self.window.held() + parked + pending + self.replay.len()
+        let leaps = self.leaps.iter().flatten().count();
+        self.window.held() + parked + pending + leaps + self.replay.len()
     }
 
     /// True if trusted lines bring packets whose numbers follow nothing, several since the last packet that was
@@ -311,7 +324,9 @@ impl Arbiter {
             return None;
         }
         let output = self.sort_packet(&arrival);
-        if self.window.held() > 0 || self.rejected.is_some() || !self.pending.is_empty() {
+        let is_waiting =
+            self.window.held() > 0 || self.rejected.is_some() || !self.pending.is_empty();
+        if is_waiting || self.has_leap() {
             self.forget_old_pending();
             self.handle_timeout(now_ns);
         }
@@ -347,6 +362,7 @@ impl Arbiter {
             && self.past.is_empty()
             && self.pending.is_empty()
             && self.states[line.index()].is_plain()
+            && self.leaps[line.index()].is_none()
             && packet.len() <= self.options.packet_bytes_max
     }
 
@@ -358,7 +374,7 @@ impl Arbiter {
         seq_num >= self.top
             && seq_num > next
             && seq_num - next < self.window.span()
-            && self.states[line.index()].highest.is_some_and(|highest| highest < seq_num)
+            && self.states[line.index()].is_followed_by(seq_num, self.options.reorder_max)
             && self.window.at(seq_num).is_none()
             && self.is_undisturbed(arrival)
     }

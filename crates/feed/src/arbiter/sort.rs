@@ -53,6 +53,9 @@ impl Arbiter {
             self.handle_unexpected(arrival);
             return None;
         }
+        if self.replaying.is_none() && self.sort_leap(arrival) {
+            return None;
+        }
         self.sort_current(arrival)
     }
 
@@ -102,9 +105,18 @@ impl Arbiter {
         }
     }
 
+    /// Notes a number that its line has not brought before.
+    fn note_new(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        if !self.history.fate(seq_num).was_seen_on(line) {
+            self.states[line.index()].note_below(seq_num, self.now_ns);
+        }
+    }
+
     /// Remembers that a line brought a number.
     fn note_seen(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
+        self.note_new(arrival);
         let behind_max = self.options.behind_max as u64;
         let is_remembered =
             self.next.is_some_and(|next| next.saturating_sub(seq_num) <= behind_max);
@@ -123,6 +135,7 @@ impl Arbiter {
     fn accept<'p>(&mut self, arrival: &Arrival<'p>, next: u64) -> Option<Output<'p>> {
         let Arrival { line, seq_num, hash, packet, received_ns } = *arrival;
         let is_in_window = seq_num - next < self.window.span();
+        self.note_new(arrival);
         self.states[line.index()].note_highest(seq_num);
         self.forget_run(line);
         if self.is_rejected(line, seq_num, hash) {

@@ -2,10 +2,14 @@
 
 use super::{Arbiter, Line, Source, Standing};
 
+/// Numbers in a row by which a line goes on.
+const IN_A_ROW_MIN: u32 = 2;
+
 impl Arbiter {
     /// Declares lost the numbers that have been waited for long enough at `now_ns`.
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.note_time(now_ns);
+        self.end_leaps();
         self.begin_when_due();
         self.release_due();
     }
@@ -33,7 +37,9 @@ impl Arbiter {
         let is_due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
         while let Some((_, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
             self.window.pop_oldest();
-            if self.history.fate(seq_num).was_accepted() {
+            if self.comes_from_below(seq_num) {
+                self.window.queue(seq_num, now_ns);
+            } else if self.history.fate(seq_num).was_accepted() {
                 self.released = self.released.max(seq_num);
             } else {
                 self.end_probation(seq_num);
@@ -48,6 +54,17 @@ impl Arbiter {
         self.released > released
     }
 
+    /// Whether the line of a held packet goes on below it, number by number: what is missing before it is still to
+    /// come, and its own number may be wrong.
+    fn comes_from_below(&self, seq_num: u64) -> bool {
+        let Some(held) = self.window.at(seq_num) else { return false };
+        self.states[held.line.index()].below.is_some_and(|below| {
+            below.seq_num < seq_num
+                && below.in_a_row >= IN_A_ROW_MIN
+                && self.now_ns < below.at_ns.saturating_add(self.wait_ns())
+        })
+    }
+
     /// A packet that is not confirmed has waited for long enough. It waits on while the other line may bring
     /// a copy; where that is silent, this one stands in for it.
     fn end_probation(&mut self, seq_num: u64) {
@@ -56,6 +73,7 @@ impl Arbiter {
         match self.standing(line) {
             Standing::Doubtful => self.drop_held(seq_num),
             Standing::Unproven if !self.is_stand_in(line) => {
+                self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
                 self.window.queue(seq_num, self.now_ns);
             }
             _ => {
@@ -76,7 +94,7 @@ impl Arbiter {
             let short_ns = since_ns.saturating_add(self.short_wait_ns());
             due_ns.min(short_ns.max(self.next_silence_ns()))
         });
-        held.into_iter().chain(self.leaving_due_ns()).min()
+        held.into_iter().chain(self.leaving_due_ns()).chain(self.leap_due_ns()).min()
     }
 
     /// When a packet came last on a line, whatever became of it; `None` before the first.
@@ -133,6 +151,11 @@ impl Arbiter {
         self.states.iter_mut().filter_map(|state| state.last_received_ns.as_mut()).for_each(limit);
         self.states.iter_mut().for_each(|state| limit(&mut state.left_ns));
         self.states.iter_mut().for_each(|state| limit(&mut state.entered_ns));
+        self.states
+            .iter_mut()
+            .filter_map(|state| state.below.as_mut())
+            .for_each(|below| limit(&mut below.at_ns));
+        self.limit_leaps(now_ns);
         self.rejected.iter_mut().for_each(|rejected| limit(&mut rejected.received_ns));
         self.pending.iter_mut().for_each(|pending| limit(&mut pending.held.received_ns));
         self.past.iter_mut().for_each(|past| limit(&mut past.ended_ns));

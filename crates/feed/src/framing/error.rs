@@ -60,6 +60,8 @@ pub enum FramingErrorKind {
         /// The limit in bytes.
         len_max: usize,
     },
+    /// Nothing follows the preamble.
+    NoMessage,
     /// The preamble of a packet in a stream gives a length above the limit.
     PacketTooLong {
         /// The length as sent.
@@ -132,6 +134,7 @@ impl fmt::Display for FramingErrorKind {
             Self::MessageHeaderTooLong { len_max } => {
                 write!(f, "the message header does not end within {len_max} bytes")
             }
+            Self::NoMessage => f.write_str("the packet ends behind its preamble"),
             Self::PacketTooLong { len, len_max } => write!(
                 f,
                 "a packet of {len} bytes in a stream: {len_max} are possible; nothing tells where the next begins"

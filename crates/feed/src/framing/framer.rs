@@ -23,7 +23,7 @@ pub struct Segment<'a> {
     /// of its last chunk start. Of a stream: offset in all that was given to
     /// [`split_stream`](Framer::split_stream).
     pub offset: usize,
-    /// The FAST bytes. They may be empty: some feeds send such packets to show that they live.
+    /// The FAST bytes; empty where nothing follows the preamble.
     pub bytes: &'a [u8],
     /// The sequence number in the preamble, or MsgSeqNum (34) of the FIXT message.
     pub seq_num: Option<u64>,

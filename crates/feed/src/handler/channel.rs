@@ -1,6 +1,7 @@
 //! Segments in the order they come to segments in the order of their numbers, decoded.
 
 use super::decoding::{Decoding, PacketOutcome};
+use super::misnumbered::NumberAgreement;
 use super::reload::{Running, Staging};
 use super::replayed::Replays;
 use super::silence::Silence;
@@ -61,6 +62,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         let has_times = adapter.has_sending_times();
         let mut decoding = Decoding {
             framing,
+            agreement: NumberAgreement::default(),
             numbers_messages: matches!(options.sequence, SequenceSource::Message(_)),
             adapter,
             recovery: Recovery::new(RecoveryOptions {

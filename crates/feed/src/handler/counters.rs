@@ -23,7 +23,8 @@ pub struct InputCounters {
 pub struct MessageCounters {
     /// Messages decoded.
     pub decoded: u64,
-    /// Packets in which a message could not be decoded, those of unknown templates included. What is
+    /// Packets in which a message could not be decoded, those of unknown templates included, and packets whose number is
+    /// not that of their first message though it always is. What is
     /// behind it is lost, unless a copy of the packet took its place: see
     /// [`LineCounters::replacement`](crate::arbiter::LineCounters::replacement).
     pub undecodable: u64,

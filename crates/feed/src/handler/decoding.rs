@@ -1,5 +1,6 @@
 //! From the FAST bytes of a packet to messages, events and books.
 
+use super::misnumbered::NumberAgreement;
 use super::outlet::Outlet;
 use super::{Decoded, Delivery, Engine, Fault, MessageCounters, Sink};
 use crate::arbiter::Gap;
@@ -103,6 +104,7 @@ pub(super) struct Decoding<A> {
     pub(super) framing: Framing,
     /// Whether every message of the incremental feed has a number of its own.
     pub(super) numbers_messages: bool,
+    pub(super) agreement: NumberAgreement,
     pub(super) adapter: A,
     pub(super) recovery: Recovery,
 }
@@ -121,7 +123,7 @@ impl<A> Decoding<A> {
     where
         A: Adapt<E::Message>,
     {
-        let Self { framing, numbers_messages, adapter, recovery } = self;
+        let Self { framing, numbers_messages, agreement, adapter, recovery } = self;
         recovery.set_time(delivery.received_ns);
         let mut outcome = PacketOutcome { seq_num: delivery.seq_num, ..Default::default() };
         let packet_seq_num = delivery.seq_num.unwrap_or(0);
@@ -133,10 +135,20 @@ impl<A> Decoding<A> {
         // Where nothing numbers packets, messages have the only numbers there are.
         let is_unnumbered = delivery.seq_num.is_none() && !*numbers_messages;
         let mut last_decoded = None;
+        let mut damaged = None;
         let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
             let index = place.index;
-            outcome.messages = index.saturating_add(1);
             let own = decoded.seq_num;
+            if index == 0
+                && !*numbers_messages
+                && let (Some(packet), Some(own)) = (delivery.seq_num, own)
+            {
+                damaged = agreement.is_broken_by(packet, own).then_some(own);
+            }
+            if damaged.is_some() {
+                return;
+            }
+            outcome.messages = index.saturating_add(1);
             let counted = own.filter(|own| *numbers_messages && numbers.contains(own));
             last_decoded = last_decoded.max(counted);
             outcome.seq_num = outcome.seq_num.map(|last| last.max(counted.unwrap_or(last)));
@@ -170,6 +182,10 @@ impl<A> Decoding<A> {
             let next = |last: u64| last.saturating_add(1);
             outcome.lost = Some(last_decoded.map_or(packet_seq_num, next));
             report::<E>(&failure, delivery.seq_num, counters, sink);
+        } else if let Some(own) = damaged {
+            outcome.lost = Some(packet_seq_num);
+            counters.undecodable += 1;
+            sink.handle_fault(&Fault::Misnumbered { seq_num: packet_seq_num, own });
         }
         if let Some(seq_num) = outcome.seq_num {
             self.recovery.handle_progress(seq_num.saturating_add(1));
@@ -260,7 +276,7 @@ impl<A> Decoding<A> {
     where
         A: Adapt<E::Message>,
     {
-        let Self { framing, numbers_messages, adapter, recovery } = self;
+        let Self { framing, numbers_messages, adapter, recovery, .. } = self;
         let packet_seq_num = packet.seq_num?;
         let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
         let mut last = packet_seq_num;

@@ -55,6 +55,7 @@ mod decoding;
 mod driven;
 mod engine;
 mod generated;
+mod misnumbered;
 mod options;
 mod outlet;
 mod reload;
@@ -83,7 +84,7 @@ pub use view::HandlerView;
 use std::fmt;
 
 use crate::arbiter::{Arbiter, Gap, Line};
-use crate::framing::{Framer, Framing, Segment};
+use crate::framing::{Framer, Framing, FramingError, FramingErrorKind, Segment};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
 use channel::Channel;
@@ -126,6 +127,16 @@ impl<E> Beside<E> {
         let framers = [Framer::new(framing), Framer::new(framing)];
         Self { framers, engines: [engine(), engine()], next: [None; 2] }
     }
+}
+
+/// The segment, unless it is a preamble alone: cut short or a sign of life, it says nothing of the message that its
+/// number is for.
+#[inline]
+fn with_message(segment: Segment<'_>) -> Result<Segment<'_>, FramingError> {
+    if segment.bytes.is_empty() && !segment.preamble.is_empty() {
+        return Err(FramingError { offset: segment.offset, kind: FramingErrorKind::NoMessage });
+    }
+    Ok(segment)
 }
 
 /// Whether a packet is the first of its line, or known to follow the one before.
@@ -271,7 +282,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
                 let mut is_whole = false;
                 let preamble_bytes = framers[line.index()].framing().preamble_bytes();
                 for segment in framers[line.index()].split(packet) {
-                    match segment {
+                    match segment.and_then(with_message) {
                         Ok(segment) => {
                             is_whole = true;
                             channel.handle_segment(received_ns, line, &segment, sink);
@@ -297,7 +308,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         };
         let Beside { framers, engines, next } = beside;
         for segment in framers[line.index()].split(packet) {
-            match segment {
+            match segment.and_then(with_message) {
                 Ok(segment) => {
                     let (engine, next) = (&mut engines[line.index()], &mut next[line.index()]);
                     if channel.keeps_dictionaries && !is_next(next, segment.seq_num) {

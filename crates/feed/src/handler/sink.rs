@@ -67,6 +67,14 @@ pub enum Fault<'f> {
         /// Its length in bytes.
         len: usize,
     },
+    /// A packet's number is not that of its first message, as it is otherwise: one of them is damaged, and the packet
+    /// is not used.
+    Misnumbered {
+        /// Sequence number of the packet.
+        seq_num: u64,
+        /// Sequence number of its first message.
+        own: u64,
+    },
     /// The header before a message is not one; the rest of the packet is given up.
     MessageHeader {
         /// Sequence number of the packet.
@@ -90,6 +98,9 @@ impl fmt::Display for Fault<'_> {
             Self::MarketData { seq_num, error } => write!(f, "{}: {error}", of(seq_num)),
             Self::NoSeqNum { source, len } => {
                 write!(f, "{source}: {len} bytes without a sequence number, dropped")
+            }
+            Self::Misnumbered { seq_num, own } => {
+                write!(f, "packet {seq_num}: its first message has the number {own}")
             }
             Self::MessageHeader { seq_num, offset } => {
                 write!(f, "{}: no message header at {offset}", of(seq_num))

@@ -286,6 +286,43 @@ fn a_packet_that_is_bad_on_one_line_comes_from_the_other() {
 }
 
 #[test]
+fn a_packet_of_a_preamble_alone_comes_from_the_other_line_or_is_a_gap() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    handler.handle_packet(0, A, &framed(1, &bid(1, 50)), &mut words);
+    handler.handle_packet(0, B, &framed(1, &bid(1, 50)), &mut words);
+    handler.handle_packet(1, A, &framed(2, &[]), &mut words);
+    assert_eq!(words.take(), "1@1a [line A: offset 5: the packet ends behind its preamble]");
+    handler.handle_packet(2, A, &framed(3, &bid(3, 52)), &mut words);
+    handler.handle_packet(3, B, &framed(2, &bid(2, 51)), &mut words);
+    assert_eq!(words.take(), "1@2b 1@3a");
+    handler.handle_packet(4, A, &framed(4, &[]), &mut words);
+    handler.handle_packet(5, B, &framed(4, &[]), &mut words);
+    handler.handle_packet(6, A, &framed(5, &bid(5, 54)), &mut words);
+    handler.handle_timeout(110, &mut words);
+    assert!(words.take().ends_with("G4+1 1@5a"));
+    assert!(matches!(best_bid(&handler), Err(StaleReason::RptSeqGap { .. })));
+    assert_eq!(handler.counters().lines.map(|line| line.malformed), [2, 1]);
+}
+
+/// Packet 20 of line A says that it is packet 21: line B brings both.
+#[test]
+fn a_packet_whose_number_is_not_that_of_its_message_comes_from_the_other_line() {
+    let (mut handler, mut words) = (cme(), Words::default());
+    let numbered = |seq_num: u32, own: u8| framed(seq_num, &[0xE0, 0x84, 0x80 | own]);
+    for seq_num in 1..=30 {
+        let on_a = if seq_num == 20 { 21 } else { u32::from(seq_num) };
+        handler.handle_packet(seq_num.into(), A, &numbered(on_a, seq_num), &mut words);
+        handler.handle_packet(seq_num.into(), B, &numbered(seq_num.into(), seq_num), &mut words);
+    }
+    let told = words.take();
+    let told: Vec<&str> = told.split(' ').filter(|word| word.starts_with("4:")).collect();
+    let numbers: Vec<String> = (1..=30).map(|n| format!("4:{n}@{n}")).collect();
+    assert_eq!(told.len(), 30, "{told:?}");
+    assert!(told.iter().zip(&numbers).all(|(told, number)| told.starts_with(number)), "{told:?}");
+    assert_eq!(handler.counters().messages.undecodable, 1);
+}
+
+#[test]
 fn a_packet_that_is_bad_on_both_lines_is_a_gap_at_once() {
     let (mut handler, mut words) = (cme(), Words::default());
     for line in [A, B] {

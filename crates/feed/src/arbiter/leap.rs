@@ -1,0 +1,145 @@
+//! Leaps: a packet far ahead of every number known, which may have a wrong number.
+//!
+//! A line that lost many packets goes on behind them, so the next packet confirms the number of the first one. A packet
+//! whose number was damaged stands alone, and its line goes on below it. Until one or the other is known, the packet
+//! waits beside the window: it neither ends a wait nor says where its line stands.
+
+use super::unexpected::Pending;
+use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
+
+/// Packets of a line below its leap that show the number to be wrong; one may only be out of order.
+const CONTRADICTIONS_MIN: u32 = 2;
+
+/// A packet far ahead of every number known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leap {
+    pending: Pending,
+    /// Packets that its line brought below it since.
+    contradictions: u32,
+    /// Whether it waits for longer than missing numbers do.
+    is_overdue: bool,
+}
+
+impl Arbiter {
+    /// Whether any leap waits.
+    pub(super) fn has_leap(&self) -> bool {
+        self.leaps.iter().any(Option::is_some)
+    }
+
+    /// Takes a packet of the current epoch that is a leap, or confirms one, to be sorted again. Returns whether it did.
+    pub(super) fn sort_leap(&mut self, arrival: &Arrival<'_>) -> bool {
+        let Arrival { line, seq_num, hash, .. } = *arrival;
+        let reorder_max = self.options.reorder_max;
+        let own = self.leaps[line.index()].map(|leap| leap.pending);
+        if own.is_some_and(|own| (own.seq_num, own.held.hash) == (seq_num, hash)) {
+            self.lines[line.index()].duplicate += 1;
+            return true;
+        }
+        if own.is_some_and(|own| own.seq_num.abs_diff(seq_num) <= reorder_max) {
+            self.confirm_leap(line);
+            self.sort_later(arrival);
+            return true;
+        }
+        if own.is_some_and(|own| seq_num < own.seq_num) {
+            self.contradict_leap(line);
+        }
+        let other = self.leaps[line.other().index()].map(|leap| leap.pending.seq_num);
+        let is_confirming = other.is_some_and(|other| other.abs_diff(seq_num) <= reorder_max);
+        if is_confirming {
+            self.confirm_leap(line.other());
+            self.sort_later(arrival);
+        } else if self.is_leap(line, seq_num) {
+            self.forget_leap(line);
+            self.lines[line.index()].unexpected += 1;
+            let pending = self.pend(arrival);
+            let leap = Leap { pending, contradictions: 0, is_overdue: false };
+            self.leaps[line.index()] = Some(leap);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Whether a number of a trusted line is further ahead of all that came than packets are out of order.
+    fn is_leap(&self, line: Line, seq_num: u64) -> bool {
+        let is_far = |known: u64| seq_num.saturating_sub(known) > self.options.reorder_max;
+        is_far(self.top)
+            && self.next.is_some_and(is_far)
+            && self.states[line.index()].highest.is_some_and(is_far)
+            && self.standing(line) == Standing::Trusted
+    }
+
+    /// Copies a packet, counted as unexpected, that is sorted again.
+    fn pend(&mut self, arrival: &Arrival<'_>) -> Pending {
+        let stand = self.states[arrival.line.index()].stand();
+        let held = self.store(arrival);
+        Pending { seq_num: arrival.seq_num, held, stand, is_late: false, replays: 0 }
+    }
+
+    fn sort_later(&mut self, arrival: &Arrival<'_>) {
+        self.lines[arrival.line.index()].unexpected += 1;
+        let pending = self.pend(arrival);
+        self.replay.push_back(pending);
+    }
+
+    fn confirm_leap(&mut self, line: Line) {
+        let leap = self.leaps[line.index()].take();
+        self.replay.extend(leap.map(|leap| leap.pending));
+    }
+
+    /// The line goes on below its leap.
+    fn contradict_leap(&mut self, line: Line) {
+        let Some(leap) = &mut self.leaps[line.index()] else { return };
+        leap.contradictions += 1;
+        if leap.contradictions >= CONTRADICTIONS_MIN {
+            self.forget_leap(line);
+        }
+    }
+
+    fn forget_leap(&mut self, line: Line) {
+        if let Some(leap) = self.leaps[line.index()].take() {
+            self.window.discard(leap.pending.held);
+        }
+    }
+
+    /// Takes all leaps out, to be sorted again in another epoch.
+    pub(super) fn pend_leaps(&mut self) {
+        let leaps = self.leaps.iter_mut().filter_map(Option::take);
+        self.pending.extend(leaps.map(|leap| leap.pending));
+    }
+
+    /// When the next leap is overdue, or taken as it is.
+    pub(super) fn leap_due_ns(&self) -> Option<u64> {
+        self.leaps.iter().flatten().map(|leap| self.due_ns(leap)).min()
+    }
+
+    fn due_ns(&self, leap: &Leap) -> u64 {
+        let wait_ns = if leap.is_overdue { self.options.skew_ns } else { self.wait_ns() };
+        leap.pending.held.received_ns.saturating_add(wait_ns.min(self.options.skew_ns))
+    }
+
+    /// Takes leaps that nothing has contradicted for `skew_ns` as they are. From the time on at which missing numbers are
+    /// declared lost, what is known may be short of the packets before the leap.
+    pub(super) fn end_leaps(&mut self) {
+        for line in Line::ALL {
+            let Some(leap) = self.leaps[line.index()] else { continue };
+            if self.now_ns < self.due_ns(&leap) {
+                continue;
+            }
+            if leap.is_overdue || self.wait_ns() >= self.options.skew_ns {
+                self.confirm_leap(line);
+            } else {
+                self.leaps[line.index()] = Some(Leap { is_overdue: true, ..leap });
+                self.unexpected_in_a_row = self.unexpected_in_a_row.max(OUT_OF_SEQUENCE_MIN);
+            }
+        }
+    }
+
+    /// The clock was set back.
+    pub(super) fn limit_leaps(&mut self, now_ns: u64) {
+        for leap in self.leaps.iter_mut().flatten() {
+            let held = &mut leap.pending.held;
+            held.received_ns = held.received_ns.min(now_ns);
+        }
+    }
+}
