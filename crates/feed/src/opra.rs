@@ -5,10 +5,9 @@
 //! a packet that does is told from a copy of the one before by its bytes. A packet that cannot be decoded
 //! gives way to the copy of the other side, if that comes in time; no message is shown twice.
 //!
-//! The control message that resets the numbers (category H, type K) is shown like any other and not acted on:
-//! what follows it is unexpected to the old numbers, and [`ArbiterOptions::unexpected`] says what that means. A
-//! line that begins anew before `behind_max` numbers were used looks like copies of old packets; where that
-//! is to be expected, begin with a new handler when the message is shown.
+//! The control message that resets the numbers (category H, type K) has a number of the new epoch, and the next message
+//! the one after it: it begins the epoch when it comes at the front of a packet whose number is not the next one. Where
+//! it was lost on both sides, [`ArbiterOptions::unexpected`] says what numbers that begin anew mean.
 //!
 //! Lines share nothing: give each to a thread of your own choice.
 //!
@@ -36,6 +35,7 @@
 
 mod driven;
 mod market;
+mod reset;
 
 pub use driven::OpraSink;
 pub use market::OpraAdapter;
@@ -46,6 +46,7 @@ use rapidhash::v3::rapidhash_v3;
 use tickwire_opra::{Decode, Error, Message, Summary, Version, bottom_up, peek};
 
 use crate::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
+use reset::LineReset;
 
 /// Packets that repeat a number and wait to be polled.
 const REPEATS_HELD_MAX: usize = 64;
@@ -166,6 +167,7 @@ pub struct LineHandler {
     /// Number, line and time of the packet in `next_bytes`, which is next in order.
     next: Option<(u64, Line, u64)>,
     next_bytes: Vec<u8>,
+    reset: LineReset,
     counters: LineHandlerCounters,
 }
 
@@ -182,6 +184,7 @@ impl LineHandler {
             rejected: None,
             next: None,
             next_bytes: Vec::new(),
+            reset: LineReset::default(),
             counters: LineHandlerCounters::default(),
         }
     }
@@ -198,9 +201,44 @@ impl LineHandler {
 
     /// Takes a packet that came on `line` at `now_ns`. Poll until nothing comes before the next.
     pub fn handle_packet(&mut self, now_ns: u64, line: Line, packet: &[u8]) {
+        if let Some(next) = self.sort_packet(now_ns, line, packet) {
+            self.next = Some(next);
+            self.next_bytes.clear();
+            self.next_bytes.extend_from_slice(packet);
+        }
+    }
+
+    /// Takes a packet. If it is next in order, and nothing is left to poll, it is decoded from where it lies.
+    fn handle_packet_in_place(
+        &mut self,
+        now_ns: u64,
+        line: Line,
+        packet: &[u8],
+        visit: impl FnMut(Message<'_>),
+    ) -> Option<Event> {
+        let source = self.sort_packet(now_ns, line, packet)?;
+        self.decode_next(source, packet, visit)
+    }
+
+    /// Decodes the packet that is next in order.
+    fn decode_next(
+        &mut self,
+        source: (u64, Line, u64),
+        packet: &[u8],
+        visit: impl FnMut(Message<'_>),
+    ) -> Option<Event> {
+        let Self { decoder, rejected, .. } = self;
+        let known = rejected.take_if(|rejected| rejected.packet.seq_num == source.0);
+        let attempt = Attempt::new(decoder, source, packet, known, visit);
+        self.end_attempt(attempt)
+    }
+
+    /// Sorts a packet; returns its number, line and time if it is next in order.
+    fn sort_packet(&mut self, now_ns: u64, line: Line, packet: &[u8]) -> Option<(u64, Line, u64)> {
         let Some(seq_num) = self.seq_num_of(packet) else {
             self.counters.unnumbered += 1;
-            return self.arbiter.handle_timeout(now_ns);
+            self.arbiter.handle_timeout(now_ns);
+            return None;
         };
         let last_used = self.last_used;
         if last_used == Some(seq_num) {
@@ -211,17 +249,24 @@ impl LineHandler {
                 let bytes = packet.to_vec();
                 self.repeats.push_back(Repeat { seq_num, line, received_ns: now_ns, bytes });
             }
-            return self.arbiter.handle_timeout(now_ns);
+            self.arbiter.handle_timeout(now_ns);
+            return None;
         }
-        if self.next.is_some() && self.arbiter.next_seq_num() == Some(seq_num) {
+        let is_next = self.arbiter.next_seq_num() == Some(seq_num);
+        if self.next.is_some() && is_next {
             self.counters.not_polled += 1;
-            return self.arbiter.handle_timeout(now_ns);
+            self.arbiter.handle_timeout(now_ns);
+            return None;
         }
-        if self.arbiter.handle_packet(now_ns, line, seq_num, packet).is_some() {
-            self.next = Some((seq_num, line, now_ns));
-            self.next_bytes.clear();
-            self.next_bytes.extend_from_slice(packet);
+        let has_begun = self.arbiter.next_seq_num().is_some();
+        if has_begun && !is_next && self.reset.is_new(&mut self.decoder, packet) {
+            self.arbiter.begin_epoch_on(line, seq_num);
+            let bytes = packet.to_vec();
+            self.reset.packet = Some(Repeat { seq_num, line, received_ns: now_ns, bytes });
+            return None;
         }
+        let next = self.arbiter.handle_packet(now_ns, line, seq_num, packet);
+        next.map(|_| (seq_num, line, now_ns))
     }
 
     /// Gives up the numbers that have been waited for long enough at `now_ns`.
@@ -242,13 +287,12 @@ impl LineHandler {
             let result = self.decoder.decode_packet(&bytes, visit);
             return Some(Event::Packet { seq_num, line, received_ns, result });
         }
-        if let Some((seq_num, line, received_ns)) = self.next.take() {
-            let Self { decoder, rejected, next_bytes, .. } = self;
-            let known = rejected.take_if(|rejected| rejected.packet.seq_num == seq_num);
-            let decoded =
-                Attempt::new(decoder, (seq_num, line, received_ns), next_bytes, known, &mut visit);
-            if let Some(event) = self.end_attempt(decoded) {
-                return Some(event);
+        if let Some(source) = self.next.take() {
+            let packet = std::mem::take(&mut self.next_bytes);
+            let event = self.decode_next(source, &packet, &mut visit);
+            self.next_bytes = packet;
+            if event.is_some() {
+                return event;
             }
         }
         loop {
@@ -275,6 +319,10 @@ impl LineHandler {
                     self.rejected = None;
                     self.last_used = None;
                     self.seen.clear();
+                    if let Some(Repeat { line, received_ns, bytes, .. }) = self.reset.packet.take()
+                    {
+                        self.handle_packet(received_ns, line, &bytes);
+                    }
                     return Some(Event::Reset { seq_num });
                 }
             }
@@ -370,12 +418,16 @@ mod tests {
         generate::trace(Version::V2, 3, 2_000).expect("generates")
     }
 
-    /// A control packet: `minute` makes its bytes its own.
+    /// A packet of line integrity: `minute` makes its bytes its own.
     fn integrity(seq_num: u64, minute: u32) -> Vec<u8> {
+        control(b'N', seq_num, minute)
+    }
+
+    fn control(message_type: u8, seq_num: u64, minute: u32) -> Vec<u8> {
         let mut draft = Draft::new(Version::V2);
         for (field, value) in [
             (Field::Category, u32::from(b'H')),
-            (Field::MessageType, u32::from(b'N')),
+            (Field::MessageType, message_type.into()),
             (Field::Participant, u32::from(b'O')),
             (Field::Retransmission, 32),
             (Field::Time, minute * 100_000),
@@ -502,6 +554,42 @@ mod tests {
         let second = peek(&packets[1]).and_then(|(_, header)| header?.seq_num());
         assert_eq!(errors, [second.expect("header")]);
         assert_eq!(handler.poll_timeout(), None);
+    }
+
+    /// The B side is some packets behind.
+    #[test]
+    fn a_control_message_resets_the_numbers_at_once() {
+        let (before, after) = (trace(), generate::trace(Version::V2, 5, 500).expect("generates"));
+        let first_of =
+            |packets: &[Vec<u8>]| peek(&packets[0]).and_then(|(_, head)| head?.seq_num());
+        let first = first_of(&after).expect("numbered");
+        let reset = control(b'K', first.checked_sub(1).expect("room"), 930);
+        let sent: Vec<&Vec<u8>> = before.iter().chain([&reset]).chain(&after).collect();
+        let mut handler = LineHandler::new(ArbiterOptions::default());
+        let (mut messages, mut resets, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        let mut bring = |line, packet: &[u8], at: usize| {
+            handler.handle_packet(at as u64, line, packet);
+            while let Some(event) = handler.poll_event(|message| messages.extend(message.seq_num()))
+            {
+                match event {
+                    Event::Packet { result, .. } => assert_eq!(result.map(drop), Ok(())),
+                    Event::Reset { seq_num } => resets.push(seq_num),
+                    Event::Gap(gap) => panic!("{gap:?}"),
+                }
+            }
+        };
+        for (at, packet) in sent.iter().enumerate() {
+            bring(Line::A, packet, at);
+            if let Some(behind) = at.checked_sub(5) {
+                bring(Line::B, sent[behind], at);
+            }
+        }
+        for packet in &sent {
+            let visit = |message: Message<'_>| expected.extend(message.seq_num());
+            bottom_up::Decoder::new().decode_packet(packet, visit).expect("decodes");
+        }
+        assert_eq!((messages == expected, resets), (true, vec![first - 1]));
+        assert_eq!(handler.arbiter().line_counters(Line::B).unexpected, 0);
     }
 
     #[test]

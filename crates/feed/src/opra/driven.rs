@@ -27,7 +27,10 @@ impl<S: OpraSink> PacketHandler<S> for LineHandler {
     fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
         let (Source::Definitions(side) | Source::Incremental(side) | Source::Snapshot(side)) =
             source;
-        Self::handle_packet(self, received_ns, side, packet);
+        let visit = |message: Message<'_>| sink.handle_message(&message);
+        if let Some(event) = self.handle_packet_in_place(received_ns, side, packet, visit) {
+            sink.handle_event(&event);
+        }
         self.poll_all(sink);
     }
 
