@@ -24,7 +24,7 @@ fn packets(receiver: &mut Receiver, count: usize) -> Vec<(Vec<u8>, u64)> {
     while packets.len() < count {
         assert!(wait_readable(std::slice::from_ref(receiver), PATIENCE).unwrap());
         let take = |datagram: tickwire_net::multicast::Datagram<'_>| {
-            packets.push((datagram.bytes().to_vec(), datagram.received_ns));
+            packets.push((datagram.bytes.to_vec(), datagram.received_ns));
         };
         receive(receiver, take);
     }

@@ -45,7 +45,7 @@ fn receive_all(receiver: &mut Receiver, count: u64) -> Vec<u32> {
     while (numbers.len() as u64) < count {
         assert!(wait_readable(std::slice::from_ref(receiver), PATIENCE).unwrap());
         receive(receiver, |datagram| {
-            numbers.push(u32::from_be_bytes(datagram.bytes().try_into().unwrap()));
+            numbers.push(u32::from_be_bytes(datagram.bytes.try_into().unwrap()));
         });
     }
     numbers

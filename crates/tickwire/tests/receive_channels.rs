@@ -36,8 +36,11 @@ fn feeds(d: &Path, net: &str, port: u16) -> String {
             port + 1
         )
     };
-    let text =
-        format!("framing = \"cme\"\n{}{}", channel("x", 1, port), channel("y", 11, port + 10));
+    let text = format!(
+        "framing = \"cme\"\n[books]\nkey = [\"SecurityID\"]\n{}{}",
+        channel("x", 1, port),
+        channel("y", 11, port + 10)
+    );
     file(d, "feed.toml", text.as_bytes())
 }
 
@@ -97,6 +100,17 @@ fn channels_of_captures_are_received_together_and_each_line_tells_its_channel() 
         assert!(run.out.starts_with(heading), "{}", &run.out[..200]);
         assert!(run.out.lines().any(|line| line.starts_with("y")), "{}", run.out);
     }
+}
+
+#[test]
+fn a_key_field_that_no_template_has_is_refused() {
+    let d = directory("receive-channels-key");
+    let feed = feeds(&d, "233.252.3", 29_300);
+    let text = std::fs::read_to_string(&feed).expect("a file").replace("SecurityID", "SecurityId");
+    std::fs::write(&feed, text).expect("a file");
+    let run = tickwire(&format!("receive --feed {feed} --channel x --capture {feed}"));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("instrument key SecurityId: no template has a field"), "{}", run.err);
 }
 
 #[test]

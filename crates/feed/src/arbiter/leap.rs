@@ -1,6 +1,6 @@
 //! Leaps: a packet far ahead of every number known, which may have a wrong number.
 //!
-//! A line that lost many packets goes on behind them, so the next packet confirms the number of the first one. A packet
+//! A line that lost many packets goes on behind them, so the next packet confirms the number of the first one; so does a further leap. A packet
 //! whose number was damaged stands alone, and its line goes on below it. Until one or the other is known, the packet
 //! waits beside the window: it neither ends a wait nor says where its line stands.
 
@@ -49,7 +49,8 @@ impl Arbiter {
             self.confirm_leap(line.other());
             self.sort_later(arrival);
         } else if self.is_leap(line, seq_num) {
-            self.forget_leap(line);
+            // A line that rises further from its leap does not contradict it.
+            self.confirm_leap(line);
             self.lines[line.index()].unexpected += 1;
             let pending = self.pend(arrival);
             let leap = Leap { pending, contradictions: 0, is_overdue: false };

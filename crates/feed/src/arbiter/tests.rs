@@ -797,3 +797,15 @@ fn a_leap_is_delivered_when_its_line_goes_on_behind_it_or_time_is_over() {
     let counters = arbiter.line_counters(Line::A);
     assert_eq!((counters.received, counters.first, counters.unexpected), (4, 4, 0));
 }
+
+#[test]
+fn a_leap_behind_a_leap_loses_neither() {
+    let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };
+    let mut arbiter = Fed::new(options);
+    packet(&mut arbiter, 0, Line::A, 1);
+    assert_eq!(packet(&mut arbiter, 10, Line::A, 200), "");
+    assert_eq!(packet(&mut arbiter, 120, Line::A, 400), "G2+198 D200a");
+    assert_eq!(packet(&mut arbiter, 130, Line::A, 401), "");
+    arbiter.handle_timeout(230);
+    assert_eq!(poll_all(&mut arbiter), "G201+199 D400a D401a");
+}

@@ -184,8 +184,9 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
 
     /// Counters, arbiter and books.
     pub const fn view(&self) -> HandlerView<'_> {
-        let Channel { counters, arbiter, decoding, .. } = &self.channel;
-        HandlerView { counters, arbiter, recovery: &decoding.recovery }
+        let Channel { counters, arbiter, decoding, staging, .. } = &self.channel;
+        let is_replacement_waiting = staging.is_waiting();
+        HandlerView { counters, arbiter, recovery: &decoding.recovery, is_replacement_waiting }
     }
 
     /// The arbiter, for its counters.
@@ -249,11 +250,6 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         replacement: Replacement<E, A>,
     ) -> Result<Replaced, HandlerConfigError> {
         self.channel.replace(replacement).inspect(|_| self.take_engines())
-    }
-
-    /// Whether a replacement waits for a reset.
-    pub const fn is_replacement_waiting(&self) -> bool {
-        self.channel.staging.is_waiting()
     }
 
     /// Takes over the engines of a replacement that took effect.

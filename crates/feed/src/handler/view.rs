@@ -13,4 +13,6 @@ pub struct HandlerView<'h> {
     pub arbiter: &'h Arbiter,
     /// The books.
     pub recovery: &'h Recovery,
+    /// Whether new templates wait for a reset.
+    pub is_replacement_waiting: bool,
 }

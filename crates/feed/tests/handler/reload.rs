@@ -184,7 +184,7 @@ fn before_the_first_message_new_templates_take_effect_at_once() {
     // What the old templates could not decode does not count as decoded.
     handler.handle_packet(0, A, &packet(1, &new.bid(1, 50)), &mut words);
     assert_eq!(handler.replace(new.replacement()).unwrap(), Replaced::AtOnce);
-    assert!(!handler.is_replacement_waiting());
+    assert!(!handler.view().is_replacement_waiting);
     handler.handle_packet(1, SNAPSHOTS, &packet(1, &new.snapshot(1, 1, 50)), &mut words);
     handler.handle_packet(2, A, &packet(2, &new.bid(2, 51)), &mut words);
     assert_eq!(price(&handler), Some(51));
@@ -199,12 +199,12 @@ fn new_templates_wait_for_the_reset_and_the_old_ones_decode_until_then() {
     handler.handle_packet(0, A, &packet(1, &old.bid(1, 50)), &mut words);
     assert_eq!(handler.replace(new.replacement()).unwrap(), Replaced::AtReset);
     handler.handle_packet(1, A, &packet(2, &old.bid(2, 51)), &mut words);
-    assert!(handler.is_replacement_waiting());
+    assert!(handler.view().is_replacement_waiting);
     assert_eq!(price(&handler), Some(51));
     // The reset itself is still of the old templates.
     handler.handle_packet(2, A, &packet(3, &old.sequence_reset(1)), &mut words);
     assert_eq!(words.take(), "11 11 13 R1");
-    assert!(!handler.is_replacement_waiting());
+    assert!(!handler.view().is_replacement_waiting);
     assert_eq!(price(&handler), None, "a new session");
     handler.handle_packet(3, A, &packet(1, &new.bid(1, 60)), &mut words);
     handler.handle_packet(4, A, &packet(2, &new.bid(2, 61)), &mut words);
@@ -237,7 +237,7 @@ fn numbers_that_start_again_are_a_reset() {
         );
     }
     handler.handle_timeout(1_000_000, &mut words);
-    assert!(!handler.is_replacement_waiting());
+    assert!(!handler.view().is_replacement_waiting);
     let words = words.take();
     assert!(words.starts_with("11 R") && words.ends_with("21"), "{words}");
     assert!(!words.contains("fault"), "{words}");
@@ -255,9 +255,9 @@ fn a_template_that_only_the_new_set_knows_is_a_change_over() {
     let cut = &new.bid(2, 51)[..5];
     handler.handle_packet(200, A, &packet(3, cut), &mut words);
     handler.handle_timeout(1000, &mut words);
-    assert!(handler.is_replacement_waiting());
+    assert!(handler.view().is_replacement_waiting);
     handler.handle_packet(2000, A, &packet(4, &new.bid(2, 52)), &mut words);
-    assert!(!handler.is_replacement_waiting());
+    assert!(!handler.view().is_replacement_waiting);
     assert_eq!(
         price(&handler),
         Some(52),

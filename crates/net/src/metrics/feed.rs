@@ -50,9 +50,17 @@ struct LineMetrics {
     socket: Group<ReceiverCounters>,
     input: Group<InputCounters>,
     /// Of lines of the incremental feed, which alone are arbitrated.
-    line: Option<(Group<LineCounters>, Gauge)>,
+    line: Option<ArbitratedMetrics>,
     age: SecondsGauge,
     delay: Distribution,
+}
+
+/// What the arbiter counts of a line.
+struct ArbitratedMetrics {
+    counters: Group<LineCounters>,
+    lost: Gauge,
+    /// 1 while the line is put aside.
+    put_aside: Gauge,
 }
 
 /// Publishes the counters of a channel: of its sockets, its feed handler and its events. Call
@@ -64,6 +72,9 @@ pub struct FeedMetrics {
     recovery: Group<RecoveryCounters>,
     events: Vec<(Counter, EventCount)>,
     held: Gauge,
+    /// 1 while new templates wait for a reset.
+    staged: Gauge,
+    waiting_updates: Gauge,
     fresh: Gauge,
     stale: [Gauge; StaleReason::LABELS.len()],
     published_ns: u64,
@@ -121,6 +132,16 @@ impl FeedMetrics {
             recovery: Group::new(metrics, &RECOVERY, &channel),
             events: EVENTS.into_iter().map(event).collect(),
             held: metrics.gauge("feed_held_packets", held, &channel),
+            staged: metrics.gauge(
+                "decode_waiting_templates",
+                "1 while new templates wait for a reset to take effect",
+                &channel,
+            ),
+            waiting_updates: metrics.gauge(
+                "book_waiting_updates",
+                "Updates that wait for a snapshot now",
+                &channel,
+            ),
             fresh: metrics.gauge("book_fresh_books", "Fresh books", &channel),
             stale: StaleReason::LABELS.map(stale),
             published_ns: 0,
@@ -145,6 +166,8 @@ impl FeedMetrics {
         self.messages.publish(handler.counters);
         self.recovery.publish(&handler.recovery.counters());
         self.held.set(handler.arbiter.packets_held() as u64);
+        self.staged.set(handler.is_replacement_waiting.into());
+        self.waiting_updates.set(handler.recovery.updates_held() as u64);
         for (counter, count) in &self.events {
             counter.set(count(events));
         }
@@ -167,11 +190,11 @@ impl LineMetrics {
         let labels = [channel, &[("feed", feed), ("line", name)]].concat();
         let help = "Sequence numbers delivered or declared lost that the line has not brought";
         let is_arbitrated = matches!(source, Source::Incremental(_));
-        let arbitrated = || {
-            (
-                Group::new(metrics, &LINE, &labels),
-                metrics.gauge("feed_lost_seq_nums", help, &labels),
-            )
+        let put_aside = "1 while packets that the line alone brings are not delivered";
+        let arbitrated = || ArbitratedMetrics {
+            counters: Group::new(metrics, &LINE, &labels),
+            lost: metrics.gauge("feed_lost_seq_nums", help, &labels),
+            put_aside: metrics.gauge("feed_line_put_aside", put_aside, &labels),
         };
         Self {
             source,
@@ -196,10 +219,11 @@ impl LineMetrics {
         self.age.set_ns(now_ns.saturating_sub(receiver.last_packet_ns()));
         self.delay.publish(receiver.delays());
         self.input.publish(handler.counters.input(self.source));
-        if let (Some((group, lost)), Source::Incremental(line)) = (&self.line, self.source) {
+        if let (Some(arbitrated), Source::Incremental(line)) = (&self.line, self.source) {
             let counters = handler.arbiter.line_counters(line);
-            group.publish(&counters);
-            lost.set(counters.lost);
+            arbitrated.counters.publish(&counters);
+            arbitrated.lost.set(counters.lost);
+            arbitrated.put_aside.set(handler.arbiter.is_put_aside(line).into());
         }
     }
 }

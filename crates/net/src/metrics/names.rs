@@ -60,7 +60,7 @@ pub(super) const ARBITER: [Named<ArbiterCounters>; 4] = named! {
     "feed_sequence_resets", "Sequence resets", |c| c.resets;
 };
 
-pub(super) const MESSAGES: [Named<HandlerCounters>; 11] = named! {
+pub(super) const MESSAGES: [Named<HandlerCounters>; 12] = named! {
     "decode_messages", "Messages decoded", |c| c.messages.decoded;
     "decode_failed_packets", "Packets in which a message could not be decoded",
         |c| c.messages.undecodable;
@@ -84,6 +84,8 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 11] = named! {
         |c| c.messages.seq_num_not_trusted;
     "feed_replayed_messages", "Lost messages that a replay service sent again",
         |c| c.replays.decoded;
+    "decode_failed_replayed_packets", "Replayed packets in which a message could not be decoded",
+        |c| c.replays.undecodable;
     "decode_template_replacements", "Replacements of templates that took effect",
         |c| c.replacements;
 };

@@ -49,32 +49,13 @@ impl Default for ReceiverOptions {
 /// One packet received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    buffer: &'a [u8],
-    len: usize,
+    /// The packet.
+    pub bytes: &'a [u8],
     /// When the kernel received it, on the clock of [`monotonic_ns`]; when it was taken, if the
     /// kernel did not say.
     pub received_ns: u64,
     /// The same in nanoseconds since 1970, as the kernel stamped it.
     pub received_unix_ns: u64,
-}
-
-impl<'a> Datagram<'a> {
-    /// A packet in the first `len` bytes of `buffer`. Handlers of other inputs than sockets build it
-    /// from a file.
-    pub fn new(buffer: &'a [u8], len: usize, received_ns: u64, received_unix_ns: u64) -> Self {
-        Self { buffer, len: len.min(buffer.len()), received_ns, received_unix_ns }
-    }
-
-    /// The packet.
-    pub fn bytes(&self) -> &'a [u8] {
-        self.buffer.get(..self.len).unwrap_or_default()
-    }
-
-    /// The packet with the readable bytes behind it, for decoders that read ahead: the arguments of
-    /// `tickwire_fast::Packet::new`. What stands behind the packet is undefined.
-    pub const fn with_room(&self) -> (&'a [u8], usize) {
-        (self.buffer, self.len)
-    }
 }
 
 /// What a receiver counts.
@@ -238,7 +219,8 @@ impl Receiver {
             histogram::record(&mut self.delays, self.taken_ns.saturating_sub(received_ns));
         }
         let received_unix_ns = meta.received_unix_ns.unwrap_or_else(unix_ns);
-        Some(Datagram { buffer, len: meta.len, received_ns, received_unix_ns })
+        let bytes = buffer.get(..meta.len).unwrap_or_default();
+        Some(Datagram { bytes, received_ns, received_unix_ns })
     }
 
     /// Converts the stamps of the batch and notes what the kernel has dropped.

@@ -152,11 +152,11 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         let Some(socket) = self.sockets.get_mut(index) else { return Ok(false) };
         if let Some(datagram) = socket.receiver.take() {
             if let Some(recorder) = &mut taking.recorder {
-                recorder.record(socket.line, datagram.received_unix_ns, datagram.bytes());
+                recorder.record(socket.line, datagram.received_unix_ns, datagram.bytes);
             }
             self.now_ns = self.now_ns.max(datagram.received_ns);
             let Self { handler, sink, .. } = self;
-            handler.handle_packet(self.now_ns, socket.source, datagram.bytes(), sink);
+            handler.handle_packet(self.now_ns, socket.source, datagram.bytes, sink);
         }
         Ok(true)
     }

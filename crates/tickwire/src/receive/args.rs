@@ -1,6 +1,7 @@
 //! The command line of `tickwire receive`.
 
 use super::captures::CaptureArgs;
+use super::instrument_key;
 use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
 use crate::options::{
@@ -113,10 +114,11 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "LEVELS", help_heading = "Books")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     depth: Option<u32>,
-    /// FIX tags of the fields that name an instrument, such as 55,336. Found by itself unless
+    /// Fields that name an instrument, by FIX tag or name, such as 55,336. Found by itself unless
     /// given: SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol.
-    #[arg(long, value_name = "TAGS", value_delimiter = ',', help_heading = "Books")]
-    pub instrument_key: Vec<u32>,
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',', help_heading = "Books")]
+    #[arg(value_parser = instrument_key::parse)]
+    pub instrument_key: Vec<KeyField>,
     /// Keep implied books (QuoteCondition K) beside outright ones.
     #[arg(long, help_heading = "Books")]
     implied: bool,
@@ -296,7 +298,7 @@ impl ReceiveArgs {
         args.templates.get_or_insert_with(|| channel.templates.clone());
         args.books = args.books.or(channel.books.by.map(Books::from));
         if args.instrument_key.is_empty() {
-            args.instrument_key = key_tags(&channel)?;
+            args.instrument_key = channel.books.key.clone().unwrap_or_default();
         }
         args.label = (!is_one).then(|| channel.name.clone());
         args.settings = Some(channel);
@@ -457,16 +459,4 @@ impl ReceiveArgs {
     pub fn idle(&self) -> Option<Duration> {
         self.idle.map(Span::duration)
     }
-}
-
-/// The tags of the instrument key of a channel.
-fn key_tags(channel: &ChannelSettings) -> Result<Vec<u32>, Failure> {
-    let tag = |field: &KeyField| match field {
-        KeyField::Tag(tag) => Ok(*tag),
-        KeyField::Name(name) => Err(Failure::Usage(format!(
-            "channel {}: books.key \"{name}\": receive finds instruments by FIX tags",
-            channel.name
-        ))),
-    };
-    channel.books.key.iter().flatten().map(tag).collect()
 }

@@ -6,6 +6,7 @@ use super::captures::Lines;
 use super::defined::define;
 use super::doubt;
 use super::handler::{BookMaker, ChannelHandler, channel_handler};
+use super::instrument_key;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{reset_policy, with_reset_template};
@@ -64,8 +65,8 @@ impl Described {
                 "--template-id is for the dynamic engine: leave --engine generated out".to_owned(),
             ));
         }
-        let (choice, instrument_key) = (args.book_choice(), args.instrument_key.clone());
-        let books = BookMaker { choice, instrument_key };
+        let instrument_key = instrument_key::tags(&args.instrument_key, &program)?;
+        let books = BookMaker { choice: args.book_choice(), instrument_key };
         let options = args.options(framing, &sequencing, &books.adapter(&program))?;
         let seq_num = sequencing.field;
         Ok(Self { args, program, options, decoding, books, seq_num, signature })

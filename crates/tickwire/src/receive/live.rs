@@ -202,7 +202,7 @@ impl<'s> Watched<'s> {
         let sink = channel.sink.inner_mut();
         sink.counting_mut().observe(now_ns, is_idle, packets);
         if is_idle {
-            sink.flush();
+            sink.rest(now_ns);
         }
         let arbiter = channel.handler.view().arbiter;
         self.differing.observe(now_ns, || Line::ALL.map(|line| arbiter.line_counters(line)));

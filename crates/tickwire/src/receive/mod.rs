@@ -6,6 +6,7 @@ mod defined;
 mod described;
 mod doubt;
 mod handler;
+mod instrument_key;
 mod live;
 mod offline;
 mod reload;

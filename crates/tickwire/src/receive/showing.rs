@@ -25,9 +25,9 @@ impl Showing {
         &mut self.counting
     }
 
-    /// Writes what was gathered, as nothing more comes at the moment.
-    pub fn flush(&mut self) {
-        self.print(Printer::flush);
+    /// Writes what was gathered, as nothing more comes at the moment, at `now_ns` of the handler's clock.
+    pub fn rest(&mut self, now_ns: u64) {
+        self.print(|printer| printer.rest(now_ns));
     }
 
     /// Writes the rest at the end.

@@ -151,9 +151,16 @@ impl Printer {
         }
     }
 
+    /// Nothing more comes at the moment, at `handler_ns`: lets go of messages that have waited for long enough, and writes
+    /// what was gathered.
+    pub fn rest(&mut self, handler_ns: u64) {
+        let now_ns = handler_ns.saturating_add(self.epoch_ns);
+        self.let_go(|order| order.expire(now_ns));
+        self.flush();
+    }
+
     /// Writes what was gathered.
-    pub fn flush(&mut self) {
-        self.let_go(Order::expire);
+    fn flush(&mut self) {
         let drawn = if self.draws { self.out.draw(|_| true) } else { Ok(()) };
         let written = drawn.and_then(|()| self.out.write_out(true));
         self.note(written);
@@ -197,13 +204,13 @@ impl Printer {
 
     /// Nothing more is replayed of a gap.
     pub fn replay_done(&mut self, gap: Gap) {
-        self.let_go(|order, _| order.close(gap));
+        self.let_go(|order| order.close(gap));
     }
 
     /// Lets messages go that are in order now.
-    fn let_go(&mut self, of: impl FnOnce(&mut Order, u64) -> Vec<u8>) {
+    fn let_go(&mut self, of: impl FnOnce(&mut Order) -> Vec<u8>) {
         if let Some((_, order)) = &mut self.order {
-            let ready = of(order, self.now_ns);
+            let ready = of(order);
             self.out.append(|out| out.extend_from_slice(&ready));
         }
     }
@@ -217,7 +224,7 @@ impl Printer {
 
     /// Sequence numbers restart.
     pub fn reset(&mut self, seq_num: u64) {
-        self.let_go(|order, _| order.close_all());
+        self.let_go(Order::close_all);
         if self.options.shows(Shown::Events) {
             self.row(event::reset(self.now_ns, seq_num), &EVENT_COLUMNS);
         }
@@ -336,7 +343,7 @@ impl Printer {
 
     /// Writes what is shown at the end, and what was gathered.
     pub fn finish(&mut self, recovery: &Recovery) {
-        self.let_go(|order, _| order.close_all());
+        self.let_go(Order::close_all);
         if self.options.at_end {
             self.books_at_end(recovery);
         }
