@@ -199,8 +199,10 @@ pub struct Arbiter {
     alternatives: Vec<(u64, Held)>,
     /// By line, a packet whose number may be wrong.
     leaps: [Option<Leap>; 2],
-    /// Unexpected packets of trusted lines since a packet was delivered.
+    /// Unexpected packets of trusted lines since a packet was delivered that came later.
     unexpected_in_a_row: u32,
+    /// When the last of them came.
+    unexpected_ns: u64,
     /// Packets that may be of the next epoch, in the order they came.
     pending: VecDeque<Pending>,
     /// Packets to be sorted again, now that an epoch has begun.
@@ -245,6 +247,7 @@ impl Arbiter {
             alternatives: Vec::new(),
             leaps: [None; 2],
             unexpected_in_a_row: 0,
+            unexpected_ns: 0,
             pending: VecDeque::new(),
             replay: VecDeque::new(),
             is_resorted: false,
@@ -508,7 +511,9 @@ impl Arbiter {
     fn note_delivery(&mut self, source: Source) {
         let is_replacement = self.end_rejection(source.seq_num);
         self.leader.get_or_insert(source.line);
-        self.unexpected_in_a_row = 0;
+        if source.received_ns >= self.unexpected_ns {
+            self.unexpected_in_a_row = 0;
+        }
         self.pass(source.seq_num, 1);
         self.counters.delivered += u64::from(!is_replacement);
         self.delivered = Some(Delivered { source, is_replacement });

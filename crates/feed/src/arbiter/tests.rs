@@ -809,3 +809,17 @@ fn a_leap_behind_a_leap_loses_neither() {
     arbiter.handle_timeout(230);
     assert_eq!(poll_all(&mut arbiter), "G201+199 D400a D401a");
 }
+
+/// Line A has died without a word, and line B was never compared with it: more comes than can be held.
+#[test]
+fn what_comes_behind_what_can_be_held_is_out_of_sequence() {
+    let mut arbiter = Fed::new(ArbiterOptions { silent_after_ns: 5_000, ..options() });
+    packet(&mut arbiter, 0, Line::A, 1);
+    for seq_num in 2..=1_030 {
+        assert_eq!(packet(&mut arbiter, seq_num, Line::B, seq_num), "");
+    }
+    assert!(arbiter.is_out_of_sequence());
+    arbiter.handle_timeout(10_000);
+    assert!(poll_all(&mut arbiter).ends_with("D9b"));
+    assert!(arbiter.is_out_of_sequence(), "what came behind is not known");
+}

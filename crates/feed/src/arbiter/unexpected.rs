@@ -54,9 +54,7 @@ impl Arbiter {
     /// Counts a packet that does not fit the current epoch, and keeps it in case it begins the next.
     pub(super) fn handle_unexpected(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
-        if self.standing(line) == Standing::Trusted {
-            self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
-        }
+        self.note_unexpected(arrival);
         let UnexpectedPolicy::Follow { packets_min } = self.options.unexpected else {
             self.lines[line.index()].unexpected += 1;
             return;
@@ -78,6 +76,23 @@ impl Arbiter {
             self.begin_when_due();
         } else if run.packets >= packets_min.max(1) {
             self.follow(line);
+        }
+    }
+
+    /// Counts a packet whose content is not known to the books, unless its line may be of another channel: one that was
+    /// never compared counts where it only goes on behind what is held of it.
+    fn note_unexpected(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, received_ns, .. } = *arrival;
+        let goes_on =
+            || self.states[line.index()].is_followed_by(seq_num, self.options.reorder_max);
+        let counts = match self.standing(line) {
+            Standing::Trusted => true,
+            Standing::Unproven => goes_on(),
+            Standing::Doubtful => false,
+        };
+        if counts {
+            self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
+            self.unexpected_ns = self.unexpected_ns.max(received_ns);
         }
     }
 

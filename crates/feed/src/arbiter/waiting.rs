@@ -156,6 +156,7 @@ impl Arbiter {
             .filter_map(|state| state.below.as_mut())
             .for_each(|below| limit(&mut below.at_ns));
         self.limit_leaps(now_ns);
+        limit(&mut self.unexpected_ns);
         self.rejected.iter_mut().for_each(|rejected| limit(&mut rejected.received_ns));
         self.pending.iter_mut().for_each(|pending| limit(&mut pending.held.received_ns));
         self.past.iter_mut().for_each(|past| limit(&mut past.ended_ns));
