@@ -780,7 +780,7 @@ fn a_damaged_number_ahead_loses_nothing() {
 #[test]
 fn a_leap_is_delivered_when_its_line_goes_on_behind_it_or_time_is_over() {
     let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };
-    let mut arbiter = Fed::new(options.clone());
+    let mut arbiter = Fed::new(options);
     packet(&mut arbiter, 0, Line::A, 1);
     assert_eq!(packet(&mut arbiter, 10, Line::A, 300), "");
     assert_eq!(packet(&mut arbiter, 20, Line::A, 301), "");

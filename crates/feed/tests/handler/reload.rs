@@ -186,7 +186,8 @@ fn before_the_first_message_new_templates_take_effect_at_once() {
     assert_eq!(handler.replace(new.replacement()).unwrap(), Replaced::AtOnce);
     assert!(!handler.view().is_replacement_waiting);
     handler.handle_packet(1, SNAPSHOTS, &packet(1, &new.snapshot(1, 1, 50)), &mut words);
-    handler.handle_packet(2, A, &packet(2, &new.bid(2, 51)), &mut words);
+    // Line B's copy of packet 1 is waited for no longer.
+    handler.handle_packet(200, A, &packet(2, &new.bid(2, 51)), &mut words);
     assert_eq!(price(&handler), Some(51));
     assert_eq!(handler.counters().replacements, 1);
 }
