@@ -44,7 +44,7 @@ fn arrived(receiver: &mut Receiver) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     while receiver.fill(&mut times).expect("received") > 0 {
         while let Some(datagram) = receiver.take() {
-            packets.push(datagram.bytes().to_vec());
+            packets.push(datagram.bytes.to_vec());
         }
     }
     packets
