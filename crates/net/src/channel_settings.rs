@@ -209,7 +209,6 @@ impl ChannelSettings {
         if kinds.iter().any(|kind| *kind != BookKind::Outright) {
             options.kinds = BookKinds::OutrightAndImplied;
         }
-        options.skew_ns = self.settings.arbitration.skew.map_or(options.skew_ns, nanoseconds);
     }
 }
 

@@ -53,8 +53,9 @@ pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
     let quiet_ns = last_ns + QUIET_HOLDS * scenario.handler.hold_ns + scenario.handler.skew_ns;
     incoming.extend(beside(scenario, &sent, quiet_ns));
     // Equal times: updates first.
-    incoming
-        .sort_by_key(|incoming| (incoming.at_ns, matches!(incoming.source, Source::Snapshot(_))));
+    incoming.sort_by_key(|incoming| {
+        (incoming.at_ns, !matches!(incoming.source, Source::Incremental(_)))
+    });
     let (arrived, in_time) = told(scenario, &updates, &incoming);
     let updates = updates.into_iter().filter(|packet| packet.seq_num.is_some()).collect();
     Ok(Played { day, updates, incoming, arrived, in_time })
@@ -176,11 +177,10 @@ fn beside(scenario: &Scenario, all: &[DayPacket], quiet_ns: u64) -> Vec<Incoming
             bytes: arrival.bytes,
         })
         .collect();
-    // Definitions are another feed beside: the second line of snapshots takes them.
     let definitions = all.iter().filter(of(Channel::Instruments));
     incoming.extend(definitions.map(|packet| Incoming {
         at_ns: packet.sent_ns,
-        source: Source::Snapshot(Line::B),
+        source: Source::Definitions(Line::A),
         bytes: packet.bytes.clone(),
     }));
     let round = all[last..].iter().filter(of(Channel::Snapshots));

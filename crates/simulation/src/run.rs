@@ -142,7 +142,6 @@ fn handler(scenario: &Scenario, played: &Played) -> Handler<Dynamic, MarketDataA
             true => BookKinds::OutrightAndImplied,
             false => BookKinds::Outright,
         },
-        skew_ns: scenario.handler.skew_ns,
         ..RecoveryOptions::default()
     };
     let options = HandlerOptions {

@@ -197,6 +197,8 @@ pub struct Arbiter {
     rejected: Option<Source>,
     /// Copies that differ from the packets held with their numbers.
     alternatives: Vec<(u64, Held)>,
+    /// By line, whether packets that are not confirmed wait in the window for longer than missing numbers do.
+    is_on_probation: [bool; 2],
     /// By line, a packet whose number may be wrong.
     leaps: [Option<Leap>; 2],
     /// Unexpected packets of trusted lines since a packet was delivered that came later.
@@ -245,6 +247,7 @@ impl Arbiter {
             delivered: None,
             rejected: None,
             alternatives: Vec::new(),
+            is_on_probation: [false; 2],
             leaps: [None; 2],
             unexpected_in_a_row: 0,
             unexpected_ns: 0,
@@ -415,7 +418,9 @@ impl Arbiter {
         for seq_num in expected..next {
             // A packet that begins inside the one delivered brings nothing new.
             if let Some(held) = self.window.take(seq_num) {
-                let is_replacement = self.rejected.is_some_and(|r| r.seq_num == seq_num);
+                // A copy that is not confirmed was counted as any other packet.
+                let is_replacement = self.rejected.is_some_and(|r| r.seq_num == seq_num)
+                    && self.history.fate(seq_num).was_accepted();
                 let counters = &mut self.lines[held.line.index()];
                 *(if is_replacement { &mut counters.replacement } else { &mut counters.first }) -=
                     1;
@@ -461,12 +466,16 @@ impl Arbiter {
             if self.is_deliverable(next) {
                 return Some(Step::Deliver(next));
             }
+            if let Some(Parked { seq_num, held }) = self.take_parked(next) {
+                self.hold(seq_num, held);
+                self.is_resorted = true;
+                continue;
+            }
             if next < self.released {
                 return Some(Step::DeclareGap(next));
             }
-            if let Some(parked) = self.parked.take() {
-                self.place(parked, next);
-                self.is_resorted = true;
+            if let Some(parked) = &self.parked {
+                self.released = parked.seq_num - (self.window.span() - 1);
             } else if let Some(transition) = self.transition {
                 if self.window.held() == 0 && self.rejected.is_none() {
                     self.transition = None;
@@ -526,7 +535,9 @@ impl Arbiter {
             return Gap { first: next, count: 1 };
         }
         let first_held = self.window.first_from(next);
-        let end = first_held.unwrap_or(self.released).min(self.released);
+        let first_parked = self.parked.map(|parked| parked.seq_num);
+        let first = first_held.into_iter().chain(first_parked).min();
+        let end = first.unwrap_or(self.released).min(self.released);
         let gap = Gap { first: next, count: end - next };
         self.pass(next, gap.count);
         self.counters.gaps += 1;
@@ -546,15 +557,10 @@ impl Arbiter {
         self.next = Some(next + count);
     }
 
-    /// Puts the parked packet where it belongs, now that the numbers before it are gone.
-    fn place(&mut self, parked: Parked, next: u64) {
-        let reach = self.window.span() - 1;
-        if parked.seq_num.saturating_sub(next) > reach {
-            self.released = parked.seq_num - reach;
-            self.parked = Some(parked);
-        } else {
-            self.hold(parked.seq_num, parked.held);
-        }
+    /// The parked packet, once the window reaches it.
+    fn take_parked(&mut self, next: u64) -> Option<Parked> {
+        let span = self.window.span();
+        self.parked.take_if(|parked| parked.seq_num.saturating_sub(next) < span)
     }
 }
 

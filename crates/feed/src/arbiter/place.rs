@@ -10,7 +10,7 @@ use super::{Arbiter, Arrival};
 
 /// The epoch of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PacketEpoch {
     /// The past epoch with this index.
     Past(usize),
     /// The current epoch.
@@ -31,7 +31,7 @@ enum Evidence {
 /// An epoch that a packet may be of.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    place: Place,
+    place: PacketEpoch,
     evidence: Evidence,
     /// Numbers between the packet and where its line stands.
     distance: u64,
@@ -77,7 +77,7 @@ impl Stand {
 
 impl Arbiter {
     /// The epoch of a packet that came when its line stood at `stand`.
-    pub(super) fn place_of(&self, arrival: &Arrival<'_>, stand: Stand) -> Place {
+    pub(super) fn place_of(&self, arrival: &Arrival<'_>, stand: Stand) -> PacketEpoch {
         let current = self.past.len();
         let own = self.past.iter().position(|past| past.epoch == stand.epoch).unwrap_or(current);
         let (own_first, own_end) = self.span_of(own);
@@ -85,7 +85,7 @@ impl Arbiter {
         let run = self.states[arrival.line.index()].run;
         let mut best = self.in_own(own, arrival, stand, expected);
         if self.past.is_empty() && run.is_none() {
-            return best.map_or(Place::Next, |best| best.place);
+            return best.map_or(PacketEpoch::Next, |best| best.place);
         }
         let mut offer = |candidate: Option<Candidate>| {
             let is_better = |new: &Candidate| {
@@ -106,7 +106,7 @@ impl Arbiter {
             behind = behind.saturating_add(end.saturating_sub(first));
         }
         offer(run.and_then(|run| self.in_run(&run, arrival.seq_num)));
-        best.map_or(Place::Next, |best| best.place)
+        best.map_or(PacketEpoch::Next, |best| best.place)
     }
 
     /// The first number of an epoch and the one behind its last; the current epoch comes after all past ones.
@@ -125,8 +125,8 @@ impl Arbiter {
     ) -> Option<Candidate> {
         let Arrival { seq_num, hash, .. } = *arrival;
         let (history, place) = match self.past.get(own) {
-            Some(past) => (&past.history, Place::Past(own)),
-            None => (&self.history, Place::Current),
+            Some(past) => (&past.history, PacketEpoch::Past(own)),
+            None => (&self.history, PacketEpoch::Current),
         };
         let distance = seq_num.abs_diff(expected);
         let fate = history.fate(seq_num);
@@ -173,8 +173,8 @@ impl Arbiter {
         let Arrival { seq_num, hash, .. } = *arrival;
         let (first, end) = self.span_of(index);
         let (history, place, is_within) = match self.past.get(index) {
-            Some(past) => (&past.history, Place::Past(index), seq_num < end),
-            None => (&self.history, Place::Current, self.is_within_reach(seq_num)),
+            Some(past) => (&past.history, PacketEpoch::Past(index), seq_num < end),
+            None => (&self.history, PacketEpoch::Current, self.is_within_reach(seq_num)),
         };
         let fate = history.fate(seq_num);
         let distance = ahead.saturating_add(seq_num.saturating_sub(first));
@@ -198,14 +198,14 @@ impl Arbiter {
             && seq_num >= past.first
             && past.may_have(seq_num)
             && distance <= self.options.reorder_max;
-        let place = Place::Past(index);
+        let place = PacketEpoch::Past(index);
         (evidence == Evidence::Equal || is_free).then_some(Candidate { place, evidence, distance })
     }
 
     /// Among the numbers by which its line seems to have left the current epoch.
     fn in_run(&self, run: &Run, seq_num: u64) -> Option<Candidate> {
         let distance = seq_num.abs_diff(run.highest.saturating_add(1));
-        let candidate = Candidate { place: Place::Next, evidence: Evidence::Free, distance };
+        let candidate = Candidate { place: PacketEpoch::Next, evidence: Evidence::Free, distance };
         run.is_continued_by(seq_num, self.window.span(), self.options.reorder_max)
             .then_some(candidate)
     }

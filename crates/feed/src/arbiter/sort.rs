@@ -1,7 +1,7 @@
 //! A packet that arrives: is it next, held, a copy, late, or unexpected?
 
 use super::history::Fate;
-use super::place::Place;
+use super::place::PacketEpoch;
 use super::window::Held;
 use super::{Arbiter, Arrival, Output, Parked, SEQ_NUM_MAX, Source, Standing};
 
@@ -41,7 +41,7 @@ impl Arbiter {
         self.forget_old_epochs();
         let stand = self.replayed_stand.unwrap_or(self.states[arrival.line.index()].stand());
         let place = self.place_of(arrival, stand);
-        if let Place::Past(index) = place {
+        if let PacketEpoch::Past(index) = place {
             self.note_past(arrival, index);
             return None;
         }
@@ -49,7 +49,7 @@ impl Arbiter {
         if state.epoch < self.epoch {
             state.enter(self.epoch, self.now_ns);
         }
-        if place == Place::Next {
+        if place == PacketEpoch::Next {
             self.handle_unexpected(arrival);
             return None;
         }

@@ -823,3 +823,43 @@ fn what_comes_behind_what_can_be_held_is_out_of_sequence() {
     assert!(poll_all(&mut arbiter).ends_with("D9b"));
     assert!(arbiter.is_out_of_sequence(), "what came behind is not known");
 }
+
+#[test]
+fn probation_without_a_hold_time_lasts_until_the_other_line_is_silent() {
+    let options = ArbiterOptions { hold_ns: 0, silent_after_ns: 500, ..options() };
+    let mut arbiter = Fed::new(options);
+    packet(&mut arbiter, 10, Line::A, 1);
+    assert_eq!(packet(&mut arbiter, 20, Line::B, 3), "");
+    assert_eq!(arbiter.poll_timeout(), Some(510));
+    arbiter.handle_timeout(510);
+    assert_eq!(poll_all(&mut arbiter), "G2+1 D3b");
+    assert_eq!(arbiter.poll_timeout(), None);
+}
+
+/// Packet 14 is parked when numbers far ahead are taken for a gap.
+#[test]
+fn a_parked_packet_is_delivered_before_a_gap_far_ahead() {
+    let unexpected = UnexpectedPolicy::Follow { packets_min: 1 };
+    let options = ArbiterOptions { packets_held_max: 4, ahead_max: 20, unexpected, ..options() };
+    let mut arbiter = Fed::new(options);
+    packet(&mut arbiter, 0, Line::A, 1);
+    let mut arrive = |now_ns, seq_num| {
+        let bytes = u64::to_be_bytes(seq_num);
+        assert_eq!(arbiter.arbiter.handle_packet(now_ns, Line::A, seq_num, &bytes[..]), None);
+    };
+    arrive(10, 500);
+    arrive(200, 14);
+    assert_eq!(poll_all(&mut arbiter), "G2+12 D14a G15+485 D500a");
+    assert_eq!(arbiter.packets_held(), 0);
+}
+
+#[test]
+fn a_copy_that_is_not_confirmed_and_lies_inside_another_packet_is_counted_once() {
+    let mut arbiter = Arbiter::new(options());
+    assert!(arbiter.handle_packet(0, Line::A, 5, b"bad".as_slice()).is_some());
+    assert!(arbiter.reject());
+    assert_eq!(arbiter.handle_packet(0, Line::B, 5, b"copy".as_slice()), None);
+    arbiter.advance_to(6);
+    let b = arbiter.line_counters(Line::B);
+    assert_eq!((b.received, b.first, b.replacement, b.duplicate), (1, 0, 0, 1));
+}

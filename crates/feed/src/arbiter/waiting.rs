@@ -20,6 +20,10 @@ impl Arbiter {
         else {
             return false;
         };
+        let released = self.released;
+        if self.is_on_probation != [false; 2] {
+            self.end_probations(next);
+        }
         // The oldest packet has not even waited for the shorter time, or not for the time that counts.
         let rejected_ns = self.rejected.map(|rejected| rejected.received_ns);
         let since_ns = self.window.oldest_ns().into_iter().chain(rejected_ns).min();
@@ -27,13 +31,13 @@ impl Arbiter {
             since_ns.is_some_and(|since_ns| self.now_ns < since_ns.saturating_add(wait_ns))
         };
         if is_before(self.short_wait_ns()) {
-            return false;
+            return self.released > released;
         }
         let wait_ns = self.wait_ns();
         if is_before(wait_ns) {
-            return false;
+            return self.released > released;
         }
-        let (now_ns, released) = (self.now_ns, self.released);
+        let now_ns = self.now_ns;
         let is_due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
         while let Some((_, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
             self.window.pop_oldest();
@@ -65,6 +69,34 @@ impl Arbiter {
         })
     }
 
+    /// Whether a line was never compared and does not stand in for the other.
+    fn is_unconfirmed(&self, line: Line) -> bool {
+        self.standing(line) == Standing::Unproven && !self.is_stand_in(line)
+    }
+
+    /// Ends the probation of packets whose line has been compared meanwhile, or stands in for the other.
+    fn end_probations(&mut self, next: u64) {
+        let ended = Line::ALL.map(|line| {
+            let is_on_probation = &self.is_on_probation[line.index()];
+            *is_on_probation && !self.is_unconfirmed(line)
+        });
+        if ended == [false; 2] {
+            return;
+        }
+        let mut from = next;
+        while let Some(seq_num) = self.window.first_at_or_behind(from, next) {
+            let line = self.window.at(seq_num).map(|held| held.line);
+            let is_ended = line.is_some_and(|line| ended[line.index()]);
+            if is_ended && !self.history.fate(seq_num).was_accepted() {
+                self.end_probation(seq_num);
+            }
+            from = seq_num + 1;
+        }
+        for line in Line::ALL {
+            self.is_on_probation[line.index()] &= !ended[line.index()];
+        }
+    }
+
     /// A packet that is not confirmed has waited for long enough. It waits on while the other line may bring
     /// a copy; where that is silent, this one stands in for it.
     fn end_probation(&mut self, seq_num: u64) {
@@ -74,7 +106,7 @@ impl Arbiter {
             Standing::Doubtful => self.drop_held(seq_num),
             Standing::Unproven if !self.is_stand_in(line) => {
                 self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
-                self.window.queue(seq_num, self.now_ns);
+                self.is_on_probation[line.index()] = true;
             }
             _ => {
                 self.history.mark_accepted(seq_num, line, held.hash);
@@ -94,7 +126,11 @@ impl Arbiter {
             let short_ns = since_ns.saturating_add(self.short_wait_ns());
             due_ns.min(short_ns.max(self.next_silence_ns()))
         });
-        held.into_iter().chain(self.leaving_due_ns()).chain(self.leap_due_ns()).min()
+        let is_on_probation = self.window.held() > 0 && self.is_on_probation != [false; 2];
+        let silence_ns = is_on_probation.then(|| self.next_silence_ns());
+        let others = silence_ns.filter(|silence_ns| *silence_ns < u64::MAX);
+        let others = others.into_iter().chain(self.leaving_due_ns()).chain(self.leap_due_ns());
+        held.into_iter().chain(others).min()
     }
 
     /// When a packet came last on a line, whatever became of it; `None` before the first.

@@ -67,6 +67,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             adapter,
             recovery: Recovery::new(RecoveryOptions {
                 is_numbered: !matches!(options.sequence, SequenceSource::None),
+                skew_ns: options.arbiter.skew_ns,
                 ..options.recovery
             }),
         };

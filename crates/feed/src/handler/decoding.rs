@@ -33,12 +33,12 @@ pub(super) struct PacketOutcome {
 
 /// Where a message is in its packet.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct MessagePlace {
     index: u32,
     offset: u32,
 }
 
-impl Place {
+impl MessagePlace {
     /// The delivery of a message of so many bytes in a packet.
     const fn delivery(self, packet: Delivery, len: usize) -> Delivery {
         let Self { index, offset } = self;
@@ -51,7 +51,7 @@ fn decode_packet<E: Engine>(
     engine: &mut E,
     framing: &Framing,
     bytes: &[u8],
-    mut show: impl FnMut(Place, Decoded<'_, E::Message>),
+    mut show: impl FnMut(MessagePlace, Decoded<'_, E::Message>),
 ) -> Result<(), Failure<E::Error>> {
     engine.begin_packet();
     let mut index = 0;
@@ -67,7 +67,7 @@ fn decode_packet<E: Engine>(
             let decoded =
                 engine.decode(rest).map_err(|error| Failure::Decode { offset: at, error })?;
             // No packet is longer than 4 GiB.
-            let place = Place { index, offset: at as u32 };
+            let place = MessagePlace { index, offset: at as u32 };
             at = at.saturating_add(decoded.len.max(1));
             show(place, decoded);
             index = index.saturating_add(1);

@@ -46,7 +46,7 @@ pub struct RecoveryOptions {
     pub starts_empty: bool,
     /// How far lines and snapshots may be behind one another, in nanoseconds: how long after a reset a
     /// snapshot of the session before may still arrive, and how long one that is ahead of the lines is
-    /// kept. Default 1 s.
+    /// kept. A handler sets it to that of its arbiter. Default 1 s.
     pub skew_ns: u64,
     /// Most instruments; updates of further ones are counted and dropped. Default 65,536.
     pub instruments_max: usize,

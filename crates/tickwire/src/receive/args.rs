@@ -400,7 +400,6 @@ impl ReceiveArgs {
         if self.implied || self.consolidated {
             recovery.kinds = BookKinds::OutrightAndImplied;
         }
-        recovery.skew_ns = arbiter.skew_ns;
         recovery.depth = self.depth.or(recovery.depth);
         recovery.checks = !self.no_checks;
         recovery.natural_refresh |= self.natural_refresh;

@@ -1,6 +1,7 @@
 //! `tickwire soak`: parts of the toolkit as processes for a long time, with kills and restarts.
 
 mod books;
+mod features;
 mod process;
 mod round;
 
@@ -8,6 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::{Args, Subcommand};
 use fastrand::Rng;
+use features::Features;
 use round::{Place, Round, Sums};
 use serde_json::json;
 use std::io::Write;
@@ -30,7 +32,8 @@ enum What {
 /// Send trading days on loopback, receive them, and compare the books
 ///
 /// Days follow one another: tickwire multicast sends lines A and B with losses and the snapshots, tickwire
-/// receive keeps the books. Either is killed now and then and started again. Books that are fresh at the
+/// receive keeps the books. Each receiver has a feed of its own: books by level, price or order, implied ones, keys, fragments, with
+/// RptSeq or without; days differ in resets, status, empty books and heartbeats. Either process is killed now and then and started again. Books that are fresh at the
 /// end of a day must be the exchange's. Exit status 1 if one is not, or if memory grows.
 #[derive(Debug, Args)]
 struct FeedSoakArgs {
@@ -65,10 +68,13 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let mut random = Rng::with_seed(args.seed);
     let mut sums = Sums::default();
     let until = Instant::now() + Duration::from_secs(args.minutes * 60);
-    let mut receiver = None;
+    let (mut receiver, mut features) = (None, Features::draw(&mut random));
     let days_max = args.days.unwrap_or(u64::MAX);
     while !stop.is_set() && Instant::now() < until && sums.days < days_max {
-        let round = Round::prepare(&place, random.u64(..), args.packets)?;
+        if receiver.is_none() {
+            features = Features::draw(&mut random);
+        }
+        let round = Round::prepare(&place, &features, random.u64(..), args.packets)?;
         round.play(&mut receiver, &mut random, &stop, &mut sums)?;
     }
     drop(receiver);

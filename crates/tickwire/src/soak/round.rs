@@ -1,6 +1,7 @@
 //! One trading day: made, sent, received, compared.
 
 use super::books;
+use super::features::Features;
 use super::process::Process;
 use crate::failure::Failure;
 use crate::files;
@@ -11,7 +12,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tickwire_exchange::day::{Channel, Day, DayChange, DayOptions, DayPacket};
+use tickwire_exchange::day::{Channel, Day, DayPacket};
 use tickwire_feed::capture::PcapWriter;
 use tickwire_net::Stop;
 
@@ -78,21 +79,20 @@ pub struct Round<'p> {
     place: &'p Place,
     seed: u64,
     packets: u64,
+    has_implied: bool,
     truth: Vec<Value>,
 }
 
 impl<'p> Round<'p> {
     /// Makes the captures and the truth of a day.
-    pub fn prepare(place: &'p Place, seed: u64, packets: u64) -> Result<Self, Failure> {
-        let options = DayOptions {
-            seed,
-            packets,
-            instruments: 12,
-            messages_per_packet_max: 3,
-            day_changes: vec![DayChange { new_seq_no: 1, restarts_rpt_seq: true }],
-            gap_ns: 500_000,
-            ..DayOptions::futures()
-        };
+    pub fn prepare(
+        place: &'p Place,
+        features: &Features,
+        seed: u64,
+        packets: u64,
+    ) -> Result<Self, Failure> {
+        let options = features.day(seed, packets);
+        let has_implied = features.has_implied();
         let failed = |error| Failure::Data(format!("cannot make the day: {error}"));
         let mut day = Day::new(&options).map_err(failed)?;
         let mut all = Vec::new();
@@ -105,7 +105,7 @@ impl<'p> Round<'p> {
         let mut out = files::create(Some(&place.file("templates.xml")))?;
         out.write_all(day.templates().as_bytes())?;
         out.flush()?;
-        Ok(Self { place, seed, packets, truth: true_book_lines(&day, 0) })
+        Ok(Self { place, seed, packets, has_implied, truth: true_book_lines(&day, 0) })
     }
 
     /// Sends the day and compares what the receiver made of it, if both lived to its end.
@@ -171,6 +171,7 @@ impl<'p> Round<'p> {
         words.extend(
             ["--snapshots", "--framing", "cme", "--show", "books", "--at-end"].map(String::from),
         );
+        words.extend(self.has_implied.then(|| "--implied".to_owned()));
         words.extend(["--format", "jsonl", "-t"].map(String::from));
         words.push(templates.display().to_string());
         let process = Process::start(&words, &self.place.file("books.jsonl"))?;

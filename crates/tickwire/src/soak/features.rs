@@ -1,0 +1,59 @@
+//! What the feed of a receiver is like, and how each of its days differs.
+
+use fastrand::Rng;
+use tickwire_exchange::day::{BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey};
+
+/// The feed that a receiver is started for: its templates stay the same for as long as it runs.
+#[derive(Clone, Debug)]
+pub struct Features(DayOptions);
+
+impl Features {
+    /// Draws a feed.
+    pub fn draw(random: &mut Rng) -> Self {
+        let books = match random.u8(0..5) {
+            0 => BookForm::Levels { depths: vec![5, 10, 1, 3] },
+            1 => BookForm::Levels { depths: vec![10] },
+            2 => BookForm::Prices { depth: None },
+            3 => BookForm::Prices { depth: Some(5) },
+            _ => BookForm::Orders,
+        };
+        let keys = [InstrumentKey::SecurityId, InstrumentKey::SymbolAndSession];
+        Self(DayOptions {
+            instruments: 12,
+            has_implied: books != BookForm::Orders && random.bool(),
+            // Without it a receiver shows the levels alone that it has seen to be published.
+            has_snapshot_depth: matches!(books, BookForm::Levels { .. }),
+            books,
+            key: keys[random.usize(0..keys.len())],
+            has_rpt_seq: random.u8(0..4) > 0,
+            fragment_entries_max: [None, Some(4)][random.usize(0..2)],
+            gap_ns: 500_000,
+            ..DayOptions::futures()
+        })
+    }
+
+    /// Whether implied books are kept.
+    pub const fn has_implied(&self) -> bool {
+        self.0.has_implied
+    }
+
+    /// A day of the feed.
+    pub fn day(&self, seed: u64, packets: u64) -> DayOptions {
+        let mut random = Rng::with_seed(seed);
+        let change = DayChange { new_seq_no: 1, restarts_rpt_seq: random.bool() };
+        let mid_session = random.bool();
+        DayOptions {
+            seed,
+            packets,
+            messages_per_packet_max: random.usize(1..5),
+            // RptSeq does not show that an empty book of the whole channel was lost on both lines.
+            empty_book: if self.0.has_rpt_seq { 0.0 } else { 0.005 },
+            has_status: random.bool(),
+            heartbeats: [Heartbeats::None, Heartbeats::Numbered][random.usize(0..2)],
+            day_changes: vec![change; random.usize(0..3)],
+            mid_session,
+            first_seq_num: if mid_session { 1_000_000 } else { 1 },
+            ..self.0.clone()
+        }
+    }
+}
