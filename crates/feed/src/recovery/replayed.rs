@@ -78,15 +78,18 @@ impl Recovery {
         let stale_before = self.stale_count();
         let Some(filled) = self.gaps.fill(gap) else { return };
         self.gap = self.gaps.last();
-        if self.options.continuity == Continuity::SeqNum {
-            let end = filled.next_first.unwrap_or(u64::MAX);
-            for instrument in &mut self.instruments {
-                let held = instrument.held.len();
-                if held > 0 && instrument.stale(filled.before).is_none() {
-                    self.counters.applied += instrument.apply_held_before(end);
-                    self.held_total -= held - instrument.held.len();
-                }
+        let end = filled.next_first.unwrap_or(u64::MAX);
+        for instrument in &mut self.instruments {
+            let held = instrument.held.len();
+            if held == 0 || instrument.stale(filled.before).is_some() {
+                continue;
             }
+            self.counters.applied += match self.options.continuity {
+                Continuity::SeqNum => instrument.apply_held_before(end),
+                // A book that one of them breaks says so itself.
+                Continuity::RptSeq => instrument.apply_held_that_follow().unwrap_or(0),
+            };
+            self.held_total -= held - instrument.held.len();
         }
         self.counters.recovered += stale_before.saturating_sub(self.stale_count());
         self.touch_all();
@@ -132,10 +135,15 @@ impl Instrument {
     fn apply_replayed(&mut self, update: &Update, by: Continuity) -> Result<u64, StaleReason> {
         let was_broken = self.broken.is_some();
         self.apply(update, 0)?;
-        if by == Continuity::SeqNum || !was_broken {
+        if by == Continuity::SeqNum || !was_broken && self.held.is_empty() {
             return Ok(1);
         }
-        let mut applied = 1;
+        Ok(1 + self.apply_held_that_follow()?)
+    }
+
+    /// Applies held updates that follow by RptSeq. Returns how many; the book is broken where one does not.
+    fn apply_held_that_follow(&mut self) -> Result<u64, StaleReason> {
+        let mut applied = 0;
         while let Some(held) = self.held.front().copied() {
             match held.rpt_seq {
                 Some(rpt_seq) if rpt_seq <= self.rpt_seq => {}

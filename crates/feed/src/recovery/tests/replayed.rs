@@ -40,6 +40,32 @@ fn a_book_without_updates_in_the_gap_is_fresh_when_all_of_it_was_replayed() {
     }
 }
 
+/// Where one entry may empty several books, updates behind a gap wait although their RptSeq follows.
+#[test]
+fn updates_that_waited_for_a_lost_clear_are_in_the_book_when_the_gap_was_replayed() {
+    for has_update_in_gap in [false, true] {
+        let mut recovery = by_rpt_seq();
+        snapshot(&mut recovery, 10, 5, 100);
+        let nobody = recovery.instrument(InstrumentKey::Number(99)).expect("room");
+        assert_ne!(nobody.index(), 0);
+        let scope = crate::market::ClearScope::Field { index: 0, text: b"none" };
+        recovery.handle_clear(&crate::market::Clear { scope, seq_num: 10 });
+        let gap = gap(&mut recovery, 11, 2);
+        let first = 6 + u64::from(has_update_in_gap);
+        recovery.handle_update(&change(13, first, 107));
+        recovery.handle_update(&change(14, first + 1, 108));
+        if has_update_in_gap {
+            recovery.handle_replayed(&change(11, 6, 106));
+        }
+        recovery.handle_gap_filled(gap);
+        assert_eq!(
+            (price(&recovery), recovery.updates_held()),
+            (Ok(108), 0),
+            "{has_update_in_gap}"
+        );
+    }
+}
+
 #[test]
 fn a_hole_in_what_was_replayed_keeps_the_book_stale() {
     let mut recovery = by_rpt_seq();
