@@ -480,10 +480,12 @@ fn a_publisher_that_is_gone_is_logged_and_its_loss_is_unknown() {
     let received = place.file("received.json");
     let log = place.file("log");
     let subscriber = place.subscribe_logging(&log, &format!("--json {}", received.display()));
-    let publisher = place.publish_lines(&templates, "--subscribers 1 --lease 500ms");
+    let publisher = place.publish_lines(&templates, "--subscribers 1 --lease 2s");
     let a = Sender::open(place.a, SenderOptions::default()).expect("a sender");
     let options = Options { messages: 300, messages_per_packet_max: 1, ..Options::simple() };
     sent(&mut Generator::new(&options).expect("a generator"), 200, &[&a]);
+    // One that goes before the subscriber has met it is nobody's.
+    std::thread::sleep(Duration::from_secs(1));
     publisher.kill();
     let until = Instant::now() + PATIENCE;
     while !std::fs::read_to_string(&log).expect("a log").contains("gone without a word") {
