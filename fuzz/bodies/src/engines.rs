@@ -24,6 +24,7 @@ pub fn engines(data: &[u8]) {
                 [usize::from(judgement >> 4) % 3],
             limits: LIMITS,
             engine,
+            ..DecoderOptions::default()
         };
         Decoder::with_options(set.whole.clone(), options)
     };

@@ -95,6 +95,7 @@ pub fn generated(data: &[u8]) {
         ][usize::from(judgement >> 4) % 4],
         limits: LIMITS,
         engine: DynamicEngine::Scalar,
+        ..DecoderOptions::default()
     };
     let mut pair = Pair::new(module, options);
     let mut packet = Vec::new();
