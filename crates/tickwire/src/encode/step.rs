@@ -68,7 +68,7 @@ mod tests {
         messages.message(b"x");
         let message = messages.message(b"a\x01b");
         let text = String::from_utf8(message).unwrap().replace('\x01', "|");
-        assert!(text.starts_with("8=FIXT.1.1|9=25|35=UA|34=2|95=3|96=a|b|10="), "{text}");
+        assert!(text.starts_with("8=FIXT.1.1|9=23|35=UA|34=2|95=3|96=a|b|10="), "{text}");
         assert!(text.ends_with('|'));
     }
 }
