@@ -240,6 +240,7 @@ impl LineHandler {
             self.arbiter.handle_timeout(now_ns);
             return None;
         };
+        let is_new_reset = self.reset.note(&mut self.decoder, packet);
         let last_used = self.last_used;
         if last_used == Some(seq_num) {
             if !self.note_seen(packet) {
@@ -259,7 +260,7 @@ impl LineHandler {
             return None;
         }
         let has_begun = self.arbiter.next_seq_num().is_some();
-        if has_begun && !is_next && self.reset.is_new(&mut self.decoder, packet) {
+        if is_new_reset && has_begun && !is_next {
             self.arbiter.begin_epoch_on(line, seq_num);
             let bytes = packet.to_vec();
             self.reset.packet = Some(Repeat { seq_num, line, received_ns: now_ns, bytes });
@@ -590,6 +591,34 @@ mod tests {
         }
         assert_eq!((messages == expected, resets), (true, vec![first - 1]));
         assert_eq!(handler.arbiter().line_counters(Line::B).unexpected, 0);
+    }
+
+    /// As the first packet, next in order, twice in a row, and with a number used already.
+    #[test]
+    fn a_copy_of_a_reset_that_was_taken_in_order_resets_nothing() {
+        let reset = |seq_num, minute| control(b'K', seq_num, minute);
+        let sent = [
+            reset(1, 930),
+            integrity(2, 930),
+            reset(3, 931),
+            reset(4, 931),
+            integrity(5, 931),
+            reset(5, 932),
+            integrity(6, 932),
+        ];
+        let mut handler = LineHandler::new(ArbiterOptions::default());
+        let (mut seq_nums, mut resets) = (Vec::new(), 0);
+        for line in Line::ALL {
+            for packet in &sent {
+                handler.handle_packet(0, line, packet);
+                while let Some(event) =
+                    handler.poll_event(|message| seq_nums.extend(message.seq_num()))
+                {
+                    resets += u32::from(matches!(event, Event::Reset { .. }));
+                }
+            }
+        }
+        assert_eq!((seq_nums, resets), (vec![1, 2, 3, 4, 5, 5, 6], 0));
     }
 
     #[test]

@@ -9,25 +9,42 @@ use super::Repeat;
 const RESET: [u8; 2] = [b'H' | 0x80, b'K' | 0x80];
 /// In how many bytes of a packet they are looked for: behind its header and the presence map of its first message.
 const HEAD_BYTES: usize = 64;
+/// How many such packets are remembered.
+const REMEMBERED: usize = 4;
 
 /// What is known of resets.
 #[derive(Debug, Default)]
 pub(super) struct LineReset {
     /// The packet that begins an epoch, until what is held of the old one has been polled.
     pub(super) packet: Option<Repeat>,
-    /// Digest of the last such packet: a copy of it resets nothing.
-    digest: Option<u64>,
+    /// Digests of the last such packets, whatever became of them: a copy resets nothing.
+    digests: [Option<u64>; REMEMBERED],
 }
 
 impl LineReset {
-    /// Whether a packet begins with a reset, and no copy of it came before.
-    pub(super) fn is_new(&mut self, decoder: &mut bottom_up::Decoder, packet: &[u8]) -> bool {
-        let head = &packet[..packet.len().min(HEAD_BYTES)];
-        if !head.windows(RESET.len()).any(|pair| pair == RESET) || !is_reset(decoder, packet) {
+    /// Remembers a packet that begins with a reset. Returns whether it does, and no copy of it came before.
+    pub(super) fn note(&mut self, decoder: &mut bottom_up::Decoder, packet: &[u8]) -> bool {
+        if !may_be_reset(packet) || !is_reset(decoder, packet) {
             return false;
         }
-        let digest = rapidhash_v3(packet);
-        self.digest.replace(digest) != Some(digest)
+        let digest = Some(rapidhash_v3(packet));
+        let is_new = !self.digests.contains(&digest);
+        if is_new {
+            self.digests.rotate_right(1);
+            self.digests[0] = digest;
+        }
+        is_new
+    }
+}
+
+/// Whether the bytes of a reset are at the head of a packet.
+#[inline]
+fn may_be_reset(packet: &[u8]) -> bool {
+    let is_at = |head: &[u8], at: usize| head[at] == RESET[0] && head[at + 1] == RESET[1];
+    match packet.first_chunk::<HEAD_BYTES>() {
+        // All of them, not just the first: so they are compared many at a time.
+        Some(head) => (0..HEAD_BYTES - 1).fold(false, |found, at| found | is_at(head, at)),
+        None => packet.windows(RESET.len()).any(|pair| pair == RESET),
     }
 }
 
