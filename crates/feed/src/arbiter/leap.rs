@@ -132,6 +132,7 @@ impl Arbiter {
             } else {
                 self.leaps[line.index()] = Some(Leap { is_overdue: true, ..leap });
                 self.unexpected_in_a_row = self.unexpected_in_a_row.max(OUT_OF_SEQUENCE_MIN);
+                self.unexpected_ns = self.unexpected_ns.max(leap.pending.held.received_ns);
             }
         }
     }

@@ -798,6 +798,27 @@ fn a_leap_is_delivered_when_its_line_goes_on_behind_it_or_time_is_over() {
     assert_eq!((counters.received, counters.first, counters.unexpected), (4, 4, 0));
 }
 
+/// Packets that came before those that follow nothing say nothing of them, though they are delivered later.
+#[test]
+fn what_was_held_before_ends_no_time_out_of_sequence() {
+    let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };
+    let of_leap: &[_] = &[(Line::A, 400)];
+    let of_probation: &[_] = &[(Line::B, 105), (Line::B, 106), (Line::B, 107)];
+    for later in [of_leap, of_probation] {
+        let mut arbiter = Fed::new(options.clone());
+        assert_eq!(packet(&mut arbiter, 0, Line::A, 100), "D100a");
+        assert_eq!(packet(&mut arbiter, 0, Line::A, 103), "");
+        for (line, seq_num) in later {
+            assert_eq!(packet(&mut arbiter, 10, *line, *seq_num), "");
+        }
+        arbiter.handle_timeout(150);
+        assert_eq!(poll_all(&mut arbiter), "G101+2 D103a");
+        assert!(arbiter.is_out_of_sequence(), "{later:?}");
+        assert_eq!(packet(&mut arbiter, 160, Line::A, 104).split(' ').next(), Some("D104a"));
+        assert!(!arbiter.is_out_of_sequence(), "{later:?}");
+    }
+}
+
 #[test]
 fn a_leap_behind_a_leap_loses_neither() {
     let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };

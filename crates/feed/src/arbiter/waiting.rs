@@ -106,6 +106,7 @@ impl Arbiter {
             Standing::Doubtful => self.drop_held(seq_num),
             Standing::Unproven if !self.is_stand_in(line) => {
                 self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
+                self.unexpected_ns = self.unexpected_ns.max(held.received_ns);
                 self.is_on_probation[line.index()] = true;
             }
             _ => {
