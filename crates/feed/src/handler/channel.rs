@@ -11,7 +11,7 @@ use super::{
     Source,
 };
 use crate::arbiter::{Arbiter, Gap, Line, Output};
-use crate::framing::{FramingError, ResetPolicy, Segment, next_block};
+use crate::framing::{FramingError, FramingErrorKind, ResetPolicy, Segment, next_block};
 use crate::market::Adapt;
 use crate::recovery::{Recovery, RecoveryOptions};
 
@@ -135,13 +135,19 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Counts and tells of a packet that is not framed as it should be.
+    /// Counts and tells of a packet that is not framed as it should be. A preamble alone is a sign of life.
     pub(super) fn handle_framing_error(
         &mut self,
+        received_ns: u64,
         source: Source,
         error: FramingError,
         sink: &mut impl Sink<E::Message>,
     ) {
+        if let (Source::Incremental(line), FramingErrorKind::NoMessage) = (source, &error.kind)
+            && !self.arbiter.is_put_aside(line)
+        {
+            self.silence.note_packet(received_ns);
+        }
         self.counters.of(source).malformed += 1;
         sink.handle_fault(&Fault::Framing { source, error });
     }

@@ -285,7 +285,9 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
                         }
                         // Another order or the other line may have it yet; if not, its number is a gap.
                         Err(error) if chunks.is_some() && error.kind.is_of_chunks() => {}
-                        Err(error) => channel.handle_framing_error(source, error, sink),
+                        Err(error) => {
+                            channel.handle_framing_error(received_ns, source, error, sink)
+                        }
                     }
                 }
                 if let Some((seq_num, bytes)) =
@@ -312,7 +314,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
                     }
                     channel.handle_beside(engine, received_ns, source, &segment, sink);
                 }
-                Err(error) => channel.handle_framing_error(source, error, sink),
+                Err(error) => channel.handle_framing_error(received_ns, source, error, sink),
             }
         }
     }

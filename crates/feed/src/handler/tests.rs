@@ -736,6 +736,35 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
 }
 
+/// A feed whose heartbeat is a preamble alone.
+#[test]
+fn a_channel_on_which_preambles_come_is_not_silent() {
+    let mut handler = silent_handler_of(HandlerOptions {
+        framing: Preset::Cme.framing(),
+        arbiter: arbiter_options(),
+        heartbeat_ns: Some(500),
+        ..Default::default()
+    });
+    let mut words = Words::default();
+    let from = Source::Snapshot(Line::A);
+    handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut words);
+    handler.handle_packet(10, A, &framed(1, &bid(2, 51)), &mut words);
+    for now_ns in [900, 1_800, 2_700] {
+        handler.handle_packet(now_ns, A, &framed(1, &[]), &mut words);
+        handler.handle_timeout(now_ns, &mut words);
+        assert_eq!((best_bid(&handler), handler.poll_timeout()), (Ok(51), Some(now_ns + 1_000)));
+    }
+    assert_eq!(handler.counters().lines[0].malformed, 3);
+    // The snapshot feed's say nothing of the lines, and none ends a silence.
+    handler.handle_packet(3_600, from, &framed(2, &[]), &mut words);
+    handler.handle_timeout(3_700, &mut words);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+    handler.handle_packet(3_800, A, &framed(1, &[]), &mut words);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+    handler.handle_packet(3_900, A, &framed(2, &bid(3, 52)), &mut words);
+    assert_eq!((best_bid(&handler), handler.poll_timeout()), (Ok(52), Some(4_900)));
+}
+
 /// One entry of instrument 9 as update `rpt_seq`: an action and a side's code, a price; and LastFragment.
 fn part(action: u8, side: u8, rpt_seq: u8, price: u8, is_last: bool) -> Vec<u8> {
     let entry = [0x80 | action, side | 0x80, 0x89, 0x80 | rpt_seq, 0x81, 0x80, 0x80 | price, 0x81];
