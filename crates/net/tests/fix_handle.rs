@@ -5,15 +5,17 @@ mod peers;
 use peers::{
     Collector, accept, acceptor_config, connect, engine, initiator_config, listen, loopback,
 };
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 use tickwire_fix::{Tag, Writer};
-use tickwire_fix_session::{MemoryStore, Refusal, SendError, Store, StoreError};
+use tickwire_fix_session::{Head, MemoryStore, Refusal, SendError, Store, StoreError};
 use tickwire_net::Stop;
 use tickwire_net::fix::{
     AcceptorOptions, Access, AddError, Answer, Engine, EngineHandle, EngineOptions, HandleError,
-    NumbersError, SessionKey,
+    NumbersError, SessionKey, Sessions,
 };
 
 /// Sends a message of that number.
@@ -228,4 +230,143 @@ fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
     let answer = send(&engines[1].handle(), calling, 2).expect("taken");
     engines[1].turn(Duration::ZERO).expect("a turn");
     assert!(matches!(answer.wait(), Ok(Err(SendError::NotLoggedOn))));
+}
+
+/// A store that cannot commit as often as it is told.
+struct Failing {
+    store: MemoryStore,
+    failures: Arc<AtomicU32>,
+}
+
+impl Store for Failing {
+    fn next_sender(&self) -> u64 {
+        self.store.next_sender()
+    }
+    fn next_target(&self) -> u64 {
+        self.store.next_target()
+    }
+    fn created_ns(&self) -> u64 {
+        self.store.created_ns()
+    }
+    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        self.store.append(message)
+    }
+    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.store.set_next_sender(seq_num)
+    }
+    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.store.set_next_target(seq_num)
+    }
+    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        self.store.read(seq_num, out)
+    }
+    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
+        self.store.reset(created_ns)
+    }
+    fn commit(&mut self) -> Result<(), StoreError> {
+        let failed = self
+            .failures
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        match failed {
+            Ok(_) => Err(StoreError::new("commit", std::io::ErrorKind::StorageFull.into())),
+            Err(_) => self.store.commit(),
+        }
+    }
+}
+
+#[test]
+fn a_failure_of_the_store_is_told_even_if_the_next_commit_succeeds() {
+    for by_call in [false, true] {
+        let (mut acceptor, mut initiator) = (engine(), engine());
+        let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+        accept(&mut acceptor, listener, acceptor_config("I"));
+        let failures = Arc::new(AtomicU32::new(0));
+        let store = Failing { store: MemoryStore::new(), failures: failures.clone() };
+        let options = peers::quick(address);
+        let key = initiator
+            .add_initiator(initiator_config("I"), Box::new(store), options)
+            .expect("added");
+        peers::run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+            engines[1].sessions().session(key).expect("there").is_logged_on()
+        });
+        // The session is disconnected because of it, and commits again.
+        failures.store(1, Ordering::SeqCst);
+        if by_call {
+            let write = |writer: &mut Writer<'_>| writer.uint(Tag(148), 1);
+            let call = initiator.handle().call(move |sessions, now| {
+                sessions.send(key, now, &Head::new("B"), write).map(drop).map_err(drop)
+            });
+            initiator.turn(Duration::ZERO).expect("a turn");
+            assert_eq!(call.expect("taken").wait(), Err(HandleError::Store));
+        } else {
+            let answer = send(&initiator.handle(), key, 1).expect("taken");
+            initiator.turn(Duration::ZERO).expect("a turn");
+            let error = answer.wait().expect("answered").expect_err("not stored");
+            assert!(matches!(error, SendError::Store(_)), "{error}");
+        }
+        assert_eq!(failures.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_session_that_is_switched_off_while_it_connects_does_not_log_on() {
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+    let accepting = accept(&mut acceptor, listener, acceptor_config("I"));
+    let calling = connect(&mut initiator, "I", address);
+    initiator.turn(Duration::ZERO).expect("a turn");
+    initiator.sessions_mut().set_enabled(calling, false, peers::now());
+    for _ in 0..50 {
+        acceptor.turn(Duration::from_millis(1)).expect("a turn");
+        initiator.turn(Duration::from_millis(1)).expect("a turn");
+    }
+    assert_eq!(acceptor.sessions().session(accepting).expect("there").store().next_target(), 1);
+    assert!(!initiator.sessions().session(calling).expect("there").is_connected());
+}
+
+#[test]
+fn requests_of_an_engine_that_was_stopped_are_done_or_refused() {
+    let mut engine = engine();
+    let (handle, stop) = (engine.handle(), Stop::new());
+    let before = handle.call(|_, _| 1).expect("taken");
+    stop.set();
+    engine.run(&stop).expect("ends");
+    assert_eq!(before.wait(), Ok(1));
+    assert_eq!(handle.call(|_, _| 2).err(), Some(HandleError::Ended));
+    // One that runs again takes requests again.
+    engine.turn(Duration::ZERO).expect("a turn");
+    let again = handle.call(|_, _| 3).expect("taken");
+    engine.turn(Duration::ZERO).expect("a turn");
+    assert_eq!(again.wait(), Ok(3));
+}
+
+#[test]
+fn an_initiator_added_by_a_handle_connects_at_once() {
+    let (mut acceptor, mut initiator) = (engine(), engine());
+    let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+    accept(&mut acceptor, listener, acceptor_config("I"));
+    initiator.turn(Duration::ZERO).expect("a turn");
+    let begun = Instant::now();
+    let added = initiator.handle().call(move |sessions, _| {
+        let store = Box::new(MemoryStore::new());
+        sessions.add_initiator(initiator_config("I"), store, peers::quick(address)).expect("added")
+    });
+    initiator.turn(Duration::ZERO).expect("a turn");
+    let key = added.expect("taken").wait().expect("answered");
+    let (handle, stop) = (initiator.handle(), Stop::new());
+    let until = stop.clone();
+    let running = thread::spawn(move || initiator.run(&until).expect("runs"));
+    peers::run_until(&mut [&mut acceptor], |_| {
+        let is_logged_on = move |sessions: &mut Sessions, _| {
+            sessions.session(key).is_some_and(|session| session.is_logged_on())
+        };
+        // The other side is served between two looks.
+        handle.call(is_logged_on).is_ok_and(|answer| answer.wait() == Ok(true))
+    });
+    assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+    stop.set();
+    handle.wake().expect("wakes");
+    while !running.is_finished() {
+        acceptor.turn(Duration::from_millis(1)).expect("a turn");
+    }
 }

@@ -68,7 +68,8 @@ impl<'x> Loader<'x> {
 
     fn report(&mut self, node: Node<'_, '_>, what: What) {
         let line = self.document.text_pos_at(node.range().start).row;
-        let is_undefined = matches!(what, What::UnknownField(_) | What::UnknownComponent(_));
+        let is_undefined =
+            matches!(what, What::UnknownField(_) | What::UnknownComponent(_) | What::EmptyGroup(_));
         match self.is_unused && is_undefined {
             true => self.warnings.push(Problem { line, what }),
             false => self.problems.push(Problem { line, what }),
@@ -425,7 +426,8 @@ mod tests {
             </messages><components>\n\
             <component name='Used'><field name='B' required='N'/></component>\n\
             <component name='Unused'><field name='Nowhere' required='N'/>\n\
-            <component name='None' required='N'/></component></components>\n\
+            <component name='None' required='N'/>\
+            <group name='A' required='N'><field name='Nowhere' required='N'/></group></component></components>\n\
             <fields><field number='5001' name='A' type='INT'/>\n\
             <field number='5002' name='B' type='STRING'/>\n\
             <field number='5002' name='B2' type='INT'/>\n\
@@ -433,7 +435,7 @@ mod tests {
             <field number='5004' name='C' type='STRING'/></fields></fix>";
         let dictionary = Dictionary::parse_quickfix(text).expect("loads");
         let lines: Vec<_> = dictionary.warnings().iter().map(|problem| problem.line).collect();
-        assert_eq!(lines, [9, 10, 13, 15], "{:#?}", dictionary.warnings());
+        assert_eq!(lines, [9, 10, 10, 10, 13, 15], "{:#?}", dictionary.warnings());
         let field = dictionary.field(Tag(5002)).expect("defined");
         assert_eq!((field.name(), field.field_type()), ("B2", FieldType::Int), "the last counts");
         assert_eq!(dictionary.field_named("C").map(FieldDef::tag), Some(Tag(5004)));

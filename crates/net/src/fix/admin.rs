@@ -150,7 +150,12 @@ async fn set_numbers(
 fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Result<(), Failure> {
     match act {
         Act::Look => {}
-        Act::Enable(is_enabled) => sessions.set_enabled(key, is_enabled, now),
+        Act::Enable(is_enabled) => {
+            sessions.set_enabled(key, is_enabled, now);
+            if sessions.is_enabled(key) != is_enabled {
+                return Err(Failure::of(StatusCode::CONFLICT, "the session is being removed"));
+            }
+        }
         Act::Logout | Act::Reset => {
             let session = sessions.session_mut(key).ok_or_else(Failure::unknown)?;
             match act {
@@ -158,6 +163,10 @@ fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Re
                     return Err(Failure::of(StatusCode::CONFLICT, "the session is not logged on"));
                 }
                 Act::Logout => session.logout(now, ""),
+                _ if session.is_connected() && !session.is_logged_on() => {
+                    let text = "the session is logging on or out; try again";
+                    return Err(Failure::of(StatusCode::CONFLICT, text));
+                }
                 _ => session.reset(now),
             }
         }

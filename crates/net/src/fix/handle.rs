@@ -15,13 +15,15 @@ use super::sessions::{SessionKey, Sessions};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandleError {
-    /// The engine was dropped. Of a message it is not known then whether it was stored.
+    /// The engine was dropped or has been shut down. Of a message it is not known then whether it was stored.
     Ended,
     /// More requests wait than [`super::EngineOptions::requests_max`] allows.
     Full,
-    /// The engine cannot be woken; it finds the request when it wakes by itself. The words of the
-    /// operating system are logged.
-    Asleep,
+    /// A store could not keep what was done. Of which session is logged.
+    Store,
+    /// The engine cannot be woken; it looks by itself within a second. The words of the operating system
+    /// are logged.
+    WakeFailed,
 }
 
 impl fmt::Display for HandleError {
@@ -29,7 +31,8 @@ impl fmt::Display for HandleError {
         out.write_str(match self {
             Self::Ended => "the engine has ended",
             Self::Full => "too many requests wait for the engine",
-            Self::Asleep => "the engine cannot be woken",
+            Self::Store => "a message store failed",
+            Self::WakeFailed => "the engine cannot be woken",
         })
     }
 }
@@ -39,23 +42,24 @@ impl std::error::Error for HandleError {}
 /// The result of a request. Dropped, the request is done all the same.
 #[derive(Debug)]
 #[must_use = "the request is done without it, but nobody sees whether it went well"]
-pub struct Answer<R>(oneshot::Receiver<R>);
+pub struct Answer<R>(oneshot::Receiver<Result<R, HandleError>>);
 
 impl<R> Answer<R> {
-    /// Waits on this thread.
+    /// Waits on this thread, which must not be the engine's: in a callback of the application it would wait
+    /// for itself.
     ///
     /// # Errors
-    /// [`HandleError::Ended`].
+    /// [`HandleError::Ended`], [`HandleError::Store`].
     pub fn wait(self) -> Result<R, HandleError> {
-        self.0.recv().map_err(|_| HandleError::Ended)
+        self.0.recv().unwrap_or(Err(HandleError::Ended))
     }
 
     /// Waits in a task of any async runtime.
     ///
     /// # Errors
-    /// [`HandleError::Ended`].
+    /// [`HandleError::Ended`], [`HandleError::Store`].
     pub async fn received(self) -> Result<R, HandleError> {
-        self.0.await.map_err(|_| HandleError::Ended)
+        self.0.await.unwrap_or(Err(HandleError::Ended))
     }
 }
 
@@ -70,7 +74,7 @@ trait Request: Send {
 struct Call<F, R> {
     act: Option<F>,
     result: Option<R>,
-    answer: oneshot::Sender<R>,
+    answer: oneshot::Sender<Result<R, HandleError>>,
 }
 
 impl<F, R> Request for Call<F, R>
@@ -82,11 +86,14 @@ where
         self.result = self.act.take().map(|act| act(sessions, now));
     }
 
-    fn answer(self: Box<Self>, _: &Sessions) {
-        if let Some(result) = self.result {
-            // Whoever asked need not listen.
-            let _ = self.answer.send(result);
-        }
+    fn answer(self: Box<Self>, sessions: &Sessions) {
+        // Which sessions it touched is not known: a store that failed beside it is told too.
+        let result = match sessions.has_store_failure() {
+            true => Err(HandleError::Store),
+            false => self.result.ok_or(HandleError::Ended),
+        };
+        // Whoever asked need not listen.
+        let _ = self.answer.send(result);
     }
 }
 
@@ -95,7 +102,7 @@ struct SendFields<F> {
     msg_type: String,
     write: F,
     result: Result<u64, SendError>,
-    answer: oneshot::Sender<Result<u64, SendError>>,
+    answer: oneshot::Sender<Result<Result<u64, SendError>, HandleError>>,
 }
 
 impl<F> Request for SendFields<F>
@@ -112,7 +119,7 @@ where
             Some(error) if self.result.is_ok() => Err(SendError::Store(error)),
             _ => self.result,
         };
-        let _ = self.answer.send(result);
+        let _ = self.answer.send(Ok(result));
     }
 }
 
@@ -138,6 +145,8 @@ struct Wake {
     is_woken: AtomicBool,
     /// Whether the engine looks all the time.
     is_busy: bool,
+    /// Whether the engine was shut down.
+    has_ended: AtomicBool,
 }
 
 impl Wake {
@@ -155,23 +164,29 @@ impl EngineHandle {
             TrySendError::Full(_) => HandleError::Full,
             TrySendError::Disconnected(_) => HandleError::Ended,
         })?;
-        self.wake()
+        // Looked at after the request is there: either the end finds it, or it finds the end.
+        if self.wake.has_ended.load(Ordering::SeqCst) {
+            return Err(HandleError::Ended);
+        }
+        // The request is there: an engine that cannot be woken finds it within a second.
+        let _ = self.wake();
+        Ok(())
     }
 
     /// Ends the sleep of the engine, so that its application's
     /// [`handle_turn`](super::Application::handle_turn) is called.
     ///
     /// # Errors
-    /// [`HandleError::Asleep`].
+    /// [`HandleError::WakeFailed`].
     pub fn wake(&self) -> Result<(), HandleError> {
         self.wake.wake().map_err(|error| {
             tracing::error!("an engine cannot be woken: {error}");
-            HandleError::Asleep
+            HandleError::WakeFailed
         })
     }
 
-    /// Does something with the sessions on the engine's thread. The answer comes when everything that
-    /// `act` sent is stored.
+    /// Does something with the sessions on the engine's thread. The answer comes when what `act` sent is
+    /// committed to the sessions' stores; it is [`HandleError::Store`] if a store failed in the same turn.
     ///
     /// # Errors
     /// [`HandleError`]: nothing is done.
@@ -185,7 +200,8 @@ impl EngineHandle {
     }
 
     /// Sends a message of the application, as [`Sessions::send_fields`] does. The answer, its MsgSeqNum,
-    /// comes when the message is stored: from then on it is not lost, whatever ends.
+    /// comes when the message is committed to the session's store, and is as safe then as that store makes
+    /// it: one in memory ends with the process, one on disk survives it.
     ///
     /// # Errors
     /// [`HandleError`]: nothing is sent. The answer is an error if the session does not take the message
@@ -215,7 +231,8 @@ pub(super) struct Requests {
 impl Requests {
     pub fn new(waker: mio::Waker, requests_max: usize, is_busy: bool) -> Self {
         let (requests, receiver) = sync_channel(requests_max);
-        let wake = Arc::new(Wake { waker, is_woken: AtomicBool::new(false), is_busy });
+        let (is_woken, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wake = Arc::new(Wake { waker, is_woken, is_busy, has_ended });
         Self { handle: EngineHandle { requests, wake }, receiver, done: Vec::new() }
     }
 
@@ -233,6 +250,17 @@ impl Requests {
             self.handle.wake.is_woken.store(true, Ordering::Release);
         }
         is_more
+    }
+
+    /// Takes requests, again after an end.
+    pub fn begin(&self) {
+        self.handle.wake.has_ended.store(false, Ordering::SeqCst);
+    }
+
+    /// Refuses requests from now on, and those that wait.
+    pub fn end(&mut self) {
+        self.handle.wake.has_ended.store(true, Ordering::SeqCst);
+        self.receiver.try_iter().for_each(drop);
     }
 
     /// Answers those that were done, whose effects are stored now.

@@ -57,7 +57,10 @@ impl Listener {
         if self.made.len() < self.options.template_sessions_max {
             return Ok(None);
         }
-        let at = self.made.iter().position(|key| sessions.connection(*key).is_none()).ok_or(())?;
+        // One that is switched off stays, or it would come back switched on.
+        let has_to_go =
+            |key: &SessionKey| sessions.connection(*key).is_none() && sessions.is_enabled(*key);
+        let at = self.made.iter().position(has_to_go).ok_or(())?;
         Ok(Some(self.made.remove(at)))
     }
 

@@ -80,7 +80,7 @@ impl Sessions {
     }
 
     /// Removes a session: it is logged out, if it is logged on, and is gone, its store closed, when its
-    /// connection has ended. Until then its id is taken.
+    /// connection has ended. Until then its id is taken. A template makes it again when it logs on.
     pub fn remove(&mut self, key: SessionKey, now: Now) {
         if self.session(key).is_none() {
             return;
@@ -120,7 +120,7 @@ impl Sessions {
     }
 
     /// Sets the number of the next message to send, or of the next one expected, or both, of a session that
-    /// is not connected. Both or none are set.
+    /// is not connected.
     ///
     /// # Errors
     /// [`NumbersError`].

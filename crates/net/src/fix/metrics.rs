@@ -43,23 +43,29 @@ pub struct FixCounters {
     pub queued: u64,
 }
 
+impl FixCounters {
+    /// Adds what a session has counted.
+    pub(super) fn add(&mut self, counters: &Counters) {
+        self.received += counters.received;
+        self.delivered += counters.delivered;
+        self.sent += counters.sent;
+        self.resent += counters.resent;
+        self.rejected += counters.rejected;
+        self.refused += counters.refused;
+        self.garbled += counters.garbled;
+        self.gaps += counters.gaps;
+        self.duplicates += counters.duplicates;
+        self.logons += counters.logons;
+    }
+}
+
 impl Sessions {
-    /// Adds up what all sessions have counted.
+    /// Adds up what all sessions have counted, those that are gone included.
     pub fn counters(&self) -> FixCounters {
-        let mut sum = FixCounters { sessions: self.len() as u64, ..FixCounters::default() };
+        let mut sum = FixCounters { sessions: self.len() as u64, ..self.gone };
         for session in self.keys().filter_map(|key| self.session(key)) {
-            let counters = session.counters();
+            sum.add(session.counters());
             sum.logged_on += u64::from(session.is_logged_on());
-            sum.received += counters.received;
-            sum.delivered += counters.delivered;
-            sum.sent += counters.sent;
-            sum.resent += counters.resent;
-            sum.rejected += counters.rejected;
-            sum.refused += counters.refused;
-            sum.garbled += counters.garbled;
-            sum.gaps += counters.gaps;
-            sum.duplicates += counters.duplicates;
-            sum.logons += counters.logons;
             sum.queued += session.backlog();
         }
         sum
@@ -136,7 +142,7 @@ impl OfSession {
     }
 }
 
-/// Publishes what the sessions of an engine count, in all and, of the first thousand, one by one.
+/// Publishes what the sessions of an engine count, in all and, of a thousand at a time, one by one.
 #[derive(Debug)]
 pub struct FixMetrics {
     metrics: Metrics,
@@ -184,6 +190,14 @@ impl FixMetrics {
         for (gauge, at) in &self.gauges {
             gauge.set(at(&counts));
         }
+        self.sessions.retain(|key, published| {
+            let is_there = sessions.session(*key).is_some();
+            if !is_there {
+                published.logged_on.set(0);
+                published.queued.set(0);
+            }
+            is_there
+        });
         for key in sessions.keys() {
             let Some(session) = sessions.session(key) else { continue };
             if self.sessions.len() < SESSIONS_MAX || self.sessions.contains_key(&key) {

@@ -14,6 +14,7 @@ use super::access::Access;
 use super::admission::{Decision, Ticket};
 use super::initiator::InitiatorOptions;
 use super::message_log::MessageLog;
+use super::metrics::FixCounters;
 
 /// A store of any kind.
 pub type BoxStore = Box<dyn Store + Send>;
@@ -66,8 +67,6 @@ pub(super) struct Slot {
     dirty: bool,
     /// Where the message log goes; gone after it could not be written.
     log: Option<MessageLog>,
-    /// What the store said when the session's newest messages were to be stored.
-    store_failure: Option<StoreError>,
 }
 
 /// Returns what a Logon can say of an id.
@@ -91,6 +90,10 @@ pub struct Sessions {
     pub(super) leaving: Vec<SessionKey>,
     /// Whether a session was enabled that the engine has not seen yet.
     pub(super) has_enabled: bool,
+    /// What stores said that could not commit in this turn.
+    store_failures: HashMap<SessionKey, StoreError>,
+    /// What sessions that are gone have counted.
+    pub(super) gone: FixCounters,
     /// Sessions with something to transmit.
     dirty: Vec<SessionKey>,
     /// Connections refused, by reason.
@@ -137,7 +140,6 @@ impl Sessions {
             refusals: BTreeMap::new(),
             dirty: false,
             log: None,
-            store_failure: None,
         };
         if index == self.slots.len() {
             self.slots.push(None);
@@ -148,11 +150,16 @@ impl Sessions {
         Ok(key)
     }
 
-    /// Drops a session, which closes its store.
+    /// Commits what a session did and drops it, which closes its store.
     pub(super) fn drop_session(&mut self, key: SessionKey) {
         if self.slot(key).is_some()
-            && let Some(slot) = self.slots.get_mut(key.index).and_then(Option::take)
+            && let Some(mut slot) = self.slots.get_mut(key.index).and_then(Option::take)
         {
+            let store = slot.session.store_mut();
+            let failure = store.commit().and_then(|()| store.sync()).err();
+            self.note_store_failure(key, failure);
+            self.initiators.retain(|(added, _)| *added != key);
+            self.gone.add(slot.session.counters());
             let id = &slot.session.config().id;
             self.by_id.remove(id);
             if let Some(listener) = slot.listener {
@@ -272,17 +279,26 @@ impl Sessions {
         session.send_fields(now, head, write)
     }
 
-    /// Takes note of how committing went.
-    pub(super) fn set_store_failure(&mut self, key: SessionKey, failure: Option<StoreError>) {
-        if let Some(slot) = self.slot_mut(key) {
-            slot.store_failure = failure;
+    /// Keeps that a store could not commit, until the requests of this turn are answered.
+    pub(super) fn note_store_failure(&mut self, key: SessionKey, failure: Option<StoreError>) {
+        if let Some(failure) = failure {
+            self.store_failures.entry(key).or_insert(failure);
         }
     }
 
-    /// Returns what the store said if a session's newest messages could not be stored.
+    /// Returns what the store said if what a session did in this turn could not be stored.
     pub(super) fn store_failure(&self, key: SessionKey) -> Option<StoreError> {
-        let StoreError { doing, source } = self.slot(key)?.store_failure.as_ref()?;
+        let StoreError { doing, source } = self.store_failures.get(&key)?;
         Some(StoreError::new(doing, io::Error::new(source.kind(), source.to_string())))
+    }
+
+    /// Whether any store could not commit in this turn.
+    pub(super) fn has_store_failure(&self) -> bool {
+        !self.store_failures.is_empty()
+    }
+
+    pub(super) fn forget_store_failures(&mut self) {
+        self.store_failures.clear();
     }
 
     pub(super) fn connection(&self, key: SessionKey) -> Option<usize> {

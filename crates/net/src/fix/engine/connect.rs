@@ -179,6 +179,10 @@ impl<A: Application> Engine<A> {
             return;
         }
         let Some(key) = connection.session else { return };
+        // It was switched off while it connected.
+        if !self.sessions.is_enabled(key) {
+            return self.drop_connection(index, now);
+        }
         if let Some(dialer) = self.dialers.iter_mut().find(|dialer| dialer.key == key) {
             dialer.failures = 0;
         }

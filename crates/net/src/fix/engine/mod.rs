@@ -177,6 +177,7 @@ impl<A: Application> Engine<A> {
             crate::affinity::pin_current_thread(cpu)
                 .map_err(|error| Error::of(Action::Pin, error))?;
         }
+        self.requests.begin();
         let mut events = Events::with_capacity(EVENTS);
         while !stop.is_set() {
             self.turn_with(&mut events, None)?;
@@ -189,6 +190,7 @@ impl<A: Application> Engine<A> {
     /// # Errors
     /// What the operating system says when it is asked for events.
     pub fn turn(&mut self, wait: Duration) -> Result<(), Error> {
+        self.requests.begin();
         self.turn_with(&mut Events::with_capacity(EVENTS), Some(wait))
     }
 
@@ -201,15 +203,15 @@ impl<A: Application> Engine<A> {
             return Err(Error::of(Action::Receive, error));
         }
         let now = now();
+        if self.dialers.iter().any(Dialer::is_looking_up) {
+            self.next_timer_ns = 0;
+        }
         for index in std::mem::take(&mut self.unread) {
             self.serve(index, now);
         }
         for event in events.iter() {
             let Token(token) = event.token();
             if token == WAKER {
-                if self.dialers.iter().any(Dialer::is_looking_up) {
-                    self.next_timer_ns = 0;
-                }
                 continue;
             }
             match token.checked_sub(CONNECTIONS) {
@@ -224,7 +226,6 @@ impl<A: Application> Engine<A> {
             }
         }
         self.accept_waiting(now);
-        self.dial_new();
         let has_more_requests = self.requests.act(&mut self.sessions, now, REQUESTS);
         if now.steady_ns >= self.next_timer_ns {
             self.handle_timers(now);
@@ -232,9 +233,11 @@ impl<A: Application> Engine<A> {
         if let Some(at) = self.application.handle_turn(&mut self.sessions, now) {
             self.next_timer_ns = self.next_timer_ns.min(at);
         }
+        self.dial_new();
         self.settle_decisions(now);
         self.transmit_dirty(now);
         self.requests.answer(&self.sessions);
+        self.sessions.forget_store_failures();
         self.drop_leaving(now);
         self.has_more_requests = has_more_requests;
         self.sync(now);

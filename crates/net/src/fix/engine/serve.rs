@@ -167,7 +167,7 @@ impl<A: Application> Engine<A> {
         let Some(connection) = connection else {
             // Not connected: what was sent is committed all the same.
             let failure = session.poll_transmit(now).err();
-            sessions.set_store_failure(key, failure);
+            sessions.note_store_failure(key, failure);
             return;
         };
         let mut gone = false;
@@ -209,7 +209,7 @@ impl<A: Application> Engine<A> {
             }
         }
         let blocked = connection.blocked_ns;
-        sessions.set_store_failure(key, failure);
+        sessions.note_store_failure(key, failure);
         if let Err(error) = sessions.write_log(key) {
             self.application.handle_log_failure(key, &error);
         }

@@ -17,7 +17,8 @@ const TURN: Duration = Duration::from_millis(20);
 
 impl<A: Application> Engine<A> {
     /// Logs all sessions out and waits for the answers, as long as the sessions' LogoutTimeout allows.
-    /// Meanwhile nobody is let in or called. [`Engine::run`] ends so.
+    /// Meanwhile nobody is let in or called. [`Engine::run`] ends so. Requests of handles are refused
+    /// afterwards, until the engine runs again.
     ///
     /// # Errors
     /// What the operating system says when it is asked for events.
@@ -42,13 +43,16 @@ impl<A: Application> Engine<A> {
                 self.drop_connection(index, now);
             }
         }
+        self.requests.act(&mut self.sessions, now, usize::MAX);
         self.transmit_dirty(now);
+        self.requests.answer(&self.sessions);
         let wait_ns = u64::from(longest_s) * SECOND_NS + GRACE_NS;
         let until_ns = now.steady_ns.saturating_add(wait_ns);
         let mut events = Events::with_capacity(EVENTS);
         while self.connections.iter().any(Option::is_some) && monotonic_ns() < until_ns {
             self.turn_with(&mut events, Some(TURN))?;
         }
+        self.requests.end();
         for key in self.sessions.keys() {
             self.sessions.sync(key);
         }

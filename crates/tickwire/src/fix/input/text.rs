@@ -25,6 +25,9 @@ const CLOSING: [(u8, u8); 7] = [
 ];
 /// Digits of CheckSum that are taken at most.
 const SUM_DIGITS_MAX: usize = 9;
+/// Bytes of a line that are searched at a time, and those that are searched twice.
+const LINE_PIECE: usize = 4096;
+const PIECE_OVERLAP: usize = 64;
 /// BeginString of a message that has none.
 const BEGIN_STRING: &[u8] = b"8=FIX.4.4";
 
@@ -46,6 +49,8 @@ pub struct Scanner<'t> {
     text: &'t [u8],
     /// Up to where it was scanned.
     at: usize,
+    /// The next BeginString at or behind that, once it was looked for.
+    begin: Option<Option<Range<usize>>>,
     patterns: Rc<Patterns>,
 }
 
@@ -64,7 +69,8 @@ impl Patterns {
         };
         let make = |pattern: String| Regex::new(&pattern).expect("a right pattern");
         Self {
-            begin: make(r"(?-u)8=FIXT?\.\d\.\d(?:SP\d)?".to_owned()),
+            // Not the end of another field, as in 58=FIX.4.2.
+            begin: make(r"(?-u)(?:\A|[^0-9])(8=FIXT?\.\d\.\d(?:SP\d)?)".to_owned()),
             separator: make(format!(r"(?i-u)\A({separator})\d{{1,9}}=")),
             headless: make(format!(
                 r"(?i-u)(?:\A|[^0-9A-Z.])((?:9=\d{{1,9}}{separator})?35=[0-9A-Z]{{1,3}}({separator})\d{{1,9}}=)"
@@ -87,7 +93,7 @@ impl<'t> Scanner<'t> {
     /// Scans `text`. Without a separator each message has its own.
     pub fn new(text: &'t [u8], given: Option<&[u8]>) -> Self {
         let patterns = Rc::new(Patterns::new(given));
-        Self { text, at: 0, patterns }
+        Self { text, at: 0, begin: None, patterns }
     }
 
     /// Hands out all messages with their places in words, until `handle` fails.
@@ -114,7 +120,7 @@ impl<'t> Scanner<'t> {
     }
 
     fn next_message(&mut self) -> Option<TextMessage> {
-        let begin = self.patterns.begin.find_at(self.text, self.at).map(|found| found.range());
+        let begin = self.next_begin();
         let gap_end = begin.as_ref().map_or(self.text.len(), |begin| begin.start);
         if let Some(found) = self.headless(gap_end) {
             return Some(found);
@@ -135,14 +141,34 @@ impl<'t> Scanner<'t> {
         Some(found)
     }
 
+    /// Returns the next BeginString. It is looked for once, however many messages without one stand before it.
+    fn next_begin(&mut self) -> Option<Range<usize>> {
+        let is_known =
+            |begin: &Option<Range<usize>>| begin.as_ref().is_none_or(|b| b.start >= self.at);
+        if let Some(begin) = self.begin.as_ref().filter(|begin| is_known(begin)) {
+            return begin.clone();
+        }
+        // The byte before it is looked at too.
+        let before = |from: usize| {
+            let found = self.patterns.begin.captures_at(self.text, from)?;
+            Some(found.get(1)?.range())
+        };
+        let begin = before(self.at.saturating_sub(1))
+            .and_then(|begin| if begin.start < self.at { before(self.at) } else { Some(begin) });
+        self.begin.insert(begin).clone()
+    }
+
     /// Returns a message without BeginString that begins before `end`.
     fn headless(&mut self, end: usize) -> Option<TextMessage> {
         while self.at < end {
-            let rest = self.text.get(self.at..end)?;
+            // The line ends before what begins another; a piece of a long one is enough to find a message in.
+            let rest = self.text.get(self.at..end.min(self.at + LINE_PIECE))?;
             let len = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
             let line = rest.get(..len)?;
             let Some(found) = self.patterns.headless.captures(line) else {
-                self.at += len;
+                // What begins at the end of a piece is found in the next one.
+                let is_piece = len == LINE_PIECE && !line.ends_with(b"\n");
+                self.at += if is_piece { LINE_PIECE - PIECE_OVERLAP } else { len };
                 continue;
             };
             let start = self.at + found.get(1)?.start();
@@ -245,9 +271,13 @@ impl<'t> Scanner<'t> {
                 let value = text.get(at..place).unwrap_or_default();
                 return End::Line(at + value.trim_ascii_end().len());
             }
-            let Some(next) = text.get(place..).and_then(|rest| rest.strip_prefix(separator)) else {
-                continue;
-            };
+            let rest = text.get(place..).unwrap_or_default();
+            let is_inside = place == at || text.get(place - 1).is_some_and(u8::is_ascii_digit);
+            if !is_inside && rest.starts_with(b"8=FIX") {
+                // Another message, though not behind a separator.
+                return End::Line(place);
+            }
+            let Some(next) = rest.strip_prefix(separator) else { continue };
             if next.starts_with(b"8=FIX") {
                 return End::Message(place);
             }
@@ -416,6 +446,14 @@ mod tests {
         let bytes: Vec<&str> = found.iter().map(|(bytes, _)| bytes.as_str()).collect();
         let wanted = ["8=FIX.4.2|9=5|35=0|10=161|", "8=FIX.4.4|9=5|35=1|", "8=FIXT.1.1|9=5|35=5|"];
         assert_eq!(bytes, wanted);
+        // A BeginString inside of another field is none.
+        let found = scan("35=D|49=A|58=FIX.4.2 test|10=001|");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].0.contains("|58=FIX.4.2 test|10=001|"), "{found:?}");
+        // Two of one line without CheckSum.
+        let found = scan("[\"8=FIX.4.2|9=5|35=0|34=1\",\"8=FIX.4.2|9=5|35=1|34=2\"]");
+        let bytes: Vec<&str> = found.iter().map(|(bytes, _)| bytes.as_str()).collect();
+        assert_eq!(bytes, ["8=FIX.4.2|9=5|35=0|34=1|", "8=FIX.4.2|9=5|35=1|34=2|"]);
         // Two of one line, the first without CheckSum.
         let found = scan("8=FIX.4.2|9=5|35=0|8=FIX.4.2|9=5|35=1|10=162|");
         assert_eq!(found.len(), 2, "{found:?}");
@@ -466,8 +504,11 @@ mod tests {
     #[test]
     fn many_messages_of_one_line_are_scanned_in_one_pass() {
         // A pass a message would take minutes.
-        let text = "8=FIX.4.2^A9=5^A35=0^A10=161^A ".repeat(20_000);
-        assert_eq!(scan(&text).len(), 20_000);
+        for message in
+            ["8=FIX.4.2^A9=5^A35=0^A10=161^A ", "35=D|49=A|10=001\n", "35=D|49=A|10=001 "]
+        {
+            assert_eq!(scan(&message.repeat(20_000)).len(), 20_000, "{message}");
+        }
     }
 
     #[test]
@@ -492,7 +533,8 @@ mod tests {
         for _ in 0..20_000 {
             let count = random.usize(..14);
             let text: String = (0..count).map(|_| pieces[random.usize(..pieces.len())]).collect();
-            let mut scanner = Scanner { text: text.as_bytes(), at: 0, patterns: patterns.clone() };
+            let patterns = patterns.clone();
+            let mut scanner = Scanner { text: text.as_bytes(), at: 0, begin: None, patterns };
             let mut end = 0;
             while let Some(found) = scanner.next_message() {
                 assert!(
