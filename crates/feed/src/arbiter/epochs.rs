@@ -176,6 +176,7 @@ impl Arbiter {
         self.top = to;
         self.leader = None;
         self.unexpected_in_a_row = 0;
+        self.is_unexpected_behind = false;
         self.is_on_probation = [false; 2];
         self.window.forget_arrivals();
         if self.past.len() > PAST_MAX {

@@ -203,6 +203,8 @@ pub struct Arbiter {
     leaps: [Option<Leap>; 2],
     /// Unexpected packets of trusted lines since a packet was delivered that came later.
     unexpected_in_a_row: u32,
+    /// Whether one of them had a number before the next one: what it told is in no packet to come.
+    is_unexpected_behind: bool,
     /// When the last of them came.
     unexpected_ns: u64,
     /// Packets that may be of the next epoch, in the order they came.
@@ -250,6 +252,7 @@ impl Arbiter {
             is_on_probation: [false; 2],
             leaps: [None; 2],
             unexpected_in_a_row: 0,
+            is_unexpected_behind: false,
             unexpected_ns: 0,
             pending: VecDeque::new(),
             replay: VecDeque::new(),
@@ -292,6 +295,13 @@ impl Arbiter {
     #[inline]
     pub const fn is_out_of_sequence(&self) -> bool {
         self.unexpected_in_a_row >= OUT_OF_SEQUENCE_MIN
+    }
+
+    /// While [`is_out_of_sequence`](Self::is_out_of_sequence): whether packets had numbers before the next one. What
+    /// they tell may be news in no packet to come. Packets ahead come again in their turn, or are a gap then.
+    #[inline]
+    pub const fn may_hide_updates(&self) -> bool {
+        self.is_unexpected_behind
     }
 
     /// What a line brought so far.
@@ -522,6 +532,7 @@ impl Arbiter {
         self.leader.get_or_insert(source.line);
         if source.received_ns >= self.unexpected_ns {
             self.unexpected_in_a_row = 0;
+            self.is_unexpected_behind = false;
         }
         self.pass(source.seq_num, 1);
         self.counters.delivered += u64::from(!is_replacement);

@@ -92,6 +92,7 @@ impl Arbiter {
         };
         if counts {
             self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
+            self.is_unexpected_behind |= self.next.is_none_or(|next| seq_num < next);
             self.unexpected_ns = self.unexpected_ns.max(received_ns);
         }
     }

@@ -267,7 +267,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                     let Self { rejected, unnumbered, .. } = self;
                     unnumbered.note_numbered();
                     if std::mem::take(&mut self.is_out_of_sequence) {
-                        self.decoding.handle_out_of_sequence(false, sink);
+                        self.decoding.handle_in_sequence(sink);
                     }
                     let index = take_rejected(rejected, seq_num);
                     let of_packet = Delivery::of_packet(Some(seq_num), line, received_ns);
@@ -283,9 +283,10 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                 Output::Reset { seq_num } => self.handle_reset(seq_num, sink),
             }
         }
-        if self.arbiter.is_out_of_sequence() && !self.is_out_of_sequence {
+        if self.arbiter.is_out_of_sequence() {
             self.is_out_of_sequence = true;
-            self.decoding.handle_out_of_sequence(true, sink);
+            let may_hide_updates = self.arbiter.may_hide_updates();
+            self.decoding.handle_out_of_sequence(may_hide_updates, sink);
         }
         while let Some(event) = self.arbiter.poll_event() {
             sink.handle_line(&event);
@@ -295,7 +296,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     /// A packet is next in order again.
     fn note_in_sequence(&mut self, sink: &mut impl Sink<E::Message>) {
         if std::mem::take(&mut self.is_out_of_sequence) {
-            self.decoding.handle_out_of_sequence(false, sink);
+            self.decoding.handle_in_sequence(sink);
         }
     }
 

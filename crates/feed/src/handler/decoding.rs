@@ -342,14 +342,22 @@ impl<A> Decoding<A> {
         self.settle(sink);
     }
 
-    /// Tells books that packets come and none is next in order, or that one is again.
+    /// Tells books that packets come and none is next in order.
     #[cold]
     pub(super) fn handle_out_of_sequence<M: ?Sized>(
         &mut self,
-        is_out_of_sequence: bool,
+        may_hide_updates: bool,
         sink: &mut impl Sink<M>,
     ) {
-        self.recovery.handle_out_of_sequence(is_out_of_sequence);
+        if self.recovery.handle_out_of_sequence(may_hide_updates) {
+            self.settle(sink);
+        }
+    }
+
+    /// Tells books that a packet is next in order again.
+    #[cold]
+    pub(super) fn handle_in_sequence<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
+        self.recovery.handle_in_sequence();
         self.settle(sink);
     }
 

@@ -102,6 +102,8 @@ pub struct Recovery {
     now_ns: u64,
     is_silent: bool,
     is_out_of_sequence: bool,
+    /// Whether packets that followed nothing may have told what no packet to come tells.
+    hides_updates: bool,
     behind: Behind,
     /// Whether the status of the trading session lets books be crossed.
     session_may_cross: bool,
@@ -143,6 +145,7 @@ impl Recovery {
             now_ns: 0,
             is_silent: false,
             is_out_of_sequence: false,
+            hides_updates: false,
             behind: Behind::default(),
             session_may_cross: false,
             is_in_transaction: false,
@@ -378,6 +381,7 @@ impl Recovery {
         self.session_may_cross = false;
         self.is_in_transaction = false;
         self.is_out_of_sequence = false;
+        self.hides_updates = false;
         self.behind = Behind::default();
         self.sessions.begin(self.now_ns);
         self.touch_all();
@@ -392,17 +396,31 @@ impl Recovery {
         }
     }
 
-    /// Says whether the lines bring packets whose sequence numbers follow nothing, and none that is next in order. Every
-    /// book is stale meanwhile; afterwards as after a gap, since what those packets told is not known.
-    pub fn handle_out_of_sequence(&mut self, is_out_of_sequence: bool) {
-        if self.is_out_of_sequence == is_out_of_sequence {
-            return;
+    /// Says that the lines bring packets whose sequence numbers follow nothing, and none that is next in order. Every book
+    /// is stale until [`handle_in_sequence`](Self::handle_in_sequence), and after it as after a gap if those packets
+    /// may tell what no packet to come tells. Returns whether that was new.
+    pub fn handle_out_of_sequence(&mut self, may_hide_updates: bool) -> bool {
+        let is_hiding = may_hide_updates && !self.hides_updates;
+        if self.is_out_of_sequence && !is_hiding {
+            return false;
         }
-        self.is_out_of_sequence = is_out_of_sequence;
+        self.is_out_of_sequence = true;
         self.is_in_transaction = false;
-        // At the end only what includes the packet that is next in order shows that nothing is missing.
-        let behind = u64::from(!is_out_of_sequence);
-        self.gap = self.gaps.lose(self.sessions.position().saturating_add(behind));
+        if is_hiding {
+            self.hides_updates = true;
+            self.gap = self.gaps.lose(self.sessions.position());
+        }
+        self.touch_all();
+        true
+    }
+
+    /// Says that a packet is next in order again.
+    pub fn handle_in_sequence(&mut self) {
+        self.is_out_of_sequence = false;
+        if std::mem::take(&mut self.hides_updates) {
+            // Only what includes this packet shows that nothing is missing.
+            self.gap = self.gaps.lose(self.sessions.position().saturating_add(1));
+        }
         self.touch_all();
     }
 
