@@ -805,7 +805,7 @@ fn what_was_held_before_ends_no_time_out_of_sequence() {
     let of_leap: &[_] = &[(Line::A, 400)];
     let of_probation: &[_] = &[(Line::B, 105), (Line::B, 106), (Line::B, 107)];
     for later in [of_leap, of_probation] {
-        let mut arbiter = Fed::new(options.clone());
+        let mut arbiter = Fed::new(options);
         assert_eq!(packet(&mut arbiter, 0, Line::A, 100), "D100a");
         assert_eq!(packet(&mut arbiter, 0, Line::A, 103), "");
         for (line, seq_num) in later {
