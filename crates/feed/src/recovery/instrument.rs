@@ -179,7 +179,7 @@ impl Instrument {
     }
 
     #[inline(always)]
-    fn lacks_nothing_since(&self, gap: LastGap) -> bool {
+    pub(super) fn lacks_nothing_since(&self, gap: LastGap) -> bool {
         self.known_to > gap.end || self.known_to == gap.end && self.gaps_before >= gap.count
     }
 

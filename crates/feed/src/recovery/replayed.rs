@@ -23,13 +23,15 @@ impl Recovery {
             return UpdateOutcome::Old;
         };
         let was_stale = instrument.stale(self.gap).is_some();
+        // A clear of the same gap may still be missing: what came live waits until all of it was replayed.
+        let is_alone = self.has_scoped_clears && !instrument.lacks_nothing_since(self.gap);
         let held = instrument.held.len();
         let outcome = match instrument.place_replayed(update, by, before) {
             Place::Old => {
                 self.counters.old += 1;
                 UpdateOutcome::Old
             }
-            Place::Next => match instrument.apply_replayed(update, by) {
+            Place::Next => match instrument.apply_replayed(update, by, is_alone) {
                 Ok(applied) => {
                     self.counters.replayed += 1;
                     self.counters.applied += applied;
@@ -81,13 +83,14 @@ impl Recovery {
         let end = filled.next_first.unwrap_or(u64::MAX);
         for instrument in &mut self.instruments {
             let held = instrument.held.len();
-            if held == 0 || instrument.stale(filled.before).is_some() {
+            let waits_for_none = held == 0 && instrument.dropped.is_none();
+            if waits_for_none || instrument.stale(filled.before).is_some() {
                 continue;
             }
             self.counters.applied += match self.options.continuity {
                 Continuity::SeqNum => instrument.apply_held_before(end),
                 // A book that one of them breaks says so itself.
-                Continuity::RptSeq => instrument.apply_held_that_follow().unwrap_or(0),
+                Continuity::RptSeq => instrument.apply_held_that_follow(end).unwrap_or(0),
             };
             self.held_total -= held - instrument.held.len();
         }
@@ -130,21 +133,31 @@ impl Instrument {
         }
     }
 
-    /// Applies a replayed update that is the next one, and the held ones that follow it. Returns how
-    /// many were applied. Any gap may have come after them.
-    fn apply_replayed(&mut self, update: &Update, by: Continuity) -> Result<u64, StaleReason> {
+    /// Applies a replayed update that is the next one, and the held ones that follow it, unless it is to be
+    /// applied alone. Returns how many were applied. Any gap may have come after them.
+    fn apply_replayed(
+        &mut self,
+        update: &Update,
+        by: Continuity,
+        is_alone: bool,
+    ) -> Result<u64, StaleReason> {
         let was_broken = self.broken.is_some();
         self.apply(update, 0)?;
-        if by == Continuity::SeqNum || !was_broken && self.held.is_empty() {
+        if is_alone || by == Continuity::SeqNum || !was_broken && self.held.is_empty() {
             return Ok(1);
         }
-        Ok(1 + self.apply_held_that_follow()?)
+        Ok(1 + self.apply_held_that_follow(u64::MAX)?)
     }
 
-    /// Applies held updates that follow by RptSeq. Returns how many; the book is broken where one does not.
-    fn apply_held_that_follow(&mut self) -> Result<u64, StaleReason> {
+    /// Applies held updates with numbers below `end` that follow by RptSeq. Returns how many; the book is broken where
+    /// one does not.
+    fn apply_held_that_follow(&mut self, end: u64) -> Result<u64, StaleReason> {
         let mut applied = 0;
         while let Some(held) = self.held.front().copied() {
+            if held.seq_num >= end {
+                // What it follows may be in the next gap.
+                return Ok(applied);
+            }
             match held.rpt_seq {
                 Some(rpt_seq) if rpt_seq <= self.rpt_seq => {}
                 Some(rpt_seq) if rpt_seq - 1 == self.rpt_seq => {

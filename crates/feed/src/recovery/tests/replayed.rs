@@ -66,6 +66,76 @@ fn updates_that_waited_for_a_lost_clear_are_in_the_book_when_the_gap_was_replaye
     }
 }
 
+/// A channel that has emptied books by one entry, with a fresh book at RptSeq 5.
+fn with_scoped_clears() -> Recovery {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 5, 100);
+    let scope = ClearScope::Field { index: 0, text: b"none" };
+    recovery.handle_clear(&Clear { scope, seq_num: 10 });
+    recovery
+}
+
+#[test]
+fn what_waited_behind_a_later_gap_waits_on_when_an_earlier_one_was_replayed() {
+    let mut recovery = with_scoped_clears();
+    let first = gap(&mut recovery, 11, 2);
+    recovery.handle_update(&change(13, 6, 106));
+    let second = gap(&mut recovery, 14, 1);
+    recovery.handle_update(&change(15, 7, 107));
+    recovery.handle_gap_filled(first);
+    assert_eq!((price(&recovery), recovery.updates_held()), (Err(StaleReason::Gap), 1));
+    assert_eq!(recovery.last_known_book(ONE, BookKind::Outright).map(best), Some(106));
+    recovery.handle_gap_filled(second);
+    assert_eq!((price(&recovery), recovery.updates_held()), (Ok(107), 0));
+}
+
+#[test]
+fn a_lost_update_behind_which_a_clear_may_be_missing_makes_no_book_fresh() {
+    let mut recovery = with_scoped_clears();
+    let both = gap(&mut recovery, 11, 2);
+    recovery.handle_update(&change(13, 7, 107));
+    let outcome = recovery.handle_replayed(&change(11, 6, 106));
+    assert_eq!(outcome, UpdateOutcome::Held(StaleReason::Gap));
+    assert_eq!((price(&recovery), recovery.updates_held()), (Err(StaleReason::Gap), 1));
+    let mut emptied = with_scoped_clears();
+    gap(&mut emptied, 11, 2);
+    emptied.handle_update(&change(13, 7, 107));
+    emptied.handle_replayed(&change(11, 6, 106));
+    emptied.handle_replayed_clear(&Clear { scope: ClearScope::Channel, seq_num: 12 });
+    emptied.handle_gap_filled(both);
+    assert!(price(&emptied).is_err());
+    assert_eq!(snapshot(&mut emptied, 12, 6, 99), SnapshotOutcome::Recovered);
+    assert_eq!(price(&emptied), Ok(107));
+    recovery.handle_gap_filled(both);
+    assert_eq!((price(&recovery), recovery.updates_held()), (Ok(107), 0));
+}
+
+#[test]
+fn an_update_that_found_no_room_while_a_clear_was_lost_keeps_the_book_stale() {
+    let mut recovery = recovery(RecoveryOptions { updates_held_max: 0, ..Default::default() });
+    snapshot(&mut recovery, 10, 5, 100);
+    let scope = ClearScope::Field { index: 0, text: b"none" };
+    recovery.handle_clear(&Clear { scope, seq_num: 10 });
+    let gap = gap(&mut recovery, 11, 2);
+    recovery.handle_update(&change(13, 6, 106));
+    recovery.handle_gap_filled(gap);
+    assert!(price(&recovery).is_err());
+}
+
+/// 12 was not replayed, and had the update with RptSeq 7.
+#[test]
+fn a_hole_before_what_waited_for_a_clear_keeps_the_book_stale() {
+    let mut recovery = with_scoped_clears();
+    let both = gap(&mut recovery, 11, 2);
+    recovery.handle_update(&change(13, 8, 108));
+    recovery.handle_replayed(&change(11, 6, 106));
+    assert!(price(&recovery).is_err());
+    recovery.handle_gap_filled(both);
+    assert_eq!(price(&recovery), Err(StaleReason::RptSeqGap { expected: 7, found: 8 }));
+    assert_eq!(snapshot(&mut recovery, 12, 7, 107), SnapshotOutcome::Recovered);
+    assert_eq!(price(&recovery), Ok(108));
+}
+
 #[test]
 fn a_hole_in_what_was_replayed_keeps_the_book_stale() {
     let mut recovery = by_rpt_seq();
