@@ -40,12 +40,11 @@ impl LineReset {
 /// Whether the bytes of a reset are at the head of a packet.
 #[inline]
 fn may_be_reset(packet: &[u8]) -> bool {
-    let is_at = |head: &[u8], at: usize| head[at] == RESET[0] && head[at + 1] == RESET[1];
-    match packet.first_chunk::<HEAD_BYTES>() {
-        // All of them, not just the first: so they are compared many at a time.
-        Some(head) => (0..HEAD_BYTES - 1).fold(false, |found, at| found | is_at(head, at)),
-        None => packet.windows(RESET.len()).any(|pair| pair == RESET),
-    }
+    let is_pair = |one: u8, other: u8| u8::from((one == RESET[0]) & (other == RESET[1]));
+    let head = packet.first_chunk::<HEAD_BYTES>().map_or(packet, |head| head);
+    // All pairs, and not only up to the first that is one: so they are compared many at a time.
+    let pairs = head.iter().zip(head.get(1..).unwrap_or_default());
+    pairs.fold(0, |found, (one, other)| found | is_pair(*one, *other)) != 0
 }
 
 /// Whether the first message of a packet resets the numbers.
