@@ -500,6 +500,27 @@ fn a_publisher_that_is_gone_is_logged_and_its_loss_is_unknown() {
 }
 
 #[test]
+fn a_subscriber_that_is_stopped_within_the_lease_of_a_killed_publisher_does_not_know_its_loss() {
+    let place = Place::new(15);
+    let (_, templates) = place.feed("simple", "-n 1");
+    let (received, log) = (place.file("received.json"), place.file("log"));
+    let subscriber = place.subscribe_logging(&log, &format!("--json {}", received.display()));
+    let publisher = place.publish_lines(&templates, "--subscribers 1 --lease 1h");
+    let a = Sender::open(place.a, SenderOptions::default()).expect("a sender");
+    let options = Options { messages: 300, messages_per_packet_max: 1, ..Options::simple() };
+    sent(&mut Generator::new(&options).expect("a generator"), 200, &[&a]);
+    std::thread::sleep(Duration::from_secs(1));
+    publisher.kill();
+    subscriber.interrupt();
+    assert_eq!(subscriber.finish(), 1);
+    let received = json(&received);
+    assert!(sum(&received, "received") > 0, "{received:#}");
+    assert_eq!(received["publishers"][0]["ended"], Value::Null, "its lease is not over");
+    assert_eq!(received["lost"], Value::Null);
+    assert_eq!(sum(&received, "lost_at_least"), 0);
+}
+
+#[test]
 fn templates_that_do_not_fit_are_told_with_all_their_faults() {
     let place = Place::new(7);
     let (packets, templates) = place.feed("simple", "-n 1");

@@ -4,7 +4,7 @@ use crate::distribution::{Arrival, ByKind, Kind};
 use std::collections::HashMap;
 use tickwire_dds::ParticipantId;
 
-/// Publishers told apart; of more, the rest are one.
+/// Publishers told apart; of more, the rest are one of which nobody knows what was lost.
 const PUBLISHERS_MAX: usize = 64;
 /// Writers and rows of samples followed; more are not followed.
 const ROWS_MAX: usize = 1 << 17;
@@ -42,8 +42,8 @@ pub struct Received {
     accounted: u64,
     /// Whether some of its writers had written before we met.
     is_met_late: bool,
-    /// Whether it has writers that are not followed.
-    has_more_writers: bool,
+    /// Whether it has writers that are not followed, or is several publishers.
+    is_partly_followed: bool,
 }
 
 impl Received {
@@ -85,7 +85,7 @@ pub enum History {
     LastValues,
     /// It gets none, so of a writer that is silent it does not know whether it ever wrote.
     None,
-    /// Delivery is not reliable: what comes first is taken for the first.
+    /// Delivery is not reliable: what came before the first that came may be lost or from before.
     BestEffort,
 }
 
@@ -122,7 +122,7 @@ impl Ledger {
         }
         let publisher = self.index_of(owner());
         if self.writers.len() >= ROWS_MAX {
-            self.publishers[publisher].1.has_more_writers = true;
+            self.publishers[publisher].1.is_partly_followed = true;
             return publisher;
         }
         let history_end = match self.history {
@@ -148,10 +148,13 @@ impl Ledger {
         false
     }
 
-    /// Notes how a publisher ended.
+    /// Notes how a publisher ended. Of several that are one, a feed that is done stays done.
     pub fn end(&mut self, owner: Option<ParticipantId>, standing: Standing) {
         let index = self.index_of(owner);
-        self.publishers[index].1.standing = standing;
+        let received = &mut self.publishers[index].1;
+        if !(received.is_partly_followed && matches!(received.standing, Standing::Done { .. })) {
+            received.standing = standing;
+        }
     }
 
     /// Notes which publishers are there; returns those that have gone without a word since the last time.
@@ -184,24 +187,18 @@ impl Ledger {
         all
     }
 
-    /// Samples that a publisher wrote after we met and that did not come; `None` where that is not known.
-    /// `is_over` says that nothing more is waited for because the feed is done: then a publisher without a
-    /// word may have lost any number.
-    pub fn lost(&self, received: &Received, is_over: bool) -> Option<u64> {
-        let tail = match received.standing {
-            _ if received.has_more_writers => return None,
-            Standing::Done { written } | Standing::Stopped { written } => {
-                written.saturating_sub(received.accounted)
-            }
-            Standing::Present if !is_over => 0,
-            Standing::Present | Standing::Gone => return None,
-        };
-        // The tail may be of writers that were silent since we met.
+    /// Samples that a publisher wrote after we met and that did not come; `None` where that is not known. One
+    /// that has not said that it ended may have written more, also while its lease lasts.
+    pub fn lost(&self, received: &Received) -> Option<u64> {
+        let tail = received.written()?.saturating_sub(received.accounted);
         let is_certain = match self.history {
             History::LastValues => true,
-            History::None | History::BestEffort => !received.is_met_late,
+            // The tail may be of writers that were silent since we met.
+            History::None => tail == 0 || !received.is_met_late,
+            // So may it be here, and the head may be lost.
+            History::BestEffort => !received.is_met_late,
         };
-        (tail == 0 || is_certain).then_some(received.holes + tail)
+        (is_certain && !received.is_partly_followed).then_some(received.holes + tail)
     }
 
     /// Whether some publisher's feed is done, and everything has come that those wrote who have ended.
@@ -212,7 +209,7 @@ impl Ledger {
                 .publishers()
                 .iter()
                 .filter(|received| has_ended(received))
-                .all(|received| self.lost(received, false) == Some(0))
+                .all(|received| self.lost(received) == Some(0))
     }
 
     /// Whether some publisher's feed is done.
@@ -230,6 +227,7 @@ impl Ledger {
         };
         known.unwrap_or_else(|| {
             if self.publishers.len() >= PUBLISHERS_MAX {
+                self.publishers[PUBLISHERS_MAX - 1].1.is_partly_followed = true;
                 return PUBLISHERS_MAX - 1;
             }
             self.publishers.push((owner, Received::default()));
@@ -275,8 +273,8 @@ mod tests {
         ledger
     }
 
-    fn lost(ledger: &Ledger, is_over: bool) -> Option<u64> {
-        ledger.lost(&ledger.publishers()[0], is_over)
+    fn lost(ledger: &Ledger) -> Option<u64> {
+        ledger.lost(&ledger.publishers()[0])
     }
 
     #[test]
@@ -317,10 +315,11 @@ mod tests {
     #[test]
     fn holes_are_lost_and_so_is_what_was_written_after_the_last_that_came() {
         let mut ledger = heard(History::LastValues, 0, &[1, 2, 4]);
-        assert_eq!(lost(&ledger, false), Some(1), "known before it ends");
+        assert_eq!(ledger.publishers()[0].holes, 1, "known before it ends");
+        assert_eq!(lost(&ledger), None, "it may have written more");
         assert!(!ledger.has_end());
         ledger.end(publisher(1), Standing::Done { written: 5 });
-        assert_eq!(lost(&ledger, true), Some(2));
+        assert_eq!(lost(&ledger), Some(2));
         assert!(!ledger.is_complete());
     }
 
@@ -328,24 +327,50 @@ mod tests {
     fn what_was_written_before_a_late_subscriber_came_is_not_lost() {
         let mut ledger = heard(History::LastValues, 100, &[40, 97, 101, 102]);
         ledger.end(publisher(1), Standing::Done { written: 102 });
-        assert_eq!(lost(&ledger, true), Some(0));
+        assert_eq!(lost(&ledger), Some(0));
         assert!(ledger.is_complete());
         let received = ledger.publishers()[0];
         assert_eq!((received.last_values, received.seq_nums), (2, Some((101, 102))));
-        let mut best_effort = heard(History::BestEffort, 0, &[101, 103]);
-        best_effort.end(publisher(1), Standing::Done { written: 103 });
-        assert_eq!(lost(&best_effort, true), Some(1));
+    }
+
+    #[test]
+    fn with_best_effort_the_loss_of_a_head_is_unknown() {
+        let mut headless = heard(History::BestEffort, 0, &[101, 103]);
+        headless.end(publisher(1), Standing::Done { written: 103 });
+        assert_eq!(headless.publishers()[0].holes, 1);
+        assert_eq!(lost(&headless), None, "the first hundred may be lost, or from before we met");
+        let mut whole = heard(History::BestEffort, 0, &[1, 3]);
+        whole.end(publisher(1), Standing::Done { written: 4 });
+        assert_eq!(lost(&whole), Some(2));
+    }
+
+    #[test]
+    fn the_loss_of_publishers_that_are_not_told_apart_is_unknown() {
+        let mut ledger = ledger();
+        let count = PUBLISHERS_MAX as u8 + 1;
+        for number in 1..=count {
+            let sample = arrival(Kind::Quote, 1, None, u64::from(number));
+            ledger.count(&sample, &|| publisher(number));
+            ledger.end(publisher(number), Standing::Done { written: 1 });
+        }
+        let all = ledger.publishers();
+        assert_eq!(all.len(), PUBLISHERS_MAX);
+        let known = all.iter().filter(|received| ledger.lost(received) == Some(0)).count();
+        assert_eq!(known, PUBLISHERS_MAX - 1);
+        assert_eq!(ledger.lost(&all[PUBLISHERS_MAX - 1]), None);
+        ledger.end(publisher(count), Standing::Stopped { written: 1 });
+        let standing = ledger.publishers()[PUBLISHERS_MAX - 1].standing;
+        assert_eq!(standing, Standing::Done { written: 1 }, "another of them was done");
     }
 
     #[test]
     fn the_loss_of_one_that_went_without_a_word_is_unknown() {
         let mut ledger = heard(History::LastValues, 0, &[1, 2]);
         assert!(ledger.note_present(&[ParticipantId([1; 16])]).is_empty());
-        assert_eq!(lost(&ledger, false), Some(0), "it is still there");
-        assert_eq!(lost(&ledger, true), None, "it said nothing by the end");
+        assert_eq!(lost(&ledger), None, "killed, it is still there until its lease is over");
         assert_eq!(ledger.note_present(&[]), [ParticipantId([1; 16])]);
         assert_eq!(ledger.publishers()[0].standing, Standing::Gone);
-        assert_eq!(lost(&ledger, false), None);
+        assert_eq!(lost(&ledger), None);
         assert!(ledger.note_present(&[]).is_empty(), "told once");
     }
 
@@ -354,7 +379,7 @@ mod tests {
         let mut ledger = heard(History::LastValues, 0, &[1, 2]);
         ledger.end(publisher(1), Standing::Stopped { written: 3 });
         assert!(!ledger.has_end() && !ledger.is_complete());
-        assert_eq!(lost(&ledger, false), Some(1));
+        assert_eq!(lost(&ledger), Some(1));
         assert!(ledger.note_present(&[]).is_empty(), "it said that it goes");
     }
 
@@ -362,9 +387,9 @@ mod tests {
     fn without_last_values_the_share_of_silent_writers_is_unknown() {
         let mut late = heard(History::None, 100, &[101, 102]);
         late.end(publisher(1), Standing::Done { written: 110 });
-        assert_eq!(lost(&late, true), None);
+        assert_eq!(lost(&late), None);
         let mut early = heard(History::None, 0, &[1, 2]);
         early.end(publisher(1), Standing::Done { written: 3 });
-        assert_eq!(lost(&early, true), Some(1));
+        assert_eq!(lost(&early), Some(1));
     }
 }

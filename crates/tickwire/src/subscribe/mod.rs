@@ -26,8 +26,9 @@ const QUIET: Duration = Duration::from_millis(500);
 ///
 /// Takes orders (Quote, New, Change, Remove) and market data (MarketData, QuoteRequest) until a publisher
 /// says that its feed is done. Publishers may come and go meanwhile, also killed ones. Exit status 1 means that
-/// samples were lost, or that nobody knows how many: a publisher that goes without a word does not say what it
-/// wrote.
+/// samples were lost, or that nobody knows how many: a publisher that goes without a word, or has not ended when
+/// this does, has not said what it wrote; with --best-effort what is missing before the first sample may be lost or
+/// from before.
 #[derive(Debug, clap::Args)]
 pub struct SubscribeArgs {
     /// Do not echo samples; name it on both sides.

@@ -39,10 +39,8 @@ impl Report {
         elapsed: Duration,
         is_stopped: bool,
     ) -> Result<Self, tickwire_dds::Error> {
-        let with_loss = |received: Received| FromPublisher {
-            lost: ledger.lost(&received, !is_stopped),
-            received,
-        };
+        let with_loss =
+            |received: Received| FromPublisher { lost: ledger.lost(&received), received };
         Ok(Self {
             publishers: ledger.publishers().into_iter().map(with_loss).collect(),
             rows: latencies.rows(),
@@ -108,7 +106,7 @@ impl Report {
             (lost, unknown) => writeln!(
                 out,
                 "What was lost is unknown, {lost} samples or more: of {unknown} of the publishers nobody knows \
-                 how much they wrote"
+                 how much they wrote after we met"
             )?,
         }
         if self.publishers.len() > 1 {
