@@ -14,8 +14,8 @@ use tickwire_fix::{Tag, Writer};
 use tickwire_fix_session::{Head, MemoryStore, Refusal, SendError, Store, StoreError};
 use tickwire_net::Stop;
 use tickwire_net::fix::{
-    AcceptorOptions, Access, AddError, Answer, Engine, EngineHandle, EngineOptions, HandleError,
-    NumbersError, SessionKey, Sessions,
+    AcceptorOptions, Access, AddError, Answer, BoxStore, Decision, Engine, EngineHandle,
+    EngineOptions, HandleError, NumbersError, SessionKey, Sessions, TemplateSession,
 };
 
 /// Sends a message of that number.
@@ -306,6 +306,77 @@ fn a_failure_of_the_store_is_told_even_if_the_next_commit_succeeds() {
         }
         assert_eq!(failures.load(Ordering::SeqCst), 0);
     }
+}
+
+#[test]
+fn a_failure_of_a_dropped_store_is_told_to_who_used_it() {
+    let (mut acceptor, mut first, mut second) = (engine(), engine(), engine());
+    let mut options = AcceptorOptions::new(loopback());
+    options.template_sessions_max = 1;
+    let (listener, address) = listen(&mut acceptor, options);
+    let failures = Arc::new(AtomicU32::new(0));
+    let left = failures.clone();
+    acceptor
+        .set_template(
+            listener,
+            Box::new(move |id| {
+                let mut config = acceptor_config(&id.target_comp_id);
+                config.authenticate = config.id.target_comp_id == "TWO";
+                let store = Failing { store: MemoryStore::new(), failures: left.clone() };
+                let open = move || Ok((Box::new(store) as BoxStore, None));
+                Some(TemplateSession { config, access: Access::default(), open: Box::new(open) })
+            }),
+        )
+        .expect("set");
+    acceptor.application_mut().decision = Some(Decision::Later);
+    let calling = connect(&mut first, "ONE", address);
+    peers::run_until(&mut [&mut acceptor, &mut first], |engines| {
+        engines[1].sessions().session(calling).expect("there").is_logged_on()
+    });
+    let key = acceptor.sessions().find(&acceptor_config("ONE").id).expect("made");
+    drop(first);
+    connect(&mut second, "TWO", address);
+    peers::run_until(&mut [&mut acceptor, &mut second], |engines| {
+        let is_connected = engines[0].sessions().session(key).expect("there").is_connected();
+        !is_connected && !engines[0].application().asked.is_empty()
+    });
+    // In one turn the session takes a message and then makes room for another, which closes its store.
+    let (_, _, ticket) = acceptor.application().asked[0].clone();
+    failures.store(1, Ordering::SeqCst);
+    let answer = send(&acceptor.handle(), key, 1).expect("taken");
+    let other = acceptor.handle().call(|_, _| ()).expect("taken");
+    acceptor.decide(ticket, Decision::Accept);
+    acceptor.turn(Duration::ZERO).expect("a turn");
+    assert!(acceptor.sessions().session(key).is_none(), "it is gone");
+    assert_eq!(failures.load(Ordering::SeqCst), 0);
+    let error = answer.wait().expect("answered").expect_err("not stored");
+    assert!(matches!(error, SendError::Store(_)), "{error}");
+    assert_eq!(other.wait(), Err(HandleError::Store));
+    // It is told once.
+    let next = acceptor.handle().call(|_, _| ()).expect("taken");
+    acceptor.turn(Duration::ZERO).expect("a turn");
+    assert_eq!(next.wait(), Ok(()));
+}
+
+#[test]
+fn a_failure_while_a_removed_session_is_dropped_is_not_told_to_the_requests_of_the_next_turn() {
+    let mut initiator = engine();
+    let failures = Arc::new(AtomicU32::new(0));
+    let store = Failing { store: MemoryStore::new(), failures: failures.clone() };
+    let options = peers::quick("127.0.0.1:1".parse().expect("an address"));
+    let key =
+        initiator.add_initiator(initiator_config("I"), Box::new(store), options).expect("added");
+    initiator.sessions_mut().remove(key, peers::now());
+    // What the session did is committed first, which fails; then its store is closed, which fails too.
+    failures.store(2, Ordering::SeqCst);
+    let same_turn = initiator.handle().call(|_, _| ()).expect("taken");
+    initiator.turn(Duration::ZERO).expect("a turn");
+    assert_eq!(same_turn.wait(), Err(HandleError::Store));
+    assert!(initiator.sessions().is_empty());
+    assert_eq!(failures.load(Ordering::SeqCst), 0);
+    let next = initiator.handle().call(|_, _| ()).expect("taken");
+    initiator.turn(Duration::ZERO).expect("a turn");
+    assert_eq!(next.wait(), Ok(()));
 }
 
 #[test]

@@ -117,8 +117,14 @@ impl<S: Store> Core<S> {
         self.connected_ns.is_some() && !self.closing
     }
 
-    pub(super) const fn is_logged_on(&self) -> bool {
+    /// Whether both sides have said Logon on this connection.
+    pub(super) const fn is_established(&self) -> bool {
         self.sent_logon && self.received_logon && self.is_open()
+    }
+
+    /// Whether both sides have said Logon, and this side no Logout.
+    pub(super) const fn is_logged_on(&self) -> bool {
+        self.is_established() && self.sent_logout_ns.is_none()
     }
 
     pub(super) fn is_initiator(&self) -> bool {

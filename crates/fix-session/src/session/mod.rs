@@ -108,9 +108,14 @@ impl<S: Store> Session<S> {
         &self.core.counters
     }
 
-    /// Whether both sides are logged on.
+    /// Whether both sides have said Logon on this connection, and this side no Logout.
     pub const fn is_logged_on(&self) -> bool {
         self.core.is_logged_on()
+    }
+
+    /// Whether this side has said Logout and waits for the peer's.
+    pub const fn is_logging_out(&self) -> bool {
+        self.core.is_established() && !self.core.is_logged_on()
     }
 
     /// Whether there is a connection.
@@ -212,8 +217,8 @@ impl<S: Store> Session<S> {
     /// Sends a message of the application; returns its MsgSeqNum. `write` writes the body, fields in the
     /// order they are to have, and may be called again with more room.
     ///
-    /// While not logged on the message is stored, and the peer gets it after the next Logon, because it
-    /// will find its number missing.
+    /// While not logged on, and after our Logout, the message is stored, and the peer gets it after the next
+    /// Logon, because it will find its number missing.
     ///
     /// # Errors
     /// [`SendError`]: the message is not accepted, and nothing has changed.

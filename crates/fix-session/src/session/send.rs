@@ -174,7 +174,7 @@ impl<S: Store> Core<S> {
         self.counters.sent += 1;
         if logged_on && !lags {
             Transmit::push(out, log, now, message);
-        } else if self.sent_logon {
+        } else if self.sent_logon && self.sent_logout_ns.is_none() {
             let len = message.len();
             transmit.lag_from(seq_num, len);
         }
@@ -206,9 +206,13 @@ impl<S: Store> Core<S> {
         if !self.is_open() {
             return Ok(());
         }
-        let waits = self.is_logged_on()
+        let waits = self.is_established()
             && head.msg_type != "5"
             && self.transmit.lags(self.config.limits.transmit_len_max);
+        if waits && self.sent_logout_ns.is_some() {
+            // The session ends: nothing is made to wait behind the Logout.
+            return Ok(());
+        }
         let seq_num = self.store.next_sender();
         let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
         let Self { transmit, store, config, replay_reader, .. } = self;
@@ -251,6 +255,8 @@ impl<S: Store> Core<S> {
             }
         });
         self.sent_logout_ns = Some(now.steady_ns);
+        // The Logout has passed what waits.
+        self.transmit.forget_lag();
     }
 
     pub(super) fn send_logout_if_logged_on(&mut self, now: Now) {

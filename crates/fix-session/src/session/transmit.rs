@@ -129,6 +129,11 @@ impl Transmit {
     /// Forgets what waits in the store, but not the bytes that are ready.
     pub fn forget_replays(&mut self) {
         self.replays.clear();
+        self.forget_lag();
+    }
+
+    /// Forgets messages that were not sent yet: the peer finds their numbers missing and asks for them.
+    pub fn forget_lag(&mut self) {
         self.lag = None;
         self.lag_bytes = 0;
         self.late.clear();
@@ -157,7 +162,7 @@ impl<S: Store> Core<S> {
 
     /// Takes messages from the store until enough bytes are ready.
     pub(super) fn pump(&mut self, now: Now) {
-        while self.is_logged_on() && self.transmit.pending().len() < CHUNK {
+        while self.is_established() && self.transmit.pending().len() < CHUNK {
             let (mut replay, again) = if let Some(replay) = self.transmit.replays.pop_front() {
                 (replay, true)
             } else if let Some(lag) = self.transmit.lag.take() {

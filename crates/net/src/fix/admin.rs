@@ -9,9 +9,12 @@
 //! | `POST /sessions/NAME/disable`, `.../enable` | [`Sessions::set_enabled`] |
 //! | `POST /sessions/NAME/numbers` with `{"next_sender": N, "next_target": N}` | [`Sessions::set_numbers`] |
 //!
-//! NAME is `name` of the session's object: [`SessionId::file_name`](tickwire_fix_session::SessionId::file_name).
+//! NAME is `name` of the session's object: [`SessionId::file_name`](tickwire_fix_session::SessionId::file_name),
+//! percent-encoded or as it is.
 //! What is changed is answered by the session's object as it is then; an error is
 //! `{"error": "..."}` with a status of 400 and above.
+
+mod names;
 
 use std::time::Duration;
 
@@ -27,6 +30,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tickwire_fix_session::{Now, Role, Store};
 
+use self::names::{Unfound, find};
 use super::handle::EngineHandle;
 use super::manage::NumbersError;
 use super::sessions::{SessionKey, Sessions};
@@ -116,7 +120,7 @@ async fn list(State(handle): State<EngineHandle>) -> Result<Json<Value>, Failure
     Ok(Json(listed.await?))
 }
 
-/// The name in a path as it was written, before `%` and two hex digits are replaced: names have those.
+/// Returns the name in a path as it was written.
 fn name(uri: &Uri) -> String {
     uri.path().split('/').nth(2).unwrap_or_default().to_owned()
 }
@@ -128,7 +132,7 @@ async fn act(
 ) -> Result<Json<Value>, Failure> {
     let name = name(&uri);
     let done = call(&handle, move |sessions, now| {
-        let key = find(sessions, &name).ok_or_else(Failure::unknown)?;
+        let key = named_by(sessions, &name)?;
         carry_out(sessions, key, act, now)?;
         shown(sessions, key).ok_or_else(Failure::unknown)
     });
@@ -193,11 +197,16 @@ fn named(sessions: &Sessions, key: SessionKey) -> String {
     sessions.session(key).map(|session| session.config().id.to_string()).unwrap_or_default()
 }
 
-fn find(sessions: &Sessions, name: &str) -> Option<SessionKey> {
-    let is_named = |key: &SessionKey| {
-        sessions.session(*key).is_some_and(|session| session.config().id.file_name() == name)
-    };
-    sessions.keys().find(is_named)
+/// Returns the session that a path names.
+fn named_by(sessions: &Sessions, written: &str) -> Result<SessionKey, Failure> {
+    let name_of = |key: SessionKey| Some((key, sessions.session(key)?.config().id.file_name()));
+    find(sessions.keys().filter_map(name_of), written).map_err(|unfound| match unfound {
+        Unfound::None => Failure::unknown(),
+        Unfound::Several => {
+            let text = "several sessions are called so; write the name as GET /sessions does";
+            Failure::of(StatusCode::CONFLICT, text)
+        }
+    })
 }
 
 fn refusals(counts: impl Iterator<Item = (tickwire_fix_session::Refusal, u64)>) -> Value {

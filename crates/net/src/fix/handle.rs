@@ -15,9 +15,9 @@ use super::sessions::{SessionKey, Sessions};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandleError {
-    /// The engine was dropped or has been shut down. Of a message it is not known then whether it was stored.
+    /// The engine was dropped or has been shut down. It is not known whether the request was done before.
     Ended,
-    /// More requests wait than [`super::EngineOptions::requests_max`] allows.
+    /// More requests wait than [`super::EngineOptions::requests_max`] allows; this one is not done.
     Full,
     /// A store could not keep what was done. Of which session is logged.
     Store,
@@ -189,7 +189,8 @@ impl EngineHandle {
     /// committed to the sessions' stores; it is [`HandleError::Store`] if a store failed in the same turn.
     ///
     /// # Errors
-    /// [`HandleError`]: nothing is done.
+    /// [`HandleError::Full`]: nothing is done. [`HandleError::Ended`]: it may have been done before the engine
+    /// ended.
     pub fn call<R: Send + 'static>(
         &self,
         act: impl FnOnce(&mut Sessions, Now) -> R + Send + 'static,
@@ -204,8 +205,8 @@ impl EngineHandle {
     /// it: one in memory ends with the process, one on disk survives it.
     ///
     /// # Errors
-    /// [`HandleError`]: nothing is sent. The answer is an error if the session does not take the message
-    /// or the store failed.
+    /// [`HandleError::Full`]: nothing is sent. [`HandleError::Ended`]: the message may have been stored before
+    /// the engine ended. The answer is an error if the session does not take the message or the store failed.
     pub fn send(
         &self,
         session: SessionKey,

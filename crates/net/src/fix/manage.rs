@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use tickwire_fix_session::{Config, Now, Role, Store, StoreError, Why};
+use tickwire_fix_session::{Config, Now, Role, Session, Store, StoreError, Why};
 
 use super::acceptor::ListenerKey;
 use super::access::Access;
@@ -38,6 +38,15 @@ impl fmt::Display for NumbersError {
 }
 
 impl std::error::Error for NumbersError {}
+
+/// Ends a session that has a connection: with a Logout, if both sides are logged on.
+pub(super) fn end(session: &mut Session<BoxStore>, now: Now) {
+    if session.is_logged_on() {
+        session.logout(now, "");
+    } else if session.is_connected() && !session.is_logging_out() {
+        session.disconnect(Why::Shutdown);
+    }
+}
 
 impl Sessions {
     /// Adds a session that is connected to: whoever connects to the listener and is let in.
@@ -101,11 +110,7 @@ impl Sessions {
         slot.is_enabled = is_enabled;
         self.has_enabled |= is_enabled;
         if !is_enabled && let Some(session) = self.session_mut(key) {
-            if session.is_logged_on() {
-                session.logout(now, "");
-            } else if session.is_connected() {
-                session.disconnect(Why::Shutdown);
-            }
+            end(session, now);
         }
     }
 

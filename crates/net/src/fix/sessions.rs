@@ -150,13 +150,18 @@ impl Sessions {
         Ok(key)
     }
 
-    /// Commits what a session did and drops it, which closes its store.
+    /// Commits what a session did and drops it, which closes its store. If the store fails, that is logged, and
+    /// told to the requests of this turn that were not answered yet.
     pub(super) fn drop_session(&mut self, key: SessionKey) {
         if self.slot(key).is_some()
             && let Some(mut slot) = self.slots.get_mut(key.index).and_then(Option::take)
         {
             let store = slot.session.store_mut();
             let failure = store.commit().and_then(|()| store.sync()).err();
+            if let Some(error) = &failure {
+                let session = slot.session.config().id.to_string();
+                tracing::error!(target: "tickwire::fix", session, "closing its store: {error}");
+            }
             self.note_store_failure(key, failure);
             self.initiators.retain(|(added, _)| *added != key);
             self.gone.add(slot.session.counters());

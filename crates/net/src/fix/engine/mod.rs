@@ -236,12 +236,17 @@ impl<A: Application> Engine<A> {
         self.dial_new();
         self.settle_decisions(now);
         self.transmit_dirty(now);
-        self.requests.answer(&self.sessions);
-        self.sessions.forget_store_failures();
+        self.answer_requests();
         self.drop_leaving(now);
         self.has_more_requests = has_more_requests;
         self.sync(now);
         Ok(())
+    }
+
+    /// Answers requests of handles, whose effects are stored by now; a store that failed is told once.
+    fn answer_requests(&mut self) {
+        self.requests.answer(&self.sessions);
+        self.sessions.forget_store_failures();
     }
 
     /// Returns how long the loop may sleep.
@@ -314,6 +319,8 @@ impl<A: Application> Engine<A> {
             self.dialers.retain(|dialer| dialer.key != key);
             self.listeners.iter_mut().for_each(|listener| listener.forget(key));
             self.sessions.drop_session(key);
+            // The requests of this turn are answered; those of the next have nothing to do with it.
+            self.sessions.forget_store_failures();
         }
     }
 

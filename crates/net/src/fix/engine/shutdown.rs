@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use mio::Events;
-use tickwire_fix_session::Why;
-
 use super::super::application::Application;
+use super::super::manage::end;
 use super::{EVENTS, Engine, now};
 use crate::Error;
 use crate::clock::{SECOND_NS, monotonic_ns};
+use mio::Events;
 
 /// Beyond the sessions' own time for the answer to a Logout: for the last bytes to be read.
 const GRACE_NS: u64 = SECOND_NS;
@@ -28,11 +27,9 @@ impl<A: Application> Engine<A> {
         let mut longest_s = 0;
         for key in self.sessions.keys() {
             let Some(session) = self.sessions.session_mut(key) else { continue };
-            if session.is_logged_on() {
+            end(session, now);
+            if session.is_logging_out() {
                 longest_s = longest_s.max(session.config().logout_timeout_s);
-                session.logout(now, "");
-            } else if session.is_connected() {
-                session.disconnect(Why::Shutdown);
             }
         }
         for index in 0..self.connections.len() {
@@ -45,7 +42,7 @@ impl<A: Application> Engine<A> {
         }
         self.requests.act(&mut self.sessions, now, usize::MAX);
         self.transmit_dirty(now);
-        self.requests.answer(&self.sessions);
+        self.answer_requests();
         let wait_ns = u64::from(longest_s) * SECOND_NS + GRACE_NS;
         let until_ns = now.steady_ns.saturating_add(wait_ns);
         let mut events = Events::with_capacity(EVENTS);

@@ -1,0 +1,92 @@
+//! What goes out after our Logout: nothing of the application, and nothing is lost.
+
+mod talk;
+
+use talk::{NOW, TIME, Talk};
+use tickwire_fix::Tag;
+use tickwire_fix_session::{BeginString, Config, Head, SendError, Session, Store};
+
+fn send(session: &mut Session<impl Store>, text: &str) -> Result<u64, SendError> {
+    session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), text))
+}
+
+/// Logs on again with the number that the peer expects next, and asks for what it has not got.
+fn on_again(talk: &mut Talk, seq_num: u64, missing: u64) -> Vec<String> {
+    talk.session.handle_disconnected(NOW);
+    talk.session.handle_connected(NOW);
+    let logon = talk.say(seq_num, "A", "98=0|108=30|");
+    assert_eq!(logon, ["35=A|98=0|108=30"]);
+    talk.say(seq_num + 1, "2", &format!("7={missing}|16=0|"))
+}
+
+#[test]
+fn messages_behind_our_logout_wait_for_the_next_logon() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    assert_eq!(send(&mut talk.session, "before").ok(), Some(2));
+    talk.session.logout(NOW, "");
+    assert!(!talk.session.is_logged_on() && talk.session.is_logging_out());
+    assert_eq!(send(&mut talk.session, "behind").ok(), Some(4), "it is stored");
+    assert_eq!(talk.answers(false), ["35=B|148=before", "35=5"]);
+    // Messages of the session are answered until the peer says Logout.
+    assert_eq!(talk.say(2, "1", "112=x|"), ["35=0|112=x"]);
+    // Of the application nothing new goes out: no answer to what comes either.
+    assert!(talk.say(3, "B", "148=x|33=1|58=x|").is_empty());
+    talk.session.send_test_request(NOW, "x");
+    assert!(talk.answers(false).is_empty());
+    assert!(talk.say(4, "5", "").is_empty());
+    let again = on_again(&mut talk, 5, 4);
+    assert_eq!(again[..2], ["35=B|43=Y|148=behind", "35=4|43=Y|36=6|123=Y"]);
+    assert!(again[2].starts_with("35=j|43=Y|45=3|"), "{again:?}");
+    assert_eq!(again[3..], ["35=4|43=Y|36=8|123=Y"]);
+}
+
+#[test]
+fn a_backlog_does_not_go_out_behind_our_logout_unless_it_is_asked_for() {
+    let small = |config: &mut Config| config.limits.transmit_len_max = 0;
+    let mut talk = Talk::logged_on_with(BeginString::Fix44, small);
+    for text in ["one", "two", "three"] {
+        send(&mut talk.session, text).expect("stored");
+    }
+    assert_eq!(talk.session.backlog(), 2);
+    talk.session.logout(NOW, "");
+    assert_eq!(talk.session.backlog(), 0);
+    // The Logout passes what waits: the peer sees that it has not got it.
+    assert_eq!(talk.answers(false), ["35=B|148=one", "35=5"]);
+    let again = talk.say(2, "2", "7=3|16=0|");
+    assert_eq!(again, ["35=B|43=Y|148=two", "35=B|43=Y|148=three", "35=4|43=Y|36=6|123=Y"]);
+    // While messages are sent again, those of the session do not pile up: they are left out.
+    let bytes = talk.session.store().next_sender();
+    talk.handle(3, "2", "7=3|16=0|");
+    for seq_num in 4..=9 {
+        talk.handle(seq_num, "1", "112=x|");
+    }
+    assert_eq!(talk.session.store().next_sender(), bytes);
+    assert_eq!(talk.answers(false).len(), 3);
+}
+
+#[test]
+fn a_session_that_would_forget_a_message_behind_its_logout_does_not_take_it() {
+    for tweak in [(|config| config.persist_messages = false) as fn(&mut Config), |config| {
+        config.reset_on_logout = true
+    }] {
+        let mut talk = Talk::logged_on_with(BeginString::Fix44, tweak);
+        talk.session.logout(NOW, "");
+        let sent = send(&mut talk.session, "behind");
+        assert!(matches!(sent, Err(SendError::NotLoggedOn)), "{sent:?}");
+        assert_eq!(talk.answers(false), ["35=5"]);
+    }
+}
+
+#[test]
+fn a_reset_behind_our_logout_is_no_logon() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    talk.session.logout(NOW, "");
+    assert_eq!(talk.answers(false), ["35=5"]);
+    talk.session.reset(NOW);
+    assert!(!talk.session.skip_to(NOW, 20));
+    assert!(talk.answers(false).is_empty());
+    talk.handle_from("THERE", TIME, 2, "5", "");
+    assert!(talk.answers(false).is_empty());
+    let store = talk.session.store();
+    assert_eq!((store.next_sender(), store.next_target()), (1, 1));
+}
