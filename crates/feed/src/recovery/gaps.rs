@@ -24,6 +24,13 @@ pub(super) struct OpenGaps {
     count: u64,
 }
 
+/// An open gap, and the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Around {
+    pub(super) before: LastGap,
+    pub(super) own: LastGap,
+}
+
 /// What is left once a gap is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filled {
@@ -60,10 +67,11 @@ impl OpenGaps {
         self.begin(first)
     }
 
-    /// The gap before the one that has this number; `None` if no open gap has it.
-    pub(super) fn before(&self, seq_num: u64) -> Option<LastGap> {
+    /// The open gap that has this number; `None` if none has it.
+    pub(super) fn around(&self, seq_num: u64) -> Option<Around> {
         let has = |open: &Open| (open.gap.first..=open.gap.last()).contains(&seq_num);
-        self.open.iter().rposition(has).map(|index| self.last_before(index))
+        let index = self.open.iter().rposition(has)?;
+        Some(Around { before: self.last_before(index), own: self.open.get(index)?.last })
     }
 
     fn last_before(&self, index: usize) -> LastGap {
@@ -95,9 +103,10 @@ mod tests {
         let mut gaps = OpenGaps::default();
         let gap = |first| Gap { first, count: 2 };
         let last: Vec<LastGap> = [10, 20, 30].map(|first| gaps.open(gap(first))).to_vec();
-        assert_eq!(gaps.before(9), None);
-        assert_eq!(gaps.before(11), Some(LastGap::default()));
-        assert_eq!(gaps.before(20), Some(last[0]));
+        assert_eq!(gaps.around(9), None);
+        let first = Around { before: LastGap::default(), own: last[0] };
+        assert_eq!(gaps.around(11), Some(first));
+        assert_eq!(gaps.around(20), Some(Around { before: last[0], own: last[1] }));
         let filled = gaps.fill(gap(20)).unwrap();
         assert_eq!(filled, Filled { before: last[0], next_first: Some(30) });
         assert_eq!(gaps.last(), last[2]);

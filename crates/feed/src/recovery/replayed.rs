@@ -1,10 +1,12 @@
 //! Updates of lost packets that a replay service sent again.
 //!
 //! A replayed update is applied to a stale book if it is the next one after what the book has: by
-//! RptSeq, or by the order of gaps where packets alone are numbered. Updates that came live after the
-//! gap follow from where they were held. A replayed update that does not fit is not used, and the book
+//! RptSeq, or by the order of gaps where packets alone are numbered. A book that lacks nothing since the
+//! gap, because it was emptied or a snapshot came behind it, takes the count of an update and nothing else. Updates that
+//! came live after the gap follow from where they were held. A replayed update that does not fit is not used, and the book
 //! waits for a snapshot that includes it.
 
+use super::gaps::Around;
 use super::instrument::{Instrument, LastGap, Place};
 use super::{Continuity, Recovery, StaleReason, UpdateOutcome};
 use crate::arbiter::Gap;
@@ -15,9 +17,9 @@ impl Recovery {
     /// numbers, and gaps in the order in which they were declared.
     pub fn handle_replayed(&mut self, update: &Update) -> UpdateOutcome {
         let by = self.options.continuity;
-        let before = self.gaps.before(update.seq_num);
-        let (Some(before), Some(instrument)) =
-            (before, self.instruments.get_mut(update.instrument.index()))
+        let around = self.gaps.around(update.seq_num);
+        let (Some(around), Some(instrument)) =
+            (around, self.instruments.get_mut(update.instrument.index()))
         else {
             self.counters.old += 1;
             return UpdateOutcome::Old;
@@ -26,12 +28,12 @@ impl Recovery {
         // A clear of the same gap may still be missing: what came live waits until all of it was replayed.
         let is_alone = self.has_scoped_clears && !instrument.lacks_nothing_since(self.gap);
         let held = instrument.held.len();
-        let outcome = match instrument.place_replayed(update, by, before) {
+        let outcome = match instrument.place_replayed(update, by, around) {
             Place::Old => {
                 self.counters.old += 1;
                 UpdateOutcome::Old
             }
-            Place::Next => match instrument.apply_replayed(update, by, is_alone) {
+            Place::Next => match instrument.apply_replayed(update, by, around.own, is_alone) {
                 Ok(applied) => {
                     self.counters.replayed += 1;
                     self.counters.applied += applied;
@@ -60,14 +62,18 @@ impl Recovery {
     }
 
     /// Takes an order of a lost packet to empty books: what came after it is unknown, so they wait for
-    /// snapshots.
+    /// snapshots, unless one from behind the gap is in the book already.
     pub fn handle_replayed_clear(&mut self, clear: &Clear<'_>) {
+        let Some(Around { own, .. }) = self.gaps.around(clear.seq_num) else { return };
+        self.has_scoped_clears = true;
         let cleared = match clear.scope {
             ClearScope::Channel => self.ids.iter().collect(),
             ClearScope::Field { index, text } => self.ids.with_field(index, text),
         };
         for id in cleared {
-            if let Some(instrument) = self.instruments.get_mut(id.index()) {
+            let Some(instrument) = self.instruments.get_mut(id.index()) else { continue };
+            // Its RptSeq does not count this: updates behind the gap prove nothing.
+            if instrument.base_end.max(instrument.cleared_to) < own.end {
                 instrument.broken = instrument.broken.or(Some(StaleReason::Gap));
                 self.touch(id);
             }
@@ -105,11 +111,17 @@ impl Recovery {
 }
 
 impl Instrument {
-    fn place_replayed(&self, update: &Update, by: Continuity, before: LastGap) -> Place {
-        match by {
+    fn place_replayed(&self, update: &Update, by: Continuity, around: Around) -> Place {
+        let Around { before, own } = around;
+        let place = match by {
             Continuity::RptSeq => self.place_replayed_by_rpt_seq(update),
-            Continuity::SeqNum if update.seq_num < self.base_end => Place::Old,
             Continuity::SeqNum => self.stale(before).map_or(Place::Next, Place::Unreachable),
+        };
+        match place {
+            // Its count alone is of use.
+            Place::Next if by == Continuity::RptSeq => Place::Next,
+            _ if self.lacks_nothing_since(own) => Place::Old,
+            place => place,
         }
     }
 
@@ -139,10 +151,17 @@ impl Instrument {
         &mut self,
         update: &Update,
         by: Continuity,
+        own: LastGap,
         is_alone: bool,
     ) -> Result<u64, StaleReason> {
         let was_broken = self.broken.is_some();
-        self.apply(update, 0)?;
+        match update.rpt_seq {
+            Some(rpt_seq) if self.lacks_nothing_since(own) => {
+                self.rpt_seq = rpt_seq;
+                self.broken = None;
+            }
+            _ => self.apply(update, 0)?,
+        }
         if is_alone || by == Continuity::SeqNum || !was_broken && self.held.is_empty() {
             return Ok(1);
         }
@@ -177,8 +196,13 @@ impl Instrument {
         Ok(applied)
     }
 
-    /// Applies held updates with numbers below `end`, of a feed that numbers packets alone.
+    /// Applies held updates with numbers below `end`, of a feed that numbers packets alone. The book is broken if one
+    /// found no room, or was replayed too early.
     fn apply_held_before(&mut self, end: u64) -> u64 {
+        if self.dropped.is_some_and(|(seq_num, _)| seq_num < end) {
+            self.broken = Some(StaleReason::Gap);
+            return 0;
+        }
         let mut applied = 0;
         while let Some(held) = self.held.front().copied().filter(|held| held.seq_num < end) {
             if self.apply(&held, 0).is_err() {

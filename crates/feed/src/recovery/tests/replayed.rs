@@ -228,6 +228,110 @@ fn an_emptied_book_of_a_lost_packet_waits_for_a_snapshot() {
     assert_eq!(snapshot(&mut recovery, 11, 5, 99), SnapshotOutcome::Recovered);
 }
 
+/// The books were emptied behind the gap: an update of before is in none of them.
+#[test]
+fn lost_updates_from_before_a_clear_do_not_change_the_emptied_book() {
+    for mut recovery in [by_rpt_seq(), by_seq_num()] {
+        snapshot(&mut recovery, 10, 5, 100);
+        let gap = gap(&mut recovery, 11, 2);
+        recovery.handle_clear(&Clear { scope: ClearScope::Channel, seq_num: 13 });
+        assert_eq!(price(&recovery), Ok(0));
+        let new = |seq_num, rpt_seq, at| bid(seq_num, rpt_seq, 1, LevelAction::New(level(at)));
+        recovery.handle_replayed(&new(11, 6, 106));
+        assert_eq!(price(&recovery), Ok(0));
+        // Where there is a count it shows that something is missing, and it goes on.
+        recovery.handle_update(&new(14, 8, 108));
+        recovery.handle_replayed(&new(12, 7, 107));
+        assert_eq!(price(&recovery), Ok(108));
+        recovery.handle_gap_filled(gap);
+        assert_eq!(price(&recovery), Ok(108));
+    }
+}
+
+/// As above, where the entry that empties the book is an update of its own.
+#[test]
+fn lost_updates_from_before_an_empty_book_are_old() {
+    let empty = |rpt_seq| Update { change: BookUpdate::Clear, ..change(12, rpt_seq, 0) };
+    for (mut recovery, rpt_seq) in [(by_rpt_seq(), 7), (by_rpt_seq(), 0), (by_seq_num(), 0)] {
+        snapshot(&mut recovery, 10, 5, 100);
+        gap(&mut recovery, 11, 1);
+        recovery.handle_update(&empty(rpt_seq));
+        let outcome = recovery.handle_replayed(&bid(11, 6, 1, LevelAction::New(level(106))));
+        assert_eq!((outcome, price(&recovery)), (UpdateOutcome::Old, Ok(0)));
+    }
+}
+
+/// A side of one level is known as a whole by the update that names it.
+#[test]
+fn lost_updates_from_before_a_natural_refresh_are_old() {
+    let mut recovery = recovery(RecoveryOptions {
+        continuity: Continuity::SeqNum,
+        natural_refresh: true,
+        depth: Some(1),
+        ..Default::default()
+    });
+    let uncounted = |update| Update { rpt_seq: None, ..update };
+    snapshot(&mut recovery, 10, 0, 100);
+    gap(&mut recovery, 11, 1);
+    recovery.handle_update(&uncounted(change(12, 0, 112)));
+    let offer = update(13, 0, Side::Offer, 1, LevelAction::Change(level(120)));
+    assert_eq!(recovery.handle_update(&uncounted(offer)), UpdateOutcome::Recovered);
+    let outcome = recovery.handle_replayed(&uncounted(change(11, 0, 111)));
+    assert_eq!(outcome, UpdateOutcome::Old);
+    assert_eq!(price(&recovery), Ok(112));
+}
+
+#[test]
+fn a_lost_clear_leaves_a_book_that_a_snapshot_has_proven_behind_it() {
+    let mut recovery = by_rpt_seq();
+    snapshot(&mut recovery, 10, 5, 100);
+    gap(&mut recovery, 11, 1);
+    assert_eq!(snapshot(&mut recovery, 11, 5, 99), SnapshotOutcome::Recovered);
+    recovery.handle_replayed_clear(&Clear { scope: ClearScope::Channel, seq_num: 11 });
+    assert_eq!(price(&recovery), Ok(99));
+}
+
+/// That entries empty books of several instruments is known from the first one, lost or not.
+#[test]
+fn behind_a_replayed_clear_updates_wait_until_gaps_are_filled() {
+    let mut recovery = by_rpt_seq();
+    gap(&mut recovery, 8, 1);
+    recovery.handle_replayed_clear(&Clear { scope: ClearScope::Channel, seq_num: 8 });
+    snapshot(&mut recovery, 10, 5, 100);
+    gap(&mut recovery, 11, 1);
+    recovery.handle_update(&change(12, 6, 106));
+    assert_eq!(price(&recovery), Err(StaleReason::Gap));
+}
+
+/// Of three updates behind the gap two are held.
+#[test]
+fn a_held_update_that_found_no_room_keeps_the_book_stale_where_packets_are_numbered() {
+    let mut recovery = by_seq_num();
+    snapshot(&mut recovery, 10, 0, 100);
+    let gap = gap(&mut recovery, 11, 1);
+    for seq_num in 12..16 {
+        recovery.handle_update(&change(seq_num, 0, 100 + seq_num as i64));
+    }
+    recovery.handle_gap_filled(gap);
+    assert_eq!(price(&recovery), Err(StaleReason::Gap));
+    assert_eq!(snapshot(&mut recovery, 12, 0, 112), SnapshotOutcome::Recovered);
+    assert_eq!(price(&recovery), Ok(115));
+}
+
+/// An update replayed before the gap in front of it was filled is in no book.
+#[test]
+fn an_update_that_was_replayed_too_early_keeps_the_book_stale() {
+    let mut recovery = by_seq_num();
+    snapshot(&mut recovery, 10, 0, 100);
+    let first = gap(&mut recovery, 11, 1);
+    let second = gap(&mut recovery, 13, 1);
+    recovery.handle_replayed(&change(13, 0, 113));
+    recovery.handle_gap_filled(second);
+    recovery.handle_gap_filled(first);
+    assert_eq!(price(&recovery), Err(StaleReason::Gap));
+    assert_eq!(snapshot(&mut recovery, 13, 0, 113), SnapshotOutcome::Recovered);
+}
+
 #[test]
 fn a_reset_forgets_open_gaps() {
     let mut recovery = by_rpt_seq();
