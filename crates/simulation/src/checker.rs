@@ -26,6 +26,8 @@ pub(crate) struct Checker<'s> {
     pub(crate) delivered: BTreeSet<(u32, u64)>,
     /// Numbers told as lost.
     lost: BTreeSet<(u32, u64)>,
+    /// Messages that came again by replay: their packet and index.
+    replayed: BTreeSet<((u32, u64), u32)>,
     events: Vec<(Moment, TrueEvent)>,
     /// The last things that the handler told.
     recent: VecDeque<String>,
@@ -53,6 +55,7 @@ impl<'s> Checker<'s> {
             epoch: 0,
             delivered: BTreeSet::new(),
             lost: BTreeSet::new(),
+            replayed: BTreeSet::new(),
             events: Vec::new(),
             recent: VecDeque::new(),
             is_traced,
@@ -95,6 +98,23 @@ impl<'s> Checker<'s> {
             let name = packet.map(|packet| (packet.epoch, packet.seq_num.unwrap_or(0)));
             println!("{at_ns} {source}: {name:?}");
         }
+    }
+
+    /// Compares a message with what was sent. Returns whether it was sent at all.
+    fn check_message(&mut self, key: (u32, u64), index: u32, message: &Message) -> bool {
+        let Some(packet) = self.indexes.get(&key).copied() else {
+            self.fail(|| format!("{key:?} was never sent"));
+            return false;
+        };
+        let packet = &self.played.updates[packet];
+        let Some(draft) = packet.messages.get(index as usize) else {
+            self.fail(|| format!("{key:?} has no message {index}"));
+            return false;
+        };
+        if let Some(field) = self.played.day.binding().difference(message, draft) {
+            self.fail(|| format!("{key:?}: {field} is wrong"));
+        }
+        true
     }
 
     fn advance(&mut self, to: Moment) {
@@ -293,18 +313,26 @@ impl Sink<Message> for Checker<'_> {
             return;
         };
         let key = (self.epoch, seq_num);
-        let Some(index) = self.indexes.get(&key).copied() else {
-            return self.fail(|| format!("{key:?} was never sent"));
-        };
-        let packet = &self.played.updates[index];
-        let Some(draft) = packet.messages.get(delivery.index as usize) else {
-            return self.fail(|| format!("{key:?} has no message {}", delivery.index));
-        };
-        if let Some(field) = self.played.day.binding().difference(message, draft) {
-            self.fail(|| format!("{key:?}: {field} is wrong"));
+        if !self.check_message(key, delivery.index, message) {
+            return;
         }
         self.delivered.insert(key);
         self.advance(Moment { epoch: self.epoch, seq_num, index: delivery.index });
+    }
+
+    fn handle_replayed(&mut self, delivery: &Delivery, message: &Message) {
+        self.note(|| format!("replayed {:?}.{}", delivery.seq_num, delivery.index));
+        let Some(seq_num) = delivery.seq_num else {
+            return self.fail(|| "a message without a number is replayed".to_owned());
+        };
+        let key = (self.epoch, seq_num);
+        self.check_message(key, delivery.index, message);
+        if !self.lost.contains(&key) {
+            self.fail(|| format!("{key:?} is replayed and was not lost"));
+        }
+        if !self.replayed.insert((key, delivery.index)) {
+            self.fail(|| format!("message {} of {key:?} is replayed twice", delivery.index));
+        }
     }
 
     fn handle_gap(&mut self, gap: Gap) {

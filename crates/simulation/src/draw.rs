@@ -1,7 +1,7 @@
 //! Draws the parts of a scenario.
 
 use crate::choices::Choices;
-use crate::scenario::{MS, Resets, Size};
+use crate::scenario::{MS, ReplaySetup, Resets, Size};
 use tickwire_exchange::day::{
     BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers,
 };
@@ -198,4 +198,16 @@ pub(crate) fn draw_clock_steps(choices: &mut Choices<'_>, day: &DayOptions) -> V
         .collect();
     steps.sort_by_key(|step| step.at_ns);
     steps
+}
+
+/// A TCP replay server: a usual one, or one with tight limits, without a password or that breaks connections.
+pub(crate) fn draw_replay(choices: &mut Choices<'_>) -> ReplaySetup {
+    ReplaySetup {
+        latency_ns: choices.of(&[100_000, MS, 10 * MS]),
+        knows_password: !choices.one_in(16),
+        requests_per_day_max: choices.of(&[u32::MAX, u32::MAX, u32::MAX, 3, 20]),
+        messages_per_request_max: choices.of(&[1_000, 1_000, 30, 3]),
+        messages_stored_max: choices.of(&[usize::MAX, usize::MAX, 200, 20]),
+        disconnect: choices.of(&[0.0, 0.0, 0.1, 0.5]),
+    }
 }

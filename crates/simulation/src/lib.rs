@@ -8,10 +8,12 @@
 //! 2. Every message is delivered at most once, in order.
 //! 3. A packet that came in time, within the hold time, is delivered; the rest is told as a gap.
 //! 4. Trades, statistics and statuses of delivered messages are told once, with their values.
-//! 5. Once faults end and snapshots have come round, every book is fresh.
+//! 5. A replayed packet was lost before, and is replayed once, with its content.
+//! 6. Once faults end and snapshots have come round, every book is fresh.
 //!
 //! Lines lose, repeat, reorder and delay packets, fall silent, die, carry another channel; resets come, are lost, or are not
-//! told at all; the time of day steps. Scenarios leave out what nothing in the packets can tell: a wrong line B
+//! told at all; the time of day steps. In half of the scenarios a TCP replay server, with a login, limits and connections
+//! that break, sends lost packets again. Scenarios leave out what nothing in the packets can tell: a wrong line B
 //! that begins together with line A, or fills a number that line A has lost before both were ever compared;
 //! a lost reset to numbers ahead, or near the last ones; a silence across a reset of more numbers than a handler
 //! looks ahead. What changes books without being counted by RptSeq (an empty book of the channel) comes on every line.
@@ -26,10 +28,11 @@ mod checker;
 mod choices;
 mod draw;
 mod reception;
+mod replay;
 mod run;
 mod scenario;
 mod seeds;
 
 pub use run::{Report, Violation, run, trace};
-pub use scenario::{HandlerSetup, Resets, Scenario, Size};
+pub use scenario::{HandlerSetup, ReplaySetup, Resets, Scenario, Size};
 pub use seeds::{Summary, run_seeds};

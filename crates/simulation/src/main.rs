@@ -27,12 +27,13 @@ fn main() -> ExitCode {
     });
     let total = summary.total;
     println!(
-        "{} seeds: {} packets in, {} delivered, {} fresh books checked, {} recovered; {} seeds broke a promise",
+        "{} seeds: {} packets in, {} delivered, {} fresh books checked, {} recovered, {} packets replayed; {} seeds broke a promise",
         summary.seeds,
         total.packets,
         total.delivered,
         total.books_checked,
         total.recovered,
+        total.replayed,
         summary.violations.len()
     );
     ExitCode::from(u8::from(!summary.violations.is_empty()))

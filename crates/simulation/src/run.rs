@@ -3,6 +3,7 @@
 use crate::arrivals::{Played, play};
 use crate::checker::Checker;
 use crate::reception::{Received, receive};
+use crate::replay::ReplayService;
 use crate::scenario::Scenario;
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct Report {
     pub books_checked: u64,
     /// Books that became fresh by snapshots or updates.
     pub recovered: u64,
+    /// Lost packets of updates that the replay server sent again.
+    pub replayed: u64,
 }
 
 /// A promise that was broken.
@@ -81,14 +84,17 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
     let played = play(scenario).map_err(failed)?;
     let mut checker = Checker::new(scenario, &played, is_traced);
     let mut handler = handler(scenario, &played);
+    let setup = scenario.handler.replay.as_ref();
+    let mut replay = setup.map(|setup| ReplayService::new(&played, setup, scenario.seed));
     let received = receive(scenario, &played.incoming);
     for (index, (incoming, times)) in played.incoming.iter().zip(&received).enumerate() {
-        while let Some(due_ns) = handler.poll_timeout().filter(|due_ns| *due_ns <= times.taken_ns) {
-            handler.handle_timeout(due_ns, &mut checker);
-        }
+        handle_timeouts(times.taken_ns, &mut handler, replay.as_mut(), &mut checker);
         checker.trace(incoming);
         let Received { received_ns, .. } = *times;
         handler.handle_packet(received_ns, incoming.source, &incoming.bytes, &mut checker);
+        if let Some(replay) = &mut replay {
+            replay.take_lost(times.taken_ns, &mut handler, &mut checker);
+        }
         if index % CHECK_EVERY == 0 {
             checker.check_all(handler.recovery());
         }
@@ -98,9 +104,7 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
     }
     let end_ns = played.incoming.last().map_or(0, |incoming| incoming.at_ns);
     let quiet_ns = end_ns + scenario.handler.hold_ns + scenario.handler.skew_ns;
-    while let Some(due_ns) = handler.poll_timeout().filter(|due_ns| *due_ns <= quiet_ns) {
-        handler.handle_timeout(due_ns, &mut checker);
-    }
+    handle_timeouts(quiet_ns, &mut handler, replay.as_mut(), &mut checker);
     checker.check_all(handler.recovery());
     checker.check_deliveries();
     checker.check_events();
@@ -113,7 +117,34 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
             delivered: checker.delivered.len() as u64,
             books_checked: checker.books_checked,
             recovered: handler.recovery().counters().recovered,
+            replayed: replay.map_or(0, |replay| replay.counters().replayed),
         }),
+    }
+}
+
+/// Acts on the timers of handler and replay up to `now_ns`, each at its own time.
+fn handle_timeouts(
+    now_ns: u64,
+    handler: &mut Handler<Dynamic, MarketDataAdapter>,
+    mut replay: Option<&mut ReplayService<'_>>,
+    checker: &mut Checker<'_>,
+) {
+    loop {
+        let of_replay = replay.as_ref().and_then(|replay| replay.poll_timeout());
+        let of_handler = handler.poll_timeout();
+        let Some(due_ns) = [of_handler, of_replay].into_iter().flatten().min() else { return };
+        if due_ns > now_ns {
+            return;
+        }
+        if of_handler == Some(due_ns) {
+            handler.handle_timeout(due_ns, checker);
+        }
+        if let Some(replay) = &mut replay {
+            if of_replay == Some(due_ns) {
+                replay.handle_timeout(due_ns, handler, checker);
+            }
+            replay.take_lost(due_ns, handler, checker);
+        }
     }
 }
 
@@ -157,5 +188,6 @@ fn handler(scenario: &Scenario, played: &Played) -> Handler<Dynamic, MarketDataA
         Dynamic::new(Decoder::with_options(program.clone(), options), &sequencing.field)
     };
     let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
-    Handler::new(options, engine, adapter).expect("a feed that can be handled")
+    let handler = Handler::new(options, engine, adapter).expect("a feed that can be handled");
+    if scenario.handler.replay.is_some() { handler.with_replay(engine()) } else { handler }
 }

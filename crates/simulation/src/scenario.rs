@@ -2,8 +2,8 @@
 
 use crate::choices::Choices;
 use crate::draw::{
-    day_ns, draw_clock_steps, draw_day, draw_line, draw_resets, draw_silence, draw_snapshots,
-    draw_wrong_line, session_ns,
+    day_ns, draw_clock_steps, draw_day, draw_line, draw_replay, draw_resets, draw_silence,
+    draw_snapshots, draw_wrong_line, session_ns,
 };
 use fastrand::Rng;
 use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats};
@@ -19,7 +19,7 @@ const SESSION_HOLDS_MIN: u64 = 50;
 const SILENT_PACKETS_MAX: u64 = 400;
 
 /// How the handler is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandlerSetup {
     /// How long a missing number is waited for, in nanoseconds.
     pub hold_ns: u64,
@@ -31,6 +31,25 @@ pub struct HandlerSetup {
     pub is_told_first: bool,
     /// How often the feed sends at least something, if the handler is told, in nanoseconds.
     pub heartbeat_ns: Option<u64>,
+    /// The TCP replay server that is asked for lost packets, if there is one.
+    pub replay: Option<ReplaySetup>,
+}
+
+/// A TCP replay server: its limits and faults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReplaySetup {
+    /// How long bytes take in each direction, in nanoseconds.
+    pub latency_ns: u64,
+    /// Whether the client knows the password.
+    pub knows_password: bool,
+    /// Most requests that the server answers.
+    pub requests_per_day_max: u32,
+    /// Most sequence numbers in one request.
+    pub messages_per_request_max: u64,
+    /// Most packets that the server stores.
+    pub messages_stored_max: usize,
+    /// Chance that a connection breaks in the middle of an answer.
+    pub disconnect: f64,
 }
 
 /// What becomes of the packets that carry a SequenceReset.
@@ -130,6 +149,7 @@ impl Scenario {
             is_told_first: choices.one_in(3),
             heartbeat_ns: (day.heartbeats != Heartbeats::None && choices.one_in(2))
                 .then_some(day.heartbeat_interval_ns),
+            replay: choices.one_in(2).then(|| draw_replay(choices)),
         };
         day.keeps_history = true;
         Self { seed, day, lines, resets, clock_steps, snapshots, handler }

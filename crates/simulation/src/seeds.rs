@@ -23,6 +23,7 @@ impl Summary {
         self.total.delivered += other.total.delivered;
         self.total.books_checked += other.total.books_checked;
         self.total.recovered += other.total.recovered;
+        self.total.replayed += other.total.replayed;
         self.violations.extend(other.violations);
     }
 }

@@ -26,6 +26,7 @@ fn fresh_books_are_true_and_what_comes_in_time_is_delivered_once() {
     let total = summary.total;
     assert!(is_single || total.books_checked > total.delivered, "{total:?}");
     assert!(is_single || total.recovered > SEEDS, "{total:?}");
+    assert!(is_single || total.replayed > SEEDS, "{total:?}");
 }
 
 #[test]
