@@ -83,9 +83,27 @@ impl Arbiter {
         self.replay.push_back(pending);
     }
 
+    /// Has a leap sorted again. Where packets of its line wait that came behind it, the line stood at the leap then.
     fn confirm_leap(&mut self, line: Line) {
-        let leap = self.leaps[line.index()].take();
-        self.replay.extend(leap.map(|leap| leap.pending));
+        let Some(Leap { pending: leap, .. }) = self.leaps[line.index()].take() else { return };
+        let is_behind = |known: &&mut Pending| {
+            (known.held.line, known.stand.epoch) == (line, leap.stand.epoch)
+                && known.held.received_ns >= leap.held.received_ns
+        };
+        for known in self.pending.iter_mut().filter(is_behind) {
+            known.stand.highest = known.stand.highest.max(Some(leap.seq_num));
+        }
+        self.replay.push_back(leap);
+    }
+
+    /// Takes the leaps of lines that have left the epoch to numbers beyond reach, as a further leap would. They are
+    /// sorted before the gap is declared: one may be the SequenceReset that explains it. Returns whether there was one.
+    pub(super) fn confirm_leaps_of_left(&mut self) -> bool {
+        let has_leap =
+            |line: &Line| self.states[line.index()].has_left && self.leaps[line.index()].is_some();
+        let confirmed = Line::ALL.map(|line| has_leap(&line).then_some(line));
+        confirmed.iter().flatten().for_each(|line| self.confirm_leap(*line));
+        confirmed.iter().any(Option::is_some)
     }
 
     /// The line goes on below its leap.

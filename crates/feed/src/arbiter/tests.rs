@@ -1,4 +1,5 @@
 mod epochs;
+mod leaps;
 
 use super::*;
 

@@ -194,7 +194,7 @@ impl Arbiter {
         if first < self.top.max(self.next.unwrap_or(0)) {
             let entering = self.states.map(|state| state.has_left);
             self.transition = Some(Transition { to: first, reset: None, entering });
-        } else {
+        } else if !self.confirm_leaps_of_left() {
             self.jump_to(first);
         }
     }
