@@ -1,7 +1,7 @@
 //! Typed messages: what they hold, and what they refuse.
 
 use tickwire_fix::typed::{Room, Shapes, Text};
-use tickwire_fix::{Decimal, Error, ErrorKind, Reader, SessionRejectReason, Tag, Writer};
+use tickwire_fix::{Decimal, Engine, Error, ErrorKind, Reader, SessionRejectReason, Tag, Writer};
 use tickwire_fix_messages::fix44::{
     ExecutionReport, Header, Heartbeat, Logon, NewOrderSingle, OrdType, PartyIdSource, Side,
 };
@@ -119,6 +119,40 @@ fn text_that_would_break_the_message_is_not_encoded() {
         [kind("fine"), kind("a\u{1}b"), kind("")]
     });
     assert_eq!(outcome, [Ok(()), Err(ErrorKind::FieldDelimiter), Err(ErrorKind::EmptyValue)]);
+}
+
+#[test]
+fn decimals_keep_their_digits_and_the_sign_of_zero() {
+    let numbers = [
+        "57",
+        "-0",
+        "-0.00",
+        "0.000000000000000001",
+        "1234567.123456789012345678",
+        "-12345678901234567.123456789012345678",
+    ];
+    for engine in Engine::available() {
+        let (mut reader, mut shapes) = (Reader::new().engine(engine), Shapes::new());
+        // What is read by a shape that is known is read as what is met first.
+        for number in numbers.into_iter().chain(numbers) {
+            let body = ORDER.replace("44=298.070", &format!("44={number}"));
+            let bytes = with(&body, |message| message.bytes().to_vec());
+            let message = reader.decode(&bytes).expect("whole");
+            let (mut heads, mut room) = (Room::<Header<'_>>::default(), Room::default());
+            let (header, at) = heads.decode_alike(&mut shapes, &message, 3).expect("a header");
+            let order: &mut NewOrderSingle<'_> =
+                room.decode_alike(&mut shapes, &message, at).expect("an order").0;
+            let price = order.price().expect("given");
+            assert_eq!(price.to_string(), number, "{}", engine.name());
+            assert_eq!(NewOrderSingle::decode(&message).expect("an order").price(), Some(price));
+            let mut out = [0; 1000];
+            let again = order.encode(header, &mut out).expect("room");
+            let again = String::from_utf8_lossy(again).into_owned();
+            assert!(again.contains(&format!("\u{1}44={number}\u{1}")), "{again}");
+        }
+    }
+    let digits = "9".repeat(36);
+    assert_eq!(refusal(&ORDER.replace("298.070", &digits)), (ErrorKind::ValueRange, 44));
 }
 
 #[test]

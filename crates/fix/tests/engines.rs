@@ -1,7 +1,7 @@
 //! Every engine finds the same fields, faults and errors as the portable one.
 
 use proptest::prelude::*;
-use tickwire_fix::{Engine, Error, Field, Reader};
+use tickwire_fix::{DataFields, Engine, Error, Field, Reader, Tag};
 
 type Outcome = Result<(Vec<(u32, u32, Vec<u8>)>, Option<Error>), Error>;
 
@@ -42,6 +42,7 @@ fn value() -> impl Strategy<Value = Vec<u8>> {
 fn tag() -> impl Strategy<Value = String> {
     prop_oneof![
         20 => (1_u32..2000).prop_map(|tag| tag.to_string()),
+        4 => (1_u32..2_000_000).prop_map(|tag| tag.to_string()),
         2 => (1_u32..2_000_000_000).prop_map(|tag| tag.to_string()),
         2 => prop::sample::select(vec!["95", "96", "93", "89", "212", "213"]).prop_map(String::from),
         1 => "[0-9=a-]{0,6}",
@@ -81,6 +82,42 @@ fn on_every_place_of_a_field_in_its_block() {
                 bytes[end..end + 3].copy_from_slice(format!("{:03}", sum & 0xFF).as_bytes());
                 agree(&bytes);
             }
+        }
+    }
+}
+
+/// Tags of one to ten digits at every place of sixteen, one or all of them.
+#[test]
+fn on_long_tags() {
+    let tags = ["7", "77", "777", "7777", "77777", "777777", "7777777", "77777777", "777777777"];
+    for tag in tags.into_iter().chain(["7777777777", "07777", "7777x7", "00000", "+77777", "7 777"])
+    {
+        for count in 0..40 {
+            let other = |at: usize| format!("{}=v\u{1}", 100 + at);
+            let before: String = (0..count).map(other).collect();
+            let after: String = (0..20).map(other).collect();
+            agree(&framed(format!("35=D\u{1}{before}{tag}=value\u{1}{after}").as_bytes()));
+            agree(&framed(
+                format!("35=D\u{1}{}", format!("{tag}=v\u{1}").repeat(count)).as_bytes(),
+            ));
+            agree(&framed(format!("35=D\u{1}{before}{tag}\u{1}{after}").as_bytes()));
+        }
+    }
+}
+
+#[test]
+fn data_fields_may_have_long_tags() {
+    let mut data_fields = DataFields::none();
+    data_fields.add(12345, 1_234_567);
+    for data in ["abc", "a\u{1}b", "a\u{1}10=000\u{1}b"] {
+        let body = format!("35=D\u{1}12345={}\u{1}1234567={data}\u{1}58=x\u{1}", data.len());
+        let bytes = framed(body.as_bytes());
+        for engine in Engine::available() {
+            let mut reader = Reader::new().engine(engine).data_fields(data_fields.clone());
+            let message = reader.decode(&bytes).expect("well formed");
+            let found = message.field(Tag(1_234_567)).map(|field| field.value);
+            assert_eq!(found, Some(data.as_bytes()), "{}", engine.name());
+            assert_eq!(message.fault(), None);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::columns::Columns;
 use super::marks::Marks;
-use super::{BLOCK, Outcome, Scan};
+use super::{BLOCK, Outcome, Scan, long_tags};
 use crate::reader::{Filter, Index, SOH};
 
 /// Tags handled at a time.
@@ -178,8 +178,8 @@ fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
     Outcome::Plain(Scan { sum: lanes.iter().sum::<u64>() as u32, may_hold_data })
 }
 
-/// Reads every tag from the four bytes before its `=`; `None` if one is not plain. Returns whether one
-/// may be in the filter.
+/// Reads every tag from the four bytes before its `=`; `None` if one is none. Returns whether one may be in the
+/// filter.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]
 fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
@@ -194,7 +194,7 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
     let first = _mm256_set1_epi32(i32::from(b'8') << 24);
     let one = _mm256_set1_epi32(1);
     let lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    let (mut odd, mut data) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+    let (mut data, mut may_hold_data) = (_mm256_setzero_si256(), false);
     for at in (0..len).step_by(LANES) {
         let used = _mm256_cmpgt_epi32(_mm256_set1_epi32((len - at) as i32), lane);
         let starts = _mm256_add_epi32(load_lanes(&index.ends, at)?, one);
@@ -213,11 +213,18 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
         let first_digit = _mm256_and_si256(digits, _mm256_set1_epi32(0xFF));
         let others = _mm256_subs_epu8(digits, _mm256_set1_epi8(9));
         let leading_zero = _mm256_cmpeq_epi32(first_digit, _mm256_setzero_si256());
-        odd = _mm256_or_si256(odd, _mm256_and_si256(used, _mm256_or_si256(others, leading_zero)));
+        let odd = _mm256_and_si256(used, _mm256_or_si256(others, leading_zero));
         let digits = _mm256_sllv_epi32(digits, shift);
         let pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A));
         let tags = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
         store_lanes(tags, &mut index.tags, at)?;
+        if _mm256_testz_si256(odd, odd) == 0 {
+            let plain = _mm256_cmpeq_epi32(odd, _mm256_setzero_si256());
+            let odd = !_mm256_movemask_ps(_mm256_castsi256_ps(plain)) as u32 & 0xFF;
+            let Index { tags, equals, ends, .. } = &mut *index;
+            may_hold_data |=
+                long_tags::read(bytes, long_tags::Lanes { tags, equals, ends }, at, odd, filter)?;
+        }
         // Word of the filter by bits 5 to 8 of the tag; bit 8 becomes the sign that chooses the half.
         let place = _mm256_srli_epi32::<5>(tags);
         let (low, high) =
@@ -228,6 +235,5 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
         let hit = _mm256_and_si256(_mm256_castps_si256(word), bit);
         data = _mm256_or_si256(data, _mm256_and_si256(used, hit));
     }
-    let is_plain = _mm256_testz_si256(odd, odd) == 1;
-    is_plain.then(|| _mm256_testz_si256(data, data) == 0)
+    Some(may_hold_data | (_mm256_testz_si256(data, data) == 0))
 }

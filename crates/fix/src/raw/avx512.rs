@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::columns::Columns;
 use super::marks::Marks;
-use super::{BLOCK, Outcome, Scan};
+use super::{BLOCK, Outcome, Scan, long_tags};
 use crate::reader::{Filter, Index, SOH};
 
 const LANES: usize = Index::LANES;
@@ -164,13 +164,13 @@ impl Pass<'_> {
     }
 }
 
-/// Turns the text of the tags into numbers; `None` if one is not plain. Returns whether one may be in the
-/// filter.
+/// Turns the text of the tags into numbers; `None` if one is none. Returns whether one may be in the filter.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
-fn tags(columns: &Columns<'_>, len: usize, filter: __m512i) -> Option<bool> {
+fn tags(columns: &mut Columns<'_>, len: usize, bytes: &[u8], filter: &Filter) -> Option<bool> {
     let one = _mm512_set1_epi32(1);
-    let (mut odd, mut data) = (0, 0);
+    let words_of_filter = load_lanes(&filter.0);
+    let mut data = 0;
     let mut at = 0;
     while at < len {
         // SAFETY: there are at least `LANES` slots after `len`.
@@ -184,20 +184,23 @@ fn tags(columns: &Columns<'_>, len: usize, filter: __m512i) -> Option<bool> {
         let digits = _mm512_sub_epi8(text, _mm512_set1_epi8(b'0' as i8));
         // A count outside 1 to 4 is a shift outside 0 to 31: what it leaves is 0, as for a leading zero.
         let digits = _mm512_srlv_epi32(digits, shift);
-        odd |= _mm512_mask_testn_epi32_mask(used, digits, _mm512_set1_epi32(0xFF));
+        let leading_zeros = _mm512_mask_testn_epi32_mask(used, digits, _mm512_set1_epi32(0xFF));
         let others = _mm512_subs_epu8(digits, _mm512_set1_epi8(9));
-        odd |= _mm512_mask_test_epi32_mask(used, others, others);
+        let odd = leading_zeros | _mm512_mask_test_epi32_mask(used, others, others);
         let digits = _mm512_sllv_epi32(digits, shift);
         let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
         let tags = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064));
         // SAFETY: as above.
         unsafe { store_lanes(columns.tags, at, tags) };
-        let words = _mm512_permutexvar_epi32(_mm512_srli_epi32::<5>(tags), filter);
+        if odd != 0 {
+            data |= u16::from(long_tags::read(bytes, columns.lanes(), at, odd.into(), filter)?);
+        }
+        let words = _mm512_permutexvar_epi32(_mm512_srli_epi32::<5>(tags), words_of_filter);
         let place = _mm512_and_si512(tags, _mm512_set1_epi32(31));
         data |= _mm512_mask_test_epi32_mask(used, words, _mm512_sllv_epi32(one, place));
         at += LANES;
     }
-    (odd == 0).then_some(data != 0)
+    Some(data != 0)
 }
 
 #[target_feature(
@@ -223,11 +226,11 @@ fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
             return Outcome::NeedRoom;
         }
     }
-    let Pass { columns, ends_len, equals_len, sums, .. } = pass;
+    let Pass { mut columns, ends_len, equals_len, sums, .. } = pass;
     if ends_len != equals_len || bytes.last() != Some(&SOH) {
         return Outcome::Odd;
     }
-    let Some(may_hold_data) = tags(&columns, ends_len, load_lanes(&filter.0)) else {
+    let Some(may_hold_data) = tags(&mut columns, ends_len, bytes, filter) else {
         return Outcome::Odd;
     };
     index.len = ends_len;

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::long_tags::Lanes;
 use crate::reader::Index;
 
 /// Where the columns are. The index is borrowed, so they stay there.
@@ -16,6 +17,19 @@ pub(super) struct Columns<'i> {
 }
 
 impl<'i> Columns<'i> {
+    /// Returns the columns as they are.
+    pub(super) const fn lanes(&mut self) -> Lanes<'_> {
+        // SAFETY: `new` took the columns from an index that is borrowed for as long as this is, with that many
+        // numbers in each, and no other reference to them is alive while this one is borrowed.
+        unsafe {
+            Lanes {
+                tags: std::slice::from_raw_parts_mut(self.tags, self.capacity),
+                equals: std::slice::from_raw_parts(self.equals, self.capacity),
+                ends: std::slice::from_raw_parts(self.ends, self.capacity + 1),
+            }
+        }
+    }
+
     pub(super) fn new(index: &'i mut Index) -> Self {
         let capacity = index.capacity();
         let Index { tags, equals, ends, .. } = index;

@@ -2,8 +2,9 @@
 //! that are not cleared.
 //!
 //! Both engines find delimiters and `=` 64 bytes at a time as bit masks, and sum the bytes on the way.
-//! They treat plain messages only: every field is a tag of one to four digits without leading zero, `=`,
-//! a value and a delimiter. For anything else `scan` returns `None` and the portable twin decides.
+//! They treat plain messages only: every field is a tag without leading zero, `=`, a value and a delimiter. Tags of
+//! one to four digits are read many at a time, longer ones one by one. For anything else `scan` returns `None` and the
+//! portable twin decides.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -18,6 +19,8 @@ mod delimiters;
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere;
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod long_tags;
 #[cfg(target_arch = "x86_64")]
 mod marks;
 mod plan;
@@ -84,6 +87,33 @@ fn with_room(
                 return None;
             }
             Outcome::NeedRoom => index.grow(),
+        }
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::reader::DataFields;
+
+    #[test]
+    fn messages_with_long_tags_are_plain() {
+        let standard = DataFields::standard();
+        for (tag, is_plain) in [("1234", true), ("12345", true), ("999999999", true)]
+            .into_iter()
+            .chain([("1234567890", false), ("012345", false), ("x", false)])
+        {
+            let bytes = format!("8=FIX.4.2\u{1}9=5\u{1}35=0\u{1}{tag}=x\u{1}10=161\u{1}");
+            let (bytes, mut index) = (bytes.as_bytes(), Index::default());
+            let filter = standard.filter();
+            if let Some(engine) = Avx2::detect() {
+                let scan = engine.scan(bytes, &mut index, 100, filter);
+                assert_eq!(scan.is_some(), is_plain, "{tag}");
+            }
+            if let Some(engine) = Avx512::detect() {
+                let scan = engine.scan(bytes, &mut index, 100, filter);
+                assert_eq!(scan.is_some(), is_plain, "{tag}");
+            }
         }
     }
 }

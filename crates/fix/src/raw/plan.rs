@@ -20,7 +20,7 @@ pub(crate) enum Reading {
     Text,
     /// One byte, to a value.
     Char,
-    /// To mantissa and exponent.
+    /// To the two words of a decimal.
     Decimal,
     /// To a number.
     Integer,

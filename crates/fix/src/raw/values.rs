@@ -165,9 +165,9 @@ unsafe fn fill<'m>(
             // SAFETY: see above.
             unsafe { slot.write(MaybeUninit::new((eight_digits(digits), 0))) };
         } else {
-            let (mantissa, exponent, is_number) = pointed(digits, len);
+            let (number, places, is_number) = pointed(digits, len);
             // SAFETY: see above.
-            unsafe { slot.write(MaybeUninit::new((mantissa, exponent))) };
+            unsafe { slot.write(MaybeUninit::new((number, places))) };
             left |= if is_number && !is_integer { 0 } else { bit };
         }
         bit <<= 1;
@@ -214,7 +214,7 @@ impl Target {
 }
 
 /// Reads a number of two to eight digits, one of them a point, in the highest bytes of a word and zeros before them.
-/// Returns mantissa, exponent, and whether it is one.
+/// Returns the two words of a [`crate::Decimal`], digits and places, and whether it is one.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
 fn pointed(digits: u64, len: usize) -> (u64, u64, bool) {
@@ -227,7 +227,7 @@ fn pointed(digits: u64, len: usize) -> (u64, u64, bool) {
     let before = digits & (point >> 4).wrapping_sub(1);
     let moved = digits & (point << 4).wrapping_neg() | before << 8;
     let is_number = digits >> at & 0xFF == POINT && len.wrapping_sub(2) < 7 && are_digits(moved);
-    (eight_digits(moved), u64::from(at / 8).wrapping_sub(7), is_number)
+    (eight_digits(moved), 7_u64.wrapping_sub((at / 8).into()), is_number)
 }
 
 /// Returns the number that eight digits make, the first in the lowest byte.

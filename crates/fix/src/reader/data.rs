@@ -59,10 +59,10 @@ pub struct DataFields {
 pub(crate) struct Filter(pub(crate) [u32; 16]);
 
 impl Filter {
-    /// Whether the set may hold `tag`: 1 or 0.
+    /// Whether the set may hold `tag`.
     #[inline]
-    fn bit(&self, tag: u32) -> u32 {
-        self.0[(tag >> 5) as usize & 15] >> (tag & 31) & 1
+    pub(crate) fn may_hold(&self, tag: u32) -> bool {
+        self.0[(tag >> 5) as usize & 15] >> (tag & 31) & 1 != 0
     }
 }
 
@@ -102,14 +102,14 @@ impl DataFields {
     /// Returns the data field whose length stands in field `length`.
     #[inline]
     pub fn data_of(&self, length: u32) -> Option<u32> {
-        if self.filter.bit(length) == 0 {
+        if !self.filter.may_hold(length) {
             return None;
         }
         let index = self.pairs.binary_search_by_key(&length, |pair| pair.0).ok()?;
         Some(self.pairs[index].1)
     }
 
-    pub(super) const fn filter(&self) -> &Filter {
+    pub(crate) const fn filter(&self) -> &Filter {
         &self.filter
     }
 

@@ -216,12 +216,12 @@ impl Value for i64 {
 impl Value for Decimal {
     #[inline(always)]
     fn to_words(self) -> Words {
-        (self.mantissa as u64, self.exponent as u64)
+        self.words()
     }
 
     #[inline(always)]
-    fn from_words((mantissa, exponent): Words) -> Self {
-        Self { mantissa: mantissa as i64, exponent: exponent as i8 }
+    fn from_words(words: Words) -> Self {
+        Self::of_words(words)
     }
 }
 
@@ -376,6 +376,8 @@ mod tests {
         for exponent in [i8::MIN, -3, 0, i8::MAX] {
             comes_back(Decimal::new(i64::MIN, exponent));
             comes_back(Decimal::new(298_075, exponent));
+            comes_back(Decimal::from_digits(true, 0, exponent).expect("few digits"));
+            comes_back(Decimal::from_digits(true, Decimal::DIGITS_MAX, exponent).expect("fits"));
         }
         for text in ["20260105-11:20:43", "99991231-23:59:60.123456789012", "00000229-00:00:00.5"] {
             let field = Field::new(Tag(52), text.as_bytes());

@@ -47,7 +47,8 @@ impl<'b> Field<'b> {
     /// Returns an exact decimal; digits after the point are kept, zeros too.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] if the mantissa does not fit 64 bits.
+    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above [`Decimal::DIGITS_MAX`], and with more than
+    /// 127 digits after the point.
     #[inline(always)]
     pub fn decimal(&self) -> Result<Decimal, Error> {
         read_decimal(self.value, self.tail).map_err(|kind| self.error(kind))
@@ -170,7 +171,7 @@ pub(crate) fn read_uint(text: &[u8], tail: u64) -> Result<u64, ErrorKind> {
 #[inline(always)]
 pub(crate) fn read_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind> {
     match short_text(tail, text.len()).and_then(|digits| decimal::short(digits, text.len())) {
-        Some((mantissa, places)) => Ok(Decimal { mantissa, exponent: -places }),
+        Some((digits, places)) => Ok(Decimal::short(false, digits, places)),
         None => other_decimal(text, tail),
     }
 }
@@ -198,9 +199,9 @@ fn short_text(tail: u64, len: usize) -> Option<u64> {
 fn other_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind> {
     if let [b'-', rest @ ..] = text
         && let Some(digits) = short_text(tail, rest.len())
-        && let Some((mantissa, places)) = decimal::short(digits, rest.len())
+        && let Some((digits, places)) = decimal::short(digits, rest.len())
     {
-        return Ok(Decimal { mantissa: -mantissa, exponent: -places });
+        return Ok(Decimal::short(true, digits, places));
     }
     Decimal::parse(text)
 }
@@ -299,6 +300,9 @@ mod tests {
             "123456.789012",
             "99999999.99999999",
             "-0",
+            "-0.00",
+            "-0.000000000000000000",
+            "123456789012345678901234567890.12345",
         ];
         for text in texts {
             let expected = Decimal::parse(text.as_bytes());

@@ -213,6 +213,13 @@ mod tests {
                 );
             }
         }
+        for exponent in -128..=127 {
+            for digits in [0, 7, 1 << 63, 1 << 64, 10_u128.pow(35), Decimal::DIGITS_MAX] {
+                let value = Decimal::from_digits(true, digits, exponent).expect("fits");
+                let written = body(|w| w.decimal(Tag(44), value));
+                assert_eq!(written, format!("44={value}|"), "{value:?}");
+            }
+        }
     }
 
     #[test]

@@ -188,8 +188,8 @@ fn padded(pen: Pen<'_>, mut place: Place, value: u64, len: u32) -> Place {
 #[inline(always)]
 pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) -> Place {
     // Most quantities are such.
-    if value.exponent == 0 && (0..1000).contains(&value.mantissa) {
-        let (digits, len) = digits::short(value.mantissa as u32);
+    if let Some(number) = value.small() {
+        let (digits, len) = digits::short(number);
         return field(pen, place, tag, [(0, digits)], len);
     }
     any_decimal(pen, self::tag(pen, place, tag), value)
@@ -198,14 +198,15 @@ pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) 
 /// Writes a decimal.
 #[inline(never)]
 fn any_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
-    if value.mantissa < 0 {
+    if value.is_negative() {
         place = byte(pen, place, b'-');
     }
-    let number = value.mantissa.unsigned_abs();
-    if number >= EIGHT_DIGITS || !(-7..=0).contains(&value.exponent) {
-        return long_decimal(pen, place, number, value.exponent);
+    let exponent = value.exponent();
+    let Some(number) = value.word() else { return wide_decimal(pen, place, value) };
+    if number >= EIGHT_DIGITS || !(-7..=0).contains(&exponent) {
+        return long_decimal(pen, place, number, exponent);
     }
-    let places = u32::from(value.exponent.unsigned_abs());
+    let places = u32::from(exponent.unsigned_abs());
     let digits = eight(number as u32);
     // One digit at least is before the point.
     let cut = leading_zero_bits(digits).min(8 * (7 - places));
@@ -243,6 +244,42 @@ fn long_decimal(pen: Pen<'_>, mut place: Place, digits: u64, exponent: i8) -> Pl
     place = point(pen, place, 0);
     place = (20..places).fold(place, |place, _| byte(pen, place, b'0'));
     padded(pen, place, digits, 20)
+}
+
+/// Writes digits that no word holds, and a point.
+#[cold]
+#[inline(never)]
+fn wide_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
+    /// More than there are.
+    const DIGITS: usize = 36;
+    let (mut text, mut rest) = ([b'0'; DIGITS], value.digits());
+    for digit in text.iter_mut().rev() {
+        *digit += (rest % 10) as u8;
+        rest /= 10;
+    }
+    let first = text.iter().position(|digit| *digit != b'0').unwrap_or(DIGITS);
+    let places = usize::from(value.exponent().unsigned_abs());
+    if value.exponent() >= 0 {
+        place = all(pen, place, &text[first..]);
+        return (0..places).fold(place, |place, _| byte(pen, place, b'0'));
+    }
+    match DIGITS.checked_sub(places) {
+        Some(point) if first < point => {
+            place = byte(pen, all(pen, place, &text[first..point]), b'.');
+            all(pen, place, &text[point..])
+        }
+        point => {
+            place = byte(pen, byte(pen, place, b'0'), b'.');
+            place = (DIGITS..places).fold(place, |place, _| byte(pen, place, b'0'));
+            all(pen, place, &text[point.unwrap_or(0)..])
+        }
+    }
+}
+
+/// Writes bytes of which none is a delimiter.
+fn all(pen: Pen<'_>, place: Place, text: &[u8]) -> Place {
+    let write = |place, part: &[u8]| pen.put(place, [(0, short_word(part))], part.len());
+    text.chunks(8).fold(place, write)
 }
 
 /// Returns the two digits of each of some numbers below 100, which are `BITS` bits from one another and at least

@@ -111,14 +111,14 @@ impl<'m> OrderRoom<'m> {
 
 /// Returns a decimal as a whole number; `None` if it is none.
 fn whole(value: Decimal) -> Option<u64> {
-    let mut mantissa = u64::try_from(value.mantissa).ok()?;
+    let mut mantissa = u64::try_from(value.mantissa()).ok()?;
     if mantissa == 0 {
         return Some(0);
     }
-    for _ in 0..value.exponent {
+    for _ in 0..value.exponent() {
         mantissa = mantissa.checked_mul(10)?;
     }
-    for _ in value.exponent..0 {
+    for _ in value.exponent()..0 {
         if !mantissa.is_multiple_of(10) {
             return None;
         }
