@@ -21,7 +21,9 @@ pub use channel::ChannelArgs;
 pub use channels::ChannelsArgs;
 pub use decoder::{DecoderArgs, Reset};
 pub use definitions::DefinitionArgs;
-pub use endpoints::{EndpointArgs, Endpoints, LineArgs};
+#[cfg(feature = "dds")]
+pub use endpoints::LineArgs;
+pub use endpoints::{EndpointArgs, Endpoints};
 pub use faults::{FaultArgs, Interval, Percent, SnapshotFaultArgs};
 pub use framing::{FramingArgs, is_by_packet, reset_policy, with_reset_template};
 pub use input::{InputArgs, Replay};
