@@ -116,6 +116,26 @@ fn numbers_inside_messages_are_found_and_done_ends_it() {
 }
 
 #[test]
+fn blocks_in_fixt_messages_are_encoded_sent_and_received() {
+    let d = directory("receive-step");
+    generate(&d, "simple -n 500");
+    let (d, group) = (d.display(), group(22_060));
+    let decoded = tickwire(&format!("decode {d}/f.bin -t {d}/f.xml --reset packet"));
+    assert_eq!(decoded.status, 0, "{}", decoded.err);
+    std::fs::write(format!("{d}/lines.jsonl"), &decoded.out).expect("written");
+    run(&format!(
+        "encode {d}/lines.jsonl -t {d}/f.xml --framing szse-step --output-format u32be -o {d}/step.bin"
+    ));
+    let arguments = format!("-t {d}/f.xml --framing szse-step {group} --books none");
+    let receiving = Receiving::start(&[], &arguments, 1);
+    run(&format!("multicast -f {d}/step.bin {group} -s 100 --json -"));
+    let received = receiving.finish();
+    assert_eq!(count(&received, "/messages"), 501, "{received}");
+    assert_eq!((count(&received, "/missing"), &received["end"]), (0, &"done".into()));
+    assert_eq!(count(&received, "/lines/0/malformed"), 0, "{received}");
+}
+
+#[test]
 fn real_lines_a_and_b_with_their_snapshots() {
     let Some(a) = shared("corpus/moex_forts/moex_forts_2013.increment_a.bin") else { return };
     let templates = a.with_file_name("templates.xml");
@@ -213,7 +233,6 @@ fn mistakes_are_told_with_what_to_do() {
     let d = d.display();
     for (arguments, expected) in [
         (format!("-t {d}/f.xml --seq-num 9999"), "--seq-num: no template has 9999"),
-        (format!("-t {d}/f.xml --framing szse-step"), "come by TCP"),
         (format!("-t {d}/bare.xml --line-b"), "without sequence numbers"),
         (format!("-t {d}/f.xml -p 65535 --line-b"), "name one with --port-b"),
         (format!("-t {d}/f.xml --packet-max 65536"), "--packet-max"),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::SeqNumPeek;
 use crate::arbiter::ArbiterOptions;
-use crate::framing::{Envelope, Framing, ResetPolicy};
+use crate::framing::{Framing, ResetPolicy};
 use crate::recovery::RecoveryOptions;
 
 /// Where the sequence number of a packet is.
@@ -53,8 +53,6 @@ impl Default for HandlerOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandlerConfigError {
-    /// FIXT messages come in a TCP stream, not in packets of two lines.
-    Envelope,
     /// A packet has several parts or a message several packets, and dictionaries live longer than a
     /// message: what one part leaves behind would depend on which line brought it.
     PartsShareDictionaries,
@@ -70,7 +68,6 @@ pub enum HandlerConfigError {
 impl fmt::Display for HandlerConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Envelope => "FIXT messages come by TCP: they cannot be received as packets",
             Self::PartsShareDictionaries => {
                 "with a length or chunks in the preamble dictionaries must be reset before every \
                  message: use reset=message"
@@ -94,9 +91,6 @@ impl Error for HandlerConfigError {}
 impl HandlerOptions {
     pub(super) fn check(&self) -> Result<(), HandlerConfigError> {
         let framing = &self.framing;
-        if framing.packet_envelope() == Envelope::Step {
-            return Err(HandlerConfigError::Envelope);
-        }
         let has_parts = framing.length_field().is_some() || framing.chunk_fields().is_some();
         if has_parts && framing.reset_policy() != ResetPolicy::Message {
             return Err(HandlerConfigError::PartsShareDictionaries);

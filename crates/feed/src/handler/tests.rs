@@ -567,6 +567,25 @@ fn feeds_without_numbers_are_taken_as_they_come() {
 }
 
 #[test]
+fn blocks_in_fixt_messages_are_handled_and_heartbeats_between_them_are_nothing() {
+    let fixt = |body: &[u8]| [b"8=FIXT.1.1\x019=1\x01", body, b"\x0110=000\x01"].concat();
+    let block = fixt(b"35=UA\x0134=2\x0195=2\x0196=\xC0\x85");
+    let mut handler = handler_of(HandlerOptions {
+        framing: Preset::SzseStep.framing(),
+        sequence: SequenceSource::None,
+        ..Default::default()
+    });
+    let mut words = Words::default();
+    for packet in [block.clone(), fixt(b"35=0\x0134=3"), [&block[..], &block].concat()] {
+        handler.handle_packet(0, A, &packet, &mut words);
+    }
+    assert_eq!(words.take(), "5@-a 5@-a 5@-a");
+    assert_eq!(handler.counters().lines[0].malformed, 0);
+    handler.handle_packet(1, A, &block[..block.len() - 12], &mut words);
+    assert_eq!(handler.counters().lines[0].malformed, 1, "a part of one");
+}
+
+#[test]
 fn feeds_that_cannot_be_handled_are_refused() {
     let set = TemplateSet::parse(r#"<templates><template name="T" id="1"/></templates>"#).unwrap();
     let peek = SeqNumPeek::new(&set, &SeqNumField::default());
@@ -575,7 +594,6 @@ fn feeds_that_cannot_be_handled_are_refused() {
     for (framing, sequence, expected) in [
         (Framing::new(), SequenceSource::Preamble, HandlerConfigError::PreambleWithoutSeqNum),
         (Framing::new(), SequenceSource::Message(peek), HandlerConfigError::SeqNumNotFound),
-        (Preset::SzseStep.framing(), SequenceSource::None, HandlerConfigError::Envelope),
         (parts, SequenceSource::None, HandlerConfigError::PartsShareDictionaries),
     ] {
         let options = HandlerOptions { framing, sequence, ..Default::default() };
