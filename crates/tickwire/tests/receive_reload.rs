@@ -1,4 +1,4 @@
-//! A template file that changes while `tickwire receive` runs.
+//! Template files of which one changes while `tickwire receive` runs.
 
 mod support;
 
@@ -22,13 +22,21 @@ fn new_templates_take_effect_without_a_restart() {
         let new = old.replace("name=\"MarketData\" id=\"1\"", "name=\"MarketData\" id=\"51\"");
         let new = new.replace("name=\"QuoteRequest\" id=\"2\"", "name=\"QuoteRequest\" id=\"52\"");
         assert_ne!(old, new);
+        // The last template has a file of its own, which does not change.
+        let (start, end) = (old.rfind("<template ").unwrap(), old.rfind("</templates>").unwrap());
+        let head = &old[..old.find("<template ").unwrap()];
+        let last = file(&d, "last.xml", [head, &old[start..]].concat().as_bytes());
+        let without_last = |xml: &str| xml.replace(&old[start..end], "");
+        let [old, new] = [&old, &new].map(|xml| without_last(xml));
         let running = file(&d, "templates.xml", old.as_bytes());
         let next_day = file(&d, "next.xml", new.as_bytes());
         let d = d.display();
         let common = "--messages-per-packet 1 --framing cme -n 300";
         for arguments in [
-            format!("generate complex -o {d}/1.bin -t {running} {common} --no-done"),
-            format!("generate complex -o {d}/2.bin -t {next_day} {common} --first-seq-num 301"),
+            format!("generate complex -o {d}/1.bin -t {running} -t {last} {common} --no-done"),
+            format!(
+                "generate complex -o {d}/2.bin -t {next_day} -t {last} {common} --first-seq-num 301"
+            ),
         ] {
             let run = tickwire(&arguments);
             assert_eq!(run.status, 0, "{}", run.err);
@@ -37,7 +45,7 @@ fn new_templates_take_effect_without_a_restart() {
         let [high, low] = (std::process::id() as u16).to_be_bytes();
         let group = format!("-a 239.253.{high}.{low} -p {port}");
         let arguments = format!(
-            "-t {running} --watch-templates --framing cme {group} --first 1 --books none --engine {engine}"
+            "-t {running} -t {last} --watch-templates --framing cme {group} --first 1 --books none --engine {engine}"
         );
         let mut receiving = match shows {
             true => Receiving::start_showing(&format!("{arguments} --show messages"), 1),

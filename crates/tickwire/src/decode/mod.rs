@@ -14,7 +14,8 @@ pub use summary::entries_of;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, Replay, Sample, reset_policy, with_reset_template,
+    DecoderArgs, FramingArgs, InputArgs, Replay, Sample, TemplateArgs, reset_policy,
+    with_reset_template,
 };
 use crate::output::{OutputArgs, compression_of};
 use crate::progress::Progress;
@@ -94,9 +95,8 @@ impl OutputFormat {
 pub struct DecodeArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// Template file of the feed (FAST 1.1 or 1.2 XML); may be repeated where its templates are in several.
-    #[arg(short, long, value_name = "FILE", required = true)]
-    templates: Vec<PathBuf>,
+    #[command(flatten)]
+    templates: TemplateArgs,
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
@@ -132,7 +132,7 @@ pub struct DecodeArgs {
 
 /// Runs the command.
 pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
-    let set = files::read_all_templates(&args.templates)?;
+    let set = args.templates.read()?;
     let path = args.input.required_path()?;
     let name = files::name_of(path);
     let (framing, replay) = match args.framing.is_auto() {
@@ -149,7 +149,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let selection = Selection::new(&program, &args.template)?;
 
     let progress = Progress::of(path);
-    let mut inputs: Vec<&Path> = args.templates.iter().map(PathBuf::as_path).collect();
+    let mut inputs: Vec<&Path> = args.templates.paths()?.iter().map(PathBuf::as_path).collect();
     inputs.extend(args.input.path());
     let out = args.output.create(&inputs)?;
     let reader = args.input.open_live(&progress, out.clone(), replay)?;

@@ -5,7 +5,7 @@ mod packets;
 mod step;
 
 use crate::failure::{Failure, Outcome};
-use crate::options::{FramingArgs, reset_policy, with_reset_template};
+use crate::options::{FramingArgs, TemplateArgs, reset_policy, with_reset_template};
 use crate::output;
 use crate::{files, hex};
 use packets::{PacketFormat, PacketWriter};
@@ -38,9 +38,8 @@ pub struct EncodeArgs {
     /// The same, for those used to -f.
     #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
-    /// Template file of the feed (FAST 1.1 or 1.2 XML); may be repeated where its templates are in several.
-    #[arg(short, long, value_name = "FILE", required = true)]
-    templates: Vec<PathBuf>,
+    #[command(flatten)]
+    templates: TemplateArgs,
     /// Where to write; - is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -61,7 +60,7 @@ pub struct EncodeArgs {
 pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     let framing = args.framing.framing()?;
     check_framing(&framing)?;
-    let set = with_reset_template(files::read_all_templates(&args.templates)?, &framing);
+    let set = with_reset_template(args.templates.read()?, &framing);
     let program = Arc::new(files::compile(set, &CompileOptions::default())?);
     let defaults = EncoderOptions::default();
     let options = EncoderOptions {
@@ -73,7 +72,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     let name = files::name_of(&path);
     let lines = BufReader::new(files::open(&path)?).lines();
     let mut inputs = vec![path.as_path()];
-    inputs.extend(args.templates.iter().map(PathBuf::as_path));
+    inputs.extend(args.templates.paths()?.iter().map(PathBuf::as_path));
     output::check(&args.output, args.force, &inputs)?;
     let writer = PacketWriter::new(files::create(Some(&args.output))?, args.output_format)?;
     let mut packing = Packing {

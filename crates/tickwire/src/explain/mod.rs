@@ -6,14 +6,14 @@ mod rows;
 use crate::channels::{Channel, Channels, lose_dictionaries};
 use crate::failure::{Failure, Outcome};
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, is_by_packet, reset_policy, with_reset_template,
+    DecoderArgs, FramingArgs, InputArgs, TemplateArgs, is_by_packet, reset_policy,
+    with_reset_template,
 };
 use crate::progress::Progress;
 use crate::{files, hex};
 use print::{ERROR, write_rows, write_title};
 use rows::Rows;
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_fast::{CompileOptions, Decoder, Error, Program};
 use tickwire_feed::capture::{Kind, Packet};
@@ -35,9 +35,8 @@ const BYTES_SHOWN_MAX: usize = 24;
 pub struct ExplainArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// Template file of the feed (FAST 1.1 or 1.2 XML); may be repeated where its templates are in several.
-    #[arg(short, long, value_name = "FILE", required = true)]
-    templates: Vec<PathBuf>,
+    #[command(flatten)]
+    templates: TemplateArgs,
     /// Which packet of the file, from 0.
     #[arg(long, value_name = "INDEX", default_value_t = 0)]
     packet: u64,
@@ -55,7 +54,7 @@ pub struct ExplainArgs {
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
-    let set = files::read_all_templates(&args.templates)?;
+    let set = args.templates.read()?;
     let framing = match (args.framing.is_auto(), args.input.path()) {
         (true, Some(path)) if files::is_standard(path) => {
             return Err(Failure::Usage("--framing auto: name a file, it is read twice".to_owned()));

@@ -8,6 +8,7 @@ pub use day::true_book_lines;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
+use crate::options::TemplateArgs;
 use crate::output;
 use crate::progress::Progress;
 use clap::{Args, Subcommand, ValueEnum};
@@ -24,7 +25,8 @@ use truth::TruthWriter;
 /// Make a feed of the simulated exchange
 ///
 /// The same seed gives the same bytes. Packets are written behind their lengths (u32be), as decode
-/// reads them; dictionaries are reset before every packet (decode --reset packet).
+/// reads them; dictionaries are reset before every packet (decode --reset packet). Without --templates
+/// messages are encoded by templates of the feed's own; others have to have their names.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     #[command(subcommand)]
@@ -118,9 +120,9 @@ struct CommonArgs {
     /// Replace files that exist
     #[arg(long)]
     force: bool,
-    /// Templates to encode by, with the names of the feed's own; default: the feed's own
-    #[arg(short, long, value_name = "FILE")]
-    templates: Option<PathBuf>,
+    // Their names are those of the feed's own templates, which are used unless others are named.
+    #[command(flatten)]
+    templates: TemplateArgs,
     /// Number of messages, without Done
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 30_000)]
     messages: u64,
@@ -202,9 +204,9 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
 fn run_feed(feed: &FeedArgs) -> Result<Outcome, Failure> {
     let (mut options, common) = feed.options();
     common.apply(&mut options);
-    let mut generator = match &common.templates {
-        None => Generator::new(&options),
-        Some(path) => Generator::with_templates(&options, files::read_templates(path)?),
+    let mut generator = match common.templates.is_any() {
+        false => Generator::new(&options),
+        true => Generator::with_templates(&options, common.templates.read()?),
     }
     .map_err(|error| Failure::Usage(described(&error, common)))?;
     check_outputs(feed, common)?;
@@ -274,9 +276,11 @@ fn failure(error: &Error) -> Failure {
 /// An error, with the file of the templates where it is about these.
 fn described(error: &Error, args: &CommonArgs) -> String {
     use Error::{Encode, FieldUnknown, Program, TemplateMissing};
-    match (error, &args.templates) {
-        (Encode { .. } | FieldUnknown { .. } | Program(_) | TemplateMissing { .. }, Some(path)) => {
-            format!("{}: cannot make the feed: {error}", files::name_of(path))
+    match error {
+        Encode { .. } | FieldUnknown { .. } | Program(_) | TemplateMissing { .. }
+            if args.templates.is_any() =>
+        {
+            format!("{}: cannot make the feed: {error}", args.templates.names())
         }
         _ => format!("cannot make the feed: {error}"),
     }

@@ -15,6 +15,7 @@ mod record;
 mod sample;
 mod sequence;
 mod sources;
+mod templates;
 
 pub use admin::AdminArgs;
 pub use channel::ChannelArgs;
@@ -33,3 +34,4 @@ pub use record::{RecordArgs, recorded_json, recorded_text};
 pub use sample::Sample;
 pub use sequence::sequencing;
 pub use sources::SourceArgs;
+pub use templates::TemplateArgs;

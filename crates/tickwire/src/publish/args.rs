@@ -5,7 +5,8 @@ use crate::distribution::{DdsArgs, ParentArgs};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{
-    ChannelArgs, DecoderArgs, Endpoints, FramingArgs, LineArgs, MetricsArgs, sequencing,
+    ChannelArgs, DecoderArgs, Endpoints, FramingArgs, LineArgs, MetricsArgs, TemplateArgs,
+    sequencing,
 };
 use crate::units::{Size, Span, span_in};
 use std::path::{Path, PathBuf};
@@ -26,9 +27,8 @@ use tickwire_net::multicast::RECEIVE_BUFFER_BYTES_DEFAULT;
 /// the samples, and the table tells how long decoding, publishing and the way took.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PublishArgs {
-    /// Template file of the feed (FAST 1.1 or 1.2 XML).
-    #[arg(short, long, value_name = "FILE", required_unless_present = "feed")]
-    templates: Option<PathBuf>,
+    #[command(flatten)]
+    pub templates: TemplateArgs,
     #[command(flatten)]
     channel: ChannelArgs,
     /// Read packets from this capture file, also .gz or .zst, instead of a group; - is standard
@@ -98,16 +98,10 @@ impl PublishArgs {
                 args.lines.set_channel(&channel)?;
             }
             args.framing.set_channel(&channel);
-            args.templates.get_or_insert_with(|| channel.templates.clone());
+            args.templates.set_default(&channel.templates);
             args.settings = Some(channel);
         }
         Ok(args)
-    }
-
-    /// The template file.
-    pub fn templates(&self) -> Result<&Path, Failure> {
-        let unnamed = || Failure::Usage("name a template file with --templates".to_owned());
-        self.templates.as_deref().ok_or_else(unnamed)
     }
 
     /// Where lines A and B come from; B only if it is wanted.

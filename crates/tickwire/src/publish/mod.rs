@@ -63,7 +63,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let args = &args.over_channel()?;
     let stop = distribution::stop_on_signals(&args.parent)?;
     let framing = args.framing.framing()?;
-    let set = with_reset_template(files::read_templates(args.templates()?)?, &framing);
+    let set = with_reset_template(args.templates.read()?, &framing);
     let sequencing = args.sequencing(&framing, &set)?;
     let program = Arc::new(files::compile(set, &CompileOptions::default())?);
     let filler = bind(args, &program)?;
@@ -123,7 +123,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
 }
 
 fn bind(args: &PublishArgs, program: &Program) -> Result<Filler, Failure> {
-    let name = files::name_of(args.templates()?);
+    let name = args.templates.names();
     Filler::bind(program).map_err(|misfits| {
         Failure::Data(format!("the templates of {name} do not fit the samples:\n{misfits}"))
     })

@@ -6,12 +6,12 @@ use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
-    RecordArgs, SourceArgs, WhenCompiled, sequencing,
+    RecordArgs, SourceArgs, TemplateArgs, WhenCompiled, sequencing,
 };
 use crate::units::{Size, Span};
 use clap::ValueEnum;
 use std::net::SocketAddrV4;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use tickwire_fast::{MachineCode, TemplateSet};
 use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
@@ -46,10 +46,9 @@ Examples:
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReceiveArgs {
-    /// Template definitions (FAST 1.1 or 1.2 XML).
-    #[arg(short, long, value_name = "FILE", required_unless_present = "feed")]
-    templates: Option<PathBuf>,
-    /// Watch the template file: a changed one is checked beside the running templates and takes effect
+    #[command(flatten)]
+    pub templates: TemplateArgs,
+    /// Watch the template files: a changed one is checked beside the running templates and takes effect
     /// at the next reset of the feed. SIGHUP looks at once.
     #[arg(long, conflicts_with = "captures")]
     pub watch_templates: bool,
@@ -295,7 +294,7 @@ impl ReceiveArgs {
             args.captures.set_lines(&channel.captures);
         }
         args.framing.set_channel(&channel);
-        args.templates.get_or_insert_with(|| channel.templates.clone());
+        args.templates.set_default(&channel.templates);
         args.books = args.books.or(channel.books.by.map(Books::from));
         if args.instrument_key.is_empty() {
             args.instrument_key = channel.books.key.clone().unwrap_or_default();
@@ -320,12 +319,6 @@ impl ReceiveArgs {
     /// The name of the channel, where several are received.
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
-    }
-
-    /// The template file.
-    pub fn templates(&self) -> Result<&Path, Failure> {
-        let unnamed = || Failure::Usage("name a template file with --templates".to_owned());
-        self.templates.as_deref().ok_or_else(unnamed)
     }
 
     /// Where the feeds are.

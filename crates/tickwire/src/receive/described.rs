@@ -43,7 +43,7 @@ pub struct Described {
 impl Described {
     /// Reads and compiles the templates of a channel.
     pub fn new(args: ReceiveArgs) -> Result<Self, Failure> {
-        let set = files::read_templates(args.templates()?)?;
+        let set = args.templates.read()?;
         let framing = framing(&args, &set)?;
         let signature = set.signature();
         let set = with_reset_template(set, &framing);
@@ -124,7 +124,7 @@ impl Described {
     }
 
     fn not_built_in(&self) -> Failure {
-        let name = self.args.templates().map(files::name_of).unwrap_or_default();
+        let name = self.args.templates.names();
         let signature = &self.signature;
         Failure::Usage(format!(
             "--engine generated: no code is built in for {name}, template set {signature}; receive it \

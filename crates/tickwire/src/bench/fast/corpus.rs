@@ -150,8 +150,7 @@ impl Corpus {
     }
 
     /// A capture of the user's, with what is around the messages of its packets taken off.
-    pub fn of_file(path: &Path, templates: &Path, own: &OwnFraming<'_>) -> Result<Self, Failure> {
-        let set = files::read_templates(templates)?;
+    pub fn of_file(path: &Path, set: TemplateSet, own: &OwnFraming<'_>) -> Result<Self, Failure> {
         let name = files::name_of(path);
         let mut options = CaptureOptions::new().file_name(path.to_string_lossy());
         if let Some(format) = own.format {

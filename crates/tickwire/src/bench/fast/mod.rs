@@ -11,7 +11,7 @@ use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::FramingArgs;
+use crate::options::{FramingArgs, TemplateArgs};
 use crate::table::{Align, Table};
 use clap::Args;
 use corpus::{Corpus, OwnFraming};
@@ -35,9 +35,8 @@ pub struct FastArgs {
     #[arg(short, long, value_name = "FILE", requires = "templates")]
     #[arg(conflicts_with_all = ["corpora", "corpus", "instructions", "peers"])]
     file: Option<PathBuf>,
-    /// Template file of that capture
-    #[arg(short, long, value_name = "FILE", requires = "file")]
-    templates: Option<PathBuf>,
+    #[command(flatten)]
+    templates: TemplateArgs,
     /// Layout of that capture: u32be, u32le, raw or pcap; guessed unless given
     #[arg(long, value_name = "FORMAT", requires = "file")]
     input_format: Option<Format>,
@@ -125,12 +124,15 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
 impl FastArgs {
     /// The capture that is named, or all that are there and wanted.
     fn all_corpora(&self) -> Result<Vec<Corpus>, Failure> {
-        match (&self.file, &self.templates) {
-            (Some(file), Some(templates)) => {
+        match &self.file {
+            Some(file) => {
                 let own = OwnFraming { args: &self.framing, format: self.input_format };
-                Ok(vec![Corpus::of_file(file, templates, &own)?])
+                Ok(vec![Corpus::of_file(file, self.templates.read()?, &own)?])
             }
-            _ => corpus::all(&self.corpora, |name| is_wanted(self.corpus.as_ref(), name)),
+            None if self.templates.is_any() => Err(Failure::Usage(
+                "--templates are those of a capture: name it with --file".to_owned(),
+            )),
+            None => corpus::all(&self.corpora, |name| is_wanted(self.corpus.as_ref(), name)),
         }
     }
 }

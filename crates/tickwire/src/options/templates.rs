@@ -1,0 +1,53 @@
+//! Template files that are one set together.
+
+use crate::failure::Failure;
+use crate::files;
+use std::path::{Path, PathBuf};
+use tickwire_fast::TemplateSet;
+
+/// The template files of a feed.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct TemplateArgs {
+    /// Template file of the feed (FAST 1.1 or 1.2 XML); may be repeated where its templates are in several.
+    #[arg(short, long, value_name = "FILE")]
+    templates: Vec<PathBuf>,
+}
+
+impl TemplateArgs {
+    /// Names `path` where no file is named.
+    pub fn set_default(&mut self, path: &Path) {
+        if self.templates.is_empty() {
+            self.templates.push(path.to_owned());
+        }
+    }
+
+    /// Whether a file is named.
+    pub fn is_any(&self) -> bool {
+        !self.templates.is_empty()
+    }
+
+    /// The files, one at least.
+    ///
+    /// # Errors
+    /// What to do, where none is named.
+    pub fn paths(&self) -> Result<&[PathBuf], Failure> {
+        match &self.templates[..] {
+            [] => Err(Failure::Usage("name a template file with --templates".to_owned())),
+            paths => Ok(paths),
+        }
+    }
+
+    /// Names of the files, for messages.
+    pub fn names(&self) -> String {
+        let names: Vec<String> = self.templates.iter().map(|path| files::name_of(path)).collect();
+        names.join(", ")
+    }
+
+    /// Reads and checks the files.
+    ///
+    /// # Errors
+    /// Everything that is wrong in them, or that none is named.
+    pub fn read(&self) -> Result<TemplateSet, Failure> {
+        files::read_all_templates(self.paths()?)
+    }
+}

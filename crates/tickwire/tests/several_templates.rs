@@ -1,0 +1,87 @@
+//! Template files that are one set together, in every command that takes templates.
+
+mod support;
+
+use std::path::Path;
+use support::{Run, directory, file, tickwire};
+
+/// A file with the first template of a file, and one with the others.
+fn halves(directory: &Path, xml: &Path) -> [String; 2] {
+    let xml = std::fs::read_to_string(xml).expect("templates");
+    let starts: Vec<usize> = xml.match_indices("<template ").map(|(at, _)| at).collect();
+    let end = xml.rfind("</templates>").expect("an end");
+    let (head, first, others) =
+        (&xml[..starts[0]], &xml[starts[0]..starts[1]], &xml[starts[1]..end]);
+    let half = |name, part| file(directory, name, format!("{head}{part}</templates>").as_bytes());
+    [half("first.xml", first), half("others.xml", others)]
+}
+
+fn run(arguments: &str) -> Run {
+    let run = tickwire(arguments);
+    assert_eq!(run.status, 0, "{arguments}: {}", run.err);
+    run
+}
+
+#[test]
+fn every_command_takes_templates_from_several_files() {
+    let d = directory("several_templates");
+    let name = |name: &str| d.join(name).display().to_string();
+    let (feed, whole) = (name("f.bin"), name("f.xml"));
+    run(&format!("generate simple -n 200 -o {feed} --write-templates {whole}"));
+    let [first, others] = halves(&d, Path::new(&whole));
+    let several = format!("-t {first} -t {others}");
+
+    let again = name("again.bin");
+    run(&format!("generate simple -n 200 -o {again} {several}"));
+    let bytes = |name: &str| std::fs::read(name).expect("packets");
+    assert_eq!(bytes(&again), bytes(&feed));
+
+    let of_whole = run(&format!("decode {feed} -t {whole} --reset packet"));
+    let decoded = run(&format!("decode {feed} {several} --reset packet"));
+    assert_eq!(decoded.out, of_whole.out);
+    let lines = file(&d, "lines.jsonl", decoded.out.as_bytes());
+    let encoded = name("encoded.bin");
+    run(&format!("encode {lines} {several} --framing none,reset=packet -o {encoded}"));
+    assert_eq!(bytes(&encoded), bytes(&feed));
+
+    let of_whole = run(&format!("explain {feed} -t {whole} --reset packet"));
+    assert_eq!(run(&format!("explain {feed} {several} --reset packet")).out, of_whole.out);
+
+    let received =
+        run(&format!("receive {several} --reset packet --capture {feed} --books none --json -"));
+    let received: serde_json::Value = serde_json::from_str(&received.out).expect("JSON");
+    assert_eq!((&received["messages"], &received["undecodable"]), (&201.into(), &0.into()));
+
+    let measured = run(&format!(
+        "bench fast -f {feed} {several} --reset packet --engine =dynamic-scalar --time 0.01s"
+    ));
+    assert!(measured.out.contains("dynamic-scalar"), "{}", measured.out);
+
+    if cfg!(feature = "dds") {
+        let published = name("published.json");
+        run(&format!(
+            "publish -f {feed} {several} --reset packet --empty-builder --json {published}"
+        ));
+        let published = std::fs::read_to_string(published).expect("a report");
+        assert!(published.contains("\"messages\": 201"), "{published}");
+    }
+}
+
+#[test]
+fn without_templates_every_command_says_what_to_do() {
+    let d = directory("no_templates");
+    let feed = d.join("f.bin").display().to_string();
+    run(&format!("generate simple -n 2 -o {feed}"));
+    for arguments in [
+        format!("decode {feed}"),
+        format!("encode {feed} -o {feed}.out"),
+        format!("explain {feed}"),
+        format!("receive --capture {feed}"),
+    ] {
+        let run = tickwire(&arguments);
+        assert_eq!(run.status, 2, "{arguments}");
+        assert!(run.err.contains("name a template file with --templates"), "{}", run.err);
+    }
+    let run = tickwire("bench fast -t t.xml");
+    assert!((run.status, run.err.contains("--file")) == (2, true), "{}", run.err);
+}
