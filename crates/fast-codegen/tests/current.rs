@@ -6,10 +6,11 @@
 use std::path::Path;
 use tickwire_fast_codegen::{Options, generate};
 
-const MODULES: [(&str, &str); 6] = [
+const MODULES: [(&str, &str); 7] = [
     ("cme_like", "crates/fast-generated/templates/cme_like.xml"),
     ("complex", "crates/fast-generated/templates/complex.xml"),
     ("exchange_cme", "crates/exchange/templates/cme.xml"),
+    ("exchange_day", "crates/exchange/templates/day.xml"),
     ("exchange_complex", "crates/exchange/templates/complex.xml"),
     ("random_cme", "crates/exchange/templates/random-cme.xml"),
     ("simple", "crates/exchange/templates/simple.xml"),

@@ -26,6 +26,10 @@ pub mod exchange_cme;
 /// The complex feed of the simulated exchange.
 #[rustfmt::skip]
 pub mod exchange_complex;
+/// A trading day of the simulated exchange, with every field that one may have. Not measured, so not found by
+/// [`with_module`].
+#[rustfmt::skip]
+pub mod exchange_day;
 /// Market data of unpredictable lengths of the simulated exchange.
 #[rustfmt::skip]
 pub mod random_cme;

@@ -1,12 +1,13 @@
 //! Checks what comes out of a handler against the truth.
 
 use crate::arrivals::{Incoming, Indexes, Played, indexes, moments};
+use crate::decodable::Decodable;
 use crate::run::Violation;
 use crate::scenario::{Resets, Scenario};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use tickwire_exchange::TrueBook;
 use tickwire_exchange::day::{self, DayTruth, Moment, TradingStatus, TrueEvent};
-use tickwire_fast::Message;
+use tickwire_exchange::{Draft, TrueBook, Value};
+use tickwire_fast::MessageBuilder;
 use tickwire_feed::arbiter::{Arbiter, Gap, Line};
 use tickwire_feed::book::{Book, BookFault, Level, Side};
 use tickwire_feed::handler::{Delivery, Fault, Sink};
@@ -101,7 +102,12 @@ impl<'s> Checker<'s> {
     }
 
     /// Compares a message with what was sent. Returns whether it was sent at all.
-    fn check_message(&mut self, key: (u32, u64), index: u32, message: &Message) -> bool {
+    fn check_message(
+        &mut self,
+        key: (u32, u64),
+        index: u32,
+        message: &(impl Decodable + ?Sized),
+    ) -> bool {
         let Some(packet) = self.indexes.get(&key).copied() else {
             self.fail(|| format!("{key:?} was never sent"));
             return false;
@@ -111,8 +117,14 @@ impl<'s> Checker<'s> {
             self.fail(|| format!("{key:?} has no message {index}"));
             return false;
         };
-        if let Some(field) = self.played.day.binding().difference(message, draft) {
-            self.fail(|| format!("{key:?}: {field} is wrong"));
+        let mut builder = MessageBuilder::new(self.played.day.program().clone());
+        match message.to_dynamic(&mut builder) {
+            Ok(message) => {
+                if let Some(field) = self.played.day.binding().difference(message, draft) {
+                    self.fail(|| format!("{key:?}: {field} is wrong"));
+                }
+            }
+            Err(error) => self.fail(|| format!("{key:?}: {error}")),
         }
         true
     }
@@ -135,6 +147,9 @@ impl<'s> Checker<'s> {
 
     fn check_book(&mut self, instrument: Instrument, kind: BookKind, recovery: &Recovery) {
         let Ok(book) = recovery.book(instrument, kind) else { return };
+        if self.is_within_transaction() {
+            return;
+        }
         let name = recovery.instruments().name(instrument);
         let Some(truth) = self.true_book(name, kind) else {
             // Nothing was delivered yet, or the feed has no such books.
@@ -159,6 +174,15 @@ impl<'s> Checker<'s> {
                 )
             });
         }
+    }
+
+    /// Whether the transaction of the last message goes on: its books are true when it ends.
+    fn is_within_transaction(&self) -> bool {
+        let Some(Moment { epoch, seq_num, index }) = self.position else { return false };
+        let packet = self.indexes.get(&(epoch, seq_num));
+        let messages = packet
+            .and_then(|packet| self.played.updates.get(*packet)?.messages.get(index as usize));
+        messages.is_some_and(continues)
     }
 
     fn true_book(&self, name: &str, kind: BookKind) -> Option<&'s TrueBook> {
@@ -282,6 +306,12 @@ impl<'s> Checker<'s> {
     }
 }
 
+/// Whether a message of updates has LastFragment (893) 0.
+fn continues(draft: &Draft) -> bool {
+    let of_updates = draft.template == "MDIncrementalRefresh";
+    of_updates && draft.fields.iter().nth_back(1) == Some(&Value::UInt(0))
+}
+
 /// Levels as `price x size (orders)`.
 fn printed<'l>(levels: impl IntoIterator<Item = &'l Level>) -> String {
     let level = |level: &Level| match level.orders {
@@ -303,8 +333,8 @@ fn is_prefix(truth: &TrueBook, book: &Book) -> bool {
     })
 }
 
-impl Sink<Message> for Checker<'_> {
-    fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
+impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
+    fn handle_message(&mut self, delivery: &Delivery, message: &M) {
         self.note(|| {
             format!("message {:?}.{} of {:?}", delivery.seq_num, delivery.index, delivery.line)
         });
@@ -320,7 +350,7 @@ impl Sink<Message> for Checker<'_> {
         self.advance(Moment { epoch: self.epoch, seq_num, index: delivery.index });
     }
 
-    fn handle_replayed(&mut self, delivery: &Delivery, message: &Message) {
+    fn handle_replayed(&mut self, delivery: &Delivery, message: &M) {
         self.note(|| format!("replayed {:?}.{}", delivery.seq_num, delivery.index));
         let Some(seq_num) = delivery.seq_num else {
             return self.fail(|| "a message without a number is replayed".to_owned());

@@ -12,7 +12,8 @@
 //! 6. Once faults end and snapshots have come round, every book is fresh.
 //!
 //! Lines lose, repeat, reorder and delay packets, fall silent, die, carry another channel; resets come, are lost, or are not
-//! told at all; the time of day steps. In half of the scenarios a TCP replay server, with a login, limits and connections
+//! told at all; the time of day steps. Snapshots and updates come in one message or in fragments; the dynamic decoder or generated
+//! code decodes them. In half of the scenarios a TCP replay server, with a login, limits and connections
 //! that break, sends lost packets again. Scenarios leave out what nothing in the packets can tell: a wrong line B
 //! that begins together with line A, or fills a number that line A has lost before both were ever compared;
 //! a lost reset to numbers ahead, or near the last ones; a silence across a reset of more numbers than a handler
@@ -26,13 +27,15 @@
 mod arrivals;
 mod checker;
 mod choices;
+mod decodable;
 mod draw;
 mod reception;
 mod replay;
 mod run;
 mod scenario;
 mod seeds;
+mod setup;
 
 pub use run::{Report, Violation, run, trace};
-pub use scenario::{HandlerSetup, ReplaySetup, Resets, Scenario, Size};
+pub use scenario::{EngineChoice, HandlerSetup, ReplaySetup, Resets, Scenario, Size};
 pub use seeds::{Summary, run_seeds};

@@ -2,14 +2,15 @@
 
 use crate::arrivals::Played;
 use crate::checker::Checker;
+use crate::decodable::Decodable;
 use crate::scenario::{MS, ReplaySetup};
 use fastrand::Rng;
 use std::collections::VecDeque;
 use tickwire_exchange::day::DayPacket;
 use tickwire_exchange::replay_server::{ReplayConnection, ReplayServer, ReplayServerOptions};
-use tickwire_fast::{Message, TemplateSet};
+use tickwire_fast::TemplateSet;
 use tickwire_feed::handler::{Engine, Handler, Lost, Peeked, SeqNumField, SeqNumPeek};
-use tickwire_feed::market::MarketDataAdapter;
+use tickwire_feed::market::{Adapt, MarketDataAdapter};
 use tickwire_feed::replay::{ReplayClient, ReplayCounters, ReplayEvent, ReplayOptions};
 
 /// Most connections for one gap that fail in a row.
@@ -88,12 +89,14 @@ impl<'p> ReplayService<'p> {
     }
 
     /// Asks for what the handler has lost by `now_ns`.
-    pub(crate) fn take_lost<E: Engine<Message = Message>>(
+    pub(crate) fn take_lost<E: Engine<Message: Decodable>>(
         &mut self,
         now_ns: u64,
         handler: &mut Handler<E, MarketDataAdapter>,
         checker: &mut Checker<'_>,
-    ) {
+    ) where
+        MarketDataAdapter: Adapt<E::Message>,
+    {
         while let Some(lost) = handler.poll_lost() {
             match lost {
                 Lost::Gap(gap) => {
@@ -114,12 +117,14 @@ impl<'p> ReplayService<'p> {
     }
 
     /// Does what is due at `now_ns`.
-    pub(crate) fn handle_timeout<E: Engine<Message = Message>>(
+    pub(crate) fn handle_timeout<E: Engine<Message: Decodable>>(
         &mut self,
         now_ns: u64,
         handler: &mut Handler<E, MarketDataAdapter>,
         checker: &mut Checker<'_>,
-    ) {
+    ) where
+        MarketDataAdapter: Adapt<E::Message>,
+    {
         if self.in_flight.front().is_some_and(|(at_ns, _)| *at_ns <= now_ns)
             && let Some((at_ns, arriving)) = self.in_flight.pop_front()
         {
@@ -180,12 +185,14 @@ impl<'p> ReplayService<'p> {
     }
 
     /// Acts on the client's events, and sends its bytes.
-    fn act<E: Engine<Message = Message>>(
+    fn act<E: Engine<Message: Decodable>>(
         &mut self,
         now_ns: u64,
         handler: &mut Handler<E, MarketDataAdapter>,
         checker: &mut Checker<'_>,
-    ) {
+    ) where
+        MarketDataAdapter: Adapt<E::Message>,
+    {
         while let Some(event) = self.client.poll_event() {
             match event {
                 ReplayEvent::Connect => {

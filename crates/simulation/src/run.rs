@@ -2,24 +2,21 @@
 
 use crate::arrivals::{Played, play};
 use crate::checker::Checker;
+use crate::decodable::Decodable;
 use crate::reception::{Received, receive};
 use crate::replay::ReplayService;
-use crate::scenario::Scenario;
+use crate::scenario::{EngineChoice, Scenario};
+use crate::setup::handler;
 use std::fmt;
-use std::sync::Arc;
 use tickwire_exchange::Error;
-use tickwire_exchange::day::{Heartbeats, Moment};
-use tickwire_fast::{Decoder, DecoderOptions, Program, TemplateSet};
-use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions, Sequencing};
-use tickwire_feed::market::{AdapterOptions, MarketDataAdapter};
-use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
+use tickwire_exchange::day::Moment;
+use tickwire_fast::{Decoder, DecoderOptions, TemplateSet, rt};
+use tickwire_fast_generated::exchange_day;
+use tickwire_feed::handler::{Dynamic, Engine, Generated, Handler, Sequencing};
+use tickwire_feed::market::{Adapt, MarketDataAdapter};
 
 /// Packets between two checks of all books; those that a message changed are checked at once.
 const CHECK_EVERY: usize = 16;
-
-/// Heartbeat intervals without a packet that make a line silent; without heartbeats the default counts, longer than any
-/// pause.
-const SILENT_INTERVALS: u64 = 5;
 
 /// What a run went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,10 +79,38 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
         recent: Vec::new(),
     };
     let played = play(scenario).map_err(failed)?;
-    let mut checker = Checker::new(scenario, &played, is_traced);
-    let mut handler = handler(scenario, &played);
+    let checker = Checker::new(scenario, &played, is_traced);
+    let set = TemplateSet::parse(played.day.templates()).expect("templates of the exchange");
+    let field =
+        Sequencing::derive(&scenario.day.wire_framing(), &set, None).expect("MsgSeqNum").field;
+    let reset = scenario.day.wire_framing().reset_policy().into();
+    let options = DecoderOptions { reset, ..DecoderOptions::default() };
+    let program = || played.day.program().clone();
+    match scenario.handler.engine {
+        EngineChoice::Dynamic => {
+            let engine = || Dynamic::new(Decoder::with_options(program(), options), &field);
+            drive(scenario, &played, handler(scenario, &played, engine), checker)
+        }
+        EngineChoice::Generated => {
+            let decoder = || rt::Decoder::<exchange_day::Templates>::adopting(program(), options);
+            let engine = || Generated::new(decoder().expect("all fields"), &field);
+            drive(scenario, &played, handler(scenario, &played, engine), checker)
+        }
+    }
+}
+
+/// Hands a handler everything that comes in, when it comes.
+fn drive<E: Engine<Message: Decodable>>(
+    scenario: &Scenario,
+    played: &Played,
+    mut handler: Handler<E, MarketDataAdapter>,
+    mut checker: Checker<'_>,
+) -> Result<Report, Violation>
+where
+    MarketDataAdapter: Adapt<E::Message>,
+{
     let setup = scenario.handler.replay.as_ref();
-    let mut replay = setup.map(|setup| ReplayService::new(&played, setup, scenario.seed));
+    let mut replay = setup.map(|setup| ReplayService::new(played, setup, scenario.seed));
     let received = receive(scenario, &played.incoming);
     for (index, (incoming, times)) in played.incoming.iter().zip(&received).enumerate() {
         handle_timeouts(times.taken_ns, &mut handler, replay.as_mut(), &mut checker);
@@ -123,12 +148,14 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
 }
 
 /// Acts on the timers of handler and replay up to `now_ns`, each at its own time.
-fn handle_timeouts(
+fn handle_timeouts<E: Engine<Message: Decodable>>(
     now_ns: u64,
-    handler: &mut Handler<Dynamic, MarketDataAdapter>,
+    handler: &mut Handler<E, MarketDataAdapter>,
     mut replay: Option<&mut ReplayService<'_>>,
     checker: &mut Checker<'_>,
-) {
+) where
+    MarketDataAdapter: Adapt<E::Message>,
+{
     loop {
         let of_replay = replay.as_ref().and_then(|replay| replay.poll_timeout());
         let of_handler = handler.poll_timeout();
@@ -146,48 +173,4 @@ fn handle_timeouts(
             replay.take_lost(due_ns, handler, checker);
         }
     }
-}
-
-fn handler(scenario: &Scenario, played: &Played) -> Handler<Dynamic, MarketDataAdapter> {
-    let day = &scenario.day;
-    let framing = day.wire_framing();
-    let set = TemplateSet::parse(played.day.templates()).expect("templates of the exchange");
-    let sequencing = Sequencing::derive(&framing, &set, None).expect("MsgSeqNum");
-    let program: Arc<Program> = played.day.program().clone();
-    let mut arbiter = sequencing.arbiter_options();
-    arbiter.lines = scenario.lines.map(|faults| faults.is_some());
-    arbiter.hold_ns = scenario.handler.hold_ns;
-    // The promise is about the hold time, whichever lines are alive.
-    arbiter.reorder_ns = scenario.handler.hold_ns;
-    arbiter.skew_ns = scenario.handler.skew_ns;
-    // A line of another channel that was never compared stands in for one that is silent: none is here.
-    let is_wrong = scenario.lines.iter().flatten().any(|line| line.wrong_line.is_some());
-    if day.heartbeats != Heartbeats::None && !is_wrong {
-        arbiter.silent_after_ns = SILENT_INTERVALS * day.heartbeat_interval_ns;
-    }
-    arbiter.first_seq_num = scenario.handler.is_told_first.then_some(day.first_seq_num);
-    let recovery = RecoveryOptions {
-        continuity: if day.has_rpt_seq { Continuity::RptSeq } else { Continuity::SeqNum },
-        depth: day.depth_of(0).filter(|_| scenario.handler.is_told_depth),
-        kinds: match day.has_implied {
-            true => BookKinds::OutrightAndImplied,
-            false => BookKinds::Outright,
-        },
-        ..RecoveryOptions::default()
-    };
-    let options = HandlerOptions {
-        framing,
-        sequence: sequencing.source.clone(),
-        arbiter,
-        recovery,
-        heartbeat_ns: scenario.handler.heartbeat_ns,
-    };
-    let engine = || {
-        let reset = framing.reset_policy().into();
-        let options = DecoderOptions { reset, ..DecoderOptions::default() };
-        Dynamic::new(Decoder::with_options(program.clone(), options), &sequencing.field)
-    };
-    let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
-    let handler = Handler::new(options, engine, adapter).expect("a feed that can be handled");
-    if scenario.handler.replay.is_some() { handler.with_replay(engine()) } else { handler }
 }

@@ -6,7 +6,7 @@ use crate::draw::{
     draw_snapshots, draw_wrong_line, session_ns,
 };
 use fastrand::Rng;
-use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats};
+use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats, InstrumentKey};
 use tickwire_net::inject::{ClockStep, Faults};
 
 /// Milliseconds in nanoseconds.
@@ -31,8 +31,19 @@ pub struct HandlerSetup {
     pub is_told_first: bool,
     /// How often the feed sends at least something, if the handler is told, in nanoseconds.
     pub heartbeat_ns: Option<u64>,
+    /// What decodes.
+    pub engine: EngineChoice,
     /// The TCP replay server that is asked for lost packets, if there is one.
     pub replay: Option<ReplaySetup>,
+}
+
+/// What decodes the packets of a handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The dynamic decoder.
+    Dynamic,
+    /// Generated code for all templates of a day but, maybe, heartbeats.
+    Generated,
 }
 
 /// A TCP replay server: its limits and faults.
@@ -142,15 +153,21 @@ impl Scenario {
         let clock_steps = draw_clock_steps(choices, &day);
         let has_defined_depth = day.definition_every > 0 || day.has_snapshot_depth;
         let is_mixed = matches!(&day.books, BookForm::Levels { depths } if depths.len() > 1);
-        let handler = HandlerSetup {
+        let mut handler = HandlerSetup {
             hold_ns,
             skew_ns,
             is_told_depth: !has_defined_depth && !is_mixed && choices.one_in(2),
             is_told_first: choices.one_in(3),
             heartbeat_ns: (day.heartbeats != Heartbeats::None && choices.one_in(2))
                 .then_some(day.heartbeat_interval_ns),
+            engine: EngineChoice::Dynamic,
             replay: choices.one_in(2).then(|| draw_replay(choices)),
         };
+        day.transaction_entries_max = choices.of(&[None, None, Some(1), Some(3)]);
+        if day.key == InstrumentKey::SecurityId && choices.one_in(2) {
+            day.has_unused_fields = true;
+            handler.engine = EngineChoice::Generated;
+        }
         day.keeps_history = true;
         Self { seed, day, lines, resets, clock_steps, snapshots, handler }
     }

@@ -3,7 +3,7 @@
 //! `TICKWIRE_SEED=7` runs one seed alone. For hours:
 //! `cargo run --release -p tickwire-simulation -- --seeds 100000 --packets 20000`.
 
-use tickwire_simulation::{Scenario, Size, run, run_seeds};
+use tickwire_simulation::{EngineChoice, Scenario, Size, run, run_seeds};
 
 const SEEDS: u64 = 50;
 const SIZE: Size = Size { packets_max: 1_000 };
@@ -27,6 +27,20 @@ fn fresh_books_are_true_and_what_comes_in_time_is_delivered_once() {
     assert!(is_single || total.books_checked > total.delivered, "{total:?}");
     assert!(is_single || total.recovered > SEEDS, "{total:?}");
     assert!(is_single || total.replayed > SEEDS, "{total:?}");
+}
+
+/// Both decoders, updates in fragments and TCP replay are among the seeds of the test above.
+#[test]
+fn seeds_draw_every_part_of_a_handler() {
+    let scenarios: Vec<Scenario> = (0..SEEDS).map(|seed| Scenario::new(seed, SIZE)).collect();
+    for engine in [EngineChoice::Dynamic, EngineChoice::Generated] {
+        let has = |scenario: &&Scenario| {
+            scenario.handler.engine == engine
+                && scenario.handler.replay.is_some()
+                && scenario.day.transaction_entries_max.is_some()
+        };
+        assert!(scenarios.iter().find(has).is_some(), "{engine:?}");
+    }
 }
 
 #[test]

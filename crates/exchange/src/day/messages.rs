@@ -131,8 +131,34 @@ pub(super) fn updates(entries: &[Entry], by: InstrumentKey, clock: Clock) -> Dra
         ]
     };
     let mut fields = clock.header("X");
+    fields.push(Value::UInt(1));
     fields.push(Value::Sequence(entries.iter().map(entry).collect()));
     Draft { template: "MDIncrementalRefresh", fields }
+}
+
+/// Divides a message of updates into fragments of at most so many entries. Other messages stay whole.
+pub(super) fn divided(draft: Draft, entries_max: usize) -> Vec<Draft> {
+    let Some(Value::Sequence(entries)) = draft.fields.last() else { return vec![draft] };
+    if draft.template != "MDIncrementalRefresh" || entries.len() <= entries_max {
+        return vec![draft];
+    }
+    let count = entries.len().div_ceil(entries_max);
+    let header = &draft.fields[..draft.fields.len() - 2];
+    let fragment = |(entries, number): (&[Vec<Value>], usize)| {
+        let is_last = Value::UInt((number == count).into());
+        let mut fields = header.to_vec();
+        fields.extend([is_last, Value::Sequence(entries.to_vec())]);
+        Draft { template: draft.template, fields }
+    };
+    entries.chunks(entries_max).zip(1..).map(fragment).collect()
+}
+
+/// Trades and statistics that a message of updates tells.
+pub(super) fn events_in(draft: &Draft) -> usize {
+    let Some(Value::Sequence(entries)) = draft.fields.last() else { return 0 };
+    let is_event =
+        |entry: &&Vec<Value>| !matches!(entry.get(1), Some(Value::Text("0" | "1" | "J")));
+    entries.iter().filter(is_event).count()
 }
 
 /// Where a snapshot stands in the feed of updates, and in which piece of it a message is.

@@ -363,12 +363,60 @@ impl Day {
         let clock = self.clock();
         let messages = self.random.usize(1..=self.options.messages_per_packet_max.max(1));
         let mut drafts = Vec::with_capacity(messages);
-        for index in 0..messages as u32 {
-            let at = Moment { epoch: self.epoch, seq_num: self.updates.next, index };
-            drafts.push(self.market.message(&self.options, clock, at, &mut self.truth));
-            self.truth.end_message(at);
+        while drafts.len() < messages {
+            let at = self.next_moment(drafts.len());
+            let draft = self.market.message(&self.options, clock, at, &mut self.truth);
+            let Some(entries_max) = self.options.transaction_entries_max else {
+                self.truth.end_message(at);
+                drafts.push(draft);
+                continue;
+            };
+            let fragments = messages::divided(draft, entries_max);
+            if fragments.len() > 1 && self.random.bool() {
+                return self.send_apart(drafts, fragments);
+            }
+            let parts: Vec<_> = (drafts.len()..)
+                .zip(&fragments)
+                .map(|(index, fragment)| (self.next_moment(index), messages::events_in(fragment)))
+                .collect();
+            self.note_parts(at, &parts);
+            drafts.extend(fragments);
         }
         self.send(Channel::Updates, drafts)
+    }
+
+    /// Tells the truth that what happened `at` a moment comes in several messages.
+    fn note_parts(&mut self, at: Moment, parts: &[(Moment, usize)]) {
+        if parts.len() > 1 {
+            self.truth.divide(at, parts);
+        }
+        parts.iter().for_each(|(moment, _)| self.truth.end_message(*moment));
+    }
+
+    /// The moment after message `index` of the next packet of updates.
+    fn next_moment(&self, index: usize) -> Moment {
+        Moment { epoch: self.epoch, seq_num: self.updates.next, index: index as u32 }
+    }
+
+    /// Sends the first fragment of a transaction behind other messages, and each of the others in a packet of its own.
+    fn send_apart(&mut self, mut drafts: Vec<Draft>, fragments: Vec<Draft>) -> Result<(), Error> {
+        let by_message = self.options.sequence == SequenceNumbers::Messages;
+        let first = drafts.len();
+        let packet_numbers = if by_message { first as u64 + 1 } else { 1 };
+        let at = self.next_moment(first);
+        let mut parts = Vec::with_capacity(fragments.len());
+        for (number, fragment) in (0..).zip(&fragments) {
+            let moment = match number {
+                0 => at,
+                _ => Moment { seq_num: at.seq_num + packet_numbers + number - 1, index: 0, ..at },
+            };
+            parts.push((moment, messages::events_in(fragment)));
+        }
+        self.note_parts(at, &parts);
+        let mut fragments = fragments.into_iter();
+        drafts.extend(fragments.next());
+        self.send(Channel::Updates, drafts)?;
+        fragments.try_for_each(|fragment| self.send(Channel::Updates, vec![fragment]))
     }
 
     fn change_day(&mut self, change: DayChange) -> Result<(), Error> {

@@ -98,6 +98,13 @@ pub struct DayOptions {
     pub fragment_entries_max: Option<usize>,
     /// One snapshot after so many packets of updates, each instrument in turn; 0 for none. Default 5.
     pub snapshot_every: u64,
+    /// Most entries of a message of updates: what happens at once and has more comes in several messages with
+    /// LastFragment (893), in one packet or in packets that follow one another. `None` sends it in one message, without
+    /// field 893.
+    pub transaction_entries_max: Option<usize>,
+    /// Whether the templates have the fields that no message of the day uses too, so that all days have the same. Only
+    /// with [`InstrumentKey::SecurityId`].
+    pub has_unused_fields: bool,
     /// Whether a SequenceReset ends every snapshot cycle, so that the numbers of snapshots start at 1.
     pub resets_snapshots: bool,
     /// Whether snapshots say MarketDepth (264).
@@ -148,6 +155,8 @@ impl DayOptions {
             has_implied: false,
             has_order_counts: true,
             fragment_entries_max: None,
+            transaction_entries_max: None,
+            has_unused_fields: false,
             snapshot_every: 5,
             resets_snapshots: false,
             has_snapshot_depth: false,
@@ -227,6 +236,12 @@ impl DayOptions {
         }
         if self.fragment_entries_max == Some(0) {
             return Err(Error::DayOption("a fragment of a snapshot has at least one entry"));
+        }
+        if self.transaction_entries_max == Some(0) {
+            return Err(Error::DayOption("a message of updates has at least one entry"));
+        }
+        if self.has_unused_fields && self.key != InstrumentKey::SecurityId {
+            return Err(Error::DayOption("with all fields instruments are named by SecurityID"));
         }
         let is_gap_wrong = |ns: u64| ns == 0 || ns > GAP_NS_MAX;
         if is_gap_wrong(self.gap_ns) || is_gap_wrong(self.heartbeat_interval_ns) {

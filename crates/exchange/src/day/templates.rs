@@ -5,12 +5,16 @@ use super::{BookForm, DayOptions, Heartbeats, InstrumentKey};
 /// All fields that any day has. Lines marked `always` stay in every feed.
 pub(super) const ALL: &str = include_str!("../../templates/day.xml");
 
-/// The template file of a day: [`ALL`] without the fields that its messages do not have.
+/// The template file of a day: [`ALL`], unless unused fields are wanted without the fields that its messages do not
+/// have.
 pub(super) fn of(options: &DayOptions) -> String {
-    let unused = unused_tags(options);
+    let unused = if options.has_unused_fields { Vec::new() } else { unused_tags(options) };
     let is_used = |line: &&str| {
         if line.contains("<!-- always -->") {
             return true;
+        }
+        if line.contains("<!-- transaction -->") {
+            return options.has_unused_fields || options.transaction_entries_max.is_some();
         }
         let is_heartbeat_number = line.contains("<!-- heartbeat -->");
         let has_unused_tag = unused.iter().any(|tag| line.contains(&format!("id=\"{tag}\"")));
@@ -19,7 +23,8 @@ pub(super) fn of(options: &DayOptions) -> String {
     };
     let mut xml = String::with_capacity(ALL.len());
     for line in ALL.lines().filter(is_used) {
-        let line = line.replace(" <!-- always -->", "").replace(" <!-- heartbeat -->", "");
+        let marks = [" <!-- always -->", " <!-- heartbeat -->", " <!-- transaction -->"];
+        let line = marks.iter().fold(line.to_owned(), |line, mark| line.replace(mark, ""));
         xml.push_str(&typed(&line, options.key));
         xml.push('\n');
     }

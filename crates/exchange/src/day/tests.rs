@@ -213,6 +213,20 @@ fn days() -> Vec<DayOptions> {
             has_snapshot_depth: true,
             ..DayOptions::shares()
         },
+        DayOptions {
+            transaction_entries_max: Some(2),
+            events_per_message_max: 6,
+            messages_per_packet_max: 3,
+            has_unused_fields: true,
+            ..small.clone()
+        },
+        DayOptions {
+            transaction_entries_max: Some(1),
+            sequence: SequenceNumbers::Messages,
+            messages_per_packet_max: 3,
+            books: BookForm::Orders,
+            ..small
+        },
     ]
 }
 
@@ -265,7 +279,9 @@ fn updates_build_the_true_books() {
                 let Some(Value::Sequence(entries)) = draft.fields.last() else { panic!("entries") };
                 entries.iter().for_each(|entry| naive.entry(entry, &day));
             }
-            if packet.messages.iter().any(|draft| draft.template == "SequenceReset") {
+            if packet.messages.iter().any(|draft| draft.template == "SequenceReset")
+                || packet.messages.last().is_some_and(continues)
+            {
                 continue;
             }
             for name in day.truth().names() {
@@ -279,6 +295,51 @@ fn updates_build_the_true_books() {
             }
         }
         assert!(crossed > 0, "auctions cross books");
+    }
+}
+
+/// Whether a transaction goes on in the next message.
+fn continues(draft: &Draft) -> bool {
+    draft.template == "MDIncrementalRefresh" && uint(&draft.fields[3]) == Some(0)
+}
+
+/// Each event is told in the message of its moment, and books become true with the last fragment.
+#[test]
+fn a_transaction_comes_in_fragments_of_one_packet_or_of_several() {
+    for options in days().into_iter().filter(|day| day.transaction_entries_max.is_some()) {
+        let mut day = Day::new(&options).unwrap();
+        let (mut events, mut fragments, mut within_packets) = (BTreeMap::new(), 0, 0);
+        let mut ends = Vec::new();
+        while let Some(packet) = day.next_packet().unwrap() {
+            let Some(seq_num) = packet.seq_num.filter(|_| packet.channel == Channel::Updates)
+            else {
+                continue;
+            };
+            for (index, draft) in (0..).zip(&packet.messages) {
+                let at = Moment { epoch: packet.epoch, seq_num, index };
+                match draft.template {
+                    "MDIncrementalRefresh" => events.insert(at, messages::events_in(draft)),
+                    "SecurityStatus" => events.insert(at, 1),
+                    _ => None,
+                };
+                let Some(Value::Sequence(entries)) = draft.fields.last() else { continue };
+                assert!(Some(entries.len()) <= options.transaction_entries_max);
+                fragments += u32::from(continues(draft));
+                if !continues(draft) {
+                    ends.push(at);
+                }
+            }
+            within_packets +=
+                u32::from(packet.messages.len() > 1 && continues(&packet.messages[0]));
+        }
+        assert!(fragments > 2 * within_packets && within_packets > 10);
+        let mut told: BTreeMap<Moment, usize> = BTreeMap::new();
+        day.truth().events().iter().for_each(|(at, _)| *told.entry(*at).or_default() += 1);
+        events.retain(|_, count| *count > 0);
+        assert_eq!(told, events);
+        let history = day.truth().history("20000", BookKind::Outright);
+        let first = Moment::default();
+        assert!(history.iter().all(|(at, _)| *at == first || ends.binary_search(at).is_ok()));
     }
 }
 
@@ -389,7 +450,7 @@ fn templates_have_the_fields_of_the_feed_alone() {
     let has = |options: &DayOptions, tag: u32| {
         Day::new(options).unwrap().templates().contains(&format!("id=\"{tag}\""))
     };
-    let [plain, .., shares] = &days()[..] else { panic!("some days") };
+    let [plain, _, _, _, shares, all, _] = &days()[..] else { panic!("some days") };
     for (tag, in_plain, in_shares) in [
         (48, true, false),
         (336, false, true),
@@ -402,6 +463,7 @@ fn templates_have_the_fields_of_the_feed_alone() {
     let text = Day::new(shares).unwrap().templates().to_owned();
     assert!(text.contains("<string name=\"MDEntryID\""));
     assert!(!text.contains("<!-- always -->"));
+    assert!([48, 336, 1023, 278, 893].into_iter().all(|tag| has(all, tag)));
 }
 
 #[test]

@@ -111,6 +111,23 @@ impl DayTruth {
         }
     }
 
+    /// Tells that what was noted for `at` came in several messages: each of these moments has so many events, and books
+    /// became true with the last one.
+    pub(super) fn divide(&mut self, at: Moment, parts: &[(Moment, usize)]) {
+        let Some((last, _)) = parts.last() else { return };
+        for history in self.instruments.iter_mut().flat_map(|known| known.history.values_mut()) {
+            for (moment, _) in history.iter_mut().rev().take_while(|(moment, _)| *moment == at) {
+                *moment = *last;
+            }
+        }
+        let moments =
+            parts.iter().flat_map(|(moment, events)| std::iter::repeat_n(*moment, *events));
+        let first = self.events.partition_point(|(moment, _)| *moment < at);
+        for ((moment, _), part) in self.events[first..].iter_mut().zip(moments) {
+            *moment = part;
+        }
+    }
+
     pub(super) fn end_message(&mut self, at: Moment) {
         self.moment = at;
         self.messages += 1;

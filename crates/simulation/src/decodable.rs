@@ -1,0 +1,23 @@
+//! Messages of both engines, to be compared with what was sent.
+
+use tickwire_fast::rt::Templates;
+use tickwire_fast::{Error, Message, MessageBuilder};
+use tickwire_feed::handler::GeneratedMessage;
+
+/// A message of an engine.
+pub(crate) trait Decodable {
+    /// The message as one of the dynamic engine, copied into `builder` where it is none.
+    fn to_dynamic<'m>(&'m self, builder: &'m mut MessageBuilder) -> Result<&'m Message, Error>;
+}
+
+impl Decodable for Message {
+    fn to_dynamic<'m>(&'m self, _: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
+        Ok(self)
+    }
+}
+
+impl<T: Templates> Decodable for GeneratedMessage<T> {
+    fn to_dynamic<'m>(&'m self, builder: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
+        GeneratedMessage::to_dynamic(self, builder)
+    }
+}
