@@ -9,6 +9,44 @@
 //! [`tickwire_fast::rt::Templates`]. A decoder accepts any template file with the signature of the
 //! module's, wherever it comes from; [`complex`], [`simple`] and [`cme_like`] are written so that they
 //! have the signatures of captures that Tickwire is measured on but that are not part of it.
+//!
+//! # Examples
+//!
+//! One function for any set: generic where speed matters, else by a [`MessageDecoder`](tickwire_fast::MessageDecoder).
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tickwire_fast::rt::{Decoder, Message, Templates};
+//! use tickwire_fast::{MessageDecoder, Program, TemplateSet};
+//! use tickwire_fast_generated::{exchange_complex, simple};
+//!
+//! /// The name of the template of the message at the start of `packet`, as generated code says it.
+//! fn name_of<T: Templates>(decoder: &mut Decoder<T>, packet: &[u8]) -> Option<&'static str> {
+//!     match decoder.decode(packet).ok()?.message {
+//!         Message::Known(message) => Some(T::TEMPLATES[T::number(message)].name),
+//!         Message::Dynamic(_) => None,
+//!     }
+//! }
+//!
+//! let program = |xml| Ok::<_, Box<dyn std::error::Error>>(Arc::new(Program::compile(TemplateSet::parse(xml)?)?));
+//! let simple_set = program(include_str!("../../exchange/templates/simple.xml"))?;
+//! let complex_set = program(include_str!("../../exchange/templates/complex.xml"))?;
+//! let mut simple = Decoder::<simple::Templates>::new(simple_set)?;
+//! let mut complex = Decoder::<exchange_complex::Templates>::new(complex_set)?;
+//! let (done, request) = ([0xc0, 0xe3], [0xc0, 0x82, 0x85, 0x86, 0x80, 0x80]);
+//! assert_eq!(name_of(&mut simple, &done), Some("Done"));
+//! assert_eq!(name_of(&mut complex, &request), Some("QuoteRequest"));
+//!
+//! let decoders: [(&mut dyn MessageDecoder, &[u8]); 2] = [(&mut simple, &done), (&mut complex, &request)];
+//! for (decoder, packet) in decoders {
+//!     decoder.reset();
+//!     let decoded = decoder.decode_message(packet)?;
+//!     for (field, value) in decoded.message.root().fields() {
+//!         println!("{} {}: {value:?}", decoded.message.template_name(), field.name.local);
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 use tickwire_fast::rt::Templates;

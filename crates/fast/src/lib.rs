@@ -16,6 +16,7 @@ mod encoder;
 mod error;
 mod limits;
 mod message;
+mod message_decoder;
 mod program;
 pub mod rt;
 #[cfg(feature = "serde")]
@@ -35,6 +36,7 @@ pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
 pub use error::{Description, Error, ErrorKind};
 pub use limits::Limits;
 pub use message::{Entries, FieldHandle, FieldValue, Message, Record};
+pub use message_decoder::MessageDecoder;
 pub use program::{
     CompileError, CompileOptions, FieldLayout, FieldRef, Program, Segment, SegmentRef, Storage,
     TemplateLayout,

@@ -13,9 +13,12 @@ use super::packet::{PADDED_LEN, Packet, Padded};
 use super::state::sealed::Handover;
 use super::visit::Building;
 use crate::builder::MessageBuilder;
-use crate::decoder::{Decoder as Dynamic, DecoderOptions, ResetPolicy, Step as DynamicStep};
+use crate::decoder::{
+    Decoded as DynamicDecoded, Decoder as Dynamic, DecoderOptions, ResetPolicy, Step as DynamicStep,
+};
 use crate::error::{Error, ErrorKind};
 use crate::message::Message as DynamicMessage;
+use crate::message_decoder::MessageDecoder;
 use crate::program::Program;
 use crate::template::TemplateId;
 use crate::wire::Findings;
@@ -31,6 +34,8 @@ use std::sync::Arc;
 pub struct Decoder<T: Templates> {
     engines: Engines<T>,
     messages: T::Messages,
+    /// Messages of the module as those of the dynamic engine, once someone wants them.
+    copy: Option<Box<MessageBuilder>>,
 }
 
 /// All of a decoder but its messages.
@@ -137,7 +142,7 @@ impl<T: Templates> Decoder<T> {
             #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
             extracting: Extracting::detect().filter(|_| options.engine != crate::Engine::Scalar),
         };
-        Ok(Self { engines, messages: T::Messages::default() })
+        Ok(Self { engines, messages: T::Messages::default(), copy: None })
     }
 
     /// The program of the template set.
@@ -175,11 +180,7 @@ impl<T: Templates> Decoder<T> {
         message: T::Message<'_>,
         builder: &'b mut MessageBuilder,
     ) -> Result<&'b DynamicMessage, Error> {
-        let unknown = Error::new(ErrorKind::UnknownTemplate, 0);
-        builder.begin(self.template_index(T::number(message)).ok_or(unknown)?)?;
-        let indexes = &self.engines.links.indexes;
-        T::visit(message, &mut Building { builder, indexes })?;
-        builder.finish()
+        copy::<T>(&self.engines.links, message, builder)
     }
 
     /// Reportable errors let pass so far.
@@ -227,7 +228,7 @@ impl<T: Templates> Decoder<T> {
     /// Those of [`decode`](Self::decode).
     #[inline(always)]
     pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_, T>, Error> {
-        let Self { engines, messages } = self;
+        let Self { engines, messages, .. } = self;
         match engines.run(input, false, messages) {
             Ok((message, len)) => Ok(Decoded { message: Message::Known(message), len }),
             Err(messages) => {
@@ -245,7 +246,7 @@ impl<T: Templates> Decoder<T> {
         if input.is_empty() {
             return Ok(Step::NeedMore);
         }
-        let Self { engines, messages } = self;
+        let Self { engines, messages, .. } = self;
         match engines.run(Packet::from(input), true, messages) {
             Ok((message, len)) => {
                 Ok(Step::Message(Decoded { message: Message::Known(message), len }))
@@ -256,6 +257,48 @@ impl<T: Templates> Decoder<T> {
             }),
         }
     }
+}
+
+impl<T: Templates> MessageDecoder for Decoder<T> {
+    fn program(&self) -> &Arc<Program> {
+        self.program()
+    }
+
+    fn reset(&mut self) {
+        self.reset();
+    }
+
+    fn begin_packet(&mut self) {
+        self.begin_packet();
+    }
+
+    fn decode_message(&mut self, input: &[u8]) -> Result<DynamicDecoded<'_>, Error> {
+        let decoded = self.decode(input)?;
+        let (len, is_known) = (decoded.len, matches!(decoded.message, Message::Known(_)));
+        let Self { engines, messages, copy: room } = self;
+        if !is_known {
+            return Ok(DynamicDecoded { message: &engines.dynamic.message, len });
+        }
+        let make = || {
+            let program = engines.dynamic.program().clone();
+            Box::new(MessageBuilder::with_limits(program, engines.options.limits))
+        };
+        let builder = room.get_or_insert_with(make);
+        let message = copy::<T>(&engines.links, T::message(messages), builder)?;
+        Ok(DynamicDecoded { message, len })
+    }
+}
+
+/// Copies a message of the module into one of the dynamic engine.
+fn copy<'b, T: Templates>(
+    links: &Links,
+    message: T::Message<'_>,
+    builder: &'b mut MessageBuilder,
+) -> Result<&'b DynamicMessage, Error> {
+    let index = links.indexes.get(T::number(message)).copied().flatten();
+    builder.begin(index.ok_or(Error::new(ErrorKind::UnknownTemplate, 0))?)?;
+    T::visit(message, &mut Building { builder, indexes: &links.indexes })?;
+    builder.finish()
 }
 
 impl<T: Templates> Engines<T> {

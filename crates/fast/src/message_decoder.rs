@@ -1,0 +1,73 @@
+//! One interface to decoders of every kind.
+
+use crate::decoder::{Decoded, Decoder};
+use crate::error::Error;
+use crate::program::Program;
+use std::sync::Arc;
+
+/// A decoder whose messages are [`Message`](crate::Message)s, whatever decodes them: the dynamic
+/// [`Decoder`], or the [`rt::Decoder`](crate::rt::Decoder) of any generated module. So a program can choose among
+/// several generated sets and templates read at run time.
+///
+/// A message that generated code decoded is copied into one of the dynamic engine. Code that is to have
+/// the whole speed of generated code is generic over [`rt::Templates`](crate::rt::Templates) in place of this: it takes
+/// the structs of the modules it knows, and shows those of others to an [`rt::Visit`](crate::rt::Visit).
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use tickwire_fast::{Decoder, MessageDecoder, Program, TemplateSet};
+///
+/// fn total(decoder: &mut dyn MessageDecoder, mut packet: &[u8]) -> Result<u64, tickwire_fast::Error> {
+///     let mut total = 0;
+///     decoder.begin_packet();
+///     while !packet.is_empty() {
+///         let decoded = decoder.decode_message(packet)?;
+///         for (_, value) in decoded.message.root().fields() {
+///             total += value.as_u64().unwrap_or(0);
+///         }
+///         packet = &packet[decoded.len..];
+///     }
+///     Ok(total)
+/// }
+///
+/// let xml = r#"<templates><template name="Tick" id="1"><uInt32 name="size"/></template></templates>"#;
+/// let program = Arc::new(Program::compile(TemplateSet::parse(xml)?)?);
+/// assert_eq!(total(&mut Decoder::new(program), &[0xc0, 0x81, 0x85, 0x80, 0x86])?, 11);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait MessageDecoder: Send {
+    /// The program of the template set, which knows the names of templates and fields.
+    fn program(&self) -> &Arc<Program>;
+
+    /// Empties every dictionary and forgets the template id: as after a lost packet.
+    fn reset(&mut self);
+
+    /// Says that a packet begins; resets under [`ResetPolicy::Packet`](crate::ResetPolicy).
+    fn begin_packet(&mut self);
+
+    /// Decodes the message at the start of `input`.
+    ///
+    /// # Errors
+    /// Those of [`Decoder::decode`], and of [`MessageBuilder`](crate::MessageBuilder) for a copy beyond the limits.
+    fn decode_message(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error>;
+}
+
+impl MessageDecoder for Decoder {
+    fn program(&self) -> &Arc<Program> {
+        self.program()
+    }
+
+    fn reset(&mut self) {
+        self.reset();
+    }
+
+    fn begin_packet(&mut self) {
+        self.begin_packet();
+    }
+
+    fn decode_message(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
+        self.decode(input)
+    }
+}
