@@ -7,7 +7,7 @@
 use super::unexpected::Pending;
 use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
 
-/// Packets of a line below its leap that show the number to be wrong; one may only be out of order.
+/// Packets of a line below its leap, new on it, that show the number to be wrong; one may only be out of order.
 const CONTRADICTIONS_MIN: u32 = 2;
 
 /// A packet far ahead of every number known.
@@ -40,7 +40,8 @@ impl Arbiter {
             self.sort_later(arrival);
             return true;
         }
-        if own.is_some_and(|own| seq_num < own.seq_num) {
+        let is_copy = self.history.fate(seq_num).was_seen_on(line);
+        if own.is_some_and(|own| seq_num < own.seq_num) && !is_copy {
             self.contradict_leap(line);
         }
         let other = self.leaps[line.other().index()].map(|leap| leap.pending.seq_num);

@@ -14,6 +14,22 @@ fn with_numbers_beyond_a_leap() -> Fed {
     arbiter
 }
 
+/// Packets that the line brings again say nothing of its leap.
+#[test]
+fn copies_of_its_own_packets_do_not_contradict_a_leap() {
+    let lines = [true, false];
+    let mut arbiter = Fed::new(ArbiterOptions { lines, packets_held_max: 512, ..options() });
+    for seq_num in 1..=5 {
+        packet(&mut arbiter, 0, Line::A, seq_num);
+    }
+    for seq_num in [300, 4, 5, 3] {
+        assert_eq!(packet(&mut arbiter, 10, Line::A, seq_num), "");
+    }
+    packet(&mut arbiter, 20, Line::A, 301);
+    arbiter.handle_timeout(200);
+    assert_eq!(poll_all(&mut arbiter), "G6+294 D300a D301a");
+}
+
 #[test]
 fn a_leap_is_delivered_before_a_gap_to_numbers_beyond_reach() {
     let mut arbiter = with_numbers_beyond_a_leap();
