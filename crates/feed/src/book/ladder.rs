@@ -182,8 +182,19 @@ impl Ladder {
             return Err(BookFault::NoSuchLevel { side: self.side, level, levels: self.len });
         }
         self.named = self.named.max(level);
-        self.certain = self.certain.max(level);
+        if level > self.certain {
+            self.show(level);
+        }
         Ok(position)
+    }
+
+    /// Makes all levels down to this one certain. Those that were not are to be checked, whatever was found of them
+    /// before: it is not told of levels that are not shown.
+    #[cold]
+    fn show(&mut self, level: u32) {
+        let revealed = positions_below(level.min(TAIL)) & !positions_below(self.certain.min(TAIL));
+        self.unchecked |= revealed | if level > TAIL { TAIL_BIT } else { 0 };
+        self.certain = level;
     }
 
     /// Inserts a level by its position. Levels that the feed's depth excludes go.
@@ -200,9 +211,12 @@ impl Ladder {
             self.truncate(kept - 1);
         }
         self.insert(position, new);
+        if position > self.certain {
+            self.show(position);
+        }
         // What was pushed below every position named so far may no longer be published.
         let published = self.depth.unwrap_or(self.named);
-        self.certain = (self.certain.max(position) + 1).min(published);
+        self.certain = (self.certain + 1).min(published);
         Ok(())
     }
 
@@ -572,6 +586,34 @@ mod tests {
         ladder.insert_by_level(3, &level(0)).unwrap();
         assert_eq!(prices(&ladder), [3, 2, 0]);
         assert!(!ladder.is_partly_uncertain());
+    }
+
+    /// A level that is not shown is not compared until the exchange names it, or one behind it.
+    #[test]
+    fn levels_out_of_order_are_found_when_they_become_visible() {
+        let hidden = || {
+            let mut ladder = Ladder::new(Side::Bid, None);
+            for price in [1, 5, 9] {
+                ladder.insert_by_level(1, &level(price)).unwrap();
+            }
+            let second = ladder.slot(1);
+            ladder.slots[second] = level(0);
+            assert_eq!(prices(&ladder), [9]);
+            let unchecked = ladder.take_unchecked();
+            assert_eq!(ladder.disorder_at(unchecked), None, "9, and 0 and 1 behind it");
+            ladder
+        };
+        let found = |mut ladder: Ladder| {
+            let unchecked = ladder.take_unchecked();
+            ladder.disorder_at(unchecked)
+        };
+        let disordered = Some(BookFault::Disordered { side: Side::Bid, level: 3 });
+        let mut named = hidden();
+        named.present(3).unwrap();
+        assert_eq!(found(named), disordered);
+        let mut behind = hidden();
+        behind.insert_by_level(4, &level(-1)).unwrap();
+        assert_eq!(found(behind), disordered);
     }
 
     #[test]
