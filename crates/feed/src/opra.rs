@@ -298,7 +298,7 @@ impl LineHandler {
         }
         loop {
             match self.arbiter.poll_output()? {
-                Output::Deliver { seq_num, line, received_ns, packet } => {
+                Output::Deliver { seq_num, line, received_ns, packet, .. } => {
                     let Self { decoder, rejected, .. } = self;
                     let known = rejected.take_if(|rejected| rejected.packet.seq_num == seq_num);
                     let source = (seq_num, line, received_ns);

@@ -47,7 +47,7 @@
 //! A packet more than `reorder_max` numbers ahead of every packet known, its own line's included, waits for one that
 //! confirms its number: the next of its line, or one of the other line, within `reorder_max` numbers. Two packets of its
 //! line below it show the number to be wrong, and it is dropped. If neither comes, it counts after `skew_ns`.
-//! While trusted lines bring only packets that are not next in order, [`Arbiter::is_out_of_sequence`] says so.
+//! While trusted lines bring only packets that are not next in order, [`Arbiter::out_of_sequence`] says so.
 //!
 //! # Lines that disagree
 //!
@@ -112,7 +112,7 @@ mod window;
 pub use counters::{ArbiterCounters, LineCounters};
 pub use line::{Line, LineEvent};
 pub use options::{ArbiterOptions, UnexpectedPolicy};
-pub use output::{Gap, Output};
+pub use output::{Gap, OutOfSequence, Output};
 
 use std::collections::VecDeque;
 
@@ -290,18 +290,25 @@ impl Arbiter {
         self.window.held() + parked + pending + leaps + self.replay.len()
     }
 
-    /// True if trusted lines bring packets whose numbers follow nothing, several since the last packet that was
+    /// Says whether trusted lines bring packets whose numbers follow nothing, several since the last packet that was
     /// delivered: what they tell is not known.
     #[inline]
-    pub const fn is_out_of_sequence(&self) -> bool {
-        self.unexpected_in_a_row >= OUT_OF_SEQUENCE_MIN
+    pub const fn out_of_sequence(&self) -> Option<OutOfSequence> {
+        if self.unexpected_in_a_row < OUT_OF_SEQUENCE_MIN {
+            return None;
+        }
+        Some(OutOfSequence { may_hide_updates: self.is_unexpected_behind })
     }
 
-    /// While [`is_out_of_sequence`](Self::is_out_of_sequence): whether packets had numbers before the next one. What
-    /// they tell may be news in no packet to come. Packets ahead come again in their turn, or are a gap then.
-    #[inline]
-    pub const fn may_hide_updates(&self) -> bool {
-        self.is_unexpected_behind
+    /// The epoch, counted from 0, whose packets a line brings: one more than the current one if it has left that.
+    pub(crate) fn epoch_of(&self, line: Line) -> u64 {
+        let state = &self.states[line.index()];
+        state.epoch + u64::from(state.has_left)
+    }
+
+    /// Whether a line agrees with the other, or was the first.
+    pub(crate) fn is_trusted(&self, line: Line) -> bool {
+        self.standing(line) == Standing::Trusted
     }
 
     /// What a line brought so far.
@@ -412,7 +419,8 @@ impl Arbiter {
         self.top = self.top.max(seq_num + 1);
         self.history.mark_accepted(seq_num, line, hash);
         self.note_delivery(Source { seq_num, line, received_ns, hash });
-        Output::Deliver { seq_num, line, received_ns, packet }
+        let out_of_sequence = self.out_of_sequence();
+        Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet }
     }
 
     /// Says that the packet delivered last carried every number below `next`, not just its own: for
@@ -522,8 +530,9 @@ impl Arbiter {
             self.top = self.top.max(next + 1);
         }
         self.note_delivery(Source { seq_num: next, line, received_ns, hash });
+        let out_of_sequence = self.out_of_sequence();
         let packet = self.window.bytes(&held).into();
-        Some(Output::Deliver { seq_num: next, line, received_ns, packet })
+        Some(Output::Deliver { seq_num: next, line, received_ns, out_of_sequence, packet })
     }
 
     /// Moves behind a packet that is delivered.

@@ -20,6 +20,15 @@ impl Gap {
     }
 }
 
+/// Trusted lines have brought packets, later than the one delivered, whose numbers follow nothing: what they tell is not
+/// known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfSequence {
+    /// Whether some had numbers before the next one. What they tell may be news in no packet to come. Packets ahead come
+    /// again in their turn, or are a gap then.
+    pub may_hide_updates: bool,
+}
+
 /// What comes out of an arbiter, in order. Two outputs are equal if their bytes are, whatever can be read
 /// behind them.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +41,8 @@ pub enum Output<'a> {
         line: Line,
         /// When it came, as told to [`Arbiter::handle_packet`](super::Arbiter::handle_packet).
         received_ns: u64,
+        /// Whether something that came later follows nothing.
+        out_of_sequence: Option<OutOfSequence>,
         /// The packet, with as much readable behind it as there was when it came in, if it was not held.
         packet: Packet<'a>,
     },
@@ -48,10 +59,16 @@ impl PartialEq for Output<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::Deliver { seq_num, line, received_ns, packet },
-                Self::Deliver { seq_num: n, line: l, received_ns: ns, packet: p },
+                Self::Deliver { seq_num, line, received_ns, out_of_sequence, packet },
+                Self::Deliver {
+                    seq_num: n,
+                    line: l,
+                    received_ns: ns,
+                    out_of_sequence: o,
+                    packet: p,
+                },
             ) => {
-                let is_same_source = (seq_num, line, received_ns) == (n, l, ns);
+                let is_same_source = (seq_num, line, received_ns, out_of_sequence) == (n, l, ns, o);
                 is_same_source && packet.bytes() == p.bytes()
             }
             (Self::Gap(gap), Self::Gap(other)) => gap == other,

@@ -160,7 +160,8 @@ impl Arbiter {
         if seq_num == next && self.replaying.is_none() {
             self.history.mark_accepted(seq_num, line, hash);
             self.note_delivery(Source { seq_num, line, received_ns, hash });
-            return Some(Output::Deliver { seq_num, line, received_ns, packet });
+            let out_of_sequence = self.out_of_sequence();
+            return Some(Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet });
         }
         let held = self.store(arrival);
         if is_in_window {

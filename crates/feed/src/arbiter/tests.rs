@@ -17,7 +17,7 @@ fn options() -> ArbiterOptions {
 /// An arbiter whose packets, those handed back at once too, are polled.
 struct Fed {
     arbiter: Arbiter,
-    next: Option<(u64, Line, u64)>,
+    next: Option<(u64, Line, u64, Option<OutOfSequence>)>,
     bytes: Vec<u8>,
 }
 
@@ -28,19 +28,20 @@ impl Fed {
 
     fn handle_packet(&mut self, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
         if let Some(output) = self.arbiter.handle_packet(now_ns, line, seq_num, bytes) {
-            let Output::Deliver { seq_num, line, received_ns, packet } = output else {
+            let Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet } = output
+            else {
                 panic!("{output:?} is no packet");
             };
             assert_eq!(self.next, None, "the packet before was not polled");
-            self.next = Some((seq_num, line, received_ns));
+            self.next = Some((seq_num, line, received_ns, out_of_sequence));
             self.bytes = packet.bytes().to_vec();
         }
     }
 
     fn poll_output(&mut self) -> Option<Output<'_>> {
-        if let Some((seq_num, line, received_ns)) = self.next.take() {
+        if let Some((seq_num, line, received_ns, out_of_sequence)) = self.next.take() {
             let packet = self.bytes.as_slice().into();
-            return Some(Output::Deliver { seq_num, line, received_ns, packet });
+            return Some(Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet });
         }
         self.arbiter.poll_output()
     }
@@ -791,10 +792,10 @@ fn a_leap_is_delivered_when_its_line_goes_on_behind_it_or_time_is_over() {
     assert_eq!(arbiter.poll_timeout(), Some(220));
     arbiter.handle_timeout(220);
     assert_eq!(poll_all(&mut arbiter), "");
-    assert!(arbiter.is_out_of_sequence());
+    assert!(arbiter.out_of_sequence().is_some());
     arbiter.handle_timeout(1_120);
     assert_eq!(poll_all(&mut arbiter), "G302+298 D600a");
-    assert!(!arbiter.is_out_of_sequence());
+    assert!(arbiter.out_of_sequence().is_none());
     let counters = arbiter.line_counters(Line::A);
     assert_eq!((counters.received, counters.first, counters.unexpected), (4, 4, 0));
 }
@@ -814,9 +815,9 @@ fn what_was_held_before_ends_no_time_out_of_sequence() {
         }
         arbiter.handle_timeout(150);
         assert_eq!(poll_all(&mut arbiter), "G101+2 D103a");
-        assert!(arbiter.is_out_of_sequence(), "{later:?}");
+        assert!(arbiter.out_of_sequence().is_some(), "{later:?}");
         assert_eq!(packet(&mut arbiter, 160, Line::A, 104).split(' ').next(), Some("D104a"));
-        assert!(!arbiter.is_out_of_sequence(), "{later:?}");
+        assert!(arbiter.out_of_sequence().is_none(), "{later:?}");
     }
 }
 
@@ -840,10 +841,10 @@ fn what_comes_behind_what_can_be_held_is_out_of_sequence() {
     for seq_num in 2..=1_030 {
         assert_eq!(packet(&mut arbiter, seq_num, Line::B, seq_num), "");
     }
-    assert!(arbiter.is_out_of_sequence());
+    assert!(arbiter.out_of_sequence().is_some());
     arbiter.handle_timeout(10_000);
     assert!(poll_all(&mut arbiter).ends_with("D9b"));
-    assert!(arbiter.is_out_of_sequence(), "what came behind is not known");
+    assert!(arbiter.out_of_sequence().is_some(), "what came behind is not known");
 }
 
 #[test]

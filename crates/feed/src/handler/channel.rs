@@ -1,5 +1,6 @@
 //! Segments in the order they come to segments in the order of their numbers, decoded.
 
+use super::chunk_pool::ChunkOrigin;
 use super::decoding::{Decoding, PacketOutcome};
 use super::misnumbered::NumberAgreement;
 use super::reload::{Running, Staging};
@@ -49,8 +50,6 @@ pub(super) struct Channel<E, A> {
     unnumbered: Unnumbered,
     silence: Silence,
     rejected: Option<Rejected>,
-    /// Whether books were told that no packet is next in order.
-    is_out_of_sequence: bool,
     pub(super) decoding: Decoding<A>,
     pub(super) counters: HandlerCounters,
 }
@@ -83,7 +82,6 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             unnumbered: Unnumbered::default(),
             silence: Silence::new(options.heartbeat_ns),
             rejected: None,
-            is_out_of_sequence: false,
             decoding,
             counters: HandlerCounters::default(),
         }
@@ -174,6 +172,12 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
+    /// With whose chunks those that a line brings now are joined.
+    pub(super) fn chunk_origin(&self, line: Line) -> ChunkOrigin {
+        let line_alone = (!self.arbiter.is_trusted(line)).then_some(line);
+        ChunkOrigin { epoch: self.arbiter.epoch_of(line), line: line_alone }
+    }
+
     pub(super) fn poll_timeout(&self) -> Option<u64> {
         let unnumbered = self.unnumbered.received_ns();
         let unnumbered = unnumbered.map(|ns| ns.saturating_add(self.hold_ns));
@@ -249,8 +253,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     /// Takes a packet that the arbiter handed back at once, then everything that follows it.
     fn handle_next(&mut self, next: Option<Output<'_>>, sink: &mut impl Sink<E::Message>) {
-        if let Some(Output::Deliver { seq_num, line, received_ns, packet }) = next {
-            self.note_in_sequence(sink);
+        if let Some(Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet }) = next
+        {
+            self.decoding.note_sequence(out_of_sequence, sink);
             let delivery = self.begin_delivery(seq_num, line, received_ns);
             // The packet is the caller's: nothing of this channel is borrowed.
             let outcome = self.running().decode(packet.bytes(), delivery, sink);
@@ -263,12 +268,10 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     fn drain(&mut self, sink: &mut impl Sink<E::Message>) {
         while let Some(output) = self.arbiter.poll_output() {
             match output {
-                Output::Deliver { seq_num, line, received_ns, packet } => {
-                    let Self { rejected, unnumbered, .. } = self;
+                Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet } => {
+                    let Self { rejected, unnumbered, decoding, .. } = self;
                     unnumbered.note_numbered();
-                    if std::mem::take(&mut self.is_out_of_sequence) {
-                        self.decoding.handle_in_sequence(sink);
-                    }
+                    decoding.note_sequence(out_of_sequence, sink);
                     let index = take_rejected(rejected, seq_num);
                     let of_packet = Delivery::of_packet(Some(seq_num), line, received_ns);
                     let delivery = Delivery { index, ..of_packet };
@@ -283,20 +286,11 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                 Output::Reset { seq_num } => self.handle_reset(seq_num, sink),
             }
         }
-        if self.arbiter.is_out_of_sequence() {
-            self.is_out_of_sequence = true;
-            let may_hide_updates = self.arbiter.may_hide_updates();
-            self.decoding.handle_out_of_sequence(may_hide_updates, sink);
+        if let Some(out_of_sequence) = self.arbiter.out_of_sequence() {
+            self.decoding.note_sequence(Some(out_of_sequence), sink);
         }
         while let Some(event) = self.arbiter.poll_event() {
             sink.handle_line(&event);
-        }
-    }
-
-    /// A packet is next in order again.
-    fn note_in_sequence(&mut self, sink: &mut impl Sink<E::Message>) {
-        if std::mem::take(&mut self.is_out_of_sequence) {
-            self.decoding.handle_in_sequence(sink);
         }
     }
 
@@ -350,7 +344,6 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     fn handle_reset(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.rejected = None;
-        self.is_out_of_sequence = false;
         if self.keeps_dictionaries {
             self.engine.lose_dictionaries();
         }

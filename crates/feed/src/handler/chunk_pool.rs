@@ -3,6 +3,7 @@
 //! Each line's framer joins the chunks that come on it in order. What only both lines together have, or
 //! one line out of order, is joined here.
 
+use crate::arbiter::Line;
 use crate::framing::{ChunkFields, Framing, MESSAGE_BYTES_MAX_DEFAULT, NumberField};
 use std::collections::VecDeque;
 
@@ -25,9 +26,18 @@ pub(super) struct ChunkPool {
     joined: Vec<u8>,
 }
 
+/// Whose chunks are of one message: those of lines that agree, in one epoch; a line that does not stands alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChunkOrigin {
+    pub(super) epoch: u64,
+    /// `None` for lines that agree.
+    pub(super) line: Option<Line>,
+}
+
 /// A message of which some chunks have come.
 #[derive(Debug)]
 struct Begun {
+    origin: ChunkOrigin,
     seq_num: u64,
     begun_ns: u64,
     /// By number; `None` for those that have not come.
@@ -61,13 +71,20 @@ impl ChunkPool {
         })
     }
 
-    /// Adds the chunk of a packet, if it is one. Returns the message that it completes: its number and bytes.
-    pub(super) fn add(&mut self, now_ns: u64, packet: &[u8]) -> Option<(u64, &[u8])> {
+    /// Adds the chunk of a packet of such an origin, if it is one. Returns the message that it completes: its number and bytes.
+    pub(super) fn add(
+        &mut self,
+        now_ns: u64,
+        origin: ChunkOrigin,
+        packet: &[u8],
+    ) -> Option<(u64, &[u8])> {
         let chunk = self.chunk(packet)?;
         let (age_max_ns, seq_num) = (self.age_max_ns, chunk.seq_num);
         self.messages.retain(|begun| now_ns.saturating_sub(begun.begun_ns) <= age_max_ns);
-        let fits =
-            |begun: &Begun| begun.seq_num == seq_num && begun.chunks.len() as u64 == chunk.count;
+        let fits = |begun: &Begun| {
+            (begun.origin, begun.seq_num) == (origin, seq_num)
+                && begun.chunks.len() as u64 == chunk.count
+        };
         let index = match self.messages.iter().position(fits) {
             Some(index) => index,
             None => {
@@ -75,7 +92,8 @@ impl ChunkPool {
                     self.messages.pop_front();
                 }
                 let chunks = vec![None; chunk.count as usize];
-                let begun = Begun { seq_num, begun_ns: now_ns, chunks, bytes: 0, is_done: false };
+                let (begun_ns, bytes, is_done) = (now_ns, 0, false);
+                let begun = Begun { origin, seq_num, begun_ns, chunks, bytes, is_done };
                 self.messages.push_back(begun);
                 self.messages.len() - 1
             }
@@ -127,6 +145,8 @@ mod tests {
     use super::*;
     use crate::framing::Preset;
 
+    const SHARED: ChunkOrigin = ChunkOrigin { epoch: 0, line: None };
+
     fn packet(seq_num: u32, count: u16, number: u16, bytes: &[u8]) -> Vec<u8> {
         let len = bytes.len() as u16;
         let mut packet = seq_num.to_be_bytes().to_vec();
@@ -143,36 +163,36 @@ mod tests {
     fn chunks_come_in_any_order_and_twice() {
         let mut pool = pool();
         let chunks = [packet(7, 3, 1, b"ab"), packet(7, 3, 2, b"c"), packet(7, 3, 3, b"d")];
-        assert_eq!(pool.add(0, &chunks[2]), None);
-        assert_eq!(pool.add(1, &chunks[0]), None);
-        assert_eq!(pool.add(2, &chunks[0]), None);
-        assert_eq!(pool.add(3, &chunks[1]), Some((7, &b"abcd"[..])));
+        assert_eq!(pool.add(0, SHARED, &chunks[2]), None);
+        assert_eq!(pool.add(1, SHARED, &chunks[0]), None);
+        assert_eq!(pool.add(2, SHARED, &chunks[0]), None);
+        assert_eq!(pool.add(3, SHARED, &chunks[1]), Some((7, &b"abcd"[..])));
         for chunk in &chunks {
-            assert_eq!(pool.add(4, chunk), None, "copies of the other line");
+            assert_eq!(pool.add(4, SHARED, chunk), None, "copies of the other line");
         }
-        assert_eq!(pool.add(5, &packet(8, 1, 1, b"x")), None, "whole by itself");
+        assert_eq!(pool.add(5, SHARED, &packet(8, 1, 1, b"x")), None, "whole by itself");
     }
 
     #[test]
     fn a_number_that_comes_again_much_later_is_another_message() {
         let mut pool = pool();
-        assert_eq!(pool.add(0, &packet(7, 2, 1, b"old")), None);
-        assert_eq!(pool.add(2_000, &packet(7, 2, 2, b"new")), None);
-        assert_eq!(pool.add(2_001, &packet(7, 2, 1, b"anew")), Some((7, &b"anewnew"[..])));
+        assert_eq!(pool.add(0, SHARED, &packet(7, 2, 1, b"old")), None);
+        assert_eq!(pool.add(2_000, SHARED, &packet(7, 2, 2, b"new")), None);
+        assert_eq!(pool.add(2_001, SHARED, &packet(7, 2, 1, b"anew")), Some((7, &b"anewnew"[..])));
     }
 
     #[test]
     fn what_is_begun_is_bounded() {
         let mut pool = pool();
         for seq_num in 0..1_000 {
-            assert_eq!(pool.add(0, &packet(seq_num, 2, 1, b"x")), None);
+            assert_eq!(pool.add(0, SHARED, &packet(seq_num, 2, 1, b"x")), None);
         }
         assert_eq!(pool.messages.len(), MESSAGES_MAX);
-        assert_eq!(pool.add(0, &packet(1, 60_000, 1, b"x")), None);
+        assert_eq!(pool.add(0, SHARED, &packet(1, 60_000, 1, b"x")), None);
         let long = vec![0; 60_000];
         let chunks = (1..=19).map(|number| packet(5_000, 19, number, &long)).collect::<Vec<_>>();
         assert!(
-            chunks.iter().all(|chunk| pool.add(0, chunk).is_none()),
+            chunks.iter().all(|chunk| pool.add(0, SHARED, chunk).is_none()),
             "above the longest message"
         );
     }

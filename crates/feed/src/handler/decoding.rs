@@ -3,7 +3,7 @@
 use super::misnumbered::NumberAgreement;
 use super::outlet::Outlet;
 use super::{Decoded, Delivery, Engine, Fault, MessageCounters, Sink};
-use crate::arbiter::Gap;
+use crate::arbiter::{Gap, OutOfSequence};
 use crate::framing::{Framing, next_block};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
@@ -342,22 +342,32 @@ impl<A> Decoding<A> {
         self.settle(sink);
     }
 
-    /// Tells books that packets come and none is next in order.
-    #[cold]
-    pub(super) fn handle_out_of_sequence<M: ?Sized>(
+    /// Tells books whether packets have come that follow nothing, later than what is delivered next.
+    #[inline]
+    pub(super) fn note_sequence<M: ?Sized>(
         &mut self,
-        may_hide_updates: bool,
+        out_of_sequence: Option<OutOfSequence>,
         sink: &mut impl Sink<M>,
     ) {
-        if self.recovery.handle_out_of_sequence(may_hide_updates) {
-            self.settle(sink);
+        if out_of_sequence.is_some() || self.recovery.is_out_of_sequence() {
+            self.change_sequence(out_of_sequence, sink);
         }
     }
 
-    /// Tells books that a packet is next in order again.
     #[cold]
-    pub(super) fn handle_in_sequence<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
-        self.recovery.handle_in_sequence();
+    fn change_sequence<M: ?Sized>(
+        &mut self,
+        out_of_sequence: Option<OutOfSequence>,
+        sink: &mut impl Sink<M>,
+    ) {
+        match out_of_sequence {
+            Some(OutOfSequence { may_hide_updates }) => {
+                if !self.recovery.handle_out_of_sequence(may_hide_updates) {
+                    return;
+                }
+            }
+            None => self.recovery.handle_in_sequence(),
+        }
         self.settle(sink);
     }
 

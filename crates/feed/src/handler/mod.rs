@@ -290,8 +290,10 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
                         }
                     }
                 }
-                if let Some((seq_num, bytes)) =
-                    chunks.as_mut().and_then(|chunks| chunks.add(received_ns, packet))
+                let joined = chunks
+                    .as_mut()
+                    .and_then(|chunks| chunks.add(received_ns, channel.chunk_origin(line), packet));
+                if let Some((seq_num, bytes)) = joined
                     && !is_whole
                 {
                     let preamble = packet.get(..preamble_bytes).unwrap_or_default();

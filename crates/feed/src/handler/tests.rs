@@ -419,6 +419,32 @@ fn books_are_stale_while_packets_come_whose_numbers_follow_nothing() {
     }
 }
 
+/// Whether the book was fresh, each time it was told of.
+#[derive(Default)]
+struct Freshness(Vec<bool>);
+
+impl Sink<Message> for Freshness {
+    fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+
+    fn handle_book(&mut self, change: &crate::recovery::BookChange, recovery: &Recovery) {
+        self.0.push(recovery.state(change.instrument).is_ok());
+    }
+}
+
+/// 103 came before a packet that follows nothing yet, and is delivered after it.
+#[test]
+fn an_older_packet_makes_no_book_fresh_while_later_ones_follow_nothing() {
+    let (mut handler, mut told) = (cme(), Freshness::default());
+    for (now_ns, seq_num, rpt_seq) in [(0, 100, 1), (0, 103, 2), (10, 400, 3)] {
+        let packet = framed(seq_num, &bid(rpt_seq, 50 + rpt_seq));
+        handler.handle_packet(now_ns, A, &packet, &mut told);
+    }
+    assert_eq!(std::mem::take(&mut told.0), [true]);
+    handler.handle_timeout(150, &mut told);
+    assert!(!told.0.is_empty() && !told.0.contains(&true), "{:?}", told.0);
+    assert_eq!(best_bid(&handler), Err(StaleReason::OutOfSequence));
+}
+
 #[test]
 fn a_line_that_lags_in_the_old_numbering_does_not_disturb_the_new_one() {
     let (mut handler, mut words) = (cme(), Words::default());
@@ -644,6 +670,61 @@ fn chunks_are_put_together_by_number_from_both_lines() {
         assert_eq!(feed(8, A, &of(4, number)), expected);
     }
     assert!((1..=3).all(|number| feed(9, B, &of(4, number)).is_empty()));
+}
+
+/// A packet of B3 with one chunk of a message.
+fn b3_chunk(seq_num: u32, count: u16, number: u16, bytes: &[u8]) -> Vec<u8> {
+    let mut packet = seq_num.to_be_bytes().to_vec();
+    let fields = [count, number, bytes.len() as u16];
+    packet.extend(fields.into_iter().flat_map(u16::to_be_bytes));
+    packet.extend(bytes);
+    packet
+}
+
+fn b3() -> Tested {
+    handler_of(HandlerOptions {
+        framing: Preset::B3Umdf.framing(),
+        arbiter: arbiter_options(),
+        ..Default::default()
+    })
+}
+
+/// Line B carries another channel, in which message 30 has other bytes.
+#[test]
+fn chunks_of_a_line_that_is_put_aside_are_joined_with_none_of_the_other() {
+    let (mut handler, mut words) = (b3(), Words::default());
+    let number = |n: u8| [0xe0, 0x84, 0x80 | n];
+    for seq_num in 1..30 {
+        handler.handle_packet(0, A, &b3_chunk(seq_num, 1, 1, &number(5)), &mut words);
+        let on_b = number(if seq_num < 10 { 5 } else { 6 });
+        handler.handle_packet(0, B, &b3_chunk(seq_num, 1, 1, &on_b), &mut words);
+    }
+    assert!(handler.arbiter().is_put_aside(Line::B));
+    words.take();
+    handler.handle_packet(1, B, &b3_chunk(30, 2, 1, &number(6)[..2]), &mut words);
+    handler.handle_packet(1, A, &b3_chunk(30, 2, 2, &number(5)[2..]), &mut words);
+    assert_eq!(words.take(), "");
+    // What one line brings out of order is still put together.
+    handler.handle_packet(1, A, &b3_chunk(30, 2, 1, &number(5)[..2]), &mut words);
+    assert_eq!(words.take(), "4:5@30a");
+}
+
+/// Line B is still in the old epoch: its chunk of message 2 is not one of the new message 2.
+#[test]
+fn chunks_of_two_epochs_are_not_joined() {
+    let (mut handler, mut words) = (b3(), Words::default());
+    let number = |n: u8| [0xe0, 0x84, 0x80 | n];
+    for source in [A, B] {
+        handler.handle_packet(0, source, &b3_chunk(1, 1, 1, &number(5)), &mut words);
+    }
+    handler.handle_packet(1, B, &b3_chunk(2, 2, 2, &number(9)[2..]), &mut words);
+    let two = b3_chunk(2, 1, 1, &number(6));
+    handler.handle_packet(1, A, &two, &mut words);
+    handler.handle_packet(2, A, &b3_chunk(3, 1, 1, &[0xC0, 0x83, 0x81]), &mut words);
+    handler.handle_packet(3, A, &b3_chunk(1, 1, 1, &number(7)), &mut words);
+    assert_eq!(words.take(), "4:5@1a 4:6@2a 3@3a R1 4:7@1a");
+    handler.handle_packet(4, A, &b3_chunk(2, 2, 1, &number(8)[..2]), &mut words);
+    assert_eq!(words.take(), "");
 }
 
 proptest! {

@@ -414,6 +414,12 @@ impl Recovery {
         true
     }
 
+    /// Whether the lines bring packets that follow nothing, as told last.
+    #[inline]
+    pub(crate) const fn is_out_of_sequence(&self) -> bool {
+        self.is_out_of_sequence
+    }
+
     /// Says that a packet is next in order again.
     pub fn handle_in_sequence(&mut self) {
         self.is_out_of_sequence = false;
