@@ -6,8 +6,9 @@
 //! gives way to the copy of the other side, if that comes in time; no message is shown twice.
 //!
 //! The control message that resets the numbers (category H, type K) has a number of the new epoch, and the next message
-//! the one after it: it begins the epoch when it comes at the front of a packet whose number is not the next one. Where
-//! it was lost on both sides, [`ArbiterOptions::unexpected`] says what numbers that begin anew mean.
+//! the one after it: it begins an epoch where it comes at the front of a packet whose number is not the next one. The
+//! epoch begins when both sides have shown it, or once the hold time is over, so that the other side can still bring packets of
+//! the old one. Where it was lost on both sides, [`ArbiterOptions::unexpected`] says what numbers that begin anew mean.
 //!
 //! Lines share nothing: give each to a thread of your own choice.
 //!
@@ -46,7 +47,7 @@ use rapidhash::v3::rapidhash_v3;
 use tickwire_opra::{Decode, Error, Message, Summary, Version, bottom_up, peek};
 
 use crate::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
-use reset::LineReset;
+use reset::{LineReset, Seen};
 
 /// Packets that repeat a number and wait to be polled.
 const REPEATS_HELD_MAX: usize = 64;
@@ -240,7 +241,7 @@ impl LineHandler {
             self.arbiter.handle_timeout(now_ns);
             return None;
         };
-        let is_new_reset = self.reset.note(&mut self.decoder, packet);
+        let reset = self.reset.note(&mut self.decoder, packet);
         let last_used = self.last_used;
         if last_used == Some(seq_num) {
             if !self.note_seen(packet) {
@@ -260,10 +261,13 @@ impl LineHandler {
             return None;
         }
         let has_begun = self.arbiter.next_seq_num().is_some();
-        if is_new_reset && has_begun && !is_next {
-            self.arbiter.begin_epoch_on(line, seq_num);
-            let bytes = packet.to_vec();
-            self.reset.packet = Some(Repeat { seq_num, line, received_ns: now_ns, bytes });
+        let begins_epoch = match reset {
+            Some(Seen::First) => has_begun && !is_next,
+            Some(Seen::Copy) => self.arbiter.awaits_epoch_at(seq_num),
+            None => false,
+        };
+        if begins_epoch {
+            self.arbiter.handle_epoch_start(now_ns, line, seq_num, packet);
             return None;
         }
         let next = self.arbiter.handle_packet(now_ns, line, seq_num, packet);
@@ -320,10 +324,6 @@ impl LineHandler {
                     self.rejected = None;
                     self.last_used = None;
                     self.seen.clear();
-                    if let Some(Repeat { line, received_ns, bytes, .. }) = self.reset.packet.take()
-                    {
-                        self.handle_packet(received_ns, line, &bytes);
-                    }
                     return Some(Event::Reset { seq_num });
                 }
             }
@@ -557,9 +557,9 @@ mod tests {
         assert_eq!(handler.poll_timeout(), None);
     }
 
-    /// The B side is some packets behind.
-    #[test]
-    fn a_control_message_resets_the_numbers_at_once() {
+    /// Line B is some packets behind. Of the packets that it brings, line A loses those that `lost` names by how far they
+    /// are behind the reset.
+    fn assert_resets_once(lost: &[i64]) {
         let (before, after) = (trace(), generate::trace(Version::V2, 5, 500).expect("generates"));
         let first_of =
             |packets: &[Vec<u8>]| peek(&packets[0]).and_then(|(_, head)| head?.seq_num());
@@ -580,7 +580,9 @@ mod tests {
             }
         };
         for (at, packet) in sent.iter().enumerate() {
-            bring(Line::A, packet, at);
+            if !lost.contains(&(at as i64 - before.len() as i64)) {
+                bring(Line::A, packet, at);
+            }
             if let Some(behind) = at.checked_sub(5) {
                 bring(Line::B, sent[behind], at);
             }
@@ -589,8 +591,40 @@ mod tests {
             let visit = |message: Message<'_>| expected.extend(message.seq_num());
             bottom_up::Decoder::new().decode_packet(packet, visit).expect("decodes");
         }
-        assert_eq!((messages == expected, resets), (true, vec![first - 1]));
+        assert_eq!((messages == expected, resets), (true, vec![first - 1]), "{lost:?}");
         assert_eq!(handler.arbiter().line_counters(Line::B).unexpected, 0);
+    }
+
+    #[test]
+    fn a_control_message_resets_the_numbers() {
+        assert_resets_once(&[]);
+    }
+
+    #[test]
+    fn the_other_line_may_still_bring_packets_of_before_a_reset() {
+        assert_resets_once(&[-1]);
+        assert_resets_once(&[-4, -2, -1]);
+    }
+
+    /// Packets of the new epoch wait already.
+    #[test]
+    fn a_reset_that_one_line_has_lost_comes_from_the_other() {
+        assert_resets_once(&[0]);
+        assert_resets_once(&[-1, 0, 1]);
+    }
+
+    /// Line B is silent.
+    #[test]
+    fn a_reset_on_one_line_alone_waits_for_the_other_and_no_longer() {
+        let mut handler = LineHandler::new(ArbiterOptions { hold_ns: 100, ..Default::default() });
+        handler.handle_packet(0, Line::A, &integrity(50, 930));
+        handler.handle_packet(1, Line::A, &control(b'K', 1, 931));
+        handler.handle_packet(2, Line::A, &integrity(2, 931));
+        assert_eq!(poll_all(&mut handler).0, [50]);
+        assert_eq!(handler.poll_timeout(), Some(101));
+        handler.handle_timeout(101);
+        assert_eq!(poll_all(&mut handler).0, [1, 2]);
+        assert_eq!(handler.arbiter().packets_held(), 0);
     }
 
     /// As the first packet, next in order, twice in a row, and with a number used already.

@@ -62,7 +62,7 @@ impl Arbiter {
     pub fn reset(&mut self, seq_num: u64) {
         let seq_num = seq_num.min(super::SEQ_NUM_MAX);
         let Some(delivered) = self.delivered.take() else {
-            return self.begin_with(seq_num, [true; 2]);
+            return self.begin_with(seq_num);
         };
         self.next.get_or_insert(seq_num);
         let source = delivered.source;
@@ -76,17 +76,8 @@ impl Arbiter {
         self.transition = Some(Transition { to: seq_num, reset, entering });
     }
 
-    /// Says that a packet that `line` is about to bring begins an epoch with its own number, `seq_num`. What is held
-    /// is delivered first. The other line stays in the old epoch until it shows the new one.
-    pub fn begin_epoch_on(&mut self, line: Line, seq_num: u64) {
-        self.delivered = None;
-        self.begin_with(
-            seq_num.min(super::SEQ_NUM_MAX),
-            Line::ALL.map(|entering| entering == line),
-        );
-    }
-
-    fn begin_with(&mut self, seq_num: u64, entering: [bool; 2]) {
+    /// All lines enter an epoch; what is held is delivered before.
+    fn begin_with(&mut self, seq_num: u64) {
         self.next.get_or_insert(seq_num);
         if let Some(parked) = self.parked.take() {
             let counters = &mut self.lines[parked.held.line.index()];
@@ -94,7 +85,7 @@ impl Arbiter {
             counters.not_polled += 1;
             self.window.discard(parked.held);
         }
-        self.transition = Some(Transition { to: seq_num, reset: None, entering });
+        self.transition = Some(Transition { to: seq_num, reset: None, entering: [true; 2] });
     }
 
     /// Takes everything held out of the window, to be sorted again in the epoch that begins.

@@ -125,6 +125,8 @@ pub(super) struct LineState {
     pub(super) has_left: bool,
     /// When it was known to have left.
     pub(super) left_ns: u64,
+    /// The first number of the epoch that it has left for, where a packet said that.
+    pub(super) next_first: Option<u64>,
 }
 
 impl LineState {
@@ -183,8 +185,15 @@ impl LineState {
 
     /// Moves at `now_ns` to an epoch of which it has brought nothing.
     pub(super) fn enter(&mut self, epoch: u64, now_ns: u64) {
-        let (entered_ns, below) = (now_ns, None);
-        *self =
-            Self { epoch, entered_ns, highest: None, below, run: None, has_left: false, ..*self };
+        *self = Self {
+            epoch,
+            entered_ns: now_ns,
+            highest: None,
+            below: None,
+            run: None,
+            has_left: false,
+            next_first: None,
+            ..*self
+        };
     }
 }

@@ -105,6 +105,7 @@ mod options;
 mod output;
 mod place;
 mod sort;
+mod starts;
 mod unexpected;
 mod waiting;
 mod window;

@@ -15,7 +15,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    const fn new(seq_num: u64) -> Self {
+    pub(super) const fn new(seq_num: u64) -> Self {
         Self { first: seq_num, highest: seq_num, packets: 1 }
     }
 
@@ -25,7 +25,7 @@ impl Run {
             && seq_num.saturating_sub(self.highest) <= reach
     }
 
-    fn take(&mut self, seq_num: u64) {
+    pub(super) fn take(&mut self, seq_num: u64) {
         self.first = self.first.min(seq_num);
         if seq_num > self.highest {
             self.highest = seq_num;
@@ -178,9 +178,15 @@ impl Arbiter {
     /// next epoch can be kept and no line contradicts it.
     pub(super) fn begin_when_due(&mut self) {
         let is_full = self.pending.len() as u64 >= self.window.span();
-        let is_settled = is_full && !self.is_contradicted();
+        let told = self.told_first();
+        let is_settled = is_full && (told.is_some() || !self.is_contradicted());
         let is_due = |due_ns| self.now_ns >= due_ns || is_settled;
         if !self.leaving_due_ns().is_some_and(is_due) {
+            return;
+        }
+        if let Some(to) = told {
+            let entering = self.states.map(|state| state.has_left);
+            self.transition = Some(Transition { to, reset: None, entering });
             return;
         }
         if !is_settled && self.goes_on_in_epoch() {
@@ -275,6 +281,9 @@ impl Arbiter {
             || self.states.iter().filter(|state| state.has_left).map(|state| state.left_ns);
         let due_ns = left_ns().min()?.saturating_add(self.wait_ns());
         let short_ns = left_ns().max()?.saturating_add(self.short_wait_ns());
+        if self.is_start_shown_by_all() {
+            return left_ns().min();
+        }
         if self.goes_on_in_epoch() {
             return Some(left_ns().min()?.saturating_add(self.options.skew_ns));
         }

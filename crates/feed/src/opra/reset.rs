@@ -3,8 +3,6 @@
 use rapidhash::v3::rapidhash_v3;
 use tickwire_opra::{Category, Decode, Field, bottom_up};
 
-use super::Repeat;
-
 /// The category (H) and the type (K) as they stand side by side, each with its stop bit.
 const RESET: [u8; 2] = [b'H' | 0x80, b'K' | 0x80];
 /// In how many bytes of a packet they are looked for: behind its header and the presence map of its first message.
@@ -15,25 +13,30 @@ const REMEMBERED: usize = 4;
 /// What is known of resets.
 #[derive(Debug, Default)]
 pub(super) struct LineReset {
-    /// The packet that begins an epoch, until what is held of the old one has been polled.
-    pub(super) packet: Option<Repeat>,
     /// Digests of the last such packets, whatever became of them: a copy resets nothing.
     digests: [Option<u64>; REMEMBERED],
 }
 
+/// Whether a reset came before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    First,
+    Copy,
+}
+
 impl LineReset {
-    /// Remembers a packet that begins with a reset. Returns whether it does, and no copy of it came before.
-    pub(super) fn note(&mut self, decoder: &mut bottom_up::Decoder, packet: &[u8]) -> bool {
+    /// Remembers a packet that begins with a reset; `None` for others.
+    pub(super) fn note(&mut self, decoder: &mut bottom_up::Decoder, packet: &[u8]) -> Option<Seen> {
         if !may_be_reset(packet) || !is_reset(decoder, packet) {
-            return false;
+            return None;
         }
         let digest = Some(rapidhash_v3(packet));
-        let is_new = !self.digests.contains(&digest);
-        if is_new {
-            self.digests.rotate_right(1);
-            self.digests[0] = digest;
+        if self.digests.contains(&digest) {
+            return Some(Seen::Copy);
         }
-        is_new
+        self.digests.rotate_right(1);
+        self.digests[0] = digest;
+        Some(Seen::First)
     }
 }
 

@@ -1,0 +1,89 @@
+//! Packets that say themselves that they begin an epoch, with their own number.
+//!
+//! Such a packet does not say where the old epoch ends: what another line has not brought yet may be missing there. So
+//! the line that brings it leaves its epoch at once, and the next one begins when every line has left, or as it does
+//! where nothing says so (see [`unexpected`](super::unexpected)).
+
+use super::unexpected::Run;
+use super::{Arbiter, Arrival, Line, SEQ_NUM_MAX, Standing};
+use rapidhash::v3::rapidhash_v3;
+use tickwire_fast::rt::Packet;
+
+impl Arbiter {
+    /// Takes a packet that begins an epoch with its own number: it is delivered first in that. The epoch begins when
+    /// every line that is not silent has shown it, or once the hold time is over, so that the other line can still bring
+    /// packets of the old one.
+    pub fn handle_epoch_start<'p>(
+        &mut self,
+        now_ns: u64,
+        line: Line,
+        seq_num: u64,
+        packet: impl Into<Packet<'p>>,
+    ) {
+        self.delivered = None;
+        self.note_time(now_ns);
+        let packet = packet.into();
+        let hash = rapidhash_v3(packet.bytes());
+        let arrival = Arrival { received_ns: now_ns, line, seq_num, hash, packet };
+        self.note_order(&arrival);
+        self.states[line.index()].last_received_ns = Some(self.now_ns);
+        let is_heard = match self.standing(line) {
+            Standing::Trusted => true,
+            Standing::Unproven => self.is_stand_in(line),
+            Standing::Doubtful => false,
+        };
+        let is_waiting =
+            self.parked.is_some() || self.transition.is_some() || !self.replay.is_empty();
+        let counters = &mut self.lines[line.index()];
+        if packet.len() > self.options.packet_bytes_max {
+            counters.too_long += 1;
+        } else if is_waiting {
+            counters.not_polled += 1;
+        } else if seq_num > SEQ_NUM_MAX || !is_heard {
+            counters.unexpected += 1;
+        } else {
+            counters.unexpected += 1;
+            self.leave_at(&arrival);
+        }
+        self.handle_timeout(now_ns);
+    }
+
+    /// Moves a line to the epoch that its packet begins.
+    fn leave_at(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let (epoch, now_ns, reach) = (self.epoch, self.now_ns, self.window.span());
+        let reorder_max = self.options.reorder_max;
+        let state = &mut self.states[line.index()];
+        if state.epoch < epoch {
+            state.enter(epoch, now_ns);
+        }
+        self.keep(arrival, false);
+        let state = &mut self.states[line.index()];
+        let run = state.run.filter(|run| run.is_continued_by(seq_num, reach, reorder_max));
+        let mut run = run.unwrap_or(Run::new(seq_num));
+        run.take(seq_num);
+        state.run = Some(run);
+        state.next_first = Some(seq_num);
+        if !state.has_left {
+            state.has_left = true;
+            state.left_ns = now_ns;
+        }
+    }
+
+    /// The first number of the next epoch, where a line that has left the current one was told it.
+    pub(super) fn told_first(&self) -> Option<u64> {
+        let left = self.states.iter().filter(|state| state.has_left);
+        left.filter_map(|state| state.next_first).min()
+    }
+
+    /// Whether a packet has said that an epoch begins with this number, and it has not begun.
+    pub fn awaits_epoch_at(&self, seq_num: u64) -> bool {
+        self.told_first() == Some(seq_num)
+    }
+
+    /// Whether a packet has said that an epoch begins, and every line that may bring one has left the current one.
+    pub(super) fn is_start_shown_by_all(&self) -> bool {
+        let is_staying = |line: Line| !self.states[line.index()].has_left && self.is_alive(line);
+        self.told_first().is_some() && !Line::ALL.into_iter().any(is_staying)
+    }
+}
