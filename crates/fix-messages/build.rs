@@ -6,7 +6,34 @@ use tickwire_fix::Dictionary;
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix_codegen::Generator;
 
-const ORDERS: [&str; 2] = ["NewOrderSingle", "ExecutionReport"];
+const ORDERS: [&str; 5] = [
+    "NewOrderSingle",
+    "ExecutionReport",
+    "OrderCancelRequest",
+    "OrderCancelReplaceRequest",
+    "OrderCancelReject",
+];
+/// Those that the version has.
+const MARKET_DATA: [&str; 4] = [
+    "MarketDataRequest",
+    "MarketDataSnapshotFullRefresh",
+    "MarketDataIncrementalRefresh",
+    "MarketDataRequestReject",
+];
+
+/// Returns the names of the application messages that are wanted.
+fn wanted(dictionary: &Dictionary) -> Vec<&str> {
+    let is_on = |feature: &str| std::env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
+    let (market_data, quotes, allocations) =
+        (is_on("MARKET_DATA"), is_on("QUOTES"), is_on("ALLOCATIONS"));
+    let is_wanted = |name: &&str| {
+        ORDERS.contains(name)
+            || market_data && MARKET_DATA.contains(name)
+            || quotes && (name.starts_with("Quote") || name.starts_with("MassQuote"))
+            || allocations && name.starts_with("Allocation")
+    };
+    dictionary.messages().iter().map(|message| message.name()).filter(is_wanted).collect()
+}
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -21,10 +48,12 @@ fn main() {
         let generator = Generator::new(&dictionary);
         let generator = match name {
             "FIXT11" => generator.session_messages(),
-            _ if name.starts_with("FIX5") => generator.session(&session).messages(ORDERS),
-            _ => generator.messages(ORDERS).session_messages(),
+            _ if name.starts_with("FIX5") => {
+                generator.session(&session).messages(wanted(&dictionary))
+            }
+            _ => generator.messages(wanted(&dictionary)).session_messages(),
         };
-        let source = generator.generate().expect("every dictionary has orders and reports");
+        let source = generator.generate().expect("every message is in its dictionary");
         let path = Path::new(&folder).join(name.to_lowercase()).with_extension("rs");
         std::fs::write(path, source).expect("OUT_DIR can be written");
     }

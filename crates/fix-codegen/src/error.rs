@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tickwire_fix::typed::Layout;
+use tickwire_fix::rt::Layout;
 
 /// Why nothing could be generated.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -63,13 +63,15 @@ impl<'d> Generator<'d> {
         if self.session.header().is_empty() {
             return Err(Error::NoHeader);
         }
-        let messages = self.selected()?;
+        let is_selected = self.selection()?;
         let mut planner = Planner::new(self.application);
-        let names = planner.message_names(&messages);
+        // All messages get their names, so that none of them depends on which are generated.
+        let messages = self.application.messages();
+        let names = planner.message_names(messages);
         planner.add_frame(self.session, Role::Header, self.session.header(), &FRAME);
         planner.add_frame(self.session, Role::Trailer, self.session.trailer(), &FRAME);
-        for (ident, message) in names.into_iter().zip(messages) {
-            planner.add_message(ident, message);
+        for ((ident, message), is_selected) in names.into_iter().zip(messages).zip(is_selected) {
+            planner.add_message(ident, message, is_selected);
         }
         let plan = planner.finish();
         if let Some(name) = emit::too_large(&plan) {
@@ -78,18 +80,63 @@ impl<'d> Generator<'d> {
         Ok(format!("{}{}", self.note, emit::module(&plan, self.session.begin_string())))
     }
 
-    fn selected(&self) -> Result<Vec<&'d MessageDef>, Error> {
+    /// Returns of each message whether it is generated.
+    fn selection(&self) -> Result<Vec<bool>, Error> {
         let all = self.application.messages();
-        let Some(wanted) = &self.wanted else { return Ok(all.iter().collect()) };
-        let is = |message: &&MessageDef, name: &String| {
+        let Some(wanted) = &self.wanted else { return Ok(vec![true; all.len()]) };
+        let is = |message: &MessageDef, name: &String| {
             message.name() == name || message.msg_type() == name
         };
-        if let Some(unknown) = wanted.iter().find(|name| !all.iter().any(|m| is(&m, name))) {
+        if let Some(unknown) = wanted.iter().find(|name| !all.iter().any(|m| is(m, name))) {
             return Err(Error::UnknownMessage(unknown.clone()));
         }
-        let selected = |message: &&MessageDef| {
+        let is_selected = |message: &MessageDef| {
             (self.admin && message.is_admin()) || wanted.iter().any(|name| is(message, name))
         };
-        Ok(all.iter().filter(selected).collect())
+        Ok(all.iter().map(is_selected).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use tickwire_fix::dictionary::shipped;
+
+    /// The items of a module with all their lines, by their first.
+    fn items(source: &str) -> BTreeSet<&str> {
+        source.split("\n\n").filter(|item| item.contains("pub struct ")).collect()
+    }
+
+    #[test]
+    fn names_do_not_depend_on_which_messages_are_generated() {
+        for text in [shipped::FIX42, shipped::FIX44] {
+            let dictionary = Dictionary::parse_quickfix(text).expect("loads");
+            let all = Generator::new(&dictionary).generate().expect("fits");
+            let all = items(&all);
+            for message in dictionary.messages() {
+                let one = Generator::new(&dictionary).messages([message.name()]);
+                let one = one.generate().expect("fits");
+                assert!(items(&one).is_subset(&all), "{}", message.name());
+                assert!(items(&one).len() < all.len());
+                assert!(one.contains(&format!(
+                    "    pub const MSG_TYPE: &'static str = {:?};",
+                    message.msg_type()
+                )));
+            }
+        }
+    }
+
+    #[test]
+    fn required_fields_are_arguments_up_to_four_and_a_struct_above() {
+        let dictionary = Dictionary::parse_quickfix(shipped::FIX42).expect("loads");
+        let wanted =
+            Generator::new(&dictionary).messages(["D", "F", "0"]).generate().expect("fits");
+        assert!(wanted.contains("pub struct NewOrderSingleRequired<'m> {"));
+        assert!(wanted.contains("    pub fn new(required: NewOrderSingleRequired<'m>) -> Self {"));
+        assert!(wanted.contains("    pub fn new() -> Self {"));
+        assert!(!wanted.contains("HeaderRequired") && !wanted.contains("too_many_arguments"));
+        assert!(wanted.contains("    OrderCancelRequest(Box<OrderCancelRequest<'m>>),"));
+        assert!(!wanted.contains("ExecutionReport"));
     }
 }

@@ -85,7 +85,11 @@ pub(crate) struct StructPlan {
     /// In the dictionary.
     pub(crate) name: String,
     pub(crate) role: Role,
+    /// The struct of what is required, in Rust.
+    pub(crate) required: String,
     pub(crate) members: Vec<MemberPlan>,
+    /// Whether it is generated, and not only named.
+    pub(crate) is_wanted: bool,
 }
 
 /// How the values of an enum are written.
@@ -106,6 +110,8 @@ pub(crate) struct EnumPlan {
     pub(crate) repr: Repr,
     /// Name in Rust, value, and name in the dictionary.
     pub(crate) variants: Vec<(String, String, String)>,
+    /// Whether it is generated, and not only named.
+    pub(crate) is_wanted: bool,
 }
 
 /// All of a module.
@@ -113,6 +119,38 @@ pub(crate) struct EnumPlan {
 pub(crate) struct Plan {
     pub(crate) enums: Vec<EnumPlan>,
     pub(crate) structs: Vec<StructPlan>,
+}
+
+impl Plan {
+    /// Has a struct generated with all that it is made of.
+    fn want(&mut self, index: usize) {
+        let Some(found) = self.structs.get_mut(index).filter(|found| !found.is_wanted) else {
+            return;
+        };
+        found.is_wanted = true;
+        let kinds: Vec<Kind> = found.members.iter().map(|member| member.kind.clone()).collect();
+        for kind in kinds {
+            match kind {
+                Kind::Enum(index) | Kind::Multiple(Some(index)) => {
+                    if let Some(found) = self.enums.get_mut(index) {
+                        found.is_wanted = true;
+                    }
+                }
+                Kind::Group(index) => self.want(index),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the structs that are generated.
+    pub(crate) fn wanted_structs(&self) -> impl Iterator<Item = &StructPlan> {
+        self.structs.iter().filter(|found| found.is_wanted)
+    }
+
+    /// Returns the enums that are generated.
+    pub(crate) fn wanted_enums(&self) -> impl Iterator<Item = &EnumPlan> {
+        self.enums.iter().filter(|found| found.is_wanted)
+    }
 }
 
 /// Makes a plan.
@@ -135,7 +173,7 @@ impl<'d> Planner<'d> {
     /// Starts with the names that the module uses for itself.
     pub(crate) fn new(dictionary: &'d Dictionary) -> Self {
         let mut types = Scope::default();
-        let own = "Clone Copy Debug Decimal Default Eq Err Error Field Header Into Item LocalMktDate Message \
+        let own = "AnyMessage Box Clone Copy Debug Decimal Default Eq Err Error Field From Header Into Item LocalMktDate Message \
             MonthYear Multiple None Ok Option PartialEq Precision Result Self Some Stamped String Tag TagText \
             Text Trailer UtcTime UtcTimestamp Vec Writer";
         for name in own.split_whitespace() {
@@ -147,8 +185,8 @@ impl<'d> Planner<'d> {
     }
 
     /// Takes names for messages before anything else can have them.
-    pub(crate) fn message_names(&mut self, messages: &[&MessageDef]) -> Vec<String> {
-        let name = |message: &&MessageDef| self.types.take(names::camel(message.name()), "Message");
+    pub(crate) fn message_names(&mut self, messages: &[MessageDef]) -> Vec<String> {
+        let name = |message: &MessageDef| self.types.take(names::camel(message.name()), "Message");
         messages.iter().map(name).collect()
     }
 
@@ -168,15 +206,19 @@ impl<'d> Planner<'d> {
             _ => ("Header", "header"),
         };
         let plans = self.members(ident, &members, 0);
-        self.push(ident.to_owned(), name.to_owned(), role, plans);
+        let index = self.push(ident.to_owned(), name.to_owned(), role, plans);
+        self.plan.want(index);
         self.dictionary = own;
     }
 
     /// Adds a message under a name taken before.
-    pub(crate) fn add_message(&mut self, ident: String, message: &MessageDef) {
+    pub(crate) fn add_message(&mut self, ident: String, message: &MessageDef, is_wanted: bool) {
         let members = self.members(&ident, message.members(), 0);
         let role = Role::Message(message.msg_type().to_owned());
-        self.push(ident, message.name().to_owned(), role, members);
+        let index = self.push(ident, message.name().to_owned(), role, members);
+        if is_wanted {
+            self.plan.want(index);
+        }
     }
 
     pub(crate) fn finish(self) -> Plan {
@@ -184,7 +226,15 @@ impl<'d> Planner<'d> {
     }
 
     fn push(&mut self, ident: String, name: String, role: Role, members: Vec<MemberPlan>) -> usize {
-        self.plan.structs.push(StructPlan { ident, name, role, members });
+        let required = self.types.take(format!("{ident}Required"), "");
+        self.plan.structs.push(StructPlan {
+            ident,
+            name,
+            role,
+            required,
+            members,
+            is_wanted: false,
+        });
         self.plan.structs.len() - 1
     }
 
@@ -289,7 +339,7 @@ impl<'d> Planner<'d> {
         let variants = variants.collect();
         let (tag, name) = (field.tag().0, field.name().to_owned());
         let ident = self.types.take(names::camel(field.name()), "Value");
-        self.plan.enums.push(EnumPlan { ident, name, tag, repr, variants });
+        self.plan.enums.push(EnumPlan { ident, name, tag, repr, variants, is_wanted: false });
         self.enums.insert(tag, self.plan.enums.len() - 1);
         Some(self.plan.enums.len() - 1)
     }

@@ -47,7 +47,7 @@ macro_rules! round_trips {
         #[test]
         fn $test() {
             $(round_trip((shipped::$application, shipped::$session), stringify!($name), |message, out| {
-                use tickwire_fix_messages::$version::{Header, $name};
+                use tickwire_fix_messages::$version::{AnyMessage, Header, $name};
                 let (header, body) = Header::decode(message).expect("a header");
                 let decoded = $name::decode(message).expect("a body");
                 let mut warm = decoded.clone();
@@ -55,6 +55,11 @@ macro_rules! round_trips {
                 assert_eq!(warm, decoded);
                 out.resize(1 << 18, 0);
                 let bytes = decoded.encode(&header, out).expect("room").to_vec();
+                let any = AnyMessage::decode(message).expect("one of them");
+                assert!(matches!(&any, AnyMessage::$name(found) if **found == decoded), "{any:?}");
+                assert_eq!(any, AnyMessage::from(decoded));
+                assert_eq!(any.msg_type(), $name::MSG_TYPE);
+                assert_eq!(any.encode(&header, out).expect("room"), bytes);
                 *out = bytes;
             });)+
         }
@@ -62,13 +67,35 @@ macro_rules! round_trips {
 }
 
 round_trips! {
-    version_40 fix40 (FIX40, FIX40): NewOrderSingle ExecutionReport Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
-    version_41 fix41 (FIX41, FIX41): NewOrderSingle ExecutionReport Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
-    version_42 fix42 (FIX42, FIX42): NewOrderSingle ExecutionReport Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
-    version_43 fix43 (FIX43, FIX43): NewOrderSingle ExecutionReport Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
-    version_44 fix44 (FIX44, FIX44): NewOrderSingle ExecutionReport Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
-    version_50 fix50 (FIX50, FIXT11): NewOrderSingle ExecutionReport;
-    version_50_sp1 fix50sp1 (FIX50SP1, FIXT11): NewOrderSingle ExecutionReport;
-    version_50_sp2 fix50sp2 (FIX50SP2, FIXT11): NewOrderSingle ExecutionReport;
-    version_t11 fixt11 (FIXT11, FIXT11): Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
+    version_40 fix40 (FIX40, FIX40):
+        NewOrderSingle ExecutionReport OrderCancelRequest OrderCancelReplaceRequest OrderCancelReject
+        QuoteRequest Quote Allocation AllocationInstructionAck
+        Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
+    version_41 fix41 (FIX41, FIX41):
+        NewOrderSingle ExecutionReport OrderCancelRequest OrderCancelReplaceRequest OrderCancelReject
+        QuoteRequest Quote Allocation AllocationInstructionAck
+        Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
+    version_42 fix42 (FIX42, FIX42):
+        NewOrderSingle ExecutionReport OrderCancelRequest OrderCancelReplaceRequest OrderCancelReject
+        MarketDataRequest MarketDataSnapshotFullRefresh MarketDataIncrementalRefresh MarketDataRequestReject QuoteRequest Quote QuoteCancel QuoteStatusRequest QuoteAcknowledgement MassQuote Allocation AllocationInstructionAck
+        Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
+    version_43 fix43 (FIX43, FIX43):
+        NewOrderSingle ExecutionReport OrderCancelRequest OrderCancelReplaceRequest OrderCancelReject
+        MarketDataRequest MarketDataSnapshotFullRefresh MarketDataIncrementalRefresh MarketDataRequestReject QuoteRequest Quote QuoteCancel QuoteStatusRequest QuoteRequestReject QuoteStatusReport MassQuoteAcknowledgement MassQuote Allocation AllocationAck
+        Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
+    version_44 fix44 (FIX44, FIX44):
+        NewOrderSingle ExecutionReport OrderCancelRequest OrderCancelReplaceRequest OrderCancelReject
+        MarketDataRequest MarketDataSnapshotFullRefresh MarketDataIncrementalRefresh MarketDataRequestReject QuoteRequest Quote QuoteCancel QuoteStatusRequest QuoteRequestReject QuoteStatusReport QuoteResponse MassQuoteAcknowledgement MassQuote AllocationInstruction AllocationInstructionAck AllocationReport AllocationReportAck
+        Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
+    version_50 fix50 (FIX50, FIXT11):
+        NewOrderSingle ExecutionReport OrderCancelRequest OrderCancelReplaceRequest OrderCancelReject
+        MarketDataRequest MarketDataSnapshotFullRefresh MarketDataIncrementalRefresh MarketDataRequestReject QuoteRequest Quote QuoteCancel QuoteStatusRequest QuoteRequestReject QuoteStatusReport QuoteResponse MassQuoteAcknowledgement MassQuote AllocationInstruction AllocationInstructionAck AllocationReport AllocationReportAck AllocationInstructionAlert;
+    version_50_sp1 fix50sp1 (FIX50SP1, FIXT11):
+        NewOrderSingle ExecutionReport OrderCancelRequest OrderCancelReplaceRequest OrderCancelReject
+        MarketDataRequest MarketDataSnapshotFullRefresh MarketDataIncrementalRefresh MarketDataRequestReject QuoteRequest Quote QuoteCancel QuoteStatusRequest QuoteRequestReject QuoteStatusReport QuoteResponse MassQuoteAcknowledgement MassQuote AllocationInstruction AllocationInstructionAck AllocationReport AllocationReportAck AllocationInstructionAlert;
+    version_50_sp2 fix50sp2 (FIX50SP2, FIXT11):
+        NewOrderSingle ExecutionReport OrderCancelRequest OrderCancelReplaceRequest OrderCancelReject
+        MarketDataRequest MarketDataSnapshotFullRefresh MarketDataIncrementalRefresh MarketDataRequestReject QuoteRequest Quote QuoteCancel QuoteStatusRequest QuoteRequestReject QuoteStatusReport QuoteResponse MassQuoteAcknowledgement MassQuote AllocationInstruction AllocationInstructionAck AllocationReport AllocationReportAck AllocationInstructionAlert;
+    version_t11 fixt11 (FIXT11, FIXT11):
+        Heartbeat Logon TestRequest ResendRequest Reject SequenceReset Logout;
 }

@@ -3,7 +3,8 @@
 use tickwire_fix::typed::{Room, Shapes, Text};
 use tickwire_fix::{Decimal, Engine, Error, ErrorKind, Reader, SessionRejectReason, Tag, Writer};
 use tickwire_fix_messages::fix44::{
-    ExecutionReport, Header, Heartbeat, Logon, NewOrderSingle, OrdType, PartyIdSource, Side,
+    AnyMessage, CxlRejResponseTo, ExecutionReport, Header, Heartbeat, Logon, NewOrderSingle,
+    OrdStatus, OrdType, OrderCancelReject, OrderCancelRejectRequired, PartyIdSource, Side,
 };
 
 /// Writes a message of fields with `|` between them and decodes it.
@@ -153,6 +154,38 @@ fn decimals_keep_their_digits_and_the_sign_of_zero() {
     }
     let digits = "9".repeat(36);
     assert_eq!(refusal(&ORDER.replace("298.070", &digits)), (ErrorKind::ValueRange, 44));
+}
+
+#[test]
+fn a_message_of_a_type_that_is_none_of_the_module_is_refused() {
+    let error = with("35=ZZ|49=A|56=B|34=7|52=20260105-11:20:43|", |message| {
+        AnyMessage::decode(message).expect_err("no such message")
+    });
+    assert_eq!((error.kind, error.tag), (ErrorKind::MsgType, Some(Tag(35))));
+    assert_eq!(error.session_reject_reason().map(SessionRejectReason::code), Some(11));
+    // What a message is refused for by itself, it is refused for here.
+    let body = ORDER.replace("54=1|", "");
+    let error = with(&body, |message| AnyMessage::decode(message).expect_err("refused"));
+    assert_eq!((error.kind, error.tag), (ErrorKind::RequiredTag, Some(Tag(54))));
+}
+
+#[test]
+fn required_fields_have_names() {
+    let mut reject = OrderCancelReject::new(OrderCancelRejectRequired {
+        order_id: "NONE".into(),
+        cl_ord_id: "3".into(),
+        orig_cl_ord_id: "2".into(),
+        ord_status: OrdStatus::Rejected,
+        cxl_rej_response_to: CxlRejResponseTo::OrderCancelRequest,
+    });
+    reject.set_text(Text::from("too late"));
+    let any = AnyMessage::from(reject);
+    let mut out = [0; 300];
+    let mut writer = Writer::new(&mut out, "FIX.4.4", any.msg_type());
+    writer = any.encode_fields(writer);
+    let bytes = writer.finish().expect("room");
+    let text = String::from_utf8_lossy(bytes).replace('\u{1}', "|");
+    assert!(text.contains("35=9|37=NONE|11=3|41=2|39=8|434=1|58=too late|"), "{text}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod print;
 mod raw;
 pub mod reader;
 mod reason;
+#[doc(hidden)]
+pub mod rt;
 mod tag;
 pub mod typed;
 pub mod validate;
@@ -31,4 +33,4 @@ pub use reason::{BusinessRejectReason, SessionRejectReason};
 pub use tag::Tag;
 pub use validate::{Checks, Validator};
 pub use value::{Decimal, Precision, UtcTimestamp};
-pub use writer::{Part, Sheet, TagText, Writer, Written};
+pub use writer::{TagText, Writer};

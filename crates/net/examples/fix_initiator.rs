@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
-use tickwire_fix::{Tag, UtcTimestamp, Writer};
+use tickwire_fix::{Decimal, Precision, UtcTimestamp, typed::Stamped};
+use tickwire_fix_messages::fix44::*;
 use tickwire_fix_session::{BeginString, Config, Delivery, MemoryStore, Notice, Role, SessionId};
 use tickwire_net::Stop;
 use tickwire_net::clock::unix_ns;
@@ -18,7 +19,7 @@ use tickwire_net::fix::{
 enum Told {
     LoggedOn,
     /// ExecType and ClOrdID of a report.
-    Report(char, String),
+    Report(ExecType, String),
 }
 
 /// Tells the trading thread what arrives.
@@ -26,12 +27,10 @@ struct Trader(Sender<Told>);
 
 impl Application for Trader {
     fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
-        let value = |tag| delivery.message.field(Tag(tag)).map_or(&[][..], |field| field.value);
-        if delivery.message.msg_type() == b"8" {
-            let exec_type = value(150).first().copied().map_or('?', char::from);
-            let cl_ord_id = String::from_utf8_lossy(value(11)).into_owned();
+        if let Ok(AnyMessage::ExecutionReport(report)) = AnyMessage::decode(&delivery.message) {
+            let cl_ord_id = report.cl_ord_id().map_or_else(String::new, |id| id.to_string());
             // It is gone when trading has ended.
-            let _ = self.0.send(Told::Report(exec_type, cl_ord_id));
+            let _ = self.0.send(Told::Report(report.exec_type(), cl_ord_id));
         }
     }
 
@@ -42,27 +41,29 @@ impl Application for Trader {
     }
 }
 
-/// Writes what order, replacement and cancellation have in common, and Price if there is one.
-fn write<'w>(mut writer: Writer<'w>, id: &str, orig: &str, price: u64) -> Writer<'w> {
-    writer.str(Tag(11), id);
-    if !orig.is_empty() {
-        writer.str(Tag(41), orig);
-    }
-    writer.str(Tag(55), "XYZ");
-    writer.char(Tag(54), b'1');
+/// Returns an order, its replacement and its cancellation.
+fn messages() -> [AnyMessage<'static>; 3] {
     let now = UtcTimestamp::from_unix_nanos(unix_ns());
-    writer.utc_timestamp(Tag(60), now, tickwire_fix::Precision::Millis);
-    writer.uint(Tag(38), 100);
-    if price > 0 {
-        writer.char(Tag(40), b'2');
-        writer.uint(Tag(44), price);
-    }
-    writer
+    let (side, transact_time) = (Side::Buy, Stamped::new(now, Precision::Millis));
+    let (symbol, quantity) = (Some("XYZ".into()), Decimal::new(100, 0));
+    let mut order = NewOrderSingle::new("1".into(), side, transact_time, OrdType::Limit);
+    order.set_symbol(symbol).set_order_qty(quantity).set_price(Decimal::new(99, 0));
+    let mut replacement = OrderCancelReplaceRequest::new(OrderCancelReplaceRequestRequired {
+        orig_cl_ord_id: "1".into(),
+        cl_ord_id: "2".into(),
+        side,
+        transact_time,
+        ord_type: OrdType::Limit,
+    });
+    replacement.set_symbol(symbol).set_order_qty(quantity).set_price(Decimal::new(98, 0));
+    let mut cancel = OrderCancelRequest::new("2".into(), "3".into(), side, transact_time);
+    cancel.set_symbol(symbol).set_order_qty(quantity);
+    [order.into(), replacement.into(), cancel.into()]
 }
 
 fn report(told: &Receiver<Told>) -> Result<String, Box<dyn Error>> {
     match told.recv_timeout(Duration::from_secs(30))? {
-        Told::Report(exec_type, cl_ord_id) => Ok(format!("{exec_type} {cl_ord_id}")),
+        Told::Report(exec_type, cl_ord_id) => Ok(format!("{exec_type:?} {cl_ord_id}")),
         Told::LoggedOn => Err("logged on again: the connection was lost".into()),
     }
 }
@@ -80,10 +81,10 @@ pub(crate) fn trade(address: SocketAddr) -> Result<Vec<String>, Box<dyn Error>> 
     let running = thread::spawn(move || engine.run(&until));
     told.recv_timeout(Duration::from_secs(30))?;
     let mut reports = Vec::new();
-    for (msg_type, id, orig, price) in [("D", "1", "", 99), ("G", "2", "1", 98), ("F", "3", "2", 0)]
-    {
+    for message in messages() {
         // The answer is the MsgSeqNum, when the message is stored.
-        handle.send(session, msg_type, move |writer| write(writer, id, orig, price))?.wait()??;
+        let msg_type = message.msg_type();
+        handle.send(session, msg_type, move |writer| message.encode_fields(writer))?.wait()??;
         reports.push(report(&told)?);
     }
     stop.set();

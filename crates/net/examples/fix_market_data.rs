@@ -1,9 +1,10 @@
-//! A market data client, and a venue that answers it with a snapshot and an update: MDUpdateAction of an
-//! update, then MDEntryType, MDEntryPx and MDEntrySize are printed. Run it with `cargo run -p tickwire-net --example fix_market_data`.
+//! A market data client, and a venue that answers it with a snapshot and an update: what an update does, then
+//! side, price and size are printed. Run it with `cargo run -p tickwire-net --example fix_market_data`.
 
 use std::error::Error;
 use std::time::Duration;
-use tickwire_fix::{Message, Tag, Writer};
+use tickwire_fix::{Decimal, Message, typed::Text};
+use tickwire_fix_messages::fix44::*;
 use tickwire_fix_session::{BeginString, Config, Delivery, Head, MemoryStore, Role, SessionId};
 use tickwire_net::fix::{
     AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions,
@@ -14,45 +15,54 @@ use tickwire_net::fix::{
 #[derive(Default)]
 struct Side(Vec<String>);
 
-/// Appends the entries of a snapshot (W) or of updates (X): each begins with the group's first field.
+/// Appends the entries of a snapshot or of updates: side, price and size.
 fn collect(message: &Message<'_>, entries: &mut Vec<String>) {
-    let first = if message.msg_type() == b"W" { Tag(269) } else { Tag(279) };
-    let mut is_entry = false;
-    for field in message.fields() {
-        is_entry |= field.tag == first;
-        let text = String::from_utf8_lossy(field.value);
-        match entries.last_mut() {
-            _ if field.tag == first => entries.push(text.into_owned()),
-            Some(entry) if is_entry && [269, 270, 271].contains(&field.tag.0) => {
-                entry.push_str(&format!(" {text}"));
+    let side_of = |kind| if kind == MdEntryType::Bid { "bid" } else { "offer" };
+    let number = |number: Option<Decimal>| number.unwrap_or_default();
+    match AnyMessage::decode(message) {
+        Ok(AnyMessage::MarketDataSnapshotFullRefresh(snapshot)) => {
+            for entry in &snapshot.md_entries {
+                let (price, size) = (number(entry.md_entry_px()), number(entry.md_entry_size()));
+                entries.push(format!("{} {price} {size}", side_of(entry.md_entry_type())));
             }
-            _ => {}
         }
+        Ok(AnyMessage::MarketDataIncrementalRefresh(update)) => {
+            for entry in &update.md_entries {
+                let (price, size) = (number(entry.md_entry_px()), number(entry.md_entry_size()));
+                let side = entry.md_entry_type().map_or("any", side_of);
+                entries.push(format!("{:?} {side} {price} {size}", entry.md_update_action()));
+            }
+        }
+        other => eprintln!("not expected: {other:?}"),
     }
 }
 
-fn entry(writer: &mut Writer<'_>, kind: u8, price: u64, size: u64) {
-    writer.char(Tag(269), kind);
-    writer.uint(Tag(270), price);
-    writer.uint(Tag(271), size);
+/// Returns a snapshot of two levels, and an update of one.
+fn book<'m>() -> [AnyMessage<'m>; 2] {
+    let mut snapshot = MarketDataSnapshotFullRefresh::new();
+    for (kind, price, size) in [(MdEntryType::Bid, 99, 10), (MdEntryType::Offer, 101, 20)] {
+        let mut entry = MdEntriesEntry::new(kind);
+        entry.set_md_entry_px(Decimal::new(price, 0)).set_md_entry_size(Decimal::new(size, 0));
+        snapshot.md_entries.push(entry);
+    }
+    let mut update = MarketDataIncrementalRefresh::new();
+    let mut entry = MarketDataIncrementalRefreshMdEntriesEntry::new(MdUpdateAction::Change);
+    entry.set_md_entry_type(MdEntryType::Bid);
+    entry.set_md_entry_px(Decimal::new(100, 0)).set_md_entry_size(Decimal::new(5, 0));
+    update.md_entries.push(entry);
+    [snapshot.into(), update.into()]
 }
 
 impl Application for Side {
     fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
-        if delivery.message.msg_type() != b"V" {
+        if delivery.message.msg_type() != MarketDataRequest::MSG_TYPE.as_bytes() {
             return collect(&delivery.message, &mut self.0);
         }
-        let snapshot = delivery.send(&Head::new("W"), |writer| {
-            writer.uint(Tag(268), 2);
-            entry(writer, b'0', 99, 10);
-            entry(writer, b'1', 101, 20);
-        });
-        let update = delivery.send(&Head::new("X"), |writer| {
-            writer.uint(Tag(268), 1);
-            writer.char(Tag(279), b'1');
-            entry(writer, b'0', 100, 5);
-        });
-        snapshot.and(update).map_or_else(|error| eprintln!("not sent: {error}"), drop);
+        for message in book() {
+            let head = Head::new(message.msg_type());
+            let sent = delivery.send_fields(&head, |writer| message.encode_fields(writer));
+            sent.map_or_else(|error| eprintln!("not sent: {error}"), drop);
+        }
     }
 }
 
@@ -68,15 +78,14 @@ pub(crate) fn entries() -> Result<Vec<String>, Box<dyn Error>> {
     let mut client = Engine::new(EngineOptions::default(), Side::default())?;
     let calling = Config::new(Role::Initiator, id("CLIENT", "VENUE"));
     let session = client.add_initiator(calling, store(), InitiatorOptions::new(address))?;
+    let snapshot_and_updates = SubscriptionRequestType::SnapshotPlusUpdates;
+    let mut request = MarketDataRequest::new("request-1".into(), snapshot_and_updates, 0);
+    let kinds = [MdEntryType::Bid, MdEntryType::Offer];
+    request.md_entry_types.extend(kinds.map(MdEntryTypesEntry::new));
+    request.related_sym.push(MarketDataRequestRelatedSymEntry::default());
+    request.related_sym[0].set_symbol(Text::from("XYZ"));
     // It is stored, and sent when both sides are logged on.
-    let _ = client.handle().send(session, "V", |mut writer| {
-        writer.str(Tag(262), "request-1");
-        for (tag, value) in [(263, 1), (264, 0), (267, 2), (269, 0), (269, 1), (146, 1)] {
-            writer.uint(Tag(tag), value);
-        }
-        writer.str(Tag(55), "XYZ");
-        writer
-    })?;
+    let _ = client.handle().send(session, "V", move |writer| request.encode_fields(writer))?;
     while client.application().0.len() < 3 {
         venue.turn(Duration::from_millis(1))?;
         client.turn(Duration::from_millis(1))?;

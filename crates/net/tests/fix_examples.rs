@@ -35,7 +35,10 @@ fn an_order_is_accepted_replaced_and_canceled() {
     let until = stop.clone();
     let handle = venue.handle();
     let running = std::thread::spawn(move || venue.run(&until).expect("runs"));
-    assert_eq!(fix_initiator::trade(address).expect("trades"), ["0 1", "5 2", "4 3"]);
+    assert_eq!(
+        fix_initiator::trade(address).expect("trades"),
+        ["New 1", "Replace 2", "Canceled 3"]
+    );
     stop.set();
     handle.wake().expect("wakes");
     running.join().expect("no panic");
@@ -44,7 +47,7 @@ fn an_order_is_accepted_replaced_and_canceled() {
 #[test]
 fn a_snapshot_and_an_update_come() {
     let entries = fix_market_data::entries().expect("runs");
-    assert_eq!(entries, ["0 99 10", "1 101 20", "1 0 100 5"]);
+    assert_eq!(entries, ["bid 99 10", "offer 101 20", "Change bid 100 5"]);
 }
 
 #[test]

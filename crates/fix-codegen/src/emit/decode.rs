@@ -17,40 +17,40 @@ pub(super) fn methods(out: &mut String, found: &StructPlan) {
 
 fn header_methods(out: &mut String) {
     put!(out, "    /// Decodes the header; returns it and the place of the first field after it.");
-    errors(out);
+    errors(out, ".");
     put!(out, "    #[inline(always)]");
     put!(out, "    pub fn decode(message: &Message<'m>) -> Result<(Self, usize), Error> {{");
-    put!(out, "        let mut decoded = typed::Fields::blank();");
-    put!(out, "        let end = typed::decode(&mut decoded, message, typed::BODY_START)?;");
+    put!(out, "        let mut decoded = rt::Fields::blank();");
+    put!(out, "        let end = rt::decode(&mut decoded, message, rt::BODY_START)?;");
     put!(out, "        Ok((decoded, end))\n    }}\n");
     put!(out, "    /// Decodes the header in place of what there was; returns the place after it.");
-    errors(out);
+    errors(out, ".");
     put!(out, "    #[inline]");
     put!(
         out,
         "    pub fn decode_into(&mut self, message: &Message<'m>) -> Result<usize, Error> {{"
     );
-    put!(out, "        typed::decode(self, message, typed::BODY_START)\n    }}\n");
+    put!(out, "        rt::decode(self, message, rt::BODY_START)\n    }}\n");
 }
 
 fn body_methods(out: &mut String) {
     put!(out, "    /// Decodes it; fields that do not belong to it are left alone.");
-    errors(out);
+    errors(out, ".");
     put!(out, "    #[inline(always)]");
     put!(out, "    pub fn decode(message: &Message<'m>) -> Result<Self, Error> {{");
-    put!(out, "        Self::decode_from(message, typed::BODY_START)\n    }}\n");
+    put!(out, "        Self::decode_from(message, rt::BODY_START)\n    }}\n");
     put!(
         out,
         "    /// Decodes it from the field at `start` on: the place after the header, which is not looked at again."
     );
-    errors(out);
+    errors(out, ".");
     put!(out, "    #[inline(always)]");
     put!(
         out,
         "    pub fn decode_from(message: &Message<'m>, start: usize) -> Result<Self, Error> {{"
     );
-    put!(out, "        let mut decoded = typed::Fields::blank();");
-    put!(out, "        typed::decode(&mut decoded, message, start)?;");
+    put!(out, "        let mut decoded = rt::Fields::blank();");
+    put!(out, "        rt::decode(&mut decoded, message, start)?;");
     put!(out, "        Ok(decoded)\n    }}\n");
     put!(
         out,
@@ -58,19 +58,20 @@ fn body_methods(out: &mut String) {
     );
     put!(out, "    ///");
     put!(out, "    /// Room for groups is used again. After an error there is something of both.");
-    errors(out);
+    errors(out, ".");
     put!(out, "    #[inline]");
     put!(
         out,
         "    pub fn decode_into(&mut self, message: &Message<'m>, start: usize) -> Result<(), Error> {{"
     );
-    put!(out, "        typed::decode(self, message, start).map(|_| ())\n    }}\n");
+    put!(out, "        rt::decode(self, message, start).map(|_| ())\n    }}\n");
 }
 
-fn errors(out: &mut String) {
+/// Adds what may be wrong with a message, and what else.
+pub(super) fn errors(out: &mut String, also: &str) {
     put!(out, "    ///");
     put!(out, "    /// # Errors");
-    put!(out, "    /// What a session has to reject, with tag, offset and reason.");
+    put!(out, "    /// What a session has to reject, with tag, offset and reason{also}");
 }
 
 /// Adds what decoding has to know.
@@ -81,7 +82,7 @@ pub(super) fn fields(out: &mut String, plan: &Plan, found: &StructPlan, assigned
         .enumerate()
         .filter(|(_, member)| matches!(member.kind, Kind::Group(_)))
         .collect();
-    put!(out, "impl<'m> typed::Fields<'m> for {} {{", super::struct_type(found));
+    put!(out, "impl<'m> rt::Fields<'m> for {} {{", super::struct_type(found));
     put!(out, "    type Slots = {};", assigned.slots_type());
     layout(out, plan, found, assigned);
     let msg_type = match &found.role {
@@ -93,7 +94,7 @@ pub(super) fn fields(out: &mut String, plan: &Plan, found: &StructPlan, assigned
     put!(out, "    fn blank() -> Self {{");
     let rooms: String =
         groups.iter().map(|(_, group)| format!(", {}: Vec::new()", group.ident)).collect();
-    put!(out, "        Self {{ slots: typed::Slots::new(){rooms} }}\n    }}\n");
+    put!(out, "        Self {{ slots: rt::Slots::new(){rooms} }}\n    }}\n");
     put!(out, "    #[inline(always)]");
     put!(out, "    fn slots_mut(&mut self) -> &mut Self::Slots {{");
     put!(out, "        &mut self.slots\n    }}\n");
@@ -130,7 +131,7 @@ fn entries(out: &mut String, assigned: &Assigned, groups: &[(usize, &MemberPlan)
     for (number, group) in groups {
         put!(
             out,
-            "            {} => typed::decode_group(message, count, at, depth, &mut self.{}),",
+            "            {} => rt::decode_group(message, count, at, depth, &mut self.{}),",
             assigned.slot(*number),
             group.ident
         );

@@ -16,16 +16,19 @@ pub(super) fn methods(out: &mut String, plan: &Plan, found: &StructPlan, assigne
     put!(out, "    pub fn encode_fields<'b>(&self, mut writer: Writer<'b>) -> Writer<'b> {{");
     put!(out, "        writer.part(|sheet, written| self.encode_part(sheet, written));");
     put!(out, "        writer\n    }}\n");
-    put!(out, "    /// Writes its fields in the dictionary's order after what is written.");
+    put!(out, "    #[doc(hidden)]");
     if found.members.is_empty() {
-        put!(out, "    pub fn encode_part(&self, _: Sheet<'_>, written: Written) -> Written {{");
+        put!(
+            out,
+            "    pub fn encode_part(&self, _: rt::Sheet<'_>, written: rt::Written) -> rt::Written {{"
+        );
         put!(out, "        written\n    }}");
     } else {
         put!(
             out,
-            "    pub fn encode_part(&self, sheet: Sheet<'_>, written: Written) -> Written {{"
+            "    pub fn encode_part(&self, sheet: rt::Sheet<'_>, written: rt::Written) -> rt::Written {{"
         );
-        put!(out, "        let mut writer = Part::new(sheet, written);");
+        put!(out, "        let mut writer = rt::Part::new(sheet, written);");
         encode_members(out, plan, found, assigned);
         put!(out, "        writer.end()\n    }}");
     }
@@ -96,7 +99,7 @@ fn encode_group(out: &mut String, member: &MemberPlan) {
     }
     put!(out, "{indent}writer.uint({constant}, self.{ident}.len() as u64);");
     put!(out, "{indent}for entry in &self.{ident} {{");
-    put!(out, "{indent}    writer = Part::new(sheet, entry.encode_part(sheet, writer.end()));");
+    put!(out, "{indent}    writer = rt::Part::new(sheet, entry.encode_part(sheet, writer.end()));");
     put!(out, "{indent}}}");
     if !member.required {
         put!(out, "        }}");

@@ -1,5 +1,6 @@
 //! A plan as source.
 
+mod any;
 mod decode;
 mod encode;
 mod enums;
@@ -25,18 +26,19 @@ pub(crate) fn module(plan: &Plan, begin_string: &str) -> String {
     put!(body, "pub const BEGIN_STRING: &str = {begin_string:?};");
     body.push('\n');
     tag_constants(&mut body, plan);
-    for found in &plan.enums {
+    for found in plan.wanted_enums() {
         enums::enumeration(&mut body, found);
     }
-    for found in &plan.structs {
+    for found in plan.wanted_structs() {
         structs::structure(&mut body, plan, found);
     }
+    any::message(&mut body, plan);
     format!("{}\n{body}", imports(&body))
 }
 
 /// Returns the name of a struct that is too large.
 pub(crate) fn too_large(plan: &Plan) -> Option<&str> {
-    let found = plan.structs.iter().find(|found| !slots::fits(plan, found));
+    let found = plan.wanted_structs().find(|found| !slots::fits(plan, found));
     found.map(|found| found.name.as_str())
 }
 
@@ -61,15 +63,12 @@ fn imports(body: &str) -> String {
         "Error",
         "Field",
         "Message",
-        "Part",
         "Precision",
-        "Sheet",
         "Tag",
         "TagText",
         "UtcTimestamp",
         "Writer",
-        "Written",
-        "typed",
+        "rt",
     ]);
     let lines =
         [("tickwire_fix::typed", typed), ("tickwire_fix::value", value), ("tickwire_fix", root)];
@@ -82,7 +81,7 @@ fn imports(body: &str) -> String {
 
 /// Constants with the text of every tag.
 fn tag_constants(out: &mut String, plan: &Plan) {
-    let members = plan.structs.iter().flat_map(|found| &found.members);
+    let members = plan.wanted_structs().flat_map(|found| &found.members);
     let tags: BTreeMap<u32, &str> =
         members.map(|member| (member.tag, member.constant.as_str())).collect();
     for (tag, constant) in tags {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use tickwire_fix::typed::Layout;
+use tickwire_fix::rt::Layout;
 
 use super::put;
 use crate::plan::{Kind, MemberPlan, Plan, Repr, Role, StructPlan};
@@ -60,7 +60,7 @@ impl Assigned {
     pub(super) fn slots_type(&self) -> String {
         let [texts, values] = [Class::Text, Class::Value].map(|class| self.count(class));
         let (text_words, value_words) = (texts.div_ceil(64), values.div_ceil(64));
-        format!("typed::Slots<'m, {texts}, {text_words}, {values}, {value_words}>")
+        format!("rt::Slots<'m, {texts}, {text_words}, {values}, {value_words}>")
     }
 
     /// Returns the condition that one of some members is there that have slots.
@@ -112,16 +112,16 @@ fn class(plan: &Plan, kind: &Kind) -> Class {
 
 /// Adds the table of members and places.
 pub(super) fn layout(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
-    put!(out, "    const LAYOUT: &'static typed::Layout = {{");
-    put!(out, "        const MEMBERS: &[typed::Member] = &[");
+    put!(out, "    const LAYOUT: &'static rt::Layout = {{");
+    put!(out, "        const MEMBERS: &[rt::Member] = &[");
     for (number, member) in found.members.iter().enumerate() {
         let necessity = if member.required { "required" } else { "optional" };
         let (tag, kind, slot) = (member.tag, kind_name(plan, member), assigned.slot(number));
-        put!(out, "            typed::Member::{necessity}({tag}, typed::Kind::{kind}, {slot}),");
+        put!(out, "            rt::Member::{necessity}({tag}, rt::Kind::{kind}, {slot}),");
     }
     let misplaced = misplaced(plan, found);
     for tag in &misplaced {
-        put!(out, "            typed::Member::optional({tag}, typed::Kind::Misplaced, 0),");
+        put!(out, "            rt::Member::optional({tag}, rt::Kind::Misplaced, 0),");
     }
     put!(out, "        ];");
     let tags = || found.members.iter().map(|member| member.tag).chain(misplaced.iter().copied());
@@ -131,14 +131,14 @@ pub(super) fn layout(out: &mut String, plan: &Plan, found: &StructPlan, assigned
     let pages = others().map(|tag| tag / PAGE).collect::<BTreeSet<_>>().len() + 1;
     put!(
         out,
-        "        static PLACES: typed::Places<{flat}, {index}, {pages}> = typed::Places::new(MEMBERS);"
+        "        static PLACES: rt::Places<{flat}, {index}, {pages}> = rt::Places::new(MEMBERS);"
     );
     match found.role {
         Role::Entry(delimiter) => {
-            put!(out, "        &typed::Layout::entry({delimiter}, MEMBERS, &PLACES)");
+            put!(out, "        &rt::Layout::entry({delimiter}, MEMBERS, &PLACES)");
         }
-        Role::Header => put!(out, "        &typed::Layout::header(MEMBERS, &PLACES)"),
-        _ => put!(out, "        &typed::Layout::message(MEMBERS, &PLACES)"),
+        Role::Header => put!(out, "        &rt::Layout::header(MEMBERS, &PLACES)"),
+        _ => put!(out, "        &rt::Layout::message(MEMBERS, &PLACES)"),
     }
     put!(out, "    }};");
 }

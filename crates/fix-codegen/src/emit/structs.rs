@@ -8,12 +8,15 @@ use super::{put, role, struct_type, type_of};
 use crate::names::doc;
 use crate::plan::{Kind, MemberPlan, Plan, Role, StructPlan};
 
-/// Most arguments that clippy likes.
-const ARGUMENTS_MAX: usize = 7;
+/// Most required members that are arguments: more are a struct with their names.
+const ARGUMENTS_MAX: usize = 4;
 
 /// Adds a struct with all its code.
 pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
     let assigned = Assigned::new(plan, found);
+    if has_required_struct(found) {
+        required_struct(out, plan, found);
+    }
     put!(out, "/// {}", role(found));
     put!(out, "#[derive(Clone, PartialEq)]");
     put!(out, "pub struct {} {{", struct_type(found));
@@ -59,24 +62,47 @@ fn arguments(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
 }
 
 fn constructor(out: &mut String, plan: &Plan, found: &StructPlan) {
+    let is_struct = has_required_struct(found);
     let typed: Vec<String> = arguments(found)
         .map(|member| format!("{}: {}", member.ident, type_of(plan, &member.kind)))
         .collect();
+    let parameters = match is_struct {
+        true => format!("required: {}", required_type(plan, found)),
+        false => typed.join(", "),
+    };
     put!(out, "    /// Creates one with what is required, and nothing else.");
-    if typed.len() > ARGUMENTS_MAX {
-        put!(
-            out,
-            "    #[allow(clippy::too_many_arguments, reason = \"so many fields are required\")]"
-        );
-    }
-    put!(out, "    pub fn new({}) -> Self {{", typed.join(", "));
+    put!(out, "    pub fn new({parameters}) -> Self {{");
     if typed.is_empty() {
-        put!(out, "        typed::Fields::blank()\n    }}\n");
+        put!(out, "        rt::Fields::blank()\n    }}\n");
         return;
     }
-    put!(out, "        let mut made: Self = typed::Fields::blank();");
+    put!(out, "        let mut made: Self = rt::Fields::blank();");
+    let from = if is_struct { "required." } else { "" };
     for member in arguments(found) {
-        put!(out, "        made.{}({});", member.setter, member.ident);
+        put!(out, "        made.{}({from}{});", member.setter, member.ident);
     }
     put!(out, "        made\n    }}\n");
+}
+
+/// Whether what is required is a struct of its own.
+fn has_required_struct(found: &StructPlan) -> bool {
+    arguments(found).count() > ARGUMENTS_MAX
+}
+
+/// Returns the type of the struct of what is required.
+fn required_type(plan: &Plan, found: &StructPlan) -> String {
+    let borrows = arguments(found).any(|member| type_of(plan, &member.kind).contains("'m"));
+    format!("{}{}", found.required, if borrows { "<'m>" } else { "" })
+}
+
+/// Adds the struct of what is required.
+fn required_struct(out: &mut String, plan: &Plan, found: &StructPlan) {
+    put!(out, "/// What [`{}`] cannot be made without.", found.ident);
+    put!(out, "#[derive(Clone, Copy, Debug, PartialEq)]");
+    put!(out, "pub struct {} {{", required_type(plan, found));
+    for member in arguments(found) {
+        put!(out, "    /// {} ({}).", doc(&member.name), member.tag);
+        put!(out, "    pub {}: {},", member.ident, type_of(plan, &member.kind));
+    }
+    put!(out, "}}\n");
 }

@@ -9,24 +9,29 @@ use crate::reader::{Columns, Field, Message};
 use crate::tag::Tag;
 use crate::value::{UtcTime, read_decimal, read_int, read_uint};
 
-/// What a generated struct tells of itself; nothing else implements it.
+/// A generated header, message, trailer or entry; nothing else implements it.
 pub trait Fields<'m>: Sized {
+    #[doc(hidden)]
     /// What it keeps its members in, but for groups.
     type Slots: Fill<'m>;
+    #[doc(hidden)]
     /// Where its members go.
     const LAYOUT: &'static Layout;
     /// The MsgType of a message; `None` for header, trailer and entries.
     const MSG_TYPE: Option<&'static str>;
 
+    #[doc(hidden)]
     /// Returns what decoding begins with. Never to be handed out: it lacks what is required.
     fn blank() -> Self;
 
+    #[doc(hidden)]
     /// Returns its slots.
     fn slots_mut(&mut self) -> &mut Self::Slots;
 
     /// Empties slots and groups; groups keep their room.
     fn clear(&mut self);
 
+    #[doc(hidden)]
     /// Decodes the entries of the group with that number, from the place `at` on; returns the place after
     /// them.
     ///

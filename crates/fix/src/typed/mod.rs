@@ -1,18 +1,16 @@
-//! What generated messages are made of: the types of their fields, and the bookkeeping of decoding.
+//! What generated messages are used with: the types of their fields, and decoding into room that is kept.
 
-mod fill;
-mod layout;
+pub(crate) mod fill;
+pub(crate) mod layout;
 mod multiple;
 mod shapes;
-mod slots;
+pub(crate) mod slots;
 mod stamped;
 mod text;
 
-pub use fill::{Fields, Room, decode, decode_group};
-pub use layout::{Kind, Layout, Member, Places};
+pub use fill::{Fields, Room};
 pub use multiple::{Item, Multiple};
 pub use shapes::Shapes;
-pub use slots::{Fill, Slots, Value};
 pub use stamped::Stamped;
 pub use text::Text;
 
@@ -23,14 +21,14 @@ use crate::tag::Tag;
 /// Place of the first field after BeginString, BodyLength and MsgType.
 pub const BODY_START: usize = 3;
 /// Deepest nesting of groups decoded.
-pub const DEPTH_MAX: usize = 16;
+pub(crate) const DEPTH_MAX: usize = 16;
 
 /// Checks that a message is of the type wanted, and has no fault.
 ///
 /// # Errors
 /// The fault; [`ErrorKind::MsgType`].
 #[inline]
-pub fn check(message: &Message<'_>, msg_type: &str) -> Result<(), Error> {
+pub(crate) fn check(message: &Message<'_>, msg_type: &str) -> Result<(), Error> {
     if let Some(fault) = message.fault() {
         return Err(fault);
     }

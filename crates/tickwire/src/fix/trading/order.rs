@@ -2,7 +2,9 @@
 
 use tickwire_fix::typed::{BODY_START, Room, Stamped, Text};
 use tickwire_fix::{Checks, Decimal, Message, Precision, SessionRejectReason, Tag, UtcTimestamp};
-use tickwire_fix_messages::fix42::{HandlInst, Header, NewOrderSingle, OrdType, Side, TimeInForce};
+use tickwire_fix_messages::fix42::{
+    HandlInst, Header, NewOrderSingle, NewOrderSingleRequired, OrdType, Side, TimeInForce,
+};
 
 /// What a ClOrdID begins with; a number follows.
 const PREFIX: &str = "ord";
@@ -30,14 +32,14 @@ impl Order {
 
     /// Returns the message, whose ClOrdID is in `id`.
     pub fn message<'m>(&self, id: &'m ClOrdId, time: UtcTimestamp) -> NewOrderSingle<'m> {
-        let mut order = NewOrderSingle::new(
-            Text(id.as_bytes()),
-            HandlInst::AutomatedExecutionOrderPrivateNoBrokerIntervention,
-            Text(b"BHP"),
-            Side::Buy,
-            Stamped::new(time, Precision::Seconds),
-            OrdType::Limit,
-        );
+        let mut order = NewOrderSingle::new(NewOrderSingleRequired {
+            cl_ord_id: Text(id.as_bytes()),
+            handl_inst: HandlInst::AutomatedExecutionOrderPrivateNoBrokerIntervention,
+            symbol: Text(b"BHP"),
+            side: Side::Buy,
+            transact_time: Stamped::new(time, Precision::Seconds),
+            ord_type: OrdType::Limit,
+        });
         order
             .set_order_qty(Decimal::new(i64::from(self.quantity), 0))
             .set_price(self.price)

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use tickwire_fix::typed::{BODY_START, Room, Text};
 use tickwire_fix::{Decimal, Error, Message};
 use tickwire_fix_messages::fix42::{
-    ExecTransType, ExecType, ExecutionReport, HandlInst, Header, LastCapacity, OrdRejReason,
-    OrdStatus,
+    ExecTransType, ExecType, ExecutionReport, ExecutionReportRequired, HandlInst, Header,
+    LastCapacity, OrdRejReason, OrdStatus,
 };
 
 /// Most fills of an order; the last fills what is left.
@@ -77,18 +77,18 @@ impl Report {
         let order = received.order;
         let whole = |count: u64| Decimal::new(i64::try_from(count).unwrap_or(i64::MAX), 0);
         let price = order.price().unwrap_or(Decimal::new(0, 0));
-        let mut report = ExecutionReport::new(
-            Text(ids.order.as_bytes()),
-            Text(ids.exec.as_bytes()),
-            ExecTransType::New,
-            ExecType::from_char(self.status),
-            OrdStatus::from_char(self.status),
-            order.symbol(),
-            order.side(),
-            whole(self.left),
-            whole(self.total),
-            if self.total > 0 { price } else { Decimal::new(0, 0) },
-        );
+        let mut report = ExecutionReport::new(ExecutionReportRequired {
+            order_id: Text(ids.order.as_bytes()),
+            exec_id: Text(ids.exec.as_bytes()),
+            exec_trans_type: ExecTransType::New,
+            exec_type: ExecType::from_char(self.status),
+            ord_status: OrdStatus::from_char(self.status),
+            symbol: order.symbol(),
+            side: order.side(),
+            leaves_qty: whole(self.left),
+            cum_qty: whole(self.total),
+            avg_px: if self.total > 0 { price } else { Decimal::new(0, 0) },
+        });
         report
             .set_cl_ord_id(order.cl_ord_id())
             .set_order_qty(whole(received.quantity))

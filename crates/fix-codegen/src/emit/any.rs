@@ -1,0 +1,96 @@
+//! One enum over all messages.
+
+use std::fmt::Write;
+
+use super::decode::errors;
+use super::{put, role, struct_type};
+use crate::plan::{Plan, Role, StructPlan};
+
+/// Adds the enum, if there are messages.
+pub(super) fn message(out: &mut String, plan: &Plan) {
+    let messages: Vec<(&StructPlan, &str)> = plan
+        .wanted_structs()
+        .filter_map(|found| match &found.role {
+            Role::Message(msg_type) => Some((found, msg_type.as_str())),
+            _ => None,
+        })
+        .collect();
+    if messages.is_empty() {
+        return;
+    }
+    put!(out, "/// A message of any type, to match on.");
+    put!(out, "#[derive(Clone, Debug, PartialEq)]");
+    put!(out, "pub enum AnyMessage<'m> {{");
+    for (found, _) in &messages {
+        put!(out, "    /// {}", role(found));
+        put!(out, "    {}(Box<{}>),", found.ident, struct_type(found));
+    }
+    put!(out, "}}\n");
+    put!(out, "impl<'m> AnyMessage<'m> {{");
+    decoding(out, &messages);
+    encoding(out, &messages);
+    put!(out, "}}\n");
+    for (found, _) in &messages {
+        put!(out, "impl<'m> From<{}> for AnyMessage<'m> {{", struct_type(found));
+        put!(out, "    fn from(message: {}) -> Self {{", struct_type(found));
+        put!(out, "        Self::{}(Box::new(message))\n    }}\n}}\n", found.ident);
+    }
+}
+
+/// Adds the methods that decode.
+fn decoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
+    let also =
+        ", and [`ErrorKind::MsgType`](tickwire_fix::ErrorKind) for a type that is none of these.";
+    put!(
+        out,
+        "    /// Decodes a message by its MsgType; fields that do not belong to it are left alone."
+    );
+    errors(out, also);
+    put!(out, "    pub fn decode(message: &Message<'m>) -> Result<Self, Error> {{");
+    put!(out, "        Self::decode_from(message, rt::BODY_START)\n    }}\n");
+    put!(out, "    /// Decodes it from the field at `start` on: the place after the header.");
+    errors(out, also);
+    put!(
+        out,
+        "    pub fn decode_from(message: &Message<'m>, start: usize) -> Result<Self, Error> {{"
+    );
+    put!(out, "        Ok(match message.msg_type() {{");
+    for (found, msg_type) in messages {
+        let ident = &found.ident;
+        put!(out, "            b{msg_type:?} => Self::{ident}(rt::boxed(message, start)?),");
+    }
+    put!(out, "            _ => return Err(rt::unknown(message)),\n        }})\n    }}\n");
+}
+
+/// Adds the methods that encode.
+fn encoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
+    let each = |out: &mut String, call: &str| {
+        put!(out, "        match self {{");
+        for (found, _) in messages {
+            put!(out, "            Self::{}(message) => message.{call},", found.ident);
+        }
+        put!(out, "        }}\n    }}\n");
+    };
+    put!(out, "    /// Returns MsgType.");
+    put!(out, "    pub const fn msg_type(&self) -> &'static str {{");
+    put!(out, "        match self {{");
+    for (found, _) in messages {
+        put!(out, "            Self::{0}(_) => {0}::MSG_TYPE,", found.ident);
+    }
+    put!(out, "        }}\n    }}\n");
+    put!(out, "    /// Writes its fields in the dictionary's order.");
+    put!(out, "    pub fn encode_fields<'b>(&self, writer: Writer<'b>) -> Writer<'b> {{");
+    each(out, "encode_fields(writer)");
+    put!(
+        out,
+        "    /// Encodes the whole message to `out`, which must be [`Writer::OVERHEAD`] longer."
+    );
+    put!(out, "    ///");
+    put!(out, "    /// # Errors");
+    put!(out, "    /// [`Writer::finish`]: no room, or text that is empty or holds a delimiter.");
+    put!(
+        out,
+        "    pub fn encode<'b>(&self, header: &Header<'_>, out: &'b mut [u8]) -> Result<&'b [u8], Error> {{"
+    );
+    each(out, "encode(header, out)");
+}

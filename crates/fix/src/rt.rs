@@ -1,0 +1,29 @@
+//! What generated code is made of, and nobody else needs. It may change in any version.
+
+pub use crate::typed::BODY_START;
+pub use crate::typed::fill::{Fields, decode, decode_group};
+pub use crate::typed::layout::{Kind, Layout, Member, Places};
+pub use crate::typed::slots::{Fill, Slots, Value};
+pub use crate::writer::{Part, Sheet, Written};
+
+use crate::error::{Error, ErrorKind};
+use crate::reader::Message;
+use crate::tag::Tag;
+
+/// Decodes a message where it stays.
+///
+/// # Errors
+/// Those of [`decode`].
+pub fn boxed<'m, S: Fields<'m>>(message: &Message<'m>, start: usize) -> Result<Box<S>, Error> {
+    let mut made = Box::new(S::blank());
+    decode(&mut *made, message, start)?;
+    Ok(made)
+}
+
+/// Refuses a message of a type that is not known, or for its fault.
+#[cold]
+pub fn unknown(message: &Message<'_>) -> Error {
+    let offset = message.field_offset(2).unwrap_or(0);
+    let error = Error::new(ErrorKind::MsgType, Tag::MSG_TYPE.0, offset as usize);
+    message.fault().unwrap_or(error)
+}
