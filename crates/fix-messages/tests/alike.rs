@@ -45,7 +45,7 @@ fn framed(fields: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-fn plain(message: &Message<'_>) -> Outcome {
+fn plain(message: &Message<'_, '_>) -> Outcome {
     let (mut header, mut order) =
         (Room::<Header<'_>>::default(), Room::<NewOrderSingle<'_>>::default());
     let (header, start) = header.decode(message, BODY_START)?;
@@ -53,7 +53,7 @@ fn plain(message: &Message<'_>) -> Outcome {
     Ok((format!("{header:?}"), format!("{order:?}")))
 }
 
-fn alike(message: &Message<'_>, shapes: &mut [Shapes; 2]) -> Outcome {
+fn alike(message: &Message<'_, '_>, shapes: &mut [Shapes; 2]) -> Outcome {
     let (mut header, mut order) =
         (Room::<Header<'_>>::default(), Room::<NewOrderSingle<'_>>::default());
     let (header, start) = header.decode_alike(&mut shapes[0], message, BODY_START)?;
@@ -215,7 +215,11 @@ fn what_is_remembered_is_used() {
     }
 }
 
-fn same_from<'m, S: Fields<'m> + Debug>(shapes: &mut Shapes, message: &Message<'m>, start: usize) {
+fn same_from<'m, S: Fields<'m> + Debug>(
+    shapes: &mut Shapes,
+    message: &Message<'m, '_>,
+    start: usize,
+) {
     let (mut plain, mut alike) = (Room::<S>::default(), Room::<S>::default());
     let expected = plain.decode(message, start).map(|(_, end)| end);
     let found = alike.decode_alike(shapes, message, start).map(|(_, end)| end);

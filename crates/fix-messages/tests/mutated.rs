@@ -159,7 +159,7 @@ type Outcome = Result<(String, usize), Error>;
 fn told<'m, S: Fields<'m> + std::fmt::Debug>(
     room: &mut Room<S>,
     shapes: Option<&mut Shapes>,
-    message: &Message<'m>,
+    message: &Message<'m, '_>,
     start: usize,
 ) -> Outcome {
     let (found, end) = match shapes {
@@ -171,7 +171,7 @@ fn told<'m, S: Fields<'m> + std::fmt::Debug>(
 
 impl<'m> Rooms<'m> {
     /// Decodes all that a message is and is not; with shapes, those of several types are kept together.
-    fn all(&mut self, shapes: Option<&mut [Shapes; 3]>, message: &Message<'m>) -> [Outcome; 6] {
+    fn all(&mut self, shapes: Option<&mut [Shapes; 3]>, message: &Message<'m, '_>) -> [Outcome; 6] {
         let [orders, mut reports, mut others] = match shapes {
             Some(shapes) => shapes.each_mut().map(Some),
             None => [None, None, None],

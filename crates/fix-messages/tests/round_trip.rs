@@ -7,7 +7,11 @@ use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Message, Reader, Validator, Writer};
 
 /// Makes messages of one type, decodes and encodes them, and compares.
-fn round_trip(texts: (&str, &str), name: &str, typed: impl for<'m> Fn(&Message<'m>, &mut Vec<u8>)) {
+fn round_trip(
+    texts: (&str, &str),
+    name: &str,
+    typed: impl for<'m> Fn(&Message<'m, '_>, &mut Vec<u8>),
+) {
     let application = Dictionary::parse_quickfix(texts.0).expect("loads");
     let session = Dictionary::parse_quickfix(texts.1).expect("loads");
     let definition =

@@ -53,7 +53,7 @@ impl Check {
 }
 
 /// Finds the first thing wrong, field by field, without types.
-fn expected(message: &Message<'_>) -> Result<(), Error> {
+fn expected(message: &Message<'_, '_>) -> Result<(), Error> {
     let header = MEMBERS.split_at(HEADER).0;
     let fields: Vec<Field<'_>> = message.fields().collect();
     let of_header = |field: &&Field<'_>| header.iter().any(|(tag, _)| *tag == field.tag.0);
@@ -67,7 +67,7 @@ fn expected(message: &Message<'_>) -> Result<(), Error> {
 }
 
 fn judge(
-    message: &Message<'_>,
+    message: &Message<'_, '_>,
     fields: &[Field<'_>],
     members: &[(u32, Check)],
     required: &[u32],
@@ -97,7 +97,7 @@ fn judge(
 }
 
 fn typed<'m>(
-    message: &Message<'m>,
+    message: &Message<'m, '_>,
     order: &mut Room<NewOrderSingle<'m>>,
 ) -> Result<Header<'m>, Error> {
     let (header, start) = Header::decode(message)?;
@@ -114,7 +114,7 @@ thread_local! {
 /// Decodes with what is remembered of the messages before.
 fn alike<'m>(
     engine: usize,
-    message: &Message<'m>,
+    message: &Message<'m, '_>,
     header: &mut Room<Header<'m>>,
     order: &mut Room<NewOrderSingle<'m>>,
 ) -> Result<usize, Error> {

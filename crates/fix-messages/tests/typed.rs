@@ -8,7 +8,7 @@ use tickwire_fix_messages::fix44::{
 };
 
 /// Writes a message of fields with `|` between them and decodes it.
-fn with<T>(body: &str, check: impl for<'m> FnOnce(&tickwire_fix::Message<'m>) -> T) -> T {
+fn with<T>(body: &str, check: impl for<'m> FnOnce(&tickwire_fix::Message<'m, '_>) -> T) -> T {
     let mut buffer = [0; 2000];
     let mut fields = body.split('|').filter_map(|field| field.split_once('='));
     let (_, msg_type) = fields.next().expect("MsgType first");
@@ -167,6 +167,24 @@ fn a_message_of_a_type_that_is_none_of_the_module_is_refused() {
     let body = ORDER.replace("54=1|", "");
     let error = with(&body, |message| AnyMessage::decode(message).expect_err("refused"));
     assert_eq!((error.kind, error.tag), (ErrorKind::RequiredTag, Some(Tag(54))));
+}
+
+#[test]
+fn typed_messages_outlive_the_reader_and_each_other() {
+    let bytes = ["id-1", "id-2"]
+        .map(|id| with(&ORDER.replace("id-1", id), |message| message.bytes().to_vec()));
+    let orders = {
+        let mut reader = Reader::new();
+        let mut next = |at: usize| {
+            let message = reader.decode(&bytes[at]).expect("whole");
+            let symbol = message.field(Tag(55)).expect("given");
+            (NewOrderSingle::decode(&message).expect("an order"), symbol)
+        };
+        [next(0), next(1)]
+    };
+    let ids = orders.each_ref().map(|(order, _)| order.cl_ord_id().as_str());
+    assert_eq!(ids, [Some("id-1"), Some("id-2")]);
+    assert!(orders.iter().all(|(_, symbol)| symbol.value == b"XYZ"));
 }
 
 #[test]

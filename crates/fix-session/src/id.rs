@@ -179,7 +179,7 @@ pub struct Identity {
 impl Identity {
     /// Returns the session that a message is for; `None` for a version that is not known or without
     /// comp ids that are text.
-    pub fn of(message: &Message<'_>) -> Option<Self> {
+    pub fn of(message: &Message<'_, '_>) -> Option<Self> {
         let text = |tag: Tag| {
             let value = message.field(tag)?.value;
             (!value.is_empty()).then(|| String::from_utf8(value.to_vec()).ok()).flatten()

@@ -18,7 +18,7 @@ struct House {
     refuses: Option<&'static str>,
 }
 
-fn value<'m>(message: &Message<'m>, tag: u32) -> &'m str {
+fn value<'m>(message: &Message<'m, '_>, tag: u32) -> &'m str {
     let field = message.field(Tag(tag)).map_or(&b""[..], |field| field.value);
     std::str::from_utf8(field).expect("text")
 }
@@ -47,7 +47,7 @@ impl Hooks for House {
         if is_old || text == "secret" { Verdict::Withhold } else { Verdict::Send }
     }
 
-    fn admin_received(&self, _: &SessionId, message: &Message<'_>) -> Result<(), String> {
+    fn admin_received(&self, _: &SessionId, message: &Message<'_, '_>) -> Result<(), String> {
         let msg_type = String::from_utf8_lossy(message.msg_type()).into_owned();
         let is_refused = self.refuses == Some(msg_type.as_str());
         self.heard

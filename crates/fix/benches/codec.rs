@@ -68,7 +68,7 @@ struct Order<'m> {
 }
 
 impl<'m> Order<'m> {
-    fn read(message: &Message<'m>) -> Result<Option<Self>, Error> {
+    fn read(message: &Message<'m, '_>) -> Result<Option<Self>, Error> {
         let mut cursor = message.cursor();
         let mut next = |tag| cursor.field(Tag(tag));
         let fields =

@@ -12,29 +12,29 @@ const DEPTH_MAX: usize = 16;
 /// An entry begins with the group's first field and goes on for as long as fields belong to the group;
 /// so there may be fewer or more entries than NumInGroup says. Validation tells of that.
 #[derive(Clone, Debug)]
-pub struct Entries<'m> {
-    message: Message<'m>,
-    dictionary: &'m Dictionary,
-    group: &'m GroupDef,
+pub struct Entries<'b, 'i> {
+    message: Message<'b, 'i>,
+    dictionary: &'i Dictionary,
+    group: &'i GroupDef,
     at: usize,
     depth: usize,
 }
 
 /// One entry of a group.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'m> {
-    message: Message<'m>,
-    dictionary: &'m Dictionary,
-    group: &'m GroupDef,
+pub struct Entry<'b, 'i> {
+    message: Message<'b, 'i>,
+    dictionary: &'i Dictionary,
+    group: &'i GroupDef,
     start: usize,
     end: usize,
     depth: usize,
 }
 
-impl<'m> Entries<'m> {
+impl<'b, 'i> Entries<'b, 'i> {
     fn new(
-        message: Message<'m>,
-        dictionary: &'m Dictionary,
+        message: Message<'b, 'i>,
+        dictionary: &'i Dictionary,
         group: GroupId,
         count_at: usize,
         depth: usize,
@@ -50,10 +50,10 @@ impl<'m> Entries<'m> {
     }
 }
 
-impl<'m> Iterator for Entries<'m> {
-    type Item = Entry<'m>;
+impl<'b, 'i> Iterator for Entries<'b, 'i> {
+    type Item = Entry<'b, 'i>;
 
-    fn next(&mut self) -> Option<Entry<'m>> {
+    fn next(&mut self) -> Option<Entry<'b, 'i>> {
         let tags = self.message.tags();
         let start = self.at;
         if self.depth >= DEPTH_MAX || *tags.get(start)? != self.group.delimiter().0 {
@@ -75,21 +75,21 @@ impl<'m> Iterator for Entries<'m> {
     }
 }
 
-impl<'m> Entry<'m> {
+impl<'b, 'i> Entry<'b, 'i> {
     /// Returns the positions in the message of the entry's fields, nested groups included.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.start..self.end
     }
 
     /// Returns the entry's own field with `tag`, not one of a nested group.
-    pub fn field(&self, tag: Tag) -> Option<Field<'m>> {
+    pub fn field(&self, tag: Tag) -> Option<Field<'b>> {
         self.group.place(tag.0)?;
         let at = self.message.position(tag, self.start).filter(|at| *at < self.end)?;
         self.message.field_at(at)
     }
 
     /// Returns the entries of the nested group that `count` counts.
-    pub fn group(&self, count: Tag) -> Option<Entries<'m>> {
+    pub fn group(&self, count: Tag) -> Option<Entries<'b, 'i>> {
         let group = self.group.members[self.group.place(count.0)?].group?;
         let at = self.message.position(count, self.start).filter(|at| *at < self.end)?;
         Entries::new(self.message, self.dictionary, group, at, self.depth + 1)
@@ -99,7 +99,11 @@ impl<'m> Entry<'m> {
 impl Dictionary {
     /// Returns the entries of the group of `message` that `count` counts; `None` if the message type has
     /// no such group or the message has not this one.
-    pub fn entries<'m>(&'m self, message: &Message<'m>, count: Tag) -> Option<Entries<'m>> {
+    pub fn entries<'b, 'i>(
+        &'i self,
+        message: &Message<'b, 'i>,
+        count: Tag,
+    ) -> Option<Entries<'b, 'i>> {
         let body = self.message(message.msg_type()).map_or(&[][..], |found| found.members());
         let groups = [body, self.header(), self.trailer()].into_iter().flatten();
         let member = groups.into_iter().find(|member| member.tag == count)?;
@@ -138,7 +142,8 @@ mod tests {
         let message = reader.decode(bytes).expect("whole");
         let parties: Vec<_> = dictionary.entries(&message, Tag(453)).expect("there").collect();
         assert_eq!(parties.len(), 2);
-        let text = |entry: &Entry<'_>, tag| entry.field(Tag(tag)).map(|field| field.value.to_vec());
+        let text =
+            |entry: &Entry<'_, '_>, tag| entry.field(Tag(tag)).map(|field| field.value.to_vec());
         assert_eq!(text(&parties[0], 448), Some(b"A".to_vec()));
         assert_eq!(text(&parties[0], 447), None);
         assert_eq!(text(&parties[1], 447), Some(b"D".to_vec()));

@@ -28,7 +28,7 @@ pub use framer::{Framer, Step};
 pub use group::{Entries, Entry};
 pub use limits::Limits;
 pub use print::Printed;
-pub use reader::{Cursor, DataFields, Engine, Field, FrameFault, Message, Reader};
+pub use reader::{Cursor, DataFields, Engine, Field, FieldIndex, FrameFault, Message, Reader};
 pub use reason::{BusinessRejectReason, SessionRejectReason};
 pub use tag::Tag;
 pub use validate::{Checks, Validator};

@@ -15,20 +15,20 @@ const INDENT: usize = 3;
 /// data are printed as `|`, other bytes that are no text as `?`.
 #[derive(Clone, Copy, Debug)]
 pub struct Printed<'m> {
-    message: Message<'m>,
+    message: Message<'m, 'm>,
     session: &'m Dictionary,
     application: &'m Dictionary,
 }
 
 impl<'m> Printed<'m> {
     /// Prints with one dictionary.
-    pub const fn new(message: Message<'m>, dictionary: &'m Dictionary) -> Self {
+    pub const fn new(message: Message<'m, 'm>, dictionary: &'m Dictionary) -> Self {
         Self { message, session: dictionary, application: dictionary }
     }
 
     /// Prints with a session dictionary and an application dictionary.
     pub const fn fixt(
-        message: Message<'m>,
+        message: Message<'m, 'm>,
         session: &'m Dictionary,
         application: &'m Dictionary,
     ) -> Self {

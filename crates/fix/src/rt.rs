@@ -14,7 +14,7 @@ use crate::tag::Tag;
 ///
 /// # Errors
 /// Those of [`decode`].
-pub fn boxed<'m, S: Fields<'m>>(message: &Message<'m>, start: usize) -> Result<Box<S>, Error> {
+pub fn boxed<'m, S: Fields<'m>>(message: &Message<'m, '_>, start: usize) -> Result<Box<S>, Error> {
     let mut made = Box::new(S::blank());
     decode(&mut *made, message, start)?;
     Ok(made)
@@ -22,7 +22,7 @@ pub fn boxed<'m, S: Fields<'m>>(message: &Message<'m>, start: usize) -> Result<B
 
 /// Refuses a message of a type that is not known, or for its fault.
 #[cold]
-pub fn unknown(message: &Message<'_>) -> Error {
+pub fn unknown(message: &Message<'_, '_>) -> Error {
     let offset = message.field_offset(2).unwrap_or(0);
     let error = Error::new(ErrorKind::MsgType, Tag::MSG_TYPE.0, offset as usize);
     message.fault().unwrap_or(error)

@@ -36,7 +36,7 @@ fn report<'m>(about: About<'m>, exec_type: ExecType, exec_id: &'m str) -> Execut
 
 impl Venue {
     /// Returns ExecTypes of the reports on an order; none if a message is none, or of an order not known.
-    fn handle<'m>(&mut self, message: Message<'m>) -> Option<(About<'m>, &'static [ExecType])> {
+    fn handle<'m>(&mut self, message: Message<'m, '_>) -> Option<(About<'m>, &'static [ExecType])> {
         Some(match AnyMessage::decode(&message).ok()? {
             AnyMessage::NewOrderSingle(order) => {
                 let about = (order.cl_ord_id(), order.symbol(), order.side(), order.order_qty());

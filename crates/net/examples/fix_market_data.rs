@@ -16,7 +16,7 @@ use tickwire_net::fix::{
 struct Side(Vec<String>);
 
 /// Appends the entries of a snapshot or of updates: side, price and size.
-fn collect(message: &Message<'_>, entries: &mut Vec<String>) {
+fn collect(message: &Message<'_, '_>, entries: &mut Vec<String>) {
     let side_of = |kind| if kind == MdEntryType::Bid { "bid" } else { "offer" };
     let number = |number: Option<Decimal>| number.unwrap_or_default();
     match AnyMessage::decode(message) {

@@ -24,7 +24,7 @@ const RAW_DATA_LENGTH: Tag = Tag(95);
 const RAW_DATA: Tag = Tag(96);
 
 /// What is signed of a Logon.
-fn signed(logon: &Message<'_>) -> Vec<u8> {
+fn signed(logon: &Message<'_, '_>) -> Vec<u8> {
     let value = |tag| logon.field(Tag(tag)).map_or(&b""[..], |field| field.value);
     [52, 35, 34, 49, 56, 554].map(value).join(&1)
 }

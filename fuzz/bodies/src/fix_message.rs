@@ -64,7 +64,7 @@ fn framed(body: &[u8]) -> Vec<u8> {
 
 type Fields = (Vec<(u32, u32, Vec<u8>)>, Option<Error>);
 
-fn fields(message: &Message<'_>) -> Fields {
+fn fields(message: &Message<'_, '_>) -> Fields {
     let fields = message.fields().map(|field| (field.tag.0, field.offset, field.value.to_vec()));
     (fields.collect(), message.fault())
 }
@@ -93,7 +93,7 @@ fn read(bytes: &[u8]) {
 }
 
 /// What is read typed is written, and read again the same.
-fn typed(message: &Message<'_>) {
+fn typed(message: &Message<'_, '_>) {
     let Ok((header, _)) = Header::decode(message) else { return };
     let mut out = vec![0; 1 << 16];
     let mut again = Reader::new();

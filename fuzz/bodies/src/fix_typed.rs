@@ -9,7 +9,7 @@ use tickwire_fix::{Dictionary, Error, ErrorKind, Field, Message, Reader, Tag};
 use tickwire_fix_messages::fix44::{ExecutionReport, Header, NewOrderSingle};
 
 /// What is read typed is what the fields say, and what is refused is wrong there and for that reason.
-pub fn fix_typed(message: &Message<'_>, dictionary: &Dictionary) {
+pub fn fix_typed(message: &Message<'_, '_>, dictionary: &Dictionary) {
     let slow = Slow { fields: message.fields().collect(), message, dictionary };
     let own = |member: &&Member| ![8, 9, 35].contains(&member.tag.0);
     let members: Vec<Member> = dictionary.header().iter().filter(own).copied().collect();
@@ -36,7 +36,7 @@ thread_local! {
 }
 
 /// What is remembered of other messages changes nothing, nor what is remembered of this one.
-fn alike<'m, M: Fields<'m> + PartialEq + Debug>(message: &Message<'m>, start: usize) {
+fn alike<'m, M: Fields<'m> + PartialEq + Debug>(message: &Message<'m, '_>, start: usize) {
     let mut room = Room::<M>::default();
     let expected = room.decode(message, start).map(|(found, end)| (&*found, end));
     SHAPES.with_borrow_mut(|shapes| {
@@ -59,7 +59,7 @@ enum Scope {
 
 struct Slow<'a, 'm> {
     fields: Vec<Field<'m>>,
-    message: &'a Message<'m>,
+    message: &'a Message<'m, 'm>,
     dictionary: &'a Dictionary,
 }
 

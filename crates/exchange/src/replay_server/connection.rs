@@ -144,7 +144,7 @@ impl ReplayConnection {
     }
 }
 
-fn asked(state: State, message: &Message<'_>, server: &ReplayServer) -> Asked {
+fn asked(state: State, message: &Message<'_, '_>, server: &ReplayServer) -> Asked {
     match (state, message.msg_type()) {
         (State::Logon, b"A") => logon(message, server),
         (State::Request, b"V") => replay(message),
@@ -154,7 +154,7 @@ fn asked(state: State, message: &Message<'_>, server: &ReplayServer) -> Asked {
     }
 }
 
-fn logon(message: &Message<'_>, server: &ReplayServer) -> Asked {
+fn logon(message: &Message<'_, '_>, server: &ReplayServer) -> Asked {
     let text = |tag| message.field(tag).map(|field| field.value);
     let is_known_version = matches!(message.begin_string(), b"FIX.4.4" | b"FIXT.1.1");
     if !is_known_version || text(SENDER_COMP_ID).is_none() || text(HEART_BT_INT).is_none() {
@@ -165,7 +165,7 @@ fn logon(message: &Message<'_>, server: &ReplayServer) -> Asked {
     if is_user { Asked::Logon } else { Asked::Refused(LogoutReason::Credentials) }
 }
 
-fn replay(message: &Message<'_>) -> Asked {
+fn replay(message: &Message<'_, '_>) -> Asked {
     let number = |tag| message.field(tag).and_then(|field| field.uint().ok());
     match (number(APPL_BEG_SEQ_NUM), number(APPL_END_SEQ_NUM)) {
         (Some(first), Some(last)) => Asked::Replay { first, last },

@@ -39,7 +39,7 @@ impl Default for Reply {
 
 impl Reply {
     /// Takes BeginString, the client's CompID and its HeartBtInt from a message.
-    pub(super) fn address(&mut self, message: &Message<'_>, own_comp_id: &str) {
+    pub(super) fn address(&mut self, message: &Message<'_, '_>, own_comp_id: &str) {
         let text = |tag| message.field(tag).and_then(|field| field.str().ok());
         if let Ok(begin @ ("FIX.4.4" | "FIXT.1.1")) = str::from_utf8(message.begin_string()) {
             self.begin_string = begin.to_owned();

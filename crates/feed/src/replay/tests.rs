@@ -48,7 +48,7 @@ fn logout(status: u64) -> Vec<u8> {
     fix("5", Some(status))
 }
 
-fn uint(message: &Message<'_>, tag: u32) -> Option<u64> {
+fn uint(message: &Message<'_, '_>, tag: u32) -> Option<u64> {
     message.field(Tag(tag))?.uint().ok()
 }
 

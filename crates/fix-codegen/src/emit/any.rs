@@ -46,13 +46,13 @@ fn decoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
         "    /// Decodes a message by its MsgType; fields that do not belong to it are left alone."
     );
     errors(out, also);
-    put!(out, "    pub fn decode(message: &Message<'m>) -> Result<Self, Error> {{");
+    put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<Self, Error> {{");
     put!(out, "        Self::decode_from(message, rt::BODY_START)\n    }}\n");
     put!(out, "    /// Decodes it from the field at `start` on: the place after the header.");
     errors(out, also);
     put!(
         out,
-        "    pub fn decode_from(message: &Message<'m>, start: usize) -> Result<Self, Error> {{"
+        "    pub fn decode_from(message: &Message<'m, '_>, start: usize) -> Result<Self, Error> {{"
     );
     put!(out, "        Ok(match message.msg_type() {{");
     for (found, msg_type) in messages {

@@ -19,7 +19,7 @@ fn header_methods(out: &mut String) {
     put!(out, "    /// Decodes the header; returns it and the place of the first field after it.");
     errors(out, ".");
     put!(out, "    #[inline(always)]");
-    put!(out, "    pub fn decode(message: &Message<'m>) -> Result<(Self, usize), Error> {{");
+    put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<(Self, usize), Error> {{");
     put!(out, "        let mut decoded = rt::Fields::blank();");
     put!(out, "        let end = rt::decode(&mut decoded, message, rt::BODY_START)?;");
     put!(out, "        Ok((decoded, end))\n    }}\n");
@@ -28,7 +28,7 @@ fn header_methods(out: &mut String) {
     put!(out, "    #[inline]");
     put!(
         out,
-        "    pub fn decode_into(&mut self, message: &Message<'m>) -> Result<usize, Error> {{"
+        "    pub fn decode_into(&mut self, message: &Message<'m, '_>) -> Result<usize, Error> {{"
     );
     put!(out, "        rt::decode(self, message, rt::BODY_START)\n    }}\n");
 }
@@ -37,7 +37,7 @@ fn body_methods(out: &mut String) {
     put!(out, "    /// Decodes it; fields that do not belong to it are left alone.");
     errors(out, ".");
     put!(out, "    #[inline(always)]");
-    put!(out, "    pub fn decode(message: &Message<'m>) -> Result<Self, Error> {{");
+    put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<Self, Error> {{");
     put!(out, "        Self::decode_from(message, rt::BODY_START)\n    }}\n");
     put!(
         out,
@@ -47,7 +47,7 @@ fn body_methods(out: &mut String) {
     put!(out, "    #[inline(always)]");
     put!(
         out,
-        "    pub fn decode_from(message: &Message<'m>, start: usize) -> Result<Self, Error> {{"
+        "    pub fn decode_from(message: &Message<'m, '_>, start: usize) -> Result<Self, Error> {{"
     );
     put!(out, "        let mut decoded = rt::Fields::blank();");
     put!(out, "        rt::decode(&mut decoded, message, start)?;");
@@ -62,7 +62,7 @@ fn body_methods(out: &mut String) {
     put!(out, "    #[inline]");
     put!(
         out,
-        "    pub fn decode_into(&mut self, message: &Message<'m>, start: usize) -> Result<(), Error> {{"
+        "    pub fn decode_into(&mut self, message: &Message<'m, '_>, start: usize) -> Result<(), Error> {{"
     );
     put!(out, "        rt::decode(self, message, start).map(|_| ())\n    }}\n");
 }
@@ -117,7 +117,7 @@ fn entries(out: &mut String, assigned: &Assigned, groups: &[(usize, &MemberPlan)
     };
     put!(out, "    fn decode_entries(");
     put!(out, "        &mut self,");
-    put!(out, "        {message}: &Message<'m>,");
+    put!(out, "        {message}: &Message<'m, '_>,");
     put!(out, "        {group}: usize,");
     put!(out, "        {count}: &Field<'m>,");
     put!(out, "        {start}: usize,");

@@ -114,7 +114,7 @@ impl fmt::Display for Refusal {
 /// [`Refusal`]: disconnect without a message, because a Reject or Logout would use a number.
 ///
 /// Spec: FIX session layer, test cases 1S (Logon received by the acceptor).
-pub fn admit(config: &Config, now: Now, message: &Message<'_>) -> Result<(), Refusal> {
+pub fn admit(config: &Config, now: Now, message: &Message<'_, '_>) -> Result<(), Refusal> {
     let check = |is_fulfilled: bool, refusal| is_fulfilled.then_some(()).ok_or(refusal);
     check(message.msg_type() == b"A", Refusal::NotLogon)?;
     let head = Header::of(message).map_err(|_| Refusal::MsgSeqNum)?;
@@ -132,7 +132,7 @@ pub fn admit(config: &Config, now: Now, message: &Message<'_>) -> Result<(), Ref
 ///
 /// # Errors
 /// [`Refusal::Credentials`].
-pub fn check_credentials(config: &Config, message: &Message<'_>) -> Result<(), Refusal> {
+pub fn check_credentials(config: &Config, message: &Message<'_, '_>) -> Result<(), Refusal> {
     let value = |tag| message.field(tag).map_or(&[][..], |field| field.value);
     let name = config.required_username.as_deref();
     let password = config.required_password.as_ref().map(Secret::expose);
@@ -164,12 +164,12 @@ pub(super) fn is_in_time(config: &Config, now: Now, head: &Header<'_>) -> bool {
 }
 
 /// Returns HeartBtInt in seconds.
-pub(super) fn heartbeat_s(message: &Message<'_>) -> Option<u32> {
+pub(super) fn heartbeat_s(message: &Message<'_, '_>) -> Option<u32> {
     let seconds = message.field(tags::HEART_BT_INT)?.uint().ok()?;
     u32::try_from(seconds).ok()
 }
 
-fn is_valid(config: &Config, message: &Message<'_>) -> bool {
+fn is_valid(config: &Config, message: &Message<'_, '_>) -> bool {
     match &config.dictionaries {
         None => message.fault().is_none(),
         Some(dictionaries) => {

@@ -52,7 +52,7 @@ pub(super) fn again(
     config: &Config,
     now: Now,
     last_processed: Option<u64>,
-    message: &Message<'_>,
+    message: &Message<'_, '_>,
 ) {
     content.clear();
     push(content, Tag::MSG_TYPE, message.msg_type());

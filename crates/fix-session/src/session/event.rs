@@ -173,7 +173,7 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct Delivery<'s, S> {
     /// The message.
-    pub message: Message<'s>,
+    pub message: Message<'s, 's>,
     /// Its MsgSeqNum.
     pub seq_num: u64,
     /// Whether the sender may have sent it before under this number. This session has not delivered it
@@ -255,7 +255,7 @@ impl<S: Store> Delivery<'_, S> {
 #[must_use]
 pub struct LogonRequest<'s, S> {
     /// The Logon.
-    pub message: Message<'s>,
+    pub message: Message<'s, 's>,
     pub(super) core: &'s mut Core<S>,
     pub(super) now: Now,
 }

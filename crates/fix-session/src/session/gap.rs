@@ -114,7 +114,7 @@ impl<S: Store> Core<S> {
     pub(super) fn handle_sequence_reset(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         head: &Header<'_>,
     ) {
         let is_gap_fill =
@@ -142,7 +142,7 @@ impl<S: Store> Core<S> {
     pub(super) fn handle_resend_request(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         head: &Header<'_>,
     ) {
         if !self.verify(now, message, head, Order::Any) {
@@ -172,7 +172,7 @@ impl<S: Store> Core<S> {
     fn requested(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         head: &Header<'_>,
     ) -> Option<(u64, u64)> {
         let mut numbers = [0; 2];

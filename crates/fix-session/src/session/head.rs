@@ -29,7 +29,7 @@ pub(super) struct Header<'m> {
 
 impl<'m> Header<'m> {
     /// Reads the header; the error is that of MsgSeqNum.
-    pub fn of(message: &Message<'m>) -> Result<Self, Option<Error>> {
+    pub fn of(message: &Message<'m, '_>) -> Result<Self, Option<Error>> {
         let seq_num = message.field(Tag::MSG_SEQ_NUM).ok_or(None)?.uint().map_err(Some)?;
         let value = |tag| message.field(tag).map_or(&[][..], |field| field.value);
         let time = |tag| message.field(tag).and_then(|field| field.utc_timestamp().ok());

@@ -18,7 +18,7 @@ pub struct Outgoing<'a> {
     /// The session.
     pub id: &'a SessionId,
     /// The message as it would leave: header with MsgSeqNum and SendingTime, and body.
-    pub message: Message<'a>,
+    pub message: Message<'a, 'a>,
     /// Whether it was sent before and is sent again because the peer asked for it.
     pub is_resend: bool,
 }
@@ -90,7 +90,7 @@ pub trait Hooks: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The text of the Logout.
-    fn admin_received(&self, id: &SessionId, message: &Message<'_>) -> Result<(), String> {
+    fn admin_received(&self, id: &SessionId, message: &Message<'_, '_>) -> Result<(), String> {
         let _ = (id, message);
         Ok(())
     }
@@ -132,7 +132,7 @@ pub(super) fn before_new<'b>(
 }
 
 /// Asks hooks whether a message is sent again.
-pub(super) fn may_go_again(config: &Config, message: &Message<'_>) -> bool {
+pub(super) fn may_go_again(config: &Config, message: &Message<'_, '_>) -> bool {
     config.hooks.as_ref().is_none_or(|hooks| {
         let outgoing = Outgoing { id: &config.id, message: *message, is_resend: true };
         hooks.before_application(&outgoing, &mut Added::default()) == Verdict::Send

@@ -76,7 +76,7 @@ impl<S: Store> Core<S> {
     pub(super) fn handle_logon(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         head: &Header<'_>,
     ) -> Outcome {
         let value = |tag: Tag| message.field(tag).map(|field| field.value);

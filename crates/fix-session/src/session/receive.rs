@@ -40,7 +40,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    pub(super) fn handle_message(&mut self, now: Now, message: &Message<'_>) -> Outcome {
+    pub(super) fn handle_message(&mut self, now: Now, message: &Message<'_, '_>) -> Outcome {
         self.counters.received += u64::from(!self.is_held);
         if !self.received_logon
             && !self.is_initiator()
@@ -102,7 +102,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Heartbeat, Test Request, Reject.
-    fn handle_simple(&mut self, now: Now, message: &Message<'_>) {
+    fn handle_simple(&mut self, now: Now, message: &Message<'_, '_>) {
         match message.msg_type() {
             b"1" => {
                 let id = message.field(tags::TEST_REQ_ID).map(|field| field.value);
@@ -113,7 +113,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    fn note_reject(&mut self, message: &Message<'_>) {
+    fn note_reject(&mut self, message: &Message<'_, '_>) {
         self.counters.refused += 1;
         let seq_num = message.field(tags::REF_SEQ_NUM).and_then(|field| field.uint().ok());
         let text = message.field(tags::TEXT).map_or(&[][..], |field| field.value);
@@ -123,14 +123,14 @@ impl<S: Store> Core<S> {
         });
     }
 
-    fn note_business_reject(&mut self, message: &Message<'_>) {
+    fn note_business_reject(&mut self, message: &Message<'_, '_>) {
         if message.msg_type() == b"j" {
             self.note_reject(message);
         }
     }
 
     /// A message with another BeginString ends the session.
-    fn handle_other_version(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) {
+    fn handle_other_version(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
         if message.msg_type() == b"5" {
             self.handle_logout(now, message, head);
         } else if self.received_logon {
@@ -144,7 +144,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Validates against the dictionaries; refuses what is invalid, unless it is to be let through.
-    fn validate(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) -> bool {
+    fn validate(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) -> bool {
         let outcome = match &self.config.dictionaries {
             None => message.fault().map_or(Ok(()), Err),
             Some(dictionaries) => {
@@ -198,7 +198,7 @@ impl<S: Store> Core<S> {
     pub(super) fn verify(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         head: &Header<'_>,
         order: Order,
     ) -> bool {
@@ -238,7 +238,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Lets hooks hear of a message of the session; ends the session if they refuse it.
-    fn passes_hooks(&mut self, now: Now, message: &Message<'_>) -> bool {
+    fn passes_hooks(&mut self, now: Now, message: &Message<'_, '_>) -> bool {
         let Some(hooks) = &self.config.hooks else { return true };
         let is_decided_elsewhere = !self.received_logon && !self.is_initiator();
         if !is_admin(message.msg_type()) || is_decided_elsewhere {
@@ -255,7 +255,12 @@ impl<S: Store> Core<S> {
     ///
     /// Spec: FIX session layer, test cases 2f (OrigSendingTime later than SendingTime: Reject and Logout) and
     /// 2g (no OrigSendingTime: Reject).
-    fn is_duplicate_of_then(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) -> bool {
+    fn is_duplicate_of_then(
+        &mut self,
+        now: Now,
+        message: &Message<'_, '_>,
+        head: &Header<'_>,
+    ) -> bool {
         let Some(original) = head.orig_sending_time else {
             if !self.config.requires_orig_sending_time {
                 return true;
@@ -275,7 +280,7 @@ impl<S: Store> Core<S> {
 
     /// A number lower than expected: a possible duplicate is ignored (test case 2e), anything else ends the
     /// session (2c).
-    fn handle_low(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) {
+    fn handle_low(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
         let seq_num = head.seq_num;
         if !head.poss_dup {
             return self.end_because_low(now, seq_num);
@@ -295,7 +300,7 @@ impl<S: Store> Core<S> {
         self.close(Why::SeqNum);
     }
 
-    fn handle_logout(&mut self, now: Now, message: &Message<'_>, head: &Header<'_>) {
+    fn handle_logout(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
         if !self.verify(now, message, head, Order::Any) {
             return;
         }
@@ -322,7 +327,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Returns a field as a number.
-    pub(super) fn number(message: &Message<'_>, tag: Tag) -> Option<u64> {
+    pub(super) fn number(message: &Message<'_, '_>, tag: Tag) -> Option<u64> {
         message.field(tag)?.uint().ok()
     }
 }

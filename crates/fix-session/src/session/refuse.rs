@@ -22,7 +22,7 @@ const ROUTES: [(Tag, Tag); 6] = [
 ];
 
 /// Returns the way back: each routing field of a message that has a value, turned round, ascending.
-fn reverse_route<'m>(message: &Message<'m>, version: BeginString) -> Vec<(Tag, &'m [u8])> {
+fn reverse_route<'m>(message: &Message<'m, '_>, version: BeginString) -> Vec<(Tag, &'m [u8])> {
     // Location ids came with FIX 4.1.
     let known = if version >= BeginString::Fix41 { 6 } else { 4 };
     let mut route = Vec::new();
@@ -46,7 +46,7 @@ impl<S: Store> Core<S> {
     pub(super) fn refuse_invalid(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         head: &Header<'_>,
         error: &Error,
     ) {
@@ -68,7 +68,7 @@ impl<S: Store> Core<S> {
     pub(super) fn refuse(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         head: &Header<'_>,
         reason: SessionRejectReason,
         tag: Option<&[u8]>,
@@ -94,7 +94,7 @@ impl<S: Store> Core<S> {
     pub(super) fn send_reject(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         seq_num: u64,
         reason: SessionRejectReason,
         tag: Option<&[u8]>,
@@ -136,7 +136,7 @@ impl<S: Store> Core<S> {
     pub(super) fn reject_business(
         &mut self,
         now: Now,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         seq_num: u64,
         reason: BusinessRejectReason,
         ref_id: Option<&[u8]>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Message, Reader, TRAILER_LEN, portable};
+use super::{Message, Reader, Scanner, TRAILER_LEN, portable};
 use crate::error::{Error, ErrorKind};
 
 /// What is wrong with the frame of a message. A session ignores such a message.
@@ -48,14 +48,15 @@ impl Reader {
     /// # Errors
     /// [`ErrorKind::HeaderOrder`]: the message does not begin with BeginString, BodyLength and MsgType, or
     /// not end with a delimiter. [`ErrorKind::FieldCount`], [`ErrorKind::MessageLength`].
-    pub fn examine<'r>(
-        &'r mut self,
-        bytes: &'r [u8],
-    ) -> Result<(Message<'r>, Vec<FrameFault>), Error> {
-        if bytes.len() > self.limits.message_len_max {
+    pub fn examine<'b>(
+        &mut self,
+        bytes: &'b [u8],
+    ) -> Result<(Message<'b, '_>, Vec<FrameFault>), Error> {
+        let Scanner { limits, data_fields, .. } = &self.scanner;
+        if bytes.len() > limits.message_len_max {
             return Err(Error::new(ErrorKind::MessageLength, 0, bytes.len()));
         }
-        portable::scan(bytes, &mut self.index, &self.data_fields, self.limits.fields_max)?;
+        portable::scan(bytes, &mut self.index, data_fields, limits.fields_max)?;
         let index = &self.index;
         let &[8, 9, 35, ..] = index.tags() else {
             return Err(Error::new(ErrorKind::HeaderOrder, 0, 0));

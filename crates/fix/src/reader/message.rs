@@ -29,16 +29,17 @@ impl<'b> Field<'b> {
     }
 }
 
-/// A message that is not garbled. Borrows the bytes it was read from and the reader's index.
+/// A message that is not garbled. Borrows the bytes it was read from (`'b`), as its fields do, and the index of
+/// them (`'i`), which is the reader's or the caller's.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'b> {
+pub struct Message<'b, 'i> {
     bytes: &'b [u8],
-    index: &'b Index,
+    index: &'i Index,
 }
 
-impl<'b> Message<'b> {
+impl<'b, 'i> Message<'b, 'i> {
     #[inline]
-    pub(super) const fn new(bytes: &'b [u8], index: &'b Index) -> Self {
+    pub(super) const fn new(bytes: &'b [u8], index: &'i Index) -> Self {
         Self { bytes, index }
     }
 
@@ -63,7 +64,7 @@ impl<'b> Message<'b> {
 
     /// Returns the tags in order, one a field.
     #[inline]
-    pub fn tags(&self) -> &'b [u32] {
+    pub fn tags(&self) -> &'i [u32] {
         self.index.tags()
     }
 
@@ -75,7 +76,7 @@ impl<'b> Message<'b> {
 
     /// Returns the columns of the index, cut to the fields of this message: for loops over them.
     #[inline(always)]
-    pub fn columns(&self) -> Columns<'b> {
+    pub fn columns(&self) -> Columns<'b, 'i> {
         let tags = self.index.tags();
         let equals = self.index.equals.get(..tags.len());
         let ends = self.index.ends.get(1..=tags.len());
@@ -87,7 +88,7 @@ impl<'b> Message<'b> {
 
     /// Returns the bytes and where the fields are.
     #[inline(always)]
-    pub(crate) const fn parts(&self) -> (&'b [u8], &'b Index) {
+    pub(crate) const fn parts(&self) -> (&'b [u8], &'i Index) {
         (self.bytes, self.index)
     }
 
@@ -117,7 +118,7 @@ impl<'b> Message<'b> {
     }
 
     /// Returns all fields in order.
-    pub fn fields(&self) -> impl Iterator<Item = Field<'b>> + use<'b> {
+    pub fn fields(&self) -> impl Iterator<Item = Field<'b>> + use<'b, 'i> {
         let message = *self;
         (0..message.len()).filter_map(move |index| message.field_at(index))
     }
@@ -136,21 +137,21 @@ impl<'b> Message<'b> {
 
     /// Returns a cursor for look-ups in the order in which the fields most likely stand.
     #[inline]
-    pub const fn cursor(&self) -> Cursor<'b> {
+    pub const fn cursor(&self) -> Cursor<'b, 'i> {
         Cursor { message: *self, next: 0 }
     }
 }
 
 /// The columns of a message: tags, places of `=` and of delimiters, all of one length.
 #[derive(Clone, Copy, Debug)]
-pub struct Columns<'b> {
-    tags: &'b [u32],
-    equals: &'b [u32],
-    ends: &'b [u32],
+pub struct Columns<'b, 'i> {
+    tags: &'i [u32],
+    equals: &'i [u32],
+    ends: &'i [u32],
     bytes: &'b [u8],
 }
 
-impl<'b> Columns<'b> {
+impl<'b, 'i> Columns<'b, 'i> {
     /// Returns the field at `index`, 0-based.
     #[inline(always)]
     pub fn field(&self, index: usize) -> Option<Field<'b>> {
@@ -177,7 +178,7 @@ impl<'b> Columns<'b> {
 
     /// Returns the tags.
     #[inline(always)]
-    pub(crate) const fn tags(&self) -> &'b [u32] {
+    pub(crate) const fn tags(&self) -> &'i [u32] {
         self.tags
     }
 
@@ -239,12 +240,12 @@ fn short_tail(value: &[u8]) -> u64 {
 
 /// Looks fields up, each first just after the one before: one comparison where the guess is right.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor<'b> {
-    message: Message<'b>,
+pub struct Cursor<'b, 'i> {
+    message: Message<'b, 'i>,
     next: usize,
 }
 
-impl<'b> Cursor<'b> {
+impl<'b> Cursor<'b, '_> {
     /// Returns the first field with `tag` after the field found last, or else the first of the message.
     #[inline]
     pub fn field(&mut self, tag: Tag) -> Option<Field<'b>> {

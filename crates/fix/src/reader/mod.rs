@@ -1,7 +1,8 @@
 //! The reader: finds every field of a message in one pass that also sums its bytes.
 //!
 //! A [`Message`] borrows the caller's bytes and the reader's index; nothing is copied, and a warm
-//! reader allocates nothing. Garbled messages are errors. A message that is whole but has a fault in a
+//! reader allocates nothing. Fields, and generated messages, borrow the bytes alone: they outlive the next
+//! message. Where messages themselves have to, each gets a [`FieldIndex`] of its own. Garbled messages are errors. A message that is whole but has a fault in a
 //! field (a tag that is no number, a data field of another length than said) is read, so that its
 //! MsgSeqNum can be consumed, and [`Message::fault`] tells of the first fault.
 
@@ -82,143 +83,179 @@ impl Engine {
 }
 
 /// Reads messages, one at a time, with an index that is used again and again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reader {
-    engine: Engine,
-    limits: Limits,
-    data_fields: DataFields,
+    scanner: Scanner,
     index: Index,
 }
 
-impl Default for Reader {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+/// Where the fields of a message are, kept beside the message: [`Reader::decode_in`] fills it. Room is used again.
+#[derive(Clone, Debug, Default)]
+pub struct FieldIndex(Index);
 
 impl Reader {
     /// Creates a reader with the fastest engine, default limits and the standard's data fields.
     pub fn new() -> Self {
-        Self {
-            engine: Engine::detect(),
-            limits: Limits::default(),
-            data_fields: DataFields::standard(),
-            index: Index::default(),
-        }
+        Self::default()
     }
 
     /// Sets the engine. For tests and measurements; the default is the fastest.
     pub fn engine(mut self, engine: Engine) -> Self {
-        self.engine = engine;
+        self.scanner.engine = engine;
         self
     }
 
     /// Sets the limits. A length above 2 GiB counts as 2 GiB, because offsets are 32 bits wide.
     pub fn limits(mut self, limits: Limits) -> Self {
         let message_len_max = limits.message_len_max.min(i32::MAX as usize);
-        self.limits = Limits { message_len_max, ..limits };
+        self.scanner.limits = Limits { message_len_max, ..limits };
         self
     }
 
     /// Sets which fields hold data, each after its length field.
     pub fn data_fields(mut self, data_fields: DataFields) -> Self {
-        self.data_fields = data_fields;
+        self.scanner.data_fields = data_fields;
         self
     }
 
-    /// Decodes `bytes`, which must be one whole message from `8=` to the delimiter of CheckSum.
+    /// Decodes `bytes`, which must be one whole message from `8=` to the delimiter of CheckSum. The message lasts
+    /// until the next one is decoded; what is taken from it, fields and generated messages, as long as the bytes.
     ///
     /// # Errors
     /// [`ErrorKind::HeaderOrder`], [`ErrorKind::BodyLength`], [`ErrorKind::CheckSum`],
     /// [`ErrorKind::FieldCount`], [`ErrorKind::MessageLength`]: the message is garbled.
     #[inline(always)]
-    pub fn decode<'r>(&'r mut self, bytes: &'r [u8]) -> Result<Message<'r>, Error> {
+    pub fn decode<'b>(&mut self, bytes: &'b [u8]) -> Result<Message<'b, '_>, Error> {
         // Where the call is, for the message to be in registers: a result in memory is waited for.
-        self.index(bytes)?;
+        self.scanner.scan(bytes, &mut self.index)?;
         Ok(Message::new(bytes, &self.index))
     }
 
+    /// Decodes as [`Self::decode`] does, with the caller's index: several messages may live at once, and longer than
+    /// the reader.
+    ///
+    /// ```
+    /// use tickwire_fix::{FieldIndex, Reader, Tag};
+    ///
+    /// let beat = b"8=FIX.4.2\x019=5\x0135=0\x0110=161\x01";
+    /// let test = b"8=FIX.4.2\x019=11\x0135=1\x01112=x\x0110=025\x01";
+    /// let [mut first, mut second] = [FieldIndex::default(), FieldIndex::default()];
+    /// let (first, second) = {
+    ///     let reader = Reader::new();
+    ///     (reader.decode_in(beat, &mut first)?, reader.decode_in(test, &mut second)?)
+    /// };
+    /// assert_eq!((first.msg_type(), second.msg_type()), (&b"0"[..], &b"1"[..]));
+    /// assert_eq!(second.field(Tag(112)).map(|field| field.value), Some(&b"x"[..]));
+    /// # Ok::<(), tickwire_fix::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    #[inline(always)]
+    pub fn decode_in<'b, 'i>(
+        &self,
+        bytes: &'b [u8],
+        index: &'i mut FieldIndex,
+    ) -> Result<Message<'b, 'i>, Error> {
+        self.scanner.scan(bytes, &mut index.0)?;
+        Ok(Message::new(bytes, &index.0))
+    }
+}
+
+/// A reader without its index.
+#[derive(Clone, Debug)]
+struct Scanner {
+    engine: Engine,
+    limits: Limits,
+    data_fields: DataFields,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self {
+            engine: Engine::detect(),
+            limits: Limits::default(),
+            data_fields: DataFields::standard(),
+        }
+    }
+}
+
+impl Scanner {
     /// Finds the fields and checks the frame.
-    fn index(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn scan(&self, bytes: &[u8], index: &mut Index) -> Result<(), Error> {
         if bytes.len() > self.limits.message_len_max {
             return Err(Error::new(ErrorKind::MessageLength, 0, bytes.len()));
         }
         let fields_max = self.limits.fields_max;
-        self.index.clear();
+        index.clear();
         let filter = self.data_fields.filter();
         let scan = match self.engine.0 {
             Kind::Portable => None,
-            Kind::Avx2(token) => token.scan(bytes, &mut self.index, fields_max, filter),
-            Kind::Avx512(token) => token.scan(bytes, &mut self.index, fields_max, filter),
+            Kind::Avx2(token) => token.scan(bytes, index, fields_max, filter),
+            Kind::Avx512(token) => token.scan(bytes, index, fields_max, filter),
         };
         let sum = match scan {
             // Made without regard to data fields, the index may be wrong because of one.
-            Some(scan) if !scan.may_hold_data || self.data_fields.agree(bytes, &self.index) => {
-                scan.sum
-            }
-            _ => portable::scan(bytes, &mut self.index, &self.data_fields, fields_max)?,
+            Some(scan) if !scan.may_hold_data || self.data_fields.agree(bytes, index) => scan.sum,
+            _ => portable::scan(bytes, index, &self.data_fields, fields_max)?,
         };
-        self.verify(bytes, sum)
+        verify(bytes, index, sum)
     }
+}
 
-    /// Checks the frame: first three tags, BodyLength, CheckSum. `sum` is of all bytes.
-    #[inline]
-    fn verify(&self, bytes: &[u8], sum: u32) -> Result<(), Error> {
-        let index = &self.index;
-        let &[8, 9, 35, ..] = index.tags() else {
-            return Err(Error::new(ErrorKind::HeaderOrder, 0, 0));
-        };
-        let trailer = bytes.len().saturating_sub(TRAILER_LEN);
-        let tail = bytes.last_chunk().map_or(0, |tail| u64::from_le_bytes(*tail));
-        let last = index.len() - 1;
-        if tail & TRAILER_MASK != TRAILER
-            || index.tags()[last] != 10
-            || index.start(last) != trailer
-        {
-            return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
-        }
-        let text = (tail >> 32) as u32 & 0x00FF_FFFF;
-        // The digits of another sum are others, and so is what is no digit.
-        let digit_sum = (text ^ 0x0030_3030).wrapping_mul(0x0001_0101) >> 16 & 0xFF;
-        if text != triple(sum.wrapping_sub(TRAILER_SUM + digit_sum) & 0xFF) {
-            return Err(Error::new(ErrorKind::CheckSum, 10, trailer));
-        }
-        let body = index.start(2);
-        let expected = trailer - body;
-        if !self.is_body_length(bytes, body, expected)
-            && self.body_length(bytes, body) != Some(expected)
-        {
-            return Err(Error::new(ErrorKind::BodyLength, 9, index.start(1)));
-        }
-        Ok(())
+/// Checks the frame: first three tags, BodyLength, CheckSum. `sum` is of all bytes.
+#[inline]
+fn verify(bytes: &[u8], index: &Index, sum: u32) -> Result<(), Error> {
+    let &[8, 9, 35, ..] = index.tags() else {
+        return Err(Error::new(ErrorKind::HeaderOrder, 0, 0));
+    };
+    let trailer = bytes.len().saturating_sub(TRAILER_LEN);
+    let tail = bytes.last_chunk().map_or(0, |tail| u64::from_le_bytes(*tail));
+    let last = index.len() - 1;
+    if tail & TRAILER_MASK != TRAILER || index.tags()[last] != 10 || index.start(last) != trailer {
+        return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
     }
+    let text = (tail >> 32) as u32 & 0x00FF_FFFF;
+    // The digits of another sum are others, and so is what is no digit.
+    let digit_sum = (text ^ 0x0030_3030).wrapping_mul(0x0001_0101) >> 16 & 0xFF;
+    if text != triple(sum.wrapping_sub(TRAILER_SUM + digit_sum) & 0xFF) {
+        return Err(Error::new(ErrorKind::CheckSum, 10, trailer));
+    }
+    let body = index.start(2);
+    let expected = trailer - body;
+    if !is_body_length(bytes, index, body, expected)
+        && body_length(bytes, index, body) != Some(expected)
+    {
+        return Err(Error::new(ErrorKind::BodyLength, 9, index.start(1)));
+    }
+    Ok(())
+}
 
-    /// Whether the second field is just the digits of a length below 1000; the third begins at `body`.
-    #[inline(always)]
-    fn is_body_length(&self, bytes: &[u8], body: usize, expected: usize) -> bool {
-        let [_, equal, ..] = &*self.index.equals else { return false };
-        let end = body.wrapping_sub(1);
-        let tail = bytes.get(..end).and_then(|before| before.last_chunk());
-        let (Some(tail), 0..1000) = (tail, expected) else { return false };
-        let (digits, len) = short(expected as u32);
-        let text = u64::from_le_bytes(*tail) >> ((64 - 8 * len) & 63);
-        text == digits && end.wrapping_sub(*equal as usize + 1) == len
-    }
+/// Whether the second field is just the digits of a length below 1000; the third begins at `body`.
+#[inline(always)]
+fn is_body_length(bytes: &[u8], index: &Index, body: usize, expected: usize) -> bool {
+    let [_, equal, ..] = &*index.equals else { return false };
+    let end = body.wrapping_sub(1);
+    let tail = bytes.get(..end).and_then(|before| before.last_chunk());
+    let (Some(tail), 0..1000) = (tail, expected) else { return false };
+    let (digits, len) = short(expected as u32);
+    let text = u64::from_le_bytes(*tail) >> ((64 - 8 * len) & 63);
+    text == digits && end.wrapping_sub(*equal as usize + 1) == len
+}
 
-    /// Returns the length that the second field says, of one to nine digits; the third begins at `body`.
-    #[inline(never)]
-    fn body_length(&self, bytes: &[u8], body: usize) -> Option<usize> {
-        let [_, equal, ..] = &*self.index.equals else { return None };
-        let end = body.checked_sub(1)?;
-        let len = end.checked_sub(*equal as usize + 1)?;
-        let tail = bytes.get(..end).and_then(|before| before.last_chunk());
-        if let (Some(tail), 1..=8) = (tail, len) {
-            let above = (64 - 8 * len) & 63;
-            let digits = (u64::from_le_bytes(*tail) ^ ZEROS) >> above << above;
-            return are_digits(digits).then(|| eight_digits(digits) as usize);
-        }
-        parse_length(self.index.value(1, bytes))
+/// Returns the length that the second field says, of one to nine digits; the third begins at `body`.
+#[inline(never)]
+fn body_length(bytes: &[u8], index: &Index, body: usize) -> Option<usize> {
+    let [_, equal, ..] = &*index.equals else { return None };
+    let end = body.checked_sub(1)?;
+    let len = end.checked_sub(*equal as usize + 1)?;
+    let tail = bytes.get(..end).and_then(|before| before.last_chunk());
+    if let (Some(tail), 1..=8) = (tail, len) {
+        let above = (64 - 8 * len) & 63;
+        let digits = (u64::from_le_bytes(*tail) ^ ZEROS) >> above << above;
+        return are_digits(digits).then(|| eight_digits(digits) as usize);
     }
+    parse_length(index.value(1, bytes))
 }
 
 /// Parses a length of one to nine digits.

@@ -39,7 +39,7 @@ pub trait Fields<'m>: Sized {
     /// Those of [`decode_group`].
     fn decode_entries(
         &mut self,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
         group: usize,
         count: &Field<'m>,
         at: usize,
@@ -69,7 +69,7 @@ impl<'m, S: Fields<'m>> Room<S> {
     #[inline(always)]
     pub fn decode(
         &mut self,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
         start: usize,
     ) -> Result<(&mut S, usize), Error> {
         let end = decode(&mut self.0, message, start)?;
@@ -85,7 +85,7 @@ impl<'m, S: Fields<'m>> Room<S> {
     pub fn decode_alike(
         &mut self,
         shapes: &mut Shapes,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
         start: usize,
     ) -> Result<(&mut S, usize), Error> {
         let end = shapes.decode(&mut self.0, message, start)?;
@@ -102,7 +102,7 @@ impl<'m, S: Fields<'m>> Room<S> {
 #[inline(always)]
 pub fn decode<'m, S: Fields<'m>>(
     target: &mut S,
-    message: &Message<'m>,
+    message: &Message<'m, '_>,
     start: usize,
 ) -> Result<usize, Error> {
     if let Some(msg_type) = S::MSG_TYPE {
@@ -116,7 +116,7 @@ pub fn decode<'m, S: Fields<'m>>(
 #[inline(never)]
 fn decode_members<'m, S: Fields<'m>>(
     target: &mut S,
-    message: &Message<'m>,
+    message: &Message<'m, '_>,
     start: usize,
     depth: usize,
 ) -> Result<usize, Error> {
@@ -143,7 +143,7 @@ fn decode_members<'m, S: Fields<'m>>(
 #[inline(never)]
 fn refusal<'m, S: Fields<'m>>(
     target: &mut S,
-    message: &Message<'m>,
+    message: &Message<'m, '_>,
     numbered: &Numbered,
     start: usize,
     stop: Stop,
@@ -169,7 +169,7 @@ fn refusal<'m, S: Fields<'m>>(
 /// [`ErrorKind::GroupCount`] if there are fewer or more entries than counted, [`ErrorKind::GroupOrder`] if
 /// the first field is not the one that begins entries, and what an entry has.
 pub fn decode_group<'m, E: Fields<'m>>(
-    message: &Message<'m>,
+    message: &Message<'m, '_>,
     count: &Field<'m>,
     mut at: usize,
     depth: usize,
@@ -228,7 +228,7 @@ const MISPLACED: u16 = Kind::Misplaced as u16;
 pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
     (texts, values): (&mut Column<&'m [u8], T, TW>, &mut Column<Words, V, VW>),
     layout: &'static Layout,
-    columns: Columns<'m>,
+    columns: Columns<'m, '_>,
     numbered: &mut Numbered,
     start: usize,
     mut at: usize,
@@ -354,7 +354,7 @@ fn is_complete(
 }
 
 /// Names the first member that is required and missing.
-fn missing(columns: Columns<'_>, layout: &Layout, met: [&[u64]; 3], start: usize) -> Error {
+fn missing(columns: Columns<'_, '_>, layout: &Layout, met: [&[u64]; 3], start: usize) -> Error {
     let missing = layout
         .members
         .iter()

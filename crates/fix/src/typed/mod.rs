@@ -28,7 +28,7 @@ pub(crate) const DEPTH_MAX: usize = 16;
 /// # Errors
 /// The fault; [`ErrorKind::MsgType`].
 #[inline]
-pub(crate) fn check(message: &Message<'_>, msg_type: &str) -> Result<(), Error> {
+pub(crate) fn check(message: &Message<'_, '_>, msg_type: &str) -> Result<(), Error> {
     if let Some(fault) = message.fault() {
         return Err(fault);
     }

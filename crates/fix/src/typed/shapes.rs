@@ -91,7 +91,7 @@ impl Shapes {
     pub(super) fn decode<'m, S: Fields<'m>>(
         &mut self,
         target: &mut S,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
         start: usize,
     ) -> Result<usize, Error> {
         if let Some(shape) = self.known.get_mut(self.last)
@@ -107,7 +107,7 @@ impl Shapes {
     fn decode_other<'m, S: Fields<'m>>(
         &mut self,
         target: &mut S,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
         start: usize,
     ) -> Result<usize, Error> {
         for (at, shape) in self.known.iter_mut().enumerate() {
@@ -173,7 +173,7 @@ impl Shape {
     }
 
     /// Whether it is the shape of what begins at `start`.
-    fn is_of(&self, layout: &'static Layout, message: &Message<'_>, start: usize) -> bool {
+    fn is_of(&self, layout: &'static Layout, message: &Message<'_, '_>, start: usize) -> bool {
         let tags = message.tags().get(start..);
         self.may_be_of(layout, message, start)
             && tags.is_some_and(|tags| tags.starts_with(&self.tags))
@@ -181,7 +181,7 @@ impl Shape {
 
     /// Whether it is, if the tags are its own.
     #[inline(always)]
-    fn may_be_of(&self, layout: &'static Layout, message: &Message<'_>, start: usize) -> bool {
+    fn may_be_of(&self, layout: &'static Layout, message: &Message<'_, '_>, start: usize) -> bool {
         // A place behind the message leaves more than any shape has.
         let left = message.len().wrapping_sub(start);
         self.layout == layout.id() && (!self.is_whole || left == self.len)
@@ -192,7 +192,7 @@ impl Shape {
     fn decode<'m, S: Fields<'m>>(
         &mut self,
         target: &mut S,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
         start: usize,
     ) -> Option<usize> {
         if !self.may_be_of(S::LAYOUT, message, start) {
@@ -211,7 +211,7 @@ impl Shape {
         &mut self,
         texts: &mut Column<&'m [u8], T, TW>,
         values: &mut Column<Words, V, VW>,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
         start: usize,
     ) -> Option<()> {
         match &mut self.planned {
@@ -241,7 +241,7 @@ impl Shape {
         &mut self,
         texts: &mut Column<&'m [u8], T, TW>,
         values: &mut Column<Words, V, VW>,
-        columns: Columns<'m>,
+        columns: Columns<'m, '_>,
     ) -> Option<()> {
         if !columns.tags().starts_with(&self.tags) {
             return None;
@@ -276,7 +276,7 @@ impl Shape {
 #[inline(always)]
 fn number<const V: usize, const VW: usize>(
     values: &mut Filling<'_, Words, V, VW>,
-    columns: Columns<'_>,
+    columns: Columns<'_, '_>,
     kind: Kind,
     Entry { at, slot }: Entry,
 ) -> Option<()> {
@@ -303,7 +303,7 @@ fn number<const V: usize, const VW: usize>(
 #[inline(always)]
 fn moment<const V: usize, const VW: usize>(
     values: &mut Filling<'_, Words, V, VW>,
-    columns: Columns<'_>,
+    columns: Columns<'_, '_>,
     Entry { at, slot }: Entry,
     minute: &mut Minute,
 ) -> Option<()> {
@@ -342,7 +342,7 @@ impl Planned {
         &mut self,
         texts: &mut Column<&'m [u8], T, TW>,
         values: &mut Column<Words, V, VW>,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
         start: usize,
     ) -> Option<()> {
         let left = self.engine.fill(&self.plan, message.parts(), start, texts, values)?;
@@ -354,7 +354,7 @@ impl Planned {
     fn fill_left<const V: usize, const VW: usize>(
         &mut self,
         values: &mut Column<Words, V, VW>,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         start: usize,
         mut left: u64,
     ) -> Option<()> {

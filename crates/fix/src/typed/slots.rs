@@ -36,14 +36,14 @@ pub trait Fill<'m> {
     fn fill(
         &mut self,
         layout: &'static Layout,
-        columns: Columns<'m>,
+        columns: Columns<'m, '_>,
         numbered: &mut Numbered,
         start: usize,
         at: usize,
     ) -> Stop;
 
     /// Fills the slots of what begins at `start`; returns whether it has that shape and all values could be read.
-    fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m>, start: usize) -> bool;
+    fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m, '_>, start: usize) -> bool;
 
     /// Returns which texts are there, a bit each.
     fn texts(&self) -> &[u64];
@@ -59,7 +59,7 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
     fn fill(
         &mut self,
         layout: &'static Layout,
-        columns: Columns<'m>,
+        columns: Columns<'m, '_>,
         numbered: &mut Numbered,
         start: usize,
         at: usize,
@@ -68,7 +68,7 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
     }
 
     #[inline(always)]
-    fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m>, start: usize) -> bool {
+    fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m, '_>, start: usize) -> bool {
         shape.fill(&mut self.texts, &mut self.values, message, start).is_some()
     }
 

@@ -95,7 +95,7 @@ struct Place<'d> {
 
 /// What one message is checked against.
 struct Run<'r> {
-    message: &'r Message<'r>,
+    message: &'r Message<'r, 'r>,
     dictionaries: [&'r Dictionary; 2],
     /// Which of them has the body, and the body.
     body: (usize, &'r Block),
@@ -119,7 +119,7 @@ impl Validator {
     /// What a session has to reject the message for: every kind that has a session reject reason.
     pub fn validate(
         &mut self,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         dictionary: &Dictionary,
     ) -> Result<(), Error> {
         self.validate_fixt(message, dictionary, dictionary)
@@ -132,7 +132,7 @@ impl Validator {
     /// As for [`Validator::validate`].
     pub fn validate_fixt(
         &mut self,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         session: &Dictionary,
         application: &Dictionary,
     ) -> Result<(), Error> {
@@ -289,7 +289,7 @@ impl<'r> Run<'r> {
 
 /// Makes an error for the field at `at`.
 #[cold]
-fn error_at(message: &Message<'_>, kind: ErrorKind, at: usize) -> Error {
+fn error_at(message: &Message<'_, '_>, kind: ErrorKind, at: usize) -> Error {
     let tag = message.tags().get(at).copied().unwrap_or(0);
     let offset = message.field_offset(at).unwrap_or(0);
     Error::new(kind, tag, offset as usize)

@@ -23,7 +23,7 @@ pub struct LogonAttempt<'a> {
     /// The session that the Logon is for.
     pub id: &'a SessionId,
     /// The Logon.
-    pub message: Message<'a>,
+    pub message: Message<'a, 'a>,
     /// Who sends it.
     pub peer: &'a Peer,
     /// For a decision later: [`super::Sessions::decide`].

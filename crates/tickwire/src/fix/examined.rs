@@ -10,7 +10,7 @@ use tickwire_fix::{Message, Reader};
 pub fn examined<'r>(
     reader: &'r mut Reader,
     found: Found<'r>,
-) -> Result<(Message<'r>, Vec<String>), String> {
+) -> Result<(Message<'r, 'r>, Vec<String>), String> {
     let (bytes, notes, is_completed) = match found {
         Found::Broken(text) => return Err(text),
         Found::Message { bytes, notes, is_completed } => (bytes, notes, is_completed),

@@ -10,7 +10,7 @@ const VALUES_MAX: usize = 12;
 /// that a session would give.
 pub fn explained(
     error: &Error,
-    message: &Message<'_>,
+    message: &Message<'_, '_>,
     dictionaries: Option<(&Dictionary, &Dictionary)>,
 ) -> String {
     let definition = error.tag.and_then(|tag| {

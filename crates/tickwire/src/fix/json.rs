@@ -21,7 +21,7 @@ impl<'d> Names<'d> {
         &self,
         out: &mut Vec<u8>,
         place: &str,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         wrong: &[String],
     ) {
         out.extend_from_slice(b"{\"place\":");
@@ -70,7 +70,7 @@ impl<'d> Names<'d> {
     fn push_field(
         &self,
         out: &mut Vec<u8>,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         at: usize,
         group: Option<&GroupDef>,
         depth: usize,
@@ -98,7 +98,7 @@ impl<'d> Names<'d> {
     fn push_entries(
         &self,
         out: &mut Vec<u8>,
-        message: &Message<'_>,
+        message: &Message<'_, '_>,
         mut at: usize,
         group: &GroupDef,
         depth: usize,

@@ -51,7 +51,11 @@ pub fn run(args: &ValidateArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns what is wrong with a message.
-fn wrong(validator: &mut Validator, versions: &Versions, message: &Message<'_>) -> Option<String> {
+fn wrong(
+    validator: &mut Validator,
+    versions: &Versions,
+    message: &Message<'_, '_>,
+) -> Option<String> {
     let msg_type = String::from_utf8_lossy(message.msg_type()).into_owned();
     let seq_num = message.field(Tag::MSG_SEQ_NUM).map_or(&[][..], |field| field.value);
     let which = format!("MsgType {msg_type}, MsgSeqNum {}", String::from_utf8_lossy(seq_num));

@@ -97,7 +97,7 @@ pub fn read(path: &Path, is_strict: bool) -> Result<Dictionary, Failure> {
 impl Versions {
     /// Returns the dictionaries of session and application for a message; `None` for a version that is not
     /// known.
-    pub fn of(&self, message: &Message<'_>) -> Option<(&Dictionary, &Dictionary)> {
+    pub fn of(&self, message: &Message<'_, '_>) -> Option<(&Dictionary, &Dictionary)> {
         if let Some((session, application)) = &self.named {
             return Some((session, application));
         }

@@ -123,7 +123,7 @@ impl<'c> Cases<'c> {
 
 /// Decodes header and body, every field to its type, where they stay.
 #[inline(always)]
-fn typed<'m, M: Fields<'m>>(message: &Message<'m>) {
+fn typed<'m, M: Fields<'m>>(message: &Message<'m, '_>) {
     let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());
     let Ok((header, start)) = header.decode(message, BODY_START) else { return };
     black_box(&*header);
@@ -134,7 +134,7 @@ fn typed<'m, M: Fields<'m>>(message: &Message<'m>) {
 
 /// The same, for a stream of messages that have the same tags in the same order.
 #[inline(always)]
-fn typed_alike<'m, M: Fields<'m>>(message: &Message<'m>, [headers, bodies]: [&mut Shapes; 2]) {
+fn typed_alike<'m, M: Fields<'m>>(message: &Message<'m, '_>, [headers, bodies]: [&mut Shapes; 2]) {
     let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());
     let Ok((header, start)) = header.decode_alike(headers, message, BODY_START) else { return };
     black_box(&*header);

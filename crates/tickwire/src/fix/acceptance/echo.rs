@@ -82,7 +82,7 @@ fn echo<S: Store>(delivery: &mut Delivery<'_, S>, dictionaries: &Dictionaries) {
 
 /// Returns the dictionary that has the body of a message.
 fn application_dictionary<'d>(
-    message: &Message<'_>,
+    message: &Message<'_, '_>,
     dictionaries: &'d Dictionaries,
 ) -> &'d Dictionary {
     let said = message.field(Tag(1128)).and_then(|field| ApplVersion::parse(field.value));
@@ -96,7 +96,7 @@ fn application_dictionary<'d>(
 
 /// Returns stretches of fields, each a field of the body or a group, ascending by first tag.
 fn body_of(
-    message: &Message<'_>,
+    message: &Message<'_, '_>,
     dictionaries: &Dictionaries,
     dictionary: &Dictionary,
 ) -> Vec<(usize, usize)> {

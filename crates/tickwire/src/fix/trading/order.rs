@@ -96,7 +96,7 @@ impl<'m> OrderRoom<'m> {
     /// Reads every field of an order; the error is what it is to be rejected with.
     pub fn read<'r>(
         &'r mut self,
-        message: &Message<'m>,
+        message: &Message<'m, '_>,
     ) -> Result<ReceivedOrder<'r, 'm>, (SessionRejectReason, Option<Tag>)> {
         const WRONG: (SessionRejectReason, Option<Tag>) =
             (SessionRejectReason::ValueIncorrect, Some(Tag(38)));

@@ -128,7 +128,7 @@ pub struct ReceivedReport<'m> {
 
 impl<'m> ReportRoom<'m> {
     /// Reads every field of a report.
-    pub fn read(&mut self, message: &Message<'m>) -> Result<ReceivedReport<'m>, Error> {
+    pub fn read(&mut self, message: &Message<'m, '_>) -> Result<ReceivedReport<'m>, Error> {
         let (_, start) = self.header.decode(message, BODY_START)?;
         let (report, _) = self.report.decode(message, start)?;
         let is_last = matches!(
