@@ -319,7 +319,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             sink.handle_gap(gap);
             self.lose(outcome.lost, sink);
             if outcome.lost == Some(seq_num) {
-                self.note_lost(Lost::Gap(gap), sink);
+                self.note_lost(Lost::Gap(gap), outcome.messages, sink);
             }
         }
         self.pass_numbers(outcome.seq_num);
@@ -337,7 +337,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink.handle_gap(gap);
         self.decoding.handle_gap(gap_of_books, sink);
         if gap_of_books == gap {
-            self.note_lost(Lost::Gap(gap), sink);
+            self.note_lost(Lost::Gap(gap), rejected.map_or(0, |rejected| rejected.messages), sink);
         }
         self.pass_numbers(rejected.and_then(|rejected| rejected.last));
     }
@@ -353,13 +353,14 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     /// Books are forgotten, and templates that waited take effect.
     fn begin_session(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.running().switch();
-        self.note_lost(Lost::Reset, sink);
+        self.note_lost(Lost::Reset, 0, sink);
         self.decoding.handle_reset(sink);
         sink.handle_reset(seq_num);
     }
 
-    fn note_lost(&mut self, lost: Lost, sink: &mut impl Sink<E::Message>) {
-        let is_noted = self.replays.as_mut().is_some_and(|replays| replays.note(lost));
+    /// Has a replay service told of what is lost. So many messages at the front of a gap are known.
+    fn note_lost(&mut self, lost: Lost, known: u32, sink: &mut impl Sink<E::Message>) {
+        let is_noted = self.replays.as_mut().is_some_and(|replays| replays.note(lost, known));
         if let (true, Lost::Gap(gap)) = (is_noted, lost) {
             sink.handle_replay_begun(gap);
         }

@@ -263,7 +263,7 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// A lost packet that a replay service sent again. Returns the highest number of its messages, if all
+    /// A lost packet that a replay service sent again; messages before `packet.index` are known. Returns the highest number of its messages, if all
     /// of it was decoded and understood.
     pub(super) fn replayed<E: Engine>(
         &mut self,
@@ -282,13 +282,16 @@ impl<A> Decoding<A> {
         let mut last = packet_seq_num;
         let mut is_understood = true;
         let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
-            counters.decoded += 1;
-            let delivery = place.delivery(packet, decoded.len);
-            sink.handle_replayed(&delivery, decoded.message);
             let own = decoded.seq_num.filter(|own| numbers.contains(own));
             if *numbers_messages {
                 last = last.max(own.unwrap_or(last));
             }
+            if place.index < packet.index {
+                return;
+            }
+            counters.decoded += 1;
+            let delivery = place.delivery(packet, decoded.len);
+            sink.handle_replayed(&delivery, decoded.message);
             let mut outlet = Outlet::replay(recovery, sink, delivery);
             let seq_num = own.unwrap_or(packet_seq_num);
             if let Err(error) = adapter.adapt(decoded.message, seq_num, &mut outlet) {

@@ -20,10 +20,20 @@ pub enum Lost {
     Reset,
 }
 
+/// Something to tell a replay service.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    lost: Lost,
+    /// Messages at the front of the first packet that were decoded when it came.
+    known: u32,
+}
+
 /// A gap whose messages are awaited.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     gap: Gap,
+    /// Messages at the front of its first packet that are known.
+    known: u32,
     /// The next number, if all before it were replayed.
     next: u64,
 }
@@ -32,7 +42,7 @@ struct Awaited {
 #[derive(Debug)]
 pub(super) struct Replays<E> {
     pub(super) engine: E,
-    lost: VecDeque<Lost>,
+    lost: VecDeque<Noted>,
     awaited: VecDeque<Awaited>,
 }
 
@@ -41,8 +51,8 @@ impl<E> Replays<E> {
         Self { engine, lost: VecDeque::new(), awaited: VecDeque::new() }
     }
 
-    /// Takes note of what is to be told; returns whether there was room.
-    pub(super) fn note(&mut self, lost: Lost) -> bool {
+    /// Takes note of what is to be told, and how many messages of the first packet are known; returns whether there was room.
+    pub(super) fn note(&mut self, lost: Lost, known: u32) -> bool {
         match lost {
             Lost::Gap(_) if self.lost.len() >= GAPS_MAX => return false,
             Lost::Gap(_) => {}
@@ -51,20 +61,26 @@ impl<E> Replays<E> {
                 self.lost.clear();
             }
         }
-        self.lost.push_back(lost);
+        self.lost.push_back(Noted { lost, known });
         true
     }
 
     /// The next gap to ask for, or a reset.
     pub(super) fn poll(&mut self) -> Option<Lost> {
-        let lost = self.lost.pop_front()?;
+        let Noted { lost, known } = self.lost.pop_front()?;
         if let Lost::Gap(gap) = lost {
             if self.awaited.len() >= GAPS_MAX {
                 self.awaited.pop_front();
             }
-            self.awaited.push_back(Awaited { gap, next: gap.first });
+            self.awaited.push_back(Awaited { gap, known, next: gap.first });
         }
         Some(lost)
+    }
+
+    /// Messages at the front of a packet that are known already.
+    fn known_of(&self, seq_num: u64) -> u32 {
+        let awaited = self.awaited.iter().find(|awaited| awaited.gap.first == seq_num);
+        awaited.map_or(0, |awaited| awaited.known)
     }
 
     /// Notes that a packet with the numbers from `first` to `last` was replayed whole.
@@ -100,7 +116,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             replays.engine.lose_dictionaries();
         }
         decoding.recovery.set_time(received_ns);
-        let packet = Delivery::of_packet(Some(seq_num), Line::A, received_ns);
+        let index = replays.known_of(seq_num);
+        let of_packet = Delivery::of_packet(Some(seq_num), Line::A, received_ns);
+        let packet = Delivery { index, ..of_packet };
         let engine = &mut replays.engine;
         let last = decoding.replayed(engine, bytes, packet, &mut counters.replays, sink);
         if let Some(last) = last {

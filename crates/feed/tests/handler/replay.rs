@@ -10,7 +10,7 @@ use tickwire_feed::handler::{
     Delivery, Dynamic, Handler, HandlerOptions, Lost, SeqNumField, Sink, Source,
 };
 use tickwire_feed::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
-use tickwire_feed::recovery::RecoveryOptions;
+use tickwire_feed::recovery::{Continuity, RecoveryOptions};
 
 const A: Source = Source::Incremental(Line::A);
 
@@ -29,6 +29,10 @@ const TEMPLATES: &str = r#"<templates>
 type Tested = Handler<Dynamic, MarketDataAdapter>;
 
 fn handler() -> Tested {
+    handler_of(RecoveryOptions { depth: Some(1), ..Default::default() })
+}
+
+fn handler_of(recovery: RecoveryOptions) -> Tested {
     let program = Arc::new(Program::compile(TemplateSet::parse(TEMPLATES).unwrap()).unwrap());
     let framing = Preset::Cme.framing();
     let engine = || {
@@ -39,7 +43,7 @@ fn handler() -> Tested {
     let options = HandlerOptions {
         framing,
         arbiter: ArbiterOptions { hold_ns: 100, ..Default::default() },
-        recovery: RecoveryOptions { depth: Some(1), ..Default::default() },
+        recovery,
         ..Default::default()
     };
     let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
@@ -135,6 +139,35 @@ fn a_replayed_packet_that_cannot_be_decoded_leaves_the_gap_open() {
     assert_eq!(seen.faults, 1);
     assert_eq!(price(&handler, 9), Some(13), "its count shows that it has everything");
     assert_eq!(price(&handler, 8), None);
+}
+
+/// The first message of packet 2 was decoded and told, the second one when it came again.
+#[test]
+fn messages_known_from_a_packet_that_was_cut_are_not_applied_again() {
+    let mut handler = handler_of(RecoveryOptions {
+        continuity: Continuity::SeqNum,
+        depth: Some(4),
+        starts_empty: true,
+        ..Default::default()
+    });
+    let mut seen = Seen::default();
+    let whole = [bid(9, 1, 11), bid(9, 1, 12)].concat();
+    handler.handle_packet(0, A, &packet(1, &bid(9, 1, 10)), &mut seen);
+    handler.handle_packet(
+        1,
+        A,
+        &packet(2, &[&bid(9, 1, 11)[..], &[0xC0, 0xFF]].concat()),
+        &mut seen,
+    );
+    handler.handle_timeout(1_000, &mut seen);
+    let gap = Gap { first: 2, count: 1 };
+    assert_eq!((handler.poll_lost(), price(&handler, 9)), (Some(Lost::Gap(gap)), None));
+    handler.handle_replayed(2_000, 2, &whole, &mut seen);
+    handler.handle_replay_done(gap, &mut seen);
+    let instrument = handler.recovery().instruments().find(InstrumentKey::Number(9)).unwrap();
+    let book = handler.recovery().book(instrument, BookKind::Outright).unwrap();
+    let prices: Vec<i64> = book.levels(Side::Bid).map(|level| level.price.mantissa).collect();
+    assert_eq!((prices, seen.replayed), (vec![12, 11, 10], vec![2]));
 }
 
 #[test]
