@@ -102,7 +102,7 @@ impl<W: Write> Fix<W> {
 }
 
 /// The tag of each field that has one: its id, for a sequence its length's id or its own.
-fn tags_of(program: &Program) -> HashMap<FieldRef, u32> {
+pub(crate) fn tags_of(program: &Program) -> HashMap<FieldRef, u32> {
     let outline = Outline::of(program);
     let tag = |&(field, origin): &(FieldRef, Origin<'_>)| {
         let length_id = match origin {

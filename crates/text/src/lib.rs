@@ -10,6 +10,8 @@
 //! | [`Fix`] | one line of tag=value fields |
 //! | [`Plain`] | a heading and one line for each record |
 //!
+//! [`FixConverter`] makes FIX messages of them, with BodyLength, CheckSum, and the lengths of data fields.
+//!
 //! Messages of generated code have no names and types of their own: convert them to a dynamic
 //! [`Message`] first.
 //!
@@ -40,6 +42,7 @@
 mod csv;
 mod fields;
 mod fix;
+mod fix_converter;
 mod header;
 pub mod json;
 mod json_lines;
@@ -50,6 +53,7 @@ mod scalar;
 pub use csv::{Column, Csv};
 pub use fields::{Fields, FieldsError};
 pub use fix::{Fix, Separator};
+pub use fix_converter::{ConvertError, FixConverter};
 pub use header::Header;
 pub use json_lines::JsonLines;
 pub use plain::Plain;

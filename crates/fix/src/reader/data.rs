@@ -109,6 +109,11 @@ impl DataFields {
         Some(self.pairs[index].1)
     }
 
+    /// Returns all pairs of a length field and the data field that follows it, ascending by length field.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.pairs.iter().copied()
+    }
+
     pub(crate) const fn filter(&self) -> &Filter {
         &self.filter
     }
@@ -136,6 +141,7 @@ mod tests {
         assert_eq!(fields.data_of(95 + 512), None);
         fields.add(5001, 5002);
         assert_eq!(fields.data_of(5001), Some(5002));
+        assert!(fields.pairs().any(|pair| pair == (5001, 5002)) && fields.pairs().is_sorted());
         assert_eq!(DataFields::none().data_of(95), None);
     }
 }
