@@ -25,6 +25,8 @@ mod metrics;
 mod pending;
 mod planned;
 mod rate;
+#[cfg(feature = "tokio")]
+mod session_task;
 mod sessions;
 mod tls;
 mod transport;
@@ -41,5 +43,7 @@ pub use manage::NumbersError;
 pub use message_log::MessageLog;
 pub use metrics::{FixCounters, FixMetrics};
 pub use rate::Rate;
+#[cfg(feature = "tokio")]
+pub use session_task::{SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd};
 pub use sessions::{AddError, BoxStore, SessionKey, Sessions};
 pub use tls::{ClientTls, ServerTls, TlsError};

@@ -1,0 +1,171 @@
+//! Sessions as tokio tasks.
+#![cfg(feature = "tokio")]
+
+#[path = "../examples/fix_tokio.rs"]
+#[allow(dead_code)]
+mod fix_tokio;
+mod peers;
+
+use peers::{acceptor_config, initiator_config};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tickwire_fix::Tag;
+use tickwire_fix_session::{
+    Delivery, Event, MemoryStore, SendError, Session, Store, StoreError, Why,
+};
+use tickwire_net::fix::{HandleError, SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd};
+use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+
+/// A store whose disk is full when it is told so.
+struct Filling(MemoryStore, Arc<AtomicBool>);
+
+impl Store for Filling {
+    fn next_sender(&self) -> u64 {
+        self.0.next_sender()
+    }
+    fn next_target(&self) -> u64 {
+        self.0.next_target()
+    }
+    fn created_ns(&self) -> u64 {
+        self.0.created_ns()
+    }
+    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        self.0.append(message)
+    }
+    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.0.set_next_sender(seq_num)
+    }
+    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.0.set_next_target(seq_num)
+    }
+    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        self.0.read(seq_num, out)
+    }
+    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
+        self.0.reset(created_ns)
+    }
+    fn commit(&mut self) -> Result<(), StoreError> {
+        match self.1.load(Ordering::SeqCst) {
+            true => Err(StoreError::new("commit", std::io::ErrorKind::StorageFull.into())),
+            false => self.0.commit(),
+        }
+    }
+}
+
+/// An acceptor and an initiator, and whether the initiator's disk is full.
+fn pair(options: SessionTaskOptions) -> ([SessionTask<Filling>; 2], Arc<AtomicBool>) {
+    let is_full = Arc::new(AtomicBool::new(false));
+    let store = |flag| Filling(MemoryStore::new(), flag);
+    let accepting = Session::new(acceptor_config("I"), store(Arc::default()));
+    let calling = Session::new(initiator_config("I"), store(is_full.clone()));
+    ([accepting, calling].map(|session| SessionTask::new(session, options)), is_full)
+}
+
+fn number(delivery: &Delivery<'_, Filling>) -> u64 {
+    delivery.message.field(Tag(148)).expect("there").uint().expect("a number")
+}
+
+async fn send(handle: &SessionTaskHandle<Filling>, number: u64) -> Result<u64, SendError> {
+    let sent = handle.send("B", move |mut writer| {
+        writer.uint(Tag(148), number);
+        writer
+    });
+    sent.await.expect("the task runs")
+}
+
+/// Runs a task over a connection; returns how it ended and the numbers that came.
+async fn run(task: &mut SessionTask<Filling>, connection: DuplexStream) -> (TaskEnd, Vec<u64>) {
+    let mut numbers = Vec::new();
+    let end = task
+        .run(connection, |event| {
+            if let Event::Application(delivery) = event {
+                numbers.push(number(&delivery));
+            }
+        })
+        .await;
+    (end, numbers)
+}
+
+#[tokio::test]
+async fn the_example_trades_and_logs_out() {
+    let (accepted, ends) = fix_tokio::trade(20).await.expect("trades");
+    assert_eq!(accepted, (0..20).map(|number| format!("order-{number}")).collect::<Vec<_>>());
+    for end in ends {
+        assert!(matches!(end, TaskEnd::Session(Why::LoggedOut { .. })), "{end:?}");
+    }
+    assert!(include_str!("../examples/fix_tokio.rs").lines().count() < 100);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_lost_loses_nothing() {
+    let ([mut acceptor, mut initiator], _) = pair(SessionTaskOptions::default());
+    let handle = initiator.handle();
+    let mut received = Vec::new();
+    for round in 0..5_u64 {
+        let (near, far) = duplex(1 << 10);
+        let sending = async {
+            for number in 1..=50 {
+                send(&handle, 50 * round + number).await.expect("stored");
+            }
+        };
+        // The initiator is dropped in the middle of what it sends, its connection with it.
+        let calling = async {
+            tokio::select! {
+                end = run(&mut initiator, near) => panic!("{:?}", end.0),
+                () = sending => {}
+            }
+        };
+        let ((), (end, numbers)) = tokio::join!(calling, run(&mut acceptor, far));
+        assert!(matches!(end, TaskEnd::Closed | TaskEnd::Connection(_)), "{end:?}");
+        received.extend(numbers);
+    }
+    let (near, far) = duplex(1 << 10);
+    let ending = async {
+        while handle.call(|session, _| !session.is_logged_on()).await.expect("runs") {}
+        // What is missing is asked for before the Logout is answered.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        handle.call(|session, now| session.logout(now, "")).await.expect("runs");
+    };
+    let ((), (first, _), (second, numbers)) =
+        tokio::join!(ending, run(&mut initiator, near), run(&mut acceptor, far));
+    received.extend(numbers);
+    for end in [first, second] {
+        assert!(matches!(end, TaskEnd::Session(Why::LoggedOut { .. })), "{end:?}");
+    }
+    received.dedup();
+    assert_eq!(received, (1..=250).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn what_the_store_does_not_take_is_not_acknowledged() {
+    let ([mut acceptor, mut initiator], is_full) = pair(SessionTaskOptions::default());
+    let handle = initiator.handle();
+    let (near, far) = duplex(1 << 16);
+    let sending = async {
+        assert_eq!(send(&handle, 1).await.expect("stored"), 2);
+        is_full.store(true, Ordering::SeqCst);
+        send(&handle, 2).await
+    };
+    let (sent, (end, _), _) =
+        tokio::join!(sending, run(&mut initiator, near), run(&mut acceptor, far));
+    assert!(matches!(sent, Err(SendError::Store(_))), "{sent:?}");
+    assert!(matches!(end, TaskEnd::Session(Why::Store(_))), "{end:?}");
+    // Who asks when nobody runs the task waits; who asks when it is gone hears so.
+    drop(initiator);
+    let asked = handle.call(|_, _| ()).await;
+    assert_eq!(asked, Err(HandleError::Ended));
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_read_is_disconnected() {
+    let options = SessionTaskOptions { slow_reader_s: 1, ..SessionTaskOptions::default() };
+    let ([_, mut initiator], _) = pair(options);
+    // Its Logon does not fit.
+    let (near, mut far) = duplex(16);
+    let (end, _) = run(&mut initiator, near).await;
+    assert!(matches!(end, TaskEnd::Session(Why::SlowReader)), "{end:?}");
+    let mut text = String::new();
+    far.read_to_string(&mut text).await.expect("text");
+    assert!(text.starts_with("8=FIX.4.4"), "{text}");
+}
