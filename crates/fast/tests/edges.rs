@@ -225,6 +225,32 @@ fn each_lane_is_read_where_it_is_the_only_one_sent() {
 }
 
 #[test]
+fn an_entrys_presence_map_that_is_longer_than_needed_is_counted_by_all_engines() {
+    // All fields are copied; maps have three bytes at most.
+    const COUNT: usize = 15;
+    let program = program(&many_lanes(COUNT));
+    let all: Vec<usize> = (0..COUNT).collect();
+    for (map, sent) in [(&[0x40, 0x80][..], 1), (&[0x40, 0x40, 0x80], 2)] {
+        let mut bytes = vec![0xc0, 0x81, 0x82];
+        bytes.extend(entry_of(COUNT, &all, 0));
+        bytes.extend(map);
+        bytes.extend(vec![0x85; sent]);
+        for engine in ENGINES {
+            let options =
+                DecoderOptions { engine, reset: ResetPolicy::Packet, ..DecoderOptions::default() };
+            let mut decoder = Decoder::with_options(program.clone(), options);
+            for round in 1..=3 {
+                decoder.begin_packet();
+                let decoded = decoder.decode(&with_more(&bytes)).map(|decoded| decoded.len);
+                assert_eq!(decoded, Ok(bytes.len()), "{engine:?}");
+                let found = decoder.findings().overlong_presence_map;
+                assert_eq!(found, round, "{engine:?} {map:02x?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_sequence_of_just_too_many_entries_is_refused_whatever_room_there_is() {
     // A message of a long template makes room for many entries.
     let field = r#"<uInt32 name="x" presence="optional"><copy/></uInt32>"#;
