@@ -15,8 +15,6 @@ mod portable;
 pub use data::DataFields;
 pub use examine::FrameFault;
 pub use message::{Columns, Cursor, Field, Message};
-#[cfg(target_arch = "x86_64")]
-pub(crate) use portable::scan_tag;
 pub(crate) use {data::Filter, index::Index};
 
 use crate::digits::{ZEROS, are_digits, eight_digits, short, triple};

@@ -65,8 +65,8 @@ pub(super) fn scan(
 
 /// Reads a tag and returns it with the position of `=`; `None` if it is not a positive number without
 /// leading zeros.
-#[inline(always)]
-pub(crate) fn scan_tag(field: &[u8]) -> Option<(u32, usize)> {
+#[inline]
+fn scan_tag(field: &[u8]) -> Option<(u32, usize)> {
     let mut tag = 0_u32;
     for (at, byte) in field.iter().take(TAG_DIGITS_MAX + 1).enumerate() {
         match byte {
