@@ -97,8 +97,9 @@ impl Arbiter {
         self.replay.push_back(leap);
     }
 
-    /// Takes the leaps of lines that have left the epoch to numbers beyond reach, as a further leap would. They are
-    /// sorted before the gap is declared: one may be the SequenceReset that explains it. Returns whether there was one.
+    /// Takes the leaps of lines that have left the epoch: they went on elsewhere, not below their leap. Those are sorted
+    /// before a gap is declared or an epoch begins: one may be the SequenceReset that explains it. Returns whether there
+    /// was one.
     pub(super) fn confirm_leaps_of_left(&mut self) -> bool {
         let has_leap =
             |line: &Line| self.states[line.index()].has_left && self.leaps[line.index()].is_some();

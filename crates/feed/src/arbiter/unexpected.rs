@@ -196,11 +196,14 @@ impl Arbiter {
         let Some(first) = left.filter_map(|state| state.run).map(|run| run.first).min() else {
             return;
         };
+        if self.confirm_leaps_of_left() {
+            return;
+        }
         let first = self.first_kept_near(first);
         if first < self.top.max(self.next.unwrap_or(0)) {
             let entering = self.states.map(|state| state.has_left);
             self.transition = Some(Transition { to: first, reset: None, entering });
-        } else if !self.confirm_leaps_of_left() {
+        } else {
             self.jump_to(first);
         }
     }
