@@ -1,11 +1,16 @@
-//! Two sessions over a simulated network with simulated time: connections break at any byte, processes
-//! die with everything that was not committed, and still every message arrives once and in order.
+//! Two sessions over a simulated network with simulated time: connections break at any byte, time stands still for
+//! minutes, processes die with everything that was not committed, stores fail at any write, and still every message
+//! arrives once, in order, and with the bytes that it had.
 
+mod content;
+mod kept;
+
+use content::{check_body, dictionaries, write_body};
+use kept::{Fault, Kept};
 use proptest::prelude::*;
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, Config, Event, FileStore, FileStoreOptions, Fsync, Head, MemoryStore, Notice, Now,
-    Role, Session, SessionId, Store, Why,
+    BeginString, Config, Event, Head, Notice, Now, Role, Session, SessionId, Store, Why,
 };
 
 /// Splitmix64.
@@ -46,6 +51,7 @@ impl Side {
             Role::Initiator => ("I", "A"),
         };
         let mut config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
+        config.dictionaries = Some(dictionaries());
         tweak(&mut config);
         Self { config, session: None, sent: 0, got: Vec::new(), wire: Vec::new() }
     }
@@ -56,10 +62,24 @@ impl Side {
 
     fn send(&mut self, now: Now) {
         let number = self.sent + 1;
-        let sent =
-            self.session().send(now, &Head::new("B"), |writer| writer.uint(Tag(148), number));
+        let sent = self.session().send(now, &Head::new("U1"), |writer| write_body(writer, number));
         sent.expect("accepted");
         self.sent = number;
+    }
+
+    /// Begins again with what the store has kept; what the application sent beyond that, it sends again.
+    fn restart(&mut self, kept: &Kept, name: &str) {
+        self.session = None;
+        kept.damage(name);
+        let mut session = Session::new(self.config.clone(), kept.open(name));
+        let newest = session.store().next_sender();
+        let mut last = Vec::new();
+        let found = (1..newest).rev().find(|seq_num| {
+            last.clear();
+            session.store_mut().read(*seq_num, &mut last).expect("reads")
+        });
+        self.sent = found.map_or(0, |_| content::number_of(&last));
+        self.session = Some(session);
     }
 
     /// Handles what arrived; returns whether the connection is to be closed.
@@ -73,6 +93,7 @@ impl Side {
                 Event::Application(delivery) => {
                     let number = delivery.message.field(Tag(148)).expect("there").uint();
                     let number = number.expect("a number");
+                    check_body(&delivery.message, number);
                     // The application knows by the number what it has handled already.
                     if got.last().is_some_and(|last| number <= *last) {
                         assert!(delivery.poss_dup, "{number} came twice without PossDupFlag");
@@ -100,41 +121,25 @@ impl Side {
         closes
     }
 
-    /// Commits, and puts at most `len_max` bytes on the wire.
-    fn transmit(&mut self, now: Now, len_max: usize) {
+    /// Commits, and puts at most `len_max` bytes on the wire; returns whether the store works.
+    fn transmit(&mut self, now: Now, len_max: usize) -> bool {
         let Self { session, wire, .. } = self;
         let session = session.as_mut().expect("started");
-        let bytes = session.poll_transmit(now).expect("the store works");
+        let Ok(bytes) = session.poll_transmit(now) else { return false };
         let len = bytes.len().min(len_max);
         wire.extend_from_slice(&bytes[..len]);
         session.handle_transmitted(len);
+        true
     }
 }
 
-/// Where the messages of each side are kept over the death of its process.
-enum Kept {
-    Memory,
-    Disk(std::path::PathBuf),
-}
-
-impl Kept {
-    fn open(&self, name: &str) -> BoxStore {
-        match self {
-            Self::Memory => Box::new(MemoryStore::new()),
-            Self::Disk(folder) => {
-                let options = FileStoreOptions {
-                    folder: folder.clone(),
-                    name: name.to_owned(),
-                    fsync: Fsync::None,
-                };
-                Box::new(FileStore::open(options, 0).expect("opens"))
-            }
-        }
-    }
-}
-
-/// Runs one seed; panics if a message is lost, doubled or out of order.
+/// Runs one seed; panics if a message is lost, doubled, changed or out of order.
 fn simulate(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64) {
+    simulate_with(seed, kept, tweak, breaks, 0);
+}
+
+/// As [`simulate`]; now and then time stands still for up to `stall_s` seconds.
+fn simulate_with(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64, stall_s: u64) {
     let mut random = Random(seed);
     let mut sides = [Side::new(Role::Acceptor, tweak), Side::new(Role::Initiator, tweak)];
     for (side, name) in sides.iter_mut().zip(["a", "i"]) {
@@ -145,6 +150,9 @@ fn simulate(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64) {
     for step in 0.. {
         assert!(step < 400_000, "no end; seed {seed}");
         now = now.plus(random.below(20) * MS);
+        if stall_s > 0 && random.below(100) == 0 {
+            now = now.plus(random.below(stall_s) * 1000 * MS);
+        }
         let done = sides.iter().all(|side| side.sent == total)
             && sides[0].got.len() as u64 == total
             && sides[1].got.len() as u64 == total;
@@ -174,32 +182,17 @@ fn simulate(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64) {
             if broken < breaks && random.below(60) == 0 {
                 broken += 1;
                 connected = false;
-                if let Kept::Disk(_) = kept
-                    && random.below(2) == 0
-                {
-                    side.session = None;
-                    let name = if at == 0 { "a" } else { "i" };
-                    let session = Session::new(side.config.clone(), kept.open(name));
-                    // What the application sent and the store did not keep, it sends again.
-                    let mut last = Vec::new();
-                    let mut session = session;
-                    let newest = session.store().next_sender();
-                    side.sent = 0;
-                    for seq_num in (1..newest).rev() {
-                        last.clear();
-                        if session.store_mut().read(seq_num, &mut last).expect("reads") {
-                            let text = String::from_utf8(last.clone()).expect("ASCII");
-                            let value = text.split("\u{1}148=").nth(1).expect("there");
-                            let digits = value.split('\u{1}').next().expect("there");
-                            side.sent = digits.parse().expect("a number");
-                            break;
-                        }
-                    }
-                    side.session = Some(session);
+                if kept.is_on_disk() && random.below(2) == 0 {
+                    side.restart(kept, if at == 0 { "a" } else { "i" });
                 }
                 break;
             }
-            side.transmit(now, random.below(2000) as usize);
+            if !side.transmit(now, random.below(2000) as usize) {
+                // Nothing of what the store did not take has left: the process begins again.
+                side.restart(kept, if at == 0 { "a" } else { "i" });
+                connected = false;
+                break;
+            }
             connected &= !closes;
         }
         if !connected {
@@ -252,6 +245,31 @@ fn small_requests_and_small_buffers_lose_nothing() {
             config.limits.transmit_len_max = 300;
         };
         simulate(seed, &Kept::Memory, tweak, 12);
+    }
+}
+
+#[test]
+fn minutes_of_delay_lose_nothing() {
+    for seed in 300..330 {
+        let tweak = |config: &mut Config| {
+            config.heartbeat_s = 3600;
+            config.latency_max_s = None;
+        };
+        simulate_with(seed, &Kept::Memory, tweak, 12, 600);
+    }
+}
+
+#[test]
+fn stores_fail_at_every_write_and_nothing_is_lost() {
+    // Write after write is the first that fails, then others by chance.
+    for first in 0..100 {
+        for fault in [Fault::Full, Fault::Sync, Fault::Torn, Fault::Flipped] {
+            let folder = folder(1000 + first);
+            let kept = Kept::failing(folder.clone(), fault, first);
+            simulate(400 + first, &kept, |_| {}, 4);
+            assert!(kept.failures() > 0, "{fault:?} {first}");
+            let _ = std::fs::remove_dir_all(folder);
+        }
     }
 }
 

@@ -1,0 +1,199 @@
+//! Where the messages of each side are kept over the death of its process, and how that fails.
+
+use std::cell::Cell;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tickwire_fix_session::{FileStore, FileStoreOptions, Fsync, MemoryStore, Store, StoreError};
+
+pub type BoxStore = Box<dyn Store>;
+
+/// How a store fails while it commits. The process begins again after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing is written.
+    Full,
+    /// All is written, but it cannot be handed to the disk.
+    Sync,
+    /// A part of the frame is written.
+    Torn,
+    /// All is written, and then a bit is another one somewhere in the file: the store says so when it is opened,
+    /// and gets its file back from a copy.
+    Flipped,
+}
+
+/// What is to fail, and what did.
+#[derive(Debug)]
+pub struct Plan {
+    fault: Fault,
+    /// Writes until the next failure.
+    left: Cell<u64>,
+    failures: Cell<u64>,
+    /// Whether the damage of the last failure is to be done.
+    is_due: Cell<bool>,
+    dice: Cell<u64>,
+}
+
+impl Plan {
+    fn below(&self, count: u64) -> u64 {
+        let next = self.dice.get().wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E);
+        self.dice.set(next);
+        (next >> 33) % count
+    }
+
+    /// Whether this write fails.
+    fn fails(&self) -> bool {
+        if let Some(left) = self.left.get().checked_sub(1) {
+            self.left.set(left);
+            return false;
+        }
+        self.left.set(20 + self.below(200));
+        self.failures.set(self.failures.get() + 1);
+        self.is_due.set(true);
+        true
+    }
+}
+
+/// A store on disk whose writes fail by a plan.
+struct Failing {
+    store: FileStore,
+    plan: Rc<Plan>,
+    has_changed: bool,
+}
+
+impl Store for Failing {
+    fn next_sender(&self) -> u64 {
+        self.store.next_sender()
+    }
+    fn next_target(&self) -> u64 {
+        self.store.next_target()
+    }
+    fn created_ns(&self) -> u64 {
+        self.store.created_ns()
+    }
+    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        self.has_changed = true;
+        self.store.append(message)
+    }
+    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.has_changed = true;
+        self.store.set_next_sender(seq_num)
+    }
+    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
+        self.has_changed = true;
+        self.store.set_next_target(seq_num)
+    }
+    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        self.store.read(seq_num, out)
+    }
+    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
+        self.store.reset(created_ns)
+    }
+    fn commit(&mut self) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.has_changed) || !self.plan.fails() {
+            return self.store.commit();
+        }
+        let kind = match self.plan.fault {
+            Fault::Full | Fault::Torn => ErrorKind::StorageFull,
+            Fault::Sync | Fault::Flipped => {
+                self.store.commit()?;
+                ErrorKind::Other
+            }
+        };
+        Err(StoreError::new("commit", kind.into()))
+    }
+}
+
+/// Where the messages of each side are kept over the death of its process.
+pub enum Kept {
+    Memory,
+    Disk(PathBuf),
+    Failing(PathBuf, Rc<Plan>),
+}
+
+impl Kept {
+    /// Stores on disk that fail from write `first` on.
+    pub fn failing(folder: PathBuf, fault: Fault, first: u64) -> Self {
+        let (left, dice) = (Cell::new(first), Cell::new(first));
+        let (failures, is_due) = (Cell::new(0), Cell::new(false));
+        Self::Failing(folder, Rc::new(Plan { fault, left, failures, is_due, dice }))
+    }
+
+    /// Returns how often they failed.
+    pub fn failures(&self) -> u64 {
+        match self {
+            Self::Failing(_, plan) => plan.failures.get(),
+            _ => 0,
+        }
+    }
+
+    pub const fn is_on_disk(&self) -> bool {
+        !matches!(self, Self::Memory)
+    }
+
+    pub fn open(&self, name: &str) -> BoxStore {
+        match self {
+            Self::Memory => Box::new(MemoryStore::new()),
+            Self::Disk(folder) => Box::new(open(folder, name).expect("opens")),
+            Self::Failing(folder, plan) => {
+                let store = open(folder, name).expect("opens");
+                Box::new(Failing { store, plan: plan.clone(), has_changed: false })
+            }
+        }
+    }
+
+    /// Does to the file what the last failure has left there; the store must be closed.
+    pub fn damage(&self, name: &str) {
+        let Self::Failing(folder, plan) = self else { return };
+        if !plan.is_due.take() {
+            return;
+        }
+        let path = folder.join(format!("{name}.journal"));
+        match plan.fault {
+            Fault::Full | Fault::Sync => {}
+            Fault::Torn => tear(folder, &path, name, plan).expect("files work"),
+            Fault::Flipped => flip(folder, &path, name, plan).expect("files work"),
+        }
+    }
+}
+
+fn open(folder: &Path, name: &str) -> Result<FileStore, StoreError> {
+    let (folder, name) = (folder.to_owned(), name.to_owned());
+    FileStore::open(FileStoreOptions { folder, name, fsync: Fsync::None }, 0)
+}
+
+/// Adds the first bytes of a frame. They are moved aside and told.
+fn tear(folder: &Path, path: &Path, name: &str, plan: &Plan) -> io::Result<()> {
+    let whole = fs::read(path)?;
+    let mut torn = whole.clone();
+    let frame = [&b"\xF1FRM"[..], &[64, 0, 0, 0], &[7; 60]].concat();
+    torn.extend_from_slice(&frame[..1 + plan.below(frame.len() as u64 - 1) as usize]);
+    fs::write(path, &torn)?;
+    let store = open(folder, name).expect("what is whole is there");
+    let aside = store.moved_aside().expect("told");
+    assert_eq!(fs::read(&aside.path)?, &torn[whole.len()..]);
+    fs::remove_file(&aside.path)?;
+    drop(store);
+    assert_eq!(fs::read(path)?, whole);
+    Ok(())
+}
+
+/// Changes a bit. The store is not opened, or tells what it moved aside; then the file is as it was.
+fn flip(folder: &Path, path: &Path, name: &str, plan: &Plan) -> io::Result<()> {
+    let whole = fs::read(path)?;
+    let mut flipped = whole.clone();
+    // The last four bytes of the header are not used.
+    let at = match plan.below(whole.len() as u64) as usize {
+        at @ 20..24 => at - 4,
+        at => at,
+    };
+    flipped[at] ^= 1 << plan.below(8);
+    fs::write(path, &flipped)?;
+    if let Ok(store) = open(folder, name) {
+        let aside = store.moved_aside().expect("damage is told");
+        assert_eq!(fs::read(&aside.path)?, &flipped[aside.offset as usize..]);
+        fs::remove_file(&aside.path)?;
+    }
+    fs::write(path, &whole)
+}
