@@ -113,6 +113,10 @@ impl Visitor for Log {
     fn begin_sequence(&mut self, field: &FieldLayout, count: usize) {
         self.0.push(format!("sequence {} {count}", field.name));
     }
+
+    fn end_message(&mut self) {
+        self.0.push("end".to_owned());
+    }
 }
 
 #[test]
@@ -125,10 +129,11 @@ fn a_visitor_sees_of_a_projection_what_the_view_has() {
     let mut some = Log::default();
     let mut decoder = Decoder::new(program(xml, Some(&["a"])));
     assert_eq!(decoder.visit(&bytes, &mut some), Ok(bytes.len()));
-    assert_eq!(some.0, ["message T", "a"]);
+    assert_eq!(some.0, ["message T", "a", "end"]);
     let mut all = Log::default();
     let mut decoder = Decoder::new(program(xml, None));
     assert_eq!(decoder.visit(&bytes, &mut all), Ok(bytes.len()));
-    let expected = ["message T", "a", "sequence q 2", "b", "b", "group g", "c", "message D", "a"];
-    assert_eq!(all.0, expected);
+    let outer = ["message T", "a", "sequence q 2", "b", "b", "group g", "c"];
+    let inner = ["message D", "a", "end"];
+    assert_eq!(all.0, [&outer[..], &inner, &["end"]].concat());
 }

@@ -128,6 +128,20 @@ fn a_string_cannot_become_empty_within_a_packet() {
 }
 
 #[test]
+fn a_string_of_the_longest_that_its_field_has_is_encoded_and_a_longer_one_refused() {
+    let longest = Field::Symbol.bytes_max();
+    for len in 1..=Chars::LEN_MAX {
+        let mut encoder = Encoder::new(Version::V2);
+        encoder.begin(1);
+        let mut draft = empty_of(b'k');
+        draft.set_symbol(Chars::new(&b"SYMBOLIC"[..len]).expect("short"));
+        let pushed = encoder.push(&draft.message().expect("complete"));
+        let expected = if len <= longest { Ok(()) } else { Err(EncodeErrorKind::FieldTooLong) };
+        assert_eq!(pushed.map(drop).map_err(|error| error.kind), expected, "{len}");
+    }
+}
+
+#[test]
 fn a_packet_of_the_old_version_never_looks_like_the_new_one() {
     let mut draft = Draft::new(Version::V1);
     draft.set_number(Field::Category, u32::from(b'?'));

@@ -435,6 +435,29 @@ mod tests {
     }
 
     #[test]
+    fn groups_of_definitions_within_each_other_count_as_depth() {
+        let xml = |depth: usize| {
+            let define = |i| {
+                format!(
+                    "<define name='D{i}'><group><field name='a'><type name='D{}'/></field></group></define>",
+                    i - 1
+                )
+            };
+            let defines: String = (1..depth).map(define).collect();
+            let last = depth - 1;
+            format!(
+                "<templates><define name='D0'><int8/></define>{defines}<template name='T'>
+                 <field name='x'><type name='D{last}'/></field></template></templates>"
+            )
+        };
+        let deepest = ParseLimits::default().depth_max;
+        assert!(TemplateSet::parse(&xml(deepest)).is_ok());
+        let errors = TemplateSet::parse(&xml(deepest + 2)).unwrap_err();
+        let expected = format!("groups and sequences nest deeper than {deepest}");
+        assert!(errors.to_string().contains(&expected), "{errors}");
+    }
+
+    #[test]
     fn definitions_that_are_costly_to_look_at_hit_a_limit() {
         let elements: String = (0..4000).map(|i| format!("<element name='e{i}'/>")).collect();
         let fields: String =
