@@ -1,4 +1,4 @@
-//! A store on disk: one file, a journal that only grows.
+//! A store on disk: one file, a journal that only grows, until most of it is of no use and it is written anew.
 //!
 //! Every commit is one frame with sums of its own, written with one call: all of it is there after the
 //! process dies, or nothing. Where its messages are is known by marks in memory, made from the journal when
@@ -27,9 +27,11 @@ use crate::files::{make_private_folder, private_file};
 
 pub use check::{StoreReport, check_store};
 
-/// A journal is written anew when it is opened if it is at least this long, and more than half of it is of no
-/// use any more.
+/// A journal is written anew if it is at least this long, and more than half of it is of no use any more: when it is
+/// opened, and while it is open.
 const COMPACT_MIN: u64 = 1 << 20;
+/// Most bytes of messages that are written anew while it is open, so that it takes some milliseconds at most.
+const COMPACT_OPEN_MAX: u64 = 4 << 20;
 /// Bytes of messages in a frame of a journal that is written anew.
 const COMPACT_FRAME: usize = 64 << 10;
 
@@ -78,6 +80,10 @@ pub struct FileStore {
     journal: File,
     /// Where the next frame goes.
     end: u64,
+    /// Bytes of its messages, at most.
+    useful: u64,
+    /// Length at which it is looked at whether it is to be written anew.
+    compact_at: u64,
     marks: Marks,
     window: Window,
     next_sender: u64,
@@ -121,6 +127,8 @@ impl FileStore {
             options,
             journal,
             end: 0,
+            useful: 0,
+            compact_at: COMPACT_MIN,
             marks: Marks::default(),
             window: Window::default(),
             next_sender: 1,
@@ -170,7 +178,7 @@ impl FileStore {
                 }
             }
         }
-        self.end = scan.end();
+        (self.end, self.useful) = (scan.end(), useful);
         match scan.tail()? {
             Tail::Clean => {}
             Tail::Torn { len } => self.move_aside(len)?,
@@ -182,8 +190,11 @@ impl FileStore {
                 )));
             }
         }
-        let is_wasteful = self.end >= COMPACT_MIN && useful < self.end / 2;
-        Ok(scan.version != Version::Two || is_wasteful)
+        Ok(scan.version != Version::Two || self.is_wasteful())
+    }
+
+    const fn is_wasteful(&self) -> bool {
+        self.end >= COMPACT_MIN && self.useful < self.end / 2
     }
 
     fn set_sender(&mut self, seq_num: u64, at: u64) {
@@ -215,6 +226,30 @@ impl FileStore {
 
     /// Writes messages and numbers to a new journal, which takes the place of this one.
     fn write_anew(&mut self) -> io::Result<()> {
+        let journal = self.copy_useful()?;
+        self.adopt(journal)
+    }
+
+    /// Writes the journal anew while it is open, if that is due and quickly done. Where there is no room for another
+    /// one, it stays as it is until it is twice as long.
+    fn compact(&mut self) -> io::Result<()> {
+        // What is not committed must not be in it.
+        let has_uncommitted = self.target_changed || !self.frame.is_empty();
+        if self.end < self.compact_at || has_uncommitted {
+            return Ok(());
+        }
+        self.compact_at = 2 * self.end;
+        if !self.is_wasteful() || self.useful > COMPACT_OPEN_MAX {
+            return Ok(());
+        }
+        match self.copy_useful() {
+            Ok(journal) => self.adopt(journal),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Makes a journal that has the messages and numbers of this one, in its place.
+    fn copy_useful(&self) -> io::Result<File> {
         let mut numbers = std::collections::BTreeMap::new();
         let mut scan = Scan::new(self.journal.try_clone()?)?;
         while let Some(at) = scan.next_frame()? {
@@ -229,7 +264,7 @@ impl FileStore {
         let path = self.path();
         let (next_sender, next_target) = (self.next_sender, self.next_target);
         let source = self.journal.try_clone()?;
-        self.journal = create(&path, self.created_ns, |out| {
+        create(&path, self.created_ns, |out| {
             let mut scan = Scan::new(source)?;
             let mut frame = Frame::default();
             let mut bytes = 0;
@@ -254,12 +289,19 @@ impl FileStore {
             frame.push_sender(next_sender);
             frame.push_target(next_target);
             out.push(&mut frame)
-        })?;
+        })
+    }
+
+    /// Goes on with a journal that was made of this one.
+    fn adopt(&mut self, journal: File) -> io::Result<()> {
+        self.journal = journal;
         self.marks.clear();
+        self.window.clear();
         self.recover()?;
+        self.compact_at = (2 * self.end).max(COMPACT_MIN);
         for extension in ["index", "lock"] {
             // Files of earlier versions; one that stays does no harm.
-            let _ = fs::remove_file(path.with_extension(extension));
+            let _ = fs::remove_file(self.path().with_extension(extension));
         }
         Ok(())
     }
@@ -379,6 +421,7 @@ impl Store for FileStore {
         self.catch_up()?;
         let offset = self.frame.push_message(self.next_sender, message);
         self.in_frame.push((self.next_sender, offset, message.len()));
+        self.useful += message_len(message.len()) as u64;
         self.marks.note(self.next_sender, self.end);
         self.next_sender = self.next_sender.saturating_add(1);
         Ok(())
@@ -423,6 +466,7 @@ impl Store for FileStore {
         self.marks.clear();
         self.window.clear();
         self.end = Version::Two.header_len() as u64;
+        (self.useful, self.compact_at) = (0, COMPACT_MIN);
         self.frame.clear();
         self.in_frame.clear();
         self.target_changed = false;
@@ -460,7 +504,11 @@ impl Store for FileStore {
             self.journal.sync_data().map_err(|error| self.sync_failed(error))?;
             self.unsynced = false;
         }
-        Ok(())
+        self.compact().map_err(|error| {
+            self.poisoned =
+                Some(format!("the journal that was written anew cannot be read: {error}"));
+            self.error("read", error)
+        })
     }
 }
 

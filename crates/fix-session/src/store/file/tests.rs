@@ -269,6 +269,87 @@ fn a_journal_that_is_mostly_of_no_use_is_written_anew() {
 }
 
 #[test]
+fn a_journal_that_becomes_of_no_use_is_written_anew_while_it_is_open() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    // Where the new one cannot be made, the old one goes on.
+    let blocked = folder.0.join("s.journal.new");
+    fs::create_dir(&blocked).expect("made");
+    let mut longest = 0;
+    for number in 0..200_000_u64 {
+        if number % 200 == 0 {
+            store.append(format!("message {number}").as_bytes()).expect("appends");
+        }
+        store.set_next_target(number + 2).expect("sets");
+        if number % 7 > 0 {
+            store.commit().expect("commits");
+            store.sync().expect("syncs");
+        } else {
+            // What is not committed yet waits for it.
+            store.sync().expect("syncs");
+        }
+        if number == 50_000 {
+            longest = fs::metadata(folder.journal()).expect("there").len();
+            fs::remove_dir(&blocked).expect("removed");
+        }
+    }
+    store.commit().expect("commits");
+    let len = fs::metadata(folder.journal()).expect("there").len();
+    assert!(longest > COMPACT_MIN && len < 2 * COMPACT_MIN, "{longest} {len}");
+    let check = |store: &mut FileStore| {
+        assert_eq!((store.next_sender(), store.next_target()), (1001, 200_001));
+        for seq_num in 1..=1000 {
+            let wanted = format!("message {}", (seq_num - 1) * 200);
+            assert_eq!(message(store, seq_num).as_deref(), Some(wanted.as_bytes()));
+        }
+        assert_eq!(message(store, 1001), None);
+    };
+    check(&mut store);
+    let other = FileStore::open(store.options.clone(), 0).expect_err("in use");
+    assert!(other.to_string().contains("another process"), "{other}");
+    drop(store);
+    check(&mut folder.open());
+}
+
+#[test]
+fn what_is_not_committed_is_not_in_a_journal_that_is_written_anew() {
+    for uncommitted in [Action::SetTarget(9), Action::SetSender(9), Action::Append(9)] {
+        let folder = Folder::new();
+        let mut store = folder.open();
+        for number in 0..50_000_u64 {
+            store.set_next_target(number + 2).expect("sets");
+            store.commit().expect("commits");
+        }
+        assert!(store.is_wasteful());
+        match uncommitted {
+            Action::SetTarget(seq_num) => store.set_next_target(seq_num).expect("sets"),
+            Action::SetSender(seq_num) => store.set_next_sender(seq_num).expect("sets"),
+            _ => store.append(b"one").expect("appends"),
+        }
+        store.sync().expect("syncs");
+        assert!(fs::metadata(folder.journal()).expect("there").len() > COMPACT_MIN);
+        drop(store);
+        let store = folder.open();
+        assert_eq!((store.next_sender(), store.next_target()), (1, 50_001), "{uncommitted:?}");
+    }
+}
+
+#[test]
+fn a_journal_of_messages_that_may_be_asked_for_is_left_alone() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    for _ in 0..1200 {
+        store.append(&[b'x'; 1000]).expect("appends");
+        store.commit().expect("commits");
+        store.sync().expect("syncs");
+    }
+    assert!(store.end > COMPACT_MIN && store.compact_at > store.end);
+    assert_eq!(fs::metadata(folder.journal()).expect("there").len(), store.end);
+    store.reset(9).expect("resets");
+    assert_eq!((store.useful, store.compact_at), (0, COMPACT_MIN));
+}
+
+#[test]
 fn a_store_is_open_once() {
     let folder = Folder::new();
     let _store = folder.open();
