@@ -68,3 +68,62 @@ fn a_leap_that_is_the_reset_begins_the_epoch_of_numbers_before() {
     told += &poll_all(&mut arbiter);
     assert_eq!(told, "R1 G1+4 D5a D6a D7a");
 }
+
+/// The number of packet 4 of line A was damaged: line B and what follows on line A are nothing to declare lost.
+#[test]
+fn a_damaged_number_ahead_loses_nothing() {
+    for damaged in [20, 200] {
+        let options = ArbiterOptions { packets_held_max: 1024, behind_max: 256, ..options() };
+        let mut arbiter = Fed::new(options);
+        let mut told = Vec::new();
+        for seq_num in 1..=40 {
+            let now_ns = 60 * seq_num;
+            let on_a = if seq_num == 4 { damaged } else { seq_num };
+            told.push(packet(&mut arbiter, now_ns, Line::A, on_a));
+            arbiter.handle_timeout(now_ns + 5);
+            told.push(poll_all(&mut arbiter));
+            if seq_num != damaged {
+                told.push(packet(&mut arbiter, now_ns + 10, Line::B, seq_num));
+            }
+        }
+        told.retain(|told| !told.is_empty());
+        let delivered = |n: u64| if n == 4 { "D4b".to_owned() } else { format!("D{n}a") };
+        let expected: Vec<String> = (1..=40).map(delivered).collect();
+        assert_eq!(told.join(" "), expected.join(" "), "{damaged}");
+        assert_eq!(arbiter.counters().gaps, 0);
+    }
+}
+
+/// So is a leap that the line goes on from, and one that nothing follows.
+#[test]
+fn a_leap_is_delivered_when_its_line_goes_on_behind_it_or_time_is_over() {
+    let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };
+    let mut arbiter = Fed::new(options);
+    packet(&mut arbiter, 0, Line::A, 1);
+    assert_eq!(packet(&mut arbiter, 10, Line::A, 300), "");
+    assert_eq!(packet(&mut arbiter, 20, Line::A, 301), "");
+    arbiter.handle_timeout(110);
+    assert_eq!(poll_all(&mut arbiter), "G2+298 D300a D301a");
+    assert_eq!(packet(&mut arbiter, 120, Line::A, 600), "");
+    assert_eq!(arbiter.poll_timeout(), Some(220));
+    arbiter.handle_timeout(220);
+    assert_eq!(poll_all(&mut arbiter), "");
+    assert!(arbiter.out_of_sequence().is_some());
+    arbiter.handle_timeout(1_120);
+    assert_eq!(poll_all(&mut arbiter), "G302+298 D600a");
+    assert!(arbiter.out_of_sequence().is_none());
+    let counters = arbiter.line_counters(Line::A);
+    assert_eq!((counters.received, counters.first, counters.unexpected), (4, 4, 0));
+}
+
+#[test]
+fn a_leap_behind_a_leap_loses_neither() {
+    let options = ArbiterOptions { packets_held_max: 1024, skew_ns: 1_000, ..options() };
+    let mut arbiter = Fed::new(options);
+    packet(&mut arbiter, 0, Line::A, 1);
+    assert_eq!(packet(&mut arbiter, 10, Line::A, 200), "");
+    assert_eq!(packet(&mut arbiter, 120, Line::A, 400), "G2+198 D200a");
+    assert_eq!(packet(&mut arbiter, 130, Line::A, 401), "");
+    arbiter.handle_timeout(230);
+    assert_eq!(poll_all(&mut arbiter), "G201+199 D400a D401a");
+}
