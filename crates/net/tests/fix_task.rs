@@ -7,8 +7,8 @@ mod fix_tokio;
 mod peers;
 
 use peers::{acceptor_config, initiator_config};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
@@ -58,7 +58,9 @@ fn pair(options: SessionTaskOptions) -> ([SessionTask<Filling>; 2], Arc<AtomicBo
     let is_full = Arc::new(AtomicBool::new(false));
     let store = |flag| Filling(MemoryStore::new(), flag);
     let accepting = Session::new(acceptor_config("I"), store(Arc::default()));
-    let calling = Session::new(initiator_config("I"), store(is_full.clone()));
+    let mut config = initiator_config("I");
+    config.log_messages = true;
+    let calling = Session::new(config, store(is_full.clone()));
     ([accepting, calling].map(|session| SessionTask::new(session, options)), is_full)
 }
 
@@ -99,7 +101,9 @@ async fn the_example_trades_and_logs_out() {
 
 #[tokio::test]
 async fn a_connection_that_is_lost_loses_nothing() {
-    let ([mut acceptor, mut initiator], _) = pair(SessionTaskOptions::default());
+    let ([mut acceptor, initiator], _) = pair(SessionTaskOptions::default());
+    let (log, lines) = mpsc::channel();
+    let mut initiator = initiator.log(move |lines| log.send(lines.to_vec()).expect("kept"));
     let handle = initiator.handle();
     let mut received = Vec::new();
     for round in 0..5_u64 {
@@ -135,6 +139,10 @@ async fn a_connection_that_is_lost_loses_nothing() {
     }
     received.dedup();
     assert_eq!(received, (1..=250).collect::<Vec<_>>());
+    let log = String::from_utf8(lines.try_iter().flatten().collect()).expect("text");
+    for number in 1..=250 {
+        assert!(log.contains(&format!("\u{1}148={number}\u{1}")), "{number} is logged");
+    }
 }
 
 #[tokio::test]

@@ -126,13 +126,26 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
     }
 }
 
+/// Takes lines of a message log.
+type WriteLog = Box<dyn FnMut(&[u8]) + Send>;
+
 /// Drives a session over a connection.
-#[derive(Debug)]
 pub struct SessionTask<S> {
     session: Session<S>,
     options: SessionTaskOptions,
     handle: SessionTaskHandle<S>,
     requests: mpsc::Receiver<Request<S>>,
+    write_log: WriteLog,
+}
+
+impl<S: fmt::Debug> fmt::Debug for SessionTask<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut found = out.debug_struct("SessionTask");
+        found
+            .field("session", &self.session)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a turn waited for.
@@ -157,7 +170,15 @@ impl<S: Store + 'static> SessionTask<S> {
     /// Creates a task of a session that is not connected.
     pub fn new(session: Session<S>, options: SessionTaskOptions) -> Self {
         let (sender, requests) = mpsc::channel(options.requests_max.max(1));
-        Self { session, options, handle: SessionTaskHandle(sender), requests }
+        let write_log = Box::new(|_: &[u8]| {});
+        Self { session, options, handle: SessionTaskHandle(sender), requests, write_log }
+    }
+
+    /// Has lines of the message log written by `write_log`, if the session is configured to make one. Without it
+    /// they are dropped.
+    #[must_use]
+    pub fn log(self, write_log: impl FnMut(&[u8]) + Send + 'static) -> Self {
+        Self { write_log: Box::new(write_log), ..self }
     }
 
     /// Returns what other tasks and threads work with the session by. While there is no connection, requests wait
@@ -187,6 +208,7 @@ impl<S: Store + 'static> SessionTask<S> {
         let _ = tokio::time::timeout(LINGER, writer.shutdown()).await;
         self.session.handle_disconnected(now());
         self.session.sync();
+        self.session.take_log(|lines| (self.write_log)(lines));
         end
     }
 
@@ -198,7 +220,7 @@ impl<S: Store + 'static> SessionTask<S> {
     ) -> TaskEnd {
         let slow_ns = u64::from(self.options.slow_reader_s) * SECOND_NS;
         let sync_ns = u64::try_from(self.options.sync_interval.as_nanos()).unwrap_or(u64::MAX);
-        let Self { session, requests, .. } = self;
+        let Self { session, requests, write_log, .. } = self;
         let mut buffer = vec![0; READ_LEN];
         let mut replies: Vec<Reply> = Vec::new();
         let mut ended = None;
@@ -259,6 +281,7 @@ impl<S: Store + 'static> SessionTask<S> {
                 Turn::Request(request) => replies.push(request(session, now)),
                 Turn::Time => {}
             }
+            session.take_log(|lines| write_log(lines));
             session.handle_timeout(now);
             if now.steady_ns >= sync_at_ns {
                 session.sync();
