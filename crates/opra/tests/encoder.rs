@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use tickwire_opra::bottom_up::Engine;
 use tickwire_opra::{
-    Category, Chars, Decode, Draft, EncodeErrorKind, Encoder, Field, Kind, Version, json, reference,
+    Category, Chars, Decode, Draft, EncodeErrorKind, Encoder, Entry, Field, Kind, Version, json,
+    reference,
 };
 
 /// Values whose lengths on the wire are all about as likely.
@@ -139,6 +140,33 @@ fn a_string_of_the_longest_that_its_field_has_is_encoded_and_a_longer_one_refuse
         let expected = if len <= longest { Ok(()) } else { Err(EncodeErrorKind::FieldTooLong) };
         assert_eq!(pushed.map(drop).map_err(|error| error.kind), expected, "{len}");
     }
+}
+
+#[test]
+fn numbers_of_groups_that_change_within_a_packet_are_sent() {
+    let spots = [(1, 100), (1, 100), (1, 7), (2, 7)];
+    let entry = |(decimal_placement, spot)| Entry {
+        symbol: Chars::new(b"EUR").expect("short"),
+        decimal_placement,
+        spot,
+        ..Entry::default()
+    };
+    let mut encoder = Encoder::new(Version::V2);
+    encoder.begin(1);
+    for spot in spots {
+        let mut draft = empty_of(b'Y');
+        draft.set_number(Field::MessageType, b'F'.into());
+        draft.set_number(Field::SpotCount, 1);
+        draft.set_entries(&[entry(spot)]);
+        encoder.push(&draft.message().expect("complete")).expect("encodes");
+    }
+    let packet = encoder.finish().expect("finishes").to_vec();
+    let mut found = Vec::new();
+    let decoded = reference::Decoder::new().decode_packet(&packet, |message| {
+        found.extend(message.entries().iter().map(|entry| (entry.decimal_placement, entry.spot)));
+    });
+    assert_eq!(decoded.expect("decodes").messages, spots.len() as u32);
+    assert_eq!(found, spots);
 }
 
 #[test]
