@@ -358,7 +358,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink.handle_reset(seq_num);
     }
 
-    /// Has a replay service told of what is lost. So many messages at the front of a gap are known.
+    /// Tells a replay service what is lost; the first `known` messages of a gap's first packet were delivered already.
     fn note_lost(&mut self, lost: Lost, known: u32, sink: &mut impl Sink<E::Message>) {
         let is_noted = self.replays.as_mut().is_some_and(|replays| replays.note(lost, known));
         if let (true, Lost::Gap(gap)) = (is_noted, lost) {

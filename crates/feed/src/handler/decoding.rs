@@ -125,7 +125,9 @@ impl<A> Decoding<A> {
     {
         let Self { framing, numbers_messages, agreement, adapter, recovery } = self;
         recovery.set_time(delivery.received_ns);
-        let mut outcome = PacketOutcome { seq_num: delivery.seq_num, ..Default::default() };
+        let messages = delivery.index;
+        let mut outcome =
+            PacketOutcome { seq_num: delivery.seq_num, messages, ..Default::default() };
         let packet_seq_num = delivery.seq_num.unwrap_or(0);
         if delivery.seq_num.is_some() {
             recovery.handle_progress(packet_seq_num);
@@ -148,7 +150,7 @@ impl<A> Decoding<A> {
             if damaged.is_some() {
                 return;
             }
-            outcome.messages = index.saturating_add(1);
+            outcome.messages = outcome.messages.max(index.saturating_add(1));
             let counted = own.filter(|own| *numbers_messages && numbers.contains(own));
             last_decoded = last_decoded.max(counted);
             outcome.seq_num = outcome.seq_num.map(|last| last.max(counted.unwrap_or(last)));
@@ -263,8 +265,8 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// A lost packet that a replay service sent again; messages before `packet.index` are known. Returns the highest number of its messages, if all
-    /// of it was decoded and understood.
+    /// A lost packet that a replay service sent again; messages before `packet.index` are known. Returns the highest
+    /// number of its messages, if all of it was decoded and understood.
     pub(super) fn replayed<E: Engine>(
         &mut self,
         engine: &mut E,

@@ -141,24 +141,25 @@ fn a_replayed_packet_that_cannot_be_decoded_leaves_the_gap_open() {
     assert_eq!(price(&handler, 8), None);
 }
 
-/// The first message of packet 2 was decoded and told, the second one when it came again.
+/// The first messages of packet 2 were decoded and told, the others when it came again, though line B brought fewer of them.
 #[test]
-fn messages_known_from_a_packet_that_was_cut_are_not_applied_again() {
+fn messages_known_from_copies_that_were_cut_are_not_applied_again() {
     let mut handler = handler_of(RecoveryOptions {
         continuity: Continuity::SeqNum,
-        depth: Some(4),
+        depth: Some(5),
         starts_empty: true,
         ..Default::default()
     });
     let mut seen = Seen::default();
-    let whole = [bid(9, 1, 11), bid(9, 1, 12)].concat();
-    handler.handle_packet(0, A, &packet(1, &bid(9, 1, 10)), &mut seen);
-    handler.handle_packet(
-        1,
-        A,
-        &packet(2, &[&bid(9, 1, 11)[..], &[0xC0, 0xFF]].concat()),
-        &mut seen,
-    );
+    let b = Source::Incremental(Line::B);
+    let messages = [bid(9, 1, 11), bid(9, 1, 12), bid(9, 1, 13)];
+    let whole = messages.concat();
+    let cut_behind = |len| packet(2, &[&messages[..len].concat()[..], &[0xC0, 0xFF]].concat());
+    for line in [A, b] {
+        handler.handle_packet(0, line, &packet(1, &bid(9, 1, 10)), &mut seen);
+    }
+    handler.handle_packet(1, A, &cut_behind(2), &mut seen);
+    handler.handle_packet(2, b, &cut_behind(1), &mut seen);
     handler.handle_timeout(1_000, &mut seen);
     let gap = Gap { first: 2, count: 1 };
     assert_eq!((handler.poll_lost(), price(&handler, 9)), (Some(Lost::Gap(gap)), None));
@@ -167,7 +168,7 @@ fn messages_known_from_a_packet_that_was_cut_are_not_applied_again() {
     let instrument = handler.recovery().instruments().find(InstrumentKey::Number(9)).unwrap();
     let book = handler.recovery().book(instrument, BookKind::Outright).unwrap();
     let prices: Vec<i64> = book.levels(Side::Bid).map(|level| level.price.mantissa).collect();
-    assert_eq!((prices, seen.replayed), (vec![12, 11, 10], vec![2]));
+    assert_eq!((prices, seen.replayed), (vec![13, 12, 11, 10], vec![2]));
 }
 
 #[test]
