@@ -7,8 +7,8 @@
 //!
 //! The control message that resets the numbers (category H, type K) has a number of the new epoch, and the next message
 //! the one after it: it begins an epoch where it comes at the front of a packet whose number is not the next one. The
-//! epoch begins when both sides have shown it, or once the hold time is over, so that the other side can still bring packets of
-//! the old one. Where it was lost on both sides, [`ArbiterOptions::unexpected`] says what numbers that begin anew mean.
+//! epoch begins when both sides have shown it, or once the hold time is over (`skew_ns` while the other side goes on in the old
+//! epoch), so that the other side can still bring packets of the old one. Where it was lost on both sides, [`ArbiterOptions::unexpected`] says what numbers that begin anew mean.
 //!
 //! Lines share nothing: give each to a thread of your own choice.
 //!
@@ -267,7 +267,10 @@ impl LineHandler {
             None => false,
         };
         if begins_epoch {
-            self.arbiter.handle_epoch_start(now_ns, line, seq_num, packet);
+            let is_used = self.arbiter.handle_epoch_start(now_ns, line, seq_num, packet);
+            if !is_used && reset == Some(Seen::First) {
+                self.reset.forget_last();
+            }
             return None;
         }
         let next = self.arbiter.handle_packet(now_ns, line, seq_num, packet);
@@ -413,6 +416,7 @@ impl Ports {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arbiter::UnexpectedPolicy;
     use tickwire_opra::{Draft, Encoder, Field, generate};
 
     fn trace() -> Vec<Vec<u8>> {
@@ -625,6 +629,50 @@ mod tests {
         handler.handle_timeout(101);
         assert_eq!(poll_all(&mut handler).0, [1, 2]);
         assert_eq!(handler.arbiter().packets_held(), 0);
+    }
+
+    /// A handler that was given packets 900 to 929 of both sides; those of B all differ.
+    fn with_side_b_put_aside() -> LineHandler {
+        let mut handler = LineHandler::new(ArbiterOptions { hold_ns: 100, ..Default::default() });
+        for seq_num in 900..930 {
+            handler.handle_packet(0, Line::A, &integrity(seq_num, 900));
+            handler.handle_packet(0, Line::B, &integrity(seq_num, 901));
+            poll_all(&mut handler);
+        }
+        assert!(handler.arbiter().is_put_aside(Line::B));
+        handler
+    }
+
+    #[test]
+    fn a_side_that_is_put_aside_neither_hides_nor_delays_the_reset_of_the_other() {
+        for sides in [vec![Line::B, Line::A], vec![Line::A, Line::B], vec![Line::A]] {
+            let mut handler = with_side_b_put_aside();
+            let mut told = Vec::new();
+            for side in &sides {
+                handler.handle_packet(10, *side, &control(b'K', 1, 931));
+                told.extend(poll_all(&mut handler).0);
+            }
+            handler.handle_packet(20, Line::A, &integrity(2, 931));
+            told.extend(poll_all(&mut handler).0);
+            assert_eq!(told, [1, 2], "{sides:?}");
+            assert_eq!(handler.arbiter().packets_held(), 0);
+        }
+    }
+
+    #[test]
+    fn packets_behind_a_reset_wait_for_the_epoch_under_each_policy() {
+        for unexpected in [UnexpectedPolicy::Drop, UnexpectedPolicy::Follow { packets_min: 3 }] {
+            let options = ArbiterOptions { hold_ns: 100, unexpected, ..Default::default() };
+            let mut handler = LineHandler::new(options);
+            handler.handle_packet(0, Line::A, &integrity(50, 930));
+            handler.handle_packet(1, Line::A, &control(b'K', 1, 931));
+            for seq_num in 2..6 {
+                handler.handle_packet(seq_num, Line::A, &integrity(seq_num, 931));
+            }
+            assert_eq!(poll_all(&mut handler), (vec![50], vec![]), "{unexpected:?}");
+            handler.handle_timeout(101);
+            assert_eq!(poll_all(&mut handler), (vec![1, 2, 3, 4, 5], vec![]), "{unexpected:?}");
+        }
     }
 
     /// As the first packet, next in order, twice in a row, and with a number used already.

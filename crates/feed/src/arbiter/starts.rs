@@ -12,14 +12,15 @@ use tickwire_fast::rt::Packet;
 impl Arbiter {
     /// Takes a packet that begins an epoch with its own number: it is delivered first in that. The epoch begins when
     /// every line that is not silent has shown it, or once the hold time is over, so that the other line can still bring
-    /// packets of the old one.
+    /// packets of the old one. While the other line goes on there, that lasts up to `skew_ns`. Returns whether the packet
+    /// is used; if not, the line is not trusted, or the packet is not fit to be kept.
     pub fn handle_epoch_start<'p>(
         &mut self,
         now_ns: u64,
         line: Line,
         seq_num: u64,
         packet: impl Into<Packet<'p>>,
-    ) {
+    ) -> bool {
         self.delivered = None;
         self.note_time(now_ns);
         let packet = packet.into();
@@ -35,17 +36,20 @@ impl Arbiter {
         let is_waiting =
             self.parked.is_some() || self.transition.is_some() || !self.replay.is_empty();
         let counters = &mut self.lines[line.index()];
-        if packet.len() > self.options.packet_bytes_max {
+        let is_fit = packet.len() <= self.options.packet_bytes_max;
+        let is_used = is_fit && !is_waiting && is_heard && seq_num <= SEQ_NUM_MAX;
+        if !is_fit {
             counters.too_long += 1;
         } else if is_waiting {
             counters.not_polled += 1;
-        } else if seq_num > SEQ_NUM_MAX || !is_heard {
-            counters.unexpected += 1;
         } else {
             counters.unexpected += 1;
+        }
+        if is_used {
             self.leave_at(&arrival);
         }
         self.handle_timeout(now_ns);
+        is_used
     }
 
     /// Moves a line to the epoch that its packet begins.
@@ -83,7 +87,10 @@ impl Arbiter {
 
     /// Whether a packet has said that an epoch begins, and every line that may bring one has left the current one.
     pub(super) fn is_start_shown_by_all(&self) -> bool {
-        let is_staying = |line: Line| !self.states[line.index()].has_left && self.is_alive(line);
+        let is_staying = |line: Line| {
+            let has_left = self.states[line.index()].has_left;
+            !has_left && self.is_alive(line) && self.standing(line) != Standing::Doubtful
+        };
         self.told_first().is_some() && !Line::ALL.into_iter().any(is_staying)
     }
 }

@@ -55,9 +55,14 @@ impl Arbiter {
     pub(super) fn handle_unexpected(&mut self, arrival: &Arrival<'_>) {
         let Arrival { line, seq_num, .. } = *arrival;
         self.note_unexpected(arrival);
-        let UnexpectedPolicy::Follow { packets_min } = self.options.unexpected else {
-            self.lines[line.index()].unexpected += 1;
-            return;
+        let packets_min = match self.options.unexpected {
+            UnexpectedPolicy::Follow { packets_min } => packets_min,
+            // It may be of the epoch that the line was told of.
+            UnexpectedPolicy::Drop if self.states[line.index()].next_first.is_some() => u32::MAX,
+            UnexpectedPolicy::Drop => {
+                self.lines[line.index()].unexpected += 1;
+                return;
+            }
         };
         let (reach, reorder_max) = (self.window.span(), self.options.reorder_max);
         let state = &mut self.states[line.index()];

@@ -38,6 +38,12 @@ impl LineReset {
         self.digests[0] = digest;
         Some(Seen::First)
     }
+
+    /// Forgets the packet remembered last, which was not used: a copy of it is the first one then.
+    pub(super) fn forget_last(&mut self) {
+        self.digests[0] = None;
+        self.digests.rotate_left(1);
+    }
 }
 
 /// Whether the bytes of a reset are at the head of a packet.
