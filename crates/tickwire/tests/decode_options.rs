@@ -197,3 +197,20 @@ fn messages_are_written_in_fixt_messages_and_read_back() {
         assert_eq!(again, expected, "{}", run.err);
     }
 }
+
+/// Its numbers go on from pass to pass, while those of the messages begin anew.
+#[test]
+fn bench_fast_takes_a_capture_through_the_handler_many_times() {
+    let directory = directory("decode_options_bench_handler");
+    let [capture, templates] =
+        ["c.bin", "t.xml"].map(|name| directory.join(name).display().to_string());
+    let made = tickwire(&format!(
+        "generate cme -n 300 -o {capture} --write-templates {templates} --force"
+    ));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let run = tickwire(&format!(
+        "bench fast --file {capture} -t {templates} --reset packet --engine handler --time 200ms"
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.out.contains("handler"), "{}", run.out);
+}

@@ -88,6 +88,9 @@ impl Books {
 
 /// Bytes of CME's preamble: number of the packet, channel.
 const PREAMBLE: usize = 5;
+/// The first packet's number, above those of messages: a handler that finds both equal holds later packets, whose numbers go on
+/// while those of the messages begin anew with each pass, to be damaged.
+const FIRST_SEQ_NUM: u32 = 1 << 24;
 /// Time between two packets.
 const STEP_NS: u64 = 1_000;
 
@@ -126,7 +129,7 @@ impl Datagrams {
         Some(Self {
             datagrams: corpus.packets.iter().map(with_preamble).collect(),
             handler: Handler::new(options, engine, adapter).ok()?,
-            seq_num: 1,
+            seq_num: FIRST_SEQ_NUM,
             now_ns: 0,
         })
     }
