@@ -39,6 +39,8 @@ fn take_rejected(rejected: &mut Option<Rejected>, seq_num: u64) -> u32 {
 pub(super) struct Channel<E, A> {
     pub(super) sequence: SequenceSource,
     hold_ns: u64,
+    /// A gap of more numbers is one that later packets have confirmed.
+    reorder_max: u64,
     /// Whether what one packet leaves in dictionaries counts in the next.
     pub(super) keeps_dictionaries: bool,
     pub(super) engine: E,
@@ -74,6 +76,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         Self {
             sequence: options.sequence,
             hold_ns: options.arbiter.hold_ns,
+            reorder_max: options.arbiter.reorder_max,
             keeps_dictionaries: matches!(policy, ResetPolicy::Never | ResetPolicy::Template),
             engine,
             replays: None,
@@ -329,6 +332,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     }
 
     fn handle_gap(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {
+        if gap.count > self.reorder_max {
+            self.decoding.agreement = NumberAgreement::default();
+        }
         if self.keeps_dictionaries {
             self.engine.lose_dictionaries();
         }
@@ -353,6 +359,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     /// Books are forgotten, and templates that waited take effect.
     fn begin_session(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.running().switch();
+        self.decoding.agreement = NumberAgreement::default();
         self.note_lost(Lost::Reset, 0, sink);
         self.decoding.handle_reset(sink);
         sink.handle_reset(seq_num);

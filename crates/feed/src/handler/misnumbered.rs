@@ -1,4 +1,6 @@
 //! Packets whose own number and that of their first message are equal, as a rule: one where they are not is damaged.
+//!
+//! The rule is learnt anew where several packets have shown that numbers begin elsewhere: after a reset and a long gap.
 
 /// Packets in a row whose numbers are equal that make it the rule.
 const EQUAL_MIN: u32 = 16;
