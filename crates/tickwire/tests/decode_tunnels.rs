@@ -17,13 +17,22 @@ fn frame() -> Vec<u8> {
     pcap(&[("239.1.1.1:8000", PACKET)])[FILE_HEADER + RECORD_HEADER..].to_vec()
 }
 
-/// A pcap file of one frame.
-fn captured(frame: &[u8]) -> Vec<u8> {
+/// A pcap file of these frames.
+fn captured(frames: &[&[u8]]) -> Vec<u8> {
     let mut file = pcap(&[]);
-    let len = (frame.len() as u32).to_le_bytes();
-    file.extend([[0; 4], [0; 4], len, len].concat());
-    file.extend(frame);
+    for frame in frames {
+        let len = (frame.len() as u32).to_le_bytes();
+        file.extend([[0; 4], [0; 4], len, len].concat());
+        file.extend(*frame);
+    }
     file
+}
+
+/// A frame with a datagram of which another fragment is to follow.
+fn fragment() -> Vec<u8> {
+    let mut fragment = with_type(0x0800, &ip(17, &[0; 16]));
+    fragment[ETHERNET + 6] |= 0x20;
+    fragment
 }
 
 /// The frame's addresses, another EtherType, and what follows it.
@@ -41,7 +50,7 @@ fn ip(protocol: u8, payload: &[u8]) -> Vec<u8> {
 fn decode(name: &str, frame: &[u8]) -> Run {
     let directory = directory(&format!("decode_tunnels_{name}"));
     let templates = file(&directory, "t.xml", XML.as_bytes());
-    let capture = file(&directory, "c.pcap", &captured(frame));
+    let capture = file(&directory, "c.pcap", &captured(&[frame]));
     tickwire(&format!("decode {capture} -t {templates}"))
 }
 
@@ -76,12 +85,9 @@ fn packets_in_tunnels_are_decoded() {
 
 #[test]
 fn data_that_are_missing_are_told_and_the_status_is_1() {
-    let mut fragment = with_type(0x0800, &ip(17, &[0; 16]));
-    // More fragments follow.
-    fragment[ETHERNET + 6] |= 0x20;
     let label = [0u8, 0x10, 0x01, 64];
     for (name, frame, expected) in [
-        ("fragment", fragment, "1 fragmented IP datagrams are incomplete"),
+        ("fragment", fragment(), "1 fragmented IP datagrams are incomplete"),
         ("wire", with_type(0x8847, &[&label[..], &[0; 40]].concat()), "carry no IP packet"),
         ("gre_version", with_type(0x0800, &ip(47, &[0, 1, 0, 0, 0, 0])), "carry no IP packet"),
     ] {
@@ -91,4 +97,26 @@ fn data_that_are_missing_are_told_and_the_status_is_1() {
     }
     let arp = with_type(0x0806, &[0; 28]);
     assert_eq!(decode("arp", &arp).status, 0);
+}
+
+#[test]
+fn other_readers_of_captures_tell_what_is_missing_too() {
+    let directory = directory("decode_tunnels_others");
+    let templates = file(&directory, "t.xml", XML.as_bytes());
+    let [whole, lacking] =
+        [("whole", &[][..]), ("lacking", &[fragment()][..])].map(|(name, more)| {
+            let frame = frame();
+            let frames: Vec<&[u8]> =
+                std::iter::once(&frame[..]).chain(more.iter().map(|more| &more[..])).collect();
+            file(&directory, &format!("{name}.pcap"), &captured(&frames))
+        });
+    for command in ["receive -t {t} --capture-line a={c}", "opra decode {c}"] {
+        let run =
+            |capture: &str| tickwire(&command.replace("{t}", &templates).replace("{c}", capture));
+        let expected = "1 fragmented IP datagrams are incomplete: their data are missing";
+        let [whole, lacking] = [run(&whole), run(&lacking)];
+        assert!(!whole.err.contains(expected), "{command}: {}", whole.err);
+        assert!(lacking.err.contains(expected), "{command}: {}", lacking.err);
+        assert_eq!(lacking.status, 1, "{command}");
+    }
 }

@@ -38,6 +38,18 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// What was in the capture and cannot be handed out, a sentence for people each.
+    pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
+        let missing = [
+            (self.fragmented_given_up, "fragmented IP datagrams are incomplete"),
+            (self.unknown_inside, "frames of MPLS, PPPoE, GRE or VXLAN carry no IP packet"),
+            (self.link_type_unknown, "frames are of an interface of unknown link type"),
+            (self.malformed, "frames contradict themselves"),
+        ];
+        let missing = missing.into_iter().filter(|(count, _)| *count > 0);
+        missing.map(|(count, what)| format!("{count} {what}: their data are missing"))
+    }
+
     /// Returns how many records were left out because they carry nothing a feed decoder wants or
     /// cannot be read.
     pub const fn skipped(&self) -> u64 {

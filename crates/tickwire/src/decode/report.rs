@@ -187,15 +187,7 @@ impl<'r> Report<'r> {
 
     /// Counts of the reader: data that were in the capture and cannot be decoded are errors.
     pub fn capture(&mut self, statistics: &Statistics) {
-        let lost = [
-            (statistics.fragmented_given_up, "fragmented IP datagrams are incomplete"),
-            (statistics.unknown_inside, "frames of MPLS, PPPoE, GRE or VXLAN carry no IP packet"),
-            (statistics.link_type_unknown, "frames are of an interface of unknown link type"),
-            (statistics.malformed, "frames contradict themselves"),
-        ];
-        for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
-            self.error(&format!("{count} {what}: their data are missing"));
-        }
+        statistics.missing().for_each(|text| self.error(&text));
     }
 
     /// An error of the file itself.

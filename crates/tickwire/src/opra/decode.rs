@@ -232,6 +232,7 @@ fn decode_all(
     if let Some(error) = broken {
         report.error(&error);
     }
+    reader.statistics().missing().for_each(|text| report.error(&text));
     Ok(())
 }
 

@@ -180,6 +180,8 @@ impl Feed<'_> {
             self.take(capture.side, &arrival);
             self.write(out)?;
         }
+        let missing = captures.iter().flat_map(|capture| capture.reader.statistics().missing());
+        missing.for_each(|text| self.report.error(&text));
         for index in 0..self.handlers.len() {
             if self.left == 0 {
                 break;

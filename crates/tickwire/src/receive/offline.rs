@@ -19,6 +19,8 @@ struct Pass {
     channels: Vec<Driven>,
     /// Whether a capture could not be read to its end.
     is_broken: bool,
+    /// What captures had that could not be read, a sentence each.
+    missing: Vec<String>,
 }
 
 /// A channel that captures drive.
@@ -113,6 +115,9 @@ impl Session<'_> {
         pin(self.args, 0)?;
         let resident_at_start = resident_bytes();
         let mut pass = self.pass(self.lines()?)?;
+        for text in &pass.missing {
+            anstream::eprintln!("tickwire: {text}");
+        }
         if !pass.has_matched() && !self.stop.is_set() {
             pass = self.pass_instead(&pass)?;
         }
@@ -132,7 +137,8 @@ impl Session<'_> {
             report.set_others(first.driver.others());
         }
         self.write(&report)?;
-        Ok(Outcome::flawed_if(pass.is_broken || report.is_flawed()))
+        let lacks_data = pass.is_broken || !pass.missing.is_empty();
+        Ok(Outcome::flawed_if(lacks_data || report.is_flawed()))
     }
 
     /// Reads the captures again with lines that were found in them, where no packet belonged to any.
@@ -177,7 +183,7 @@ impl Session<'_> {
         };
         let channels: Result<Vec<Driven>, Failure> =
             self.channels.iter().zip(lines).map(driven).collect();
-        let mut pass = Pass { channels: channels?, is_broken: false };
+        let mut pass = Pass { channels: channels?, is_broken: false, missing: Vec::new() };
         while !self.stop.is_set() {
             match merge.next_packet() {
                 Ok(Some(merged)) => pass.handle_packet(&merged),
@@ -191,6 +197,11 @@ impl Session<'_> {
                     pass.is_broken = true;
                 }
             }
+        }
+        for (input, reader) in merge.readers().enumerate() {
+            let name = captures::name_of(&captures, input);
+            let missing = reader.statistics().missing();
+            pass.missing.extend(missing.map(|text| format!("{name}: {text}")));
         }
         Ok(pass)
     }
