@@ -52,4 +52,4 @@ pub use config::{
     Instrument, KeyField, Lines, Login, Recovery, Replay, SeqNumSource, Settings,
 };
 pub use error::{ConfigError, ERRORS_MAX, Errors};
-pub use parse::{CHANNELS_MAX, LoadError, TEXT_BYTES_MAX};
+pub use parse::{CHANNELS_MAX, LoadError, SKEW_MAX, TEXT_BYTES_MAX};

@@ -33,7 +33,8 @@ const SERVERS_MAX: usize = 16;
 const KEY_FIELDS_MAX: usize = 8;
 
 const HOLD_MAX: Duration = Duration::from_secs(10);
-const SKEW_MAX: Duration = Duration::from_secs(30);
+/// Furthest that one line may be behind the other.
+pub const SKEW_MAX: Duration = Duration::from_secs(30);
 const SILENCE_MAX: Duration = Duration::from_secs(24 * 3600);
 const TIMEOUT_MAX: Duration = Duration::from_secs(600);
 const HELD_MAX: u32 = 1 << 20;

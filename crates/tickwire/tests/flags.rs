@@ -83,3 +83,20 @@ fn a_time_without_unit_is_refused_with_the_units_to_choose_from() {
         assert!(run.err.contains("has no unit: write "), "{arguments}: {}", run.err);
     }
 }
+
+#[test]
+fn lines_further_apart_than_is_remembered_are_refused() {
+    let run = tickwire("receive -t x.xml --skew 31s");
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("lines are at most 30s apart"), "{}", run.err);
+}
+
+#[test]
+fn commands_that_need_templates_say_so_in_their_usage() {
+    for command in ["decode", "encode", "explain"] {
+        let usage = tickwire(&format!("{command} --help")).out;
+        assert!(usage.contains("--templates <FILE>"), "{usage}");
+        let line = usage.lines().find(|line| line.starts_with("Usage:")).expect("a usage");
+        assert!(line.contains("--templates"), "{line}");
+    }
+}

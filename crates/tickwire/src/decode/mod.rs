@@ -92,6 +92,7 @@ impl OutputFormat {
 /// port are a channel of their own, with its own dictionaries, and so is each TCP stream. The last
 /// line on standard error counts packets, messages and bytes.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct DecodeArgs {
     #[command(flatten)]
     input: InputArgs,

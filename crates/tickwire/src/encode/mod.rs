@@ -31,6 +31,7 @@ use tickwire_text::json::Json;
 /// templates have the same, put "#dyn.t": template id beside it in the same object. Of several in one
 /// object, the first id is for the first reference, and so on; null leaves one to be found.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct EncodeArgs {
     /// JSON lines; - is standard input.
     #[arg(value_name = "FILE", required_unless_present = "file")]

@@ -32,6 +32,7 @@ const BYTES_SHOWN_MAX: usize = 24;
 /// dictionary entry before and after. The packets before it to the same address and port are decoded
 /// first, so that dictionaries are as they were. An error is shown where it happens.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct ExplainArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -20,7 +20,7 @@ use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
 use tickwire_feed::market::{BookAdapter, BookChoice};
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
 use tickwire_feed::replay::ReplayOptions;
-use tickwire_feed_config::{BookKind, BooksBy, Instrument, KeyField};
+use tickwire_feed_config::{BookKind, BooksBy, Instrument, KeyField, SKEW_MAX};
 use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::{
     MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT, ReceiverOptions,
@@ -90,8 +90,8 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "TIME", help_heading = "Arbitration")]
     hold: Option<Span>,
     /// How far one line may be behind the other when sequence numbers restart, and a snapshot ahead
-    /// of the lines; 1s unless given.
-    #[arg(long, value_name = "TIME", help_heading = "Arbitration")]
+    /// of the lines; at most 30s, 1s unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = skew)]
     skew: Option<Span>,
     /// Sequence numbers held while one is waited for.
     #[arg(long, value_name = "COUNT", help_heading = "Arbitration")]
@@ -451,4 +451,10 @@ impl ReceiveArgs {
     pub fn idle(&self) -> Option<Duration> {
         self.idle.map(Span::duration)
     }
+}
+
+fn skew(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse()?;
+    let is_fit = span.duration() <= SKEW_MAX;
+    is_fit.then_some(span).ok_or_else(|| format!("lines are at most {SKEW_MAX:?} apart"))
 }

@@ -111,9 +111,9 @@ impl<'m> OrderRoom<'m> {
     }
 }
 
-/// Returns a decimal as a whole number; `None` if it is none.
+/// Returns a decimal as a whole number; `None` if it has a fraction, a minus or more than 64 bits.
 fn whole(value: Decimal) -> Option<u64> {
-    let mut mantissa = u64::try_from(value.mantissa()).ok()?;
+    let mut mantissa = u128::try_from(value.mantissa()).ok()?;
     if mantissa == 0 {
         return Some(0);
     }
@@ -126,7 +126,7 @@ fn whole(value: Decimal) -> Option<u64> {
         }
         mantissa /= 10;
     }
-    Some(mantissa)
+    u64::try_from(mantissa).ok()
 }
 
 #[cfg(test)]
@@ -159,5 +159,7 @@ mod tests {
         let of = |mantissa, exponent| whole(Decimal::new(mantissa, exponent));
         assert_eq!((of(57, 0), of(5700, -2), of(57, 2)), (Some(57), Some(57), Some(5700)));
         assert_eq!((of(575, -1), of(-57, 0), of(1, 40), of(0, -60)), (None, None, None, Some(0)));
+        let with_zeros = Decimal::from_digits(false, 57 * 10_u128.pow(20), -20).expect("fits");
+        assert_eq!(whole(with_zeros), Some(57));
     }
 }
