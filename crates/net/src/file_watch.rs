@@ -1,10 +1,10 @@
-//! Watches a file and prepares its new content on a thread of its own.
+//! Watches files that belong together and prepares their new contents on a thread of its own.
 //!
-//! A [`FileWatch`] looks at the file's modification time and length at an interval, and at once when
+//! A [`FileWatch`] looks at the files' modification times and lengths at an interval, and at once when
 //! [`look_now`](FileWatch::look_now) is called, as a signal handler's flag would ask. A file that was
 //! changed is read once two looks in a row find the same time and length, so that one being written is
-//! left alone. Content equal to the last is ignored. The rest is prepared by a function of the caller,
-//! on the watching thread: a template file is parsed and compiled beside the running decoder.
+//! left alone, and the others wait for it. Content equal to the last is ignored. New contents are prepared by a
+//! function of the caller, on the watching thread: template files are parsed and compiled beside the running decoder.
 
 use std::fmt;
 use std::fs::File;
@@ -24,10 +24,10 @@ pub const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 /// Prepared contents that wait to be taken.
 const PREPARED_MAX: usize = 4;
 
-/// Why new content of a file cannot be used.
+/// Why new contents cannot be used.
 #[derive(Debug)]
 pub enum WatchError<E> {
-    /// It cannot be read, or is longer than the limit.
+    /// A file cannot be read, or is longer than the limit.
     Read(io::Error),
     /// The caller's function refused it.
     Refused(E),
@@ -44,7 +44,7 @@ impl<E: fmt::Display> fmt::Display for WatchError<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for WatchError<E> {}
 
-/// A file under watch. Dropping it ends the thread.
+/// Files under watch. Dropping it ends the thread.
 pub struct FileWatch<T, E> {
     looks: Option<SyncSender<()>>,
     prepared: Receiver<Result<T, WatchError<E>>>,
@@ -58,22 +58,24 @@ impl<T, E> fmt::Debug for FileWatch<T, E> {
 }
 
 impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
-    /// Watches `path`, whose content was `current`. New content of at most `bytes_max` bytes is handed
-    /// to `prepare`.
+    /// Watches these files, whose contents were as given. When any has changed, the contents of all, of at most
+    /// `bytes_max` bytes each, are handed to `prepare` in this order.
     ///
     /// # Errors
     /// What the system says of the thread.
     pub fn start(
-        path: PathBuf,
-        current: Vec<u8>,
+        files: impl IntoIterator<Item = (PathBuf, Vec<u8>)>,
         bytes_max: u64,
         interval: Duration,
-        prepare: impl Fn(&[u8]) -> Result<T, E> + Send + 'static,
+        prepare: impl Fn(&[&[u8]]) -> Result<T, E> + Send + 'static,
     ) -> Result<Self, Error> {
         let (looks, asked) = sync_channel(1);
         let (sender, prepared) = sync_channel(PREPARED_MAX);
-        let mut watched = Watched { path, bytes_max, content: current, seen: None, failed: false };
-        // What was there when `current` was read may have changed since: the first look compares.
+        let watched =
+            |(path, content)| Watched { path, bytes_max, content, seen: None, failed: false };
+        let files = files.into_iter().map(watched).collect();
+        // They may have changed since they were read: the first look compares.
+        let mut watched = WatchedSet { files, is_new: false };
         let run = move || {
             loop {
                 let is_asked = match asked.recv_timeout(interval) {
@@ -81,9 +83,9 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
                     Err(RecvTimeoutError::Timeout) => false,
                     Err(RecvTimeoutError::Disconnected) => return,
                 };
-                let Some(content) = watched.look(is_asked) else { continue };
-                let result = match content {
-                    Ok(content) => prepare(content).map_err(WatchError::Refused),
+                let result = match watched.look(is_asked) {
+                    Ok(None) => continue,
+                    Ok(Some(contents)) => prepare(&contents).map_err(WatchError::Refused),
                     Err(error) => Err(WatchError::Read(error)),
                 };
                 // Full: nobody takes them; the next change is another chance.
@@ -97,7 +99,7 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
         Ok(Self { looks: Some(looks), prepared, thread: Some(thread) })
     }
 
-    /// Looks at the file now, whatever its times say.
+    /// Looks at the files now, whatever their times say.
     pub fn look_now(&self) {
         if let Some(looks) = &self.looks {
             // Full: a look is due already.
@@ -105,7 +107,7 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
         }
     }
 
-    /// New content, or why it cannot be used. Does not block.
+    /// New contents, or why they cannot be used. Does not block.
     pub fn poll(&self) -> Option<Result<T, WatchError<E>>> {
         self.prepared.try_recv().ok()
     }
@@ -133,10 +135,43 @@ pub fn on_hangup() -> io::Result<Arc<AtomicBool>> {
 /// Modification time and length.
 type Stamp = (Option<SystemTime>, u64);
 
+struct WatchedSet {
+    files: Vec<Watched>,
+    /// Whether there is new content that was not handed out.
+    is_new: bool,
+}
+
+impl WatchedSet {
+    /// The contents of all files, if any is new and none is being written.
+    fn look(&mut self, by_force: bool) -> io::Result<Option<Vec<&[u8]>>> {
+        let mut is_moving = false;
+        for file in &mut self.files {
+            match file.look(by_force)? {
+                Look::Same => {}
+                Look::Moving => is_moving = true,
+                Look::New => self.is_new = true,
+            }
+        }
+        if is_moving || !std::mem::take(&mut self.is_new) {
+            return Ok(None);
+        }
+        Ok(Some(self.files.iter().map(|file| &file.content[..]).collect()))
+    }
+}
+
+/// What a look at a file found.
+enum Look {
+    Same,
+    /// It is being written, or not there.
+    Moving,
+    /// New content, which stands still.
+    New,
+}
+
 struct Watched {
     path: PathBuf,
     bytes_max: u64,
-    /// What was last handed out.
+    /// What was read last.
     content: Vec<u8>,
     /// What the last look found, and whether it was read then.
     seen: Option<(Stamp, bool)>,
@@ -145,15 +180,15 @@ struct Watched {
 }
 
 impl Watched {
-    /// New content, if there is any and it stands still; by force without waiting for that.
-    fn look(&mut self, by_force: bool) -> Option<io::Result<&[u8]>> {
+    /// Looks for new content; by force without waiting until it stands still.
+    fn look(&mut self, by_force: bool) -> io::Result<Look> {
         let stamp = match stamp(&self.path) {
             Ok(stamp) => stamp,
             Err(error) => {
                 // Files are replaced by removing them first: a look between is no error yet.
                 let is_new = !std::mem::replace(&mut self.failed, true) && by_force;
                 self.seen = None;
-                return is_new.then_some(Err(error));
+                return if is_new { Err(error) } else { Ok(Look::Moving) };
             }
         };
         self.failed = false;
@@ -162,23 +197,21 @@ impl Watched {
             _ => {
                 self.seen = Some((stamp, false));
                 if !by_force {
-                    return None;
+                    return Ok(Look::Moving);
                 }
                 false
             }
         };
         if is_read && !by_force {
-            return None;
+            return Ok(Look::Same);
         }
         self.seen = Some((stamp, true));
-        match read(&self.path, self.bytes_max) {
-            Ok(content) if content == self.content => None,
-            Ok(content) => {
-                self.content = content;
-                Some(Ok(&self.content))
-            }
-            Err(error) => Some(Err(error)),
+        let content = read(&self.path, self.bytes_max)?;
+        if content == self.content {
+            return Ok(Look::Same);
         }
+        self.content = content;
+        Ok(Look::New)
     }
 }
 
@@ -213,11 +246,16 @@ mod tests {
     }
 
     fn watch(path: &Path, current: &[u8]) -> FileWatch<String, String> {
-        let prepare = |content: &[u8]| match content {
+        watch_all(&[(path, current)])
+    }
+
+    fn watch_all(files: &[(&Path, &[u8])]) -> FileWatch<String, String> {
+        let prepare = |contents: &[&[u8]]| match contents.concat().as_slice() {
             b"bad" => Err("is bad".to_owned()),
             content => Ok(String::from_utf8_lossy(content).into_owned()),
         };
-        FileWatch::start(path.to_owned(), current.to_vec(), 10, TICK, prepare).unwrap()
+        let files = files.iter().map(|(path, current)| (path.to_path_buf(), current.to_vec()));
+        FileWatch::start(files, 10, TICK, prepare).unwrap()
     }
 
     fn wait(watch: &FileWatch<String, String>) -> Result<String, String> {
@@ -253,6 +291,21 @@ mod tests {
     }
 
     #[test]
+    fn files_that_change_together_are_prepared_together() {
+        let [one, two] = ["one", "two"].map(|name| file(name, b"old "));
+        let watch = watch_all(&[(&one, b"old "), (&two, b"old ")]);
+        for round in 0..5 {
+            let content = format!("new{round} ");
+            for path in [&one, &two] {
+                std::fs::write(path, &content).unwrap();
+            }
+            assert_eq!(wait(&watch), Ok(content.repeat(2)));
+        }
+        std::fs::write(&two, b"last").unwrap();
+        assert_eq!(wait(&watch), Ok("new4 last".to_owned()));
+    }
+
+    #[test]
     fn a_change_before_the_watch_is_found_too() {
         let path = file("before", b"new");
         assert_eq!(wait(&watch(&path, b"old")), Ok("new".to_owned()));
@@ -262,8 +315,9 @@ mod tests {
     fn a_look_by_force_does_not_wait_for_the_interval() {
         let path = file("force", b"old");
         let interval = Duration::from_secs(3600);
-        let prepare = |content: &[u8]| Ok::<_, String>(content.to_vec());
-        let watch = FileWatch::start(path.clone(), b"old".to_vec(), 10, interval, prepare).unwrap();
+        let prepare = |contents: &[&[u8]]| Ok::<_, String>(contents.concat());
+        let files = [(path.clone(), b"old".to_vec())];
+        let watch = FileWatch::start(files, 10, interval, prepare).unwrap();
         std::fs::write(&path, b"new").unwrap();
         watch.look_now();
         let begun = Instant::now();

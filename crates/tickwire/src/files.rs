@@ -100,8 +100,12 @@ pub fn create(path: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
 
 /// Reads and checks a template file. Everything wrong in it is in the failure, a line each.
 pub fn read_templates(path: &Path) -> Result<TemplateSet, Failure> {
-    let bytes = read_template_bytes(path)?;
-    TemplateSet::parse_bytes(&bytes).map_err(|errors| {
+    parse_templates(path, &read_template_bytes(path)?)
+}
+
+/// Checks a template file that was read.
+fn parse_templates(path: &Path, bytes: &[u8]) -> Result<TemplateSet, Failure> {
+    TemplateSet::parse_bytes(bytes).map_err(|errors| {
         let lines: Vec<String> =
             errors.errors.iter().map(|error| template_error(path, error)).collect();
         let more = match errors.omitted {
@@ -114,12 +118,20 @@ pub fn read_templates(path: &Path) -> Result<TemplateSet, Failure> {
 
 /// Reads and checks template files that are one set together.
 pub fn read_all_templates(paths: &[PathBuf]) -> Result<TemplateSet, Failure> {
-    if let [path] = paths {
-        return read_templates(path);
+    let contents = paths.iter().map(|path| read_template_bytes(path));
+    let contents = contents.collect::<Result<Vec<_>, Failure>>()?;
+    let contents: Vec<&[u8]> = contents.iter().map(|bytes| &bytes[..]).collect();
+    parse_all_templates(paths, &contents)
+}
+
+/// Checks template files that were read and are one set together.
+pub fn parse_all_templates(paths: &[PathBuf], contents: &[&[u8]]) -> Result<TemplateSet, Failure> {
+    if let ([path], [bytes]) = (paths, contents) {
+        return parse_templates(path, bytes);
     }
     let mut templates = Vec::new();
-    for path in paths {
-        templates.extend_from_slice(read_templates(path)?.templates());
+    for (path, bytes) in paths.iter().zip(contents) {
+        templates.extend_from_slice(parse_templates(path, bytes)?.templates());
     }
     TemplateSet::from_templates(templates, &ParseLimits::default()).map_err(|errors| {
         Failure::Data(format!("the template files cannot be used together:\n{errors}"))

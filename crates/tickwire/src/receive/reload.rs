@@ -4,7 +4,7 @@ use super::described::Described;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::with_reset_template;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tickwire_fast::{CompileOptions, Program};
@@ -16,7 +16,7 @@ pub type Prepared = (Arc<Program>, Sequencing);
 
 /// Watches the template files: their times and content, and at once after SIGHUP.
 pub struct Reload {
-    watches: Vec<FileWatch<Prepared, String>>,
+    watch: FileWatch<Prepared, String>,
     hangup: Arc<AtomicBool>,
     names: String,
 }
@@ -29,20 +29,17 @@ impl Reload {
         }
         let hangup =
             on_hangup().map_err(|error| Failure::Usage(format!("cannot catch SIGHUP: {error}")))?;
-        let paths = feed.args.templates.paths()?.iter();
-        let watches = paths.map(|path| watch(feed, path)).collect::<Result<_, Failure>>()?;
-        Ok(Some(Self { watches, hangup, names: feed.args.templates.names() }))
+        Ok(Some(Self { watch: watch(feed)?, hangup, names: feed.args.templates.names() }))
     }
 
     /// New templates, if there are any. A file that cannot be used is logged, and the running
     /// templates stay.
     pub fn poll(&self) -> Option<Prepared> {
         if self.hangup.swap(false, Ordering::Relaxed) {
-            self.watches.iter().for_each(FileWatch::look_now);
+            self.watch.look_now();
         }
-        self.watches
-            .iter()
-            .find_map(FileWatch::poll)?
+        self.watch
+            .poll()?
             .inspect_err(|error| {
                 tracing::error!("{}: the running templates stay: {error}", self.names);
             })
@@ -62,18 +59,20 @@ impl Reload {
     }
 }
 
-/// Watches one of the files. All are read again when it changes: they are one set.
-fn watch(feed: &Described, path: &Path) -> Result<FileWatch<Prepared, String>, Failure> {
-    let current = files::read_template_bytes(path)?;
+/// Watches the files, which are one set.
+fn watch(feed: &Described) -> Result<FileWatch<Prepared, String>, Failure> {
+    let paths = feed.args.templates.paths()?.to_vec();
+    let read = |path: &PathBuf| Ok((path.clone(), files::read_template_bytes(path)?));
+    let watched = paths.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let (args, framing) = (feed.args.clone(), feed.options.framing);
-    let prepare = move |_changed: &[u8]| {
-        let set = with_reset_template(args.templates.read().map_err(text)?, &framing);
+    let prepare = move |contents: &[&[u8]]| {
+        let set = files::parse_all_templates(&paths, contents).map_err(text)?;
+        let set = with_reset_template(set, &framing);
         let sequencing = args.sequencing(&framing, &set).map_err(text)?;
         let program = files::compile(set, &CompileOptions::default()).map_err(text)?;
         Ok((Arc::new(program), sequencing))
     };
-    let (path, bytes_max) = (path.to_owned(), files::TEMPLATE_BYTES_MAX);
-    FileWatch::start(path, current, bytes_max, INTERVAL_DEFAULT, prepare)
+    FileWatch::start(watched, files::TEMPLATE_BYTES_MAX, INTERVAL_DEFAULT, prepare)
         .map_err(|error| Failure::Usage(error.to_string()))
 }
 
