@@ -13,7 +13,9 @@ use tickwire_net::http::{HttpServer, Token};
 fn a_session_is_found_by_its_name_however_it_is_encoded() {
     let mut engine = engine();
     let address = "127.0.0.1:1".parse().expect("an address");
-    for (sender, target) in [("I", "ONE-X"), ("A", "B-C"), ("A-B", "C"), ("50%", "A")] {
+    for (sender, target) in
+        [("I", "ONE-X"), ("A", "B-C"), ("A-B", "C"), ("50%", "A"), ("A-Z", "C"), ("A%2dZ", "C")]
+    {
         let mut config = initiator_config(sender);
         config.id.target_comp_id = target.to_owned();
         let store = Box::new(MemoryStore::new());
@@ -56,6 +58,8 @@ fn a_session_is_found_by_its_name_however_it_is_encoded() {
         ("FIX.4.4-A-B%2dC", "FIX.4.4-A-B%2dC"),
         ("FIX.4.4-A%2dB-C", "FIX.4.4-A%2dB-C"),
         ("FIX.4.4-50%25-A", "FIX.4.4-50%25-A"),
+        ("FIX.4.4-A%2dZ-C", "FIX.4.4-A%2dZ-C"),
+        ("FIX.4.4-A%252dZ-C", "FIX.4.4-A%252dZ-C"),
     ] {
         assert_eq!(ask(written), (200, name.to_owned()), "{written}");
     }

@@ -201,8 +201,8 @@ fn named(sessions: &Sessions, key: SessionKey) -> String {
 fn named_by(sessions: &Sessions, written: &str) -> Result<SessionKey, Failure> {
     let name_of = |key: SessionKey| Some((key, sessions.session(key)?.config().id.file_name()));
     find(sessions.keys().filter_map(name_of), written).map_err(|unfound| match unfound {
-        Unfound::None => Failure::unknown(),
-        Unfound::Several => {
+        Unfound::Missing => Failure::unknown(),
+        Unfound::Ambiguous => {
             let text = "several sessions are called so; write the name as GET /sessions does";
             Failure::of(StatusCode::CONFLICT, text)
         }

@@ -6,9 +6,9 @@ use super::super::sessions::SessionKey;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfound {
     /// There is none of that name.
-    None,
-    /// The name without `%` is that of several.
-    Several,
+    Missing,
+    /// The decoded name is that of several sessions.
+    Ambiguous,
 }
 
 /// Finds a session by the name in a path. Names have `%` and hex digits of their own: clients write them as they
@@ -18,19 +18,18 @@ pub(super) fn find(
     written: &str,
 ) -> Result<SessionKey, Unfound> {
     let read = decoded(written);
-    let mut alike = Vec::new();
-    for (key, name) in named {
-        if name == written || name.as_bytes() == read {
-            return Ok(key);
-        }
-        if decoded(&name) == read {
-            alike.push(key);
-        }
+    let mut named: Vec<(SessionKey, String)> = named.collect();
+    let is_exact = |(_, name): &&(SessionKey, String)| name == written;
+    let is_encoded = |(_, name): &&(SessionKey, String)| name.as_bytes() == read;
+    let exact = named.iter().find(is_exact).or_else(|| named.iter().find(is_encoded));
+    if let Some((key, _)) = exact {
+        return Ok(*key);
     }
-    match alike[..] {
-        [key] => Ok(key),
-        [] => Err(Unfound::None),
-        _ => Err(Unfound::Several),
+    named.retain(|(_, name)| decoded(name) == read);
+    match named[..] {
+        [(key, _)] => Ok(key),
+        [] => Err(Unfound::Missing),
+        _ => Err(Unfound::Ambiguous),
     }
 }
 
