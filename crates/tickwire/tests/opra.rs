@@ -131,13 +131,23 @@ fn a_line_that_is_no_message_is_named_with_its_field() {
         ("{\"pkt\": \"x\", \"cat\": \"?\", \"def\": \"A\"}", "\"pkt\": expected a whole number"),
         ("{\"cat\": \"C\", \"text\": \"A\"}", "\"type\": value not set"),
         ("{\"type\": 32}", "\"cat\" is missing"),
+        ("{\"cat\": \"C\", \"time\": 1, \"time\": 2}", "\"time\" is there twice"),
+        ("{\"cat\": \"C\", \"pkt\": 1, \"pkt\": 2}", "\"pkt\" is there twice"),
+        ("{\"cat\": \"k\", \"volume\": 5}", "\"volume\": such a message of category k has none"),
+        (
+            "{\"cat\": \"Y\", \"type\": 32, \"groups\": [{\"spot\": 1, \"spot\": 2}]}",
+            "\"groups\": \"spot\" is there twice",
+        ),
     ];
     for (line, expected) in cases {
         let input = file(&directory, "lines", line.as_bytes());
         let out = directory.join("out");
-        let run = tickwire(&format!("opra encode {input} --force -o {}", out.display()));
-        assert_eq!(run.status, 1);
-        assert!(run.err.contains("lines:1: ") && run.err.contains(expected), "{}", run.err);
+        for version in ["2.0", "1.03"] {
+            let options = format!("--opra-version {version} --force -o {}", out.display());
+            let run = tickwire(&format!("opra encode {input} {options}"));
+            assert_eq!(run.status, 1);
+            assert!(run.err.contains("lines:1: ") && run.err.contains(expected), "{}", run.err);
+        }
     }
 }
 

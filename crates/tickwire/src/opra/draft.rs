@@ -2,8 +2,8 @@
 
 use super::style::Place;
 use tickwire_opra::{
-    Category, Chars, Draft, EncodeError, Entry, Field, GROUP_ENTRIES_MAX, Group, Kind, Message,
-    Version, group_of,
+    BEST_BID, BEST_OFFER, Category, Chars, Draft, EncodeError, Entry, Field, GROUP_ENTRIES_MAX,
+    Group, Kind, Message, Version, group_of,
 };
 use tickwire_text::json::Json;
 
@@ -20,6 +20,7 @@ pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u6
         return Err(format!("expected an object, found {}", object.kind()));
     };
     draft.clear();
+    named_once(members)?;
     let is_field = |name: &str| name != GROUPS && !Place::NAMES.contains(&name);
     for (name, value) in members.iter().filter(|(name, _)| is_field(name)) {
         let field = Field::from_name(name).ok_or_else(|| {
@@ -29,6 +30,7 @@ pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u6
     }
     let category = object.member("cat").ok_or("\"cat\" is missing")?;
     let category = Category::from_code(code(category)?);
+    is_of_category(category, version, members)?;
     for field in category.fields(version) {
         let is_string = matches!(field.kind(version), Kind::Chars(_) | Kind::Text);
         if is_string && !field.is_reserved() && object.member(field.name()).is_none() {
@@ -45,6 +47,43 @@ pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u6
     packet_of(&object)
 }
 
+/// Refuses a name that is there twice: one of its values would be lost.
+fn named_once(members: &[(String, Json)]) -> Result<(), String> {
+    for (index, (name, _)) in members.iter().enumerate() {
+        if members[..index].iter().any(|(other, _)| other == name) {
+            return Err(format!("\"{name}\" is there twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a field that no message of the category has, before a value that is missing is told of.
+fn is_of_category(
+    category: Category,
+    version: Version,
+    members: &[(String, Json)],
+) -> Result<(), String> {
+    let fields = category.fields(version);
+    // Behind the BBO indicator. Reserved fields of version 1.03 end such appendages too.
+    let is_appended = |field: Field| {
+        BEST_BID.contains(&field) || BEST_OFFER.contains(&field) || field.is_reserved()
+    };
+    let may_have = |field| match category {
+        // The type tells the group, and so the fields.
+        Category::Underlying => true,
+        _ => fields.contains(&field) || (fields.contains(&Field::Bbo) && is_appended(field)),
+    };
+    let mut named = members.iter().filter_map(|(name, _)| Field::from_name(name));
+    match named.find(|field| !may_have(*field)) {
+        Some(field) => Err(has_none(field.name(), category.code().into())),
+        None => Ok(()),
+    }
+}
+
+fn has_none(name: &str, category: char) -> String {
+    format!("\"{name}\": such a message of category {category} has none")
+}
+
 /// Refuses what a message of this category, type and BBO indicator does not have.
 fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(), String> {
     // A number that is missing is told of when the message is encoded.
@@ -57,7 +96,7 @@ fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(),
             None => true,
         };
         if !has {
-            return Err(format!("\"{name}\": such a message of category {category} has none"));
+            return Err(has_none(name, category));
         }
     }
     Ok(())
@@ -146,6 +185,7 @@ fn entries(group: &Group, list: Option<&Json>) -> Result<Vec<Entry>, String> {
 fn entry(group: &Group, value: &Json) -> Result<Entry, String> {
     let mut entry = Entry::default();
     if let Json::Object(members) = value {
+        named_once(members).map_err(|text| format!("\"{GROUPS}\": {text}"))?;
         let is_of_group = |name: &str| group.fields.iter().any(|field| field.name() == name);
         if let Some((name, _)) = members.iter().find(|(name, _)| !is_of_group(name)) {
             return Err(format!("\"{GROUPS}\": \"{name}\": such an entry has none"));
