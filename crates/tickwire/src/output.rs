@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::files;
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -42,18 +43,26 @@ impl OutputArgs {
     }
 }
 
+/// Refuses two outputs of one name, and each output that [`check`] refuses. `None` is an output that
+/// is not asked for.
+pub fn check_all(outputs: &[Option<&Path>], force: bool, inputs: &[&Path]) -> Result<(), Failure> {
+    let outputs: Vec<&Path> = outputs.iter().copied().flatten().collect();
+    check_distinct(&outputs)?;
+    outputs.iter().try_for_each(|path| check(path, force, inputs))
+}
+
 /// Refuses to write to `path` if it is one of `inputs`, or a file that exists unless `force` is set.
 pub fn check(path: &Path, force: bool, inputs: &[&Path]) -> Result<(), Failure> {
+    if files::is_standard(path) {
+        return Ok(());
+    }
     if inputs.iter().any(|input| is_same_file(path, input)) {
         return Err(Failure::Usage(format!(
             "{} is the input: name another file to write",
             path.display()
         )));
     }
-    if !force
-        && !files::is_standard(path)
-        && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
-    {
+    if !force && fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return Err(Failure::Usage(format!(
             "{} exists: name another file, or replace it with --force",
             path.display()
@@ -63,9 +72,9 @@ pub fn check(path: &Path, force: bool, inputs: &[&Path]) -> Result<(), Failure> 
 }
 
 /// Refuses two outputs of one name.
-pub fn check_distinct(paths: &[&Path]) -> Result<(), Failure> {
+fn check_distinct(paths: &[&Path]) -> Result<(), Failure> {
     for (index, path) in paths.iter().enumerate() {
-        if paths[..index].iter().any(|other| other == path || is_same_file(path, other)) {
+        if paths[..index].iter().any(|other| is_same_output(path, other)) {
             return Err(Failure::Usage(format!(
                 "{} is named for two outputs: name two files",
                 path.display()
@@ -73,6 +82,21 @@ pub fn check_distinct(paths: &[&Path]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Whether two paths name one file, which need not exist yet.
+fn is_same_output(a: &Path, b: &Path) -> bool {
+    if a == b || files::is_standard(a) || files::is_standard(b) {
+        return a == b;
+    }
+    is_same_file(a, b) || place_of(a).is_some_and(|place| Some(place) == place_of(b))
+}
+
+/// The directory of a file without links, `.` and `..`, and the name of the file there.
+fn place_of(path: &Path) -> Option<(PathBuf, &OsStr)> {
+    let name = path.file_name()?;
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    Some((fs::canonicalize(directory.unwrap_or(Path::new("."))).ok()?, name))
 }
 
 fn is_same_file(a: &Path, b: &Path) -> bool {
@@ -116,6 +140,19 @@ impl Write for SharedOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_of_one_file_that_does_not_exist_are_one_output() {
+        let absolute = std::env::current_dir().unwrap().join("none");
+        let is_refused = |a: &str, b: &Path| check_distinct(&[Path::new(a), b]).is_err();
+        for other in [Path::new("./none"), Path::new("src/../none"), &absolute] {
+            assert!(is_refused("none", other), "{}", other.display());
+        }
+        for other in ["src/none", "other", "-"] {
+            assert!(!is_refused("none", Path::new(other)), "{other}");
+        }
+        assert!(!is_refused("-", Path::new("./-")), "a file with the name of standard output");
+    }
 
     #[test]
     fn the_last_suffix_tells_the_compression() {

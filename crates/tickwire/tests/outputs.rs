@@ -72,13 +72,153 @@ fn an_input_is_never_replaced() {
 fn two_outputs_of_one_name_are_refused() {
     let directory = directory("outputs_twice");
     let name = directory.join("x").display().to_string();
+    let other = directory.join(".").join("x").display().to_string();
+    let longer = format!("{}/../outputs_twice/x", directory.display());
     for command in [
         format!("generate cme -n 20 -o {name} --snapshots {name}"),
+        format!("generate cme -n 20 -o {name} --snapshots {other}"),
+        format!("generate cme -n 20 -o {name} --truth {longer}"),
+        format!("generate cme -n 20 -o {name} --write-templates {longer}"),
         format!("generate day --packets 20 -o {name} --truth {name}"),
+        format!("generate day --packets 20 -o {name} --truth {longer}"),
+        format!("bench fast --json {name} --plot {longer}"),
+        format!("opra bench --messages 50 --time 0 --json {name} --plot {longer}"),
     ] {
         let run = tickwire(&command);
         assert_eq!(run.status, 2, "{command}: {}", run.err);
         assert!(run.err.contains("two outputs"), "{command}: {}", run.err);
         assert!(!std::fs::exists(&name).expect("looked"), "{command}");
     }
+}
+
+/// A feed with its templates, in a directory.
+struct Feed {
+    directory: std::path::PathBuf,
+    packets: String,
+    templates: String,
+}
+
+impl Feed {
+    fn generate(name: &str) -> Self {
+        let directory = directory(name);
+        let path = |name: &str| directory.join(name).display().to_string();
+        let (packets, templates) = (path("feed.bin"), path("feed.xml"));
+        let options = format!("-n 20 -o {packets} --write-templates {templates}");
+        let run = tickwire(&format!("generate complex {options}"));
+        assert_eq!(run.status, 0, "{}", run.err);
+        Self { directory, packets, templates }
+    }
+
+    fn receive(&self) -> String {
+        let Self { packets, templates, .. } = self;
+        format!("receive -t {templates} --reset packet --capture-line a={packets} -q")
+    }
+
+    fn multicast(&self) -> String {
+        format!("multicast -f {} -a 239.255.77.1 -p 29977 --maximum", self.packets)
+    }
+
+    fn bench(&self) -> String {
+        let Self { packets, templates, .. } = self;
+        format!("bench fast -f {packets} -t {templates} --reset packet --engine scalar --time 0")
+    }
+
+    /// Expects that each command refuses `path`, and says so with `text`.
+    fn assert_refused(&self, commands: &[String], path: &str, text: &str) {
+        let before = std::fs::read(path).expect("a file");
+        for command in commands {
+            let run = tickwire(command);
+            assert_eq!(run.status, 2, "{command}: {}", run.err);
+            assert!(run.err.contains(text), "{command}: {}", run.err);
+            assert_eq!(std::fs::read(path).expect("a file"), before, "{command}");
+        }
+    }
+}
+
+#[test]
+fn a_report_replaces_no_input() {
+    let feed = Feed::generate("outputs_report_input");
+    let of = |path: &str| {
+        let mut commands: Vec<String> = [feed.receive(), feed.bench()].to_vec();
+        if path == feed.packets {
+            commands.push(feed.multicast());
+            commands.push(format!("opra bench --messages 50 --time 0 -f {path}"));
+        }
+        commands.iter().map(|command| format!("{command} --json {path} --force")).collect()
+    };
+    for path in [&feed.packets, &feed.templates] {
+        let commands: Vec<String> = of(path);
+        feed.assert_refused(&commands, path, "is the input");
+    }
+    let plot = format!("{} --plot {} --force", feed.bench(), feed.packets);
+    feed.assert_refused(&[plot], &feed.packets, "is the input");
+    let Feed { templates, .. } = &feed;
+    let own = format!("generate complex -n 20 -t {templates} -o {templates} --force");
+    feed.assert_refused(&[own], templates, "is the input");
+}
+
+#[test]
+fn a_report_that_exists_is_replaced_with_force_alone() {
+    let feed = Feed::generate("outputs_report_exists");
+    let existing = file(&feed.directory, "existing", PRECIOUS);
+    let opra = "opra bench --messages 50 --time 0 --threads 1";
+    for command in [
+        format!("{} --json {existing}", feed.receive()),
+        format!("{} --json {existing}", feed.multicast()),
+        format!("{} --json {existing}", feed.bench()),
+        format!("{} --plot {existing}", feed.bench()),
+        format!("bench seed-004 --time 0 --json {existing}"),
+        format!("{opra} --json {existing}"),
+        format!("{opra} --plot {existing}"),
+        format!("fix generate FIX42 --only Heartbeat -o {existing}"),
+    ] {
+        std::fs::write(&existing, PRECIOUS).expect("written");
+        feed.assert_refused(std::slice::from_ref(&command), &existing, "replace it with --force");
+        let run = tickwire(&format!("{command} --force"));
+        assert_eq!(run.status, 0, "{command}: {}", run.err);
+        assert_ne!(std::fs::read(&existing).expect("a file"), PRECIOUS, "{command}");
+    }
+    // These take long where they are not refused.
+    std::fs::write(&existing, PRECIOUS).expect("written");
+    let mut commands = ["bench seed-000 --time 0 -n 20", "bench seed-001 --time 0"].to_vec();
+    commands.extend(["bench seed-003 --time 0", "soak feed --days 1 -n 100"]);
+    let commands: Vec<String> =
+        commands.iter().map(|command| format!("{command} --json {existing}")).collect();
+    feed.assert_refused(&commands, &existing, "replace it with --force");
+}
+
+#[test]
+#[cfg(feature = "dds")]
+fn reports_of_dds_replace_a_file_with_force_alone() {
+    let feed = Feed::generate("outputs_dds");
+    let Feed { packets, templates, .. } = &feed;
+    let existing = file(&feed.directory, "existing", PRECIOUS);
+    let publish = format!("publish -t {templates} -f {packets} --reset packet --empty-builder");
+    let commands = [
+        format!("{publish} --json {existing}"),
+        format!("subscribe --domain 99 --json {existing}"),
+        format!("demo --messages 50 --live-messages 0 --json {existing}"),
+    ];
+    feed.assert_refused(&commands, &existing, "replace it with --force");
+    for path in [packets, templates] {
+        feed.assert_refused(&[format!("{publish} --json {path} --force")], path, "is the input");
+    }
+    let run = tickwire(&format!("{publish} --json {existing} --force"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_ne!(std::fs::read(&existing).expect("a file"), PRECIOUS);
+}
+
+#[test]
+fn a_demo_that_is_saved_replaces_files_with_force_alone() {
+    let feed = Feed::generate("outputs_demo");
+    let existing = file(&feed.directory, "complex.xml", PRECIOUS);
+    let mut demo = format!("demo --messages 50 --save {}", feed.directory.display());
+    if cfg!(feature = "dds") {
+        demo += " --live-messages 0";
+    }
+    feed.assert_refused(std::slice::from_ref(&demo), &existing, "replace it with --force");
+    assert!(!std::fs::exists(feed.directory.join("simple.bin")).expect("looked"));
+    let run = tickwire(&format!("{demo} --force"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_ne!(std::fs::read(&existing).expect("a file"), PRECIOUS);
 }

@@ -271,3 +271,62 @@ fn numbers_that_fit_nothing_are_told_and_are_status_1() {
     let all = format!("{}{}", run.out, run.err);
     assert!(all.contains("packets of a line have sequence numbers that fit nothing"), "{all}");
 }
+
+#[test]
+fn a_capture_without_addresses_that_is_of_no_line_is_named_by_its_line() {
+    let d = directory("receive_capture_bare");
+    let (bare, templates) = (d.join("bare.bin"), d.join("t.xml"));
+    let (bare, templates) = (bare.display(), templates.display());
+    let run = tickwire(&format!("generate cme -n 20 -o {bare} --write-templates {templates}"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let hint = "Name the line of a file without addresses: --capture-line a=FILE";
+    for (options, expected) in [
+        ("-p 5", format!("(line A is 224.1.2.133:5). {hint}")),
+        ("--lines auto", format!("--lines auto: the captures have no addresses. {hint}")),
+    ] {
+        let run =
+            tickwire(&format!("receive -t {templates} --reset packet --capture {bare} {options}"));
+        assert_eq!(run.status, 2, "{}", run.err);
+        assert!(run.err.contains(&expected), "{}", run.err);
+    }
+}
+
+#[test]
+fn options_of_sockets_are_refused_beside_captures() {
+    for option in [
+        "--interface lo",
+        "--source 10.0.0.1",
+        "--source-b 10.0.0.1",
+        "--snapshot-source 10.0.0.1",
+        "--measure-every 5",
+        "--metrics 0",
+        "--record-name x",
+        "--record-rotate-size 1MB",
+        "--record-rotate-time 1m",
+    ] {
+        for capture in ["--capture x", "--capture-line a=x"] {
+            let run = tickwire(&format!("receive -t x {capture} {option}"));
+            let name = option.split(' ').next().expect("a name");
+            assert_eq!(run.status, 2, "{option}: {}", run.err);
+            let expected = format!("the argument '{name} ");
+            assert!(run.err.contains(&expected), "{option}: {}", run.err);
+            assert!(run.err.contains("cannot be used with"), "{option}: {}", run.err);
+        }
+    }
+    let run = tickwire("receive -t x --record-rotate-size 1MB");
+    assert!(run.err.contains("--record <DIRECTORY>"), "{}", run.err);
+}
+
+#[test]
+fn one_thread_reads_captures_so_one_cpu_is_named() {
+    let d = directory("receive_capture_cpus");
+    let (bare, templates) = (d.join("bare.bin"), d.join("t.xml"));
+    let (bare, templates) = (bare.display(), templates.display());
+    let run = tickwire(&format!("generate cme -n 20 -o {bare} --write-templates {templates}"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let receive = format!("receive -t {templates} --reset packet --capture {bare} -q --cpu");
+    assert_eq!(tickwire(&format!("{receive} 0")).status, 0);
+    let run = tickwire(&format!("{receive} 0,0"));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("--cpu names 2 CPUs for 1 threads"), "{}", run.err);
+}

@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::files;
+use crate::output;
 use crate::units::{Span, span_in};
 use clap::Args;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long to measure and where to write what was found.
@@ -17,6 +18,9 @@ pub struct ReportArgs {
     /// Also write the times as a JSON list; - is standard output, instead of the tables
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Replace output files that exist
+    #[arg(long)]
+    force: bool,
 }
 
 fn measured(text: &str) -> Result<Duration, String> {
@@ -24,6 +28,12 @@ fn measured(text: &str) -> Result<Duration, String> {
 }
 
 impl ReportArgs {
+    /// Refuses two outputs of one name, to replace an input, and to replace a file that exists unless
+    /// `--force` is given. `plot` is written beside the JSON.
+    pub fn check(&self, plot: Option<&Path>, inputs: &[&Path]) -> Result<(), Failure> {
+        output::check_all(&[self.json.as_deref(), plot], self.force, inputs)
+    }
+
     /// Writes `rows` as a JSON list, an element a line, where it is asked for, and `tables` to standard
     /// output.
     pub fn write(&self, tables: &str, rows: &[serde_json::Value]) -> Result<(), Failure> {

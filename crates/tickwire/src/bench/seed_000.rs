@@ -33,6 +33,7 @@ const PUBLISHED: [(&str, f64, f64); 2] = [
 
 /// Runs `tickwire bench seed-000`.
 pub fn run(args: &Seed000Args) -> Result<Outcome, Failure> {
+    args.report.check(None, &[])?;
     let options = Options { messages: args.packets, ..Options::cme(CmeShape::Average) };
     let corpus = Corpus::make_up("made/cme", &options)?;
     let (mut labels, mut cases) = (Vec::new(), Vec::new());

@@ -50,6 +50,7 @@ const CHANNELS: [Channel; 2] = [
 
 /// Runs `tickwire bench seed-001`.
 pub fn run(args: &Seed001Args) -> Result<Outcome, Failure> {
+    args.report.check(None, &[])?;
     let mut corpora = Vec::new();
     for channel in &CHANNELS {
         let many = Corpus::make_up(channel.name, &Options::cme(channel.shape))?;

@@ -33,6 +33,7 @@ struct Line {
 
 /// Runs `tickwire bench seed-003`.
 pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
+    args.report.check(None, &[])?;
     let simple = Corpus::make_up("Simple", &Options::simple())?;
     let complex = Corpus::make_up("Complex", &Options::complex())?;
     let mut work: Vec<(Line, Pass<'_>)> = Vec::new();

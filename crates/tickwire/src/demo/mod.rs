@@ -6,13 +6,17 @@ mod measure;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
+use crate::output;
 use crate::table::{Align, Table};
 #[cfg(feature = "dds")]
 use crate::units::{Span, span_in};
 use measure::{Feed, Measured};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tickwire_exchange::Options;
+
+/// Names of the feeds.
+const FEEDS: [&str; 2] = ["Simple", "Complex"];
 
 /// Show it all: codecs, and the chain from a simulated exchange to a subscriber.
 ///
@@ -56,11 +60,15 @@ pub struct DemoArgs {
     #[cfg(feature = "dds")]
     #[arg(long, value_name = "FILE", help_heading = "Live")]
     json: Option<PathBuf>,
+    /// Replace files that exist.
+    #[arg(long)]
+    force: bool,
 }
 
 /// Runs the command.
 #[cfg(not(feature = "dds"))]
 pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
+    check_outputs(args, None)?;
     codecs(args)?;
     println!("Built without DDS, so nothing runs live.");
     Ok(Outcome::Clean)
@@ -72,6 +80,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     if !(0.0..=100.0).contains(&args.loss) {
         return Err(Failure::Usage("--loss: a percentage is from 0 to 100".to_owned()));
     }
+    check_outputs(args, args.json.as_deref())?;
     let stop = tickwire_net::Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
     if let Some(time) = args.soak {
@@ -92,14 +101,31 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(stop.is_set() || live.is_flawed()))
 }
 
+/// Refuses two outputs of one name, and to replace a file unless that is asked for.
+fn check_outputs(args: &DemoArgs, json: Option<&Path>) -> Result<(), Failure> {
+    let saved = |directory: &PathBuf| -> Vec<PathBuf> {
+        FEEDS.into_iter().flat_map(|feed| saved_files(directory, feed)).collect()
+    };
+    let saved: Vec<PathBuf> = args.save.iter().flat_map(saved).collect();
+    let outputs: Vec<Option<&Path>> =
+        saved.iter().map(|path| Some(path.as_path())).chain([json]).collect();
+    output::check_all(&outputs, args.force, &[])
+}
+
+/// The files of a feed that is saved: its templates and its packets.
+fn saved_files(directory: &Path, feed: &str) -> [PathBuf; 2] {
+    ["xml", "bin"].map(|extension| directory.join(format!("{}.{extension}", feed.to_lowercase())))
+}
+
 /// The first part: no process, no socket.
 fn codecs(args: &DemoArgs) -> Result<(), Failure> {
     // Done is the last of them.
     let messages = u64::from(args.messages) - 1;
     let seed = args.seed;
+    let [simple, complex] = FEEDS;
     let feeds = [
-        Feed::new("Simple", &Options { messages, seed, ..Options::simple() })?,
-        Feed::new("Complex", &Options { messages, seed, ..Options::complex() })?,
+        Feed::new(simple, &Options { messages, seed, ..Options::simple() })?,
+        Feed::new(complex, &Options { messages, seed, ..Options::complex() })?,
     ];
     if let Some(directory) = &args.save {
         save(&feeds, directory)?;
@@ -175,13 +201,12 @@ fn cells(feed: &Feed, measured: &Measured) -> Vec<String> {
     ]
 }
 
-fn save(feeds: &[Feed], directory: &std::path::Path) -> Result<(), Failure> {
+fn save(feeds: &[Feed], directory: &Path) -> Result<(), Failure> {
     let create = |error| Failure::file("create", directory.display(), &error);
     std::fs::create_dir_all(directory).map_err(create)?;
     for feed in feeds {
-        let stem = feed.name.to_lowercase();
-        for (extension, content) in [("xml", feed.templates.as_bytes()), ("bin", &feed.file())] {
-            let path = directory.join(format!("{stem}.{extension}"));
+        let contents = [feed.templates.as_bytes(), &feed.file()];
+        for (path, content) in saved_files(directory, feed.name).into_iter().zip(contents) {
             let written = std::fs::write(&path, content);
             written.map_err(|error| Failure::file("write", path.display(), &error))?;
         }

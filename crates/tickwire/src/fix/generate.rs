@@ -2,7 +2,7 @@
 
 use super::versions;
 use crate::failure::{Failure, Outcome};
-use crate::files;
+use crate::{files, output};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -29,10 +29,16 @@ pub struct GenerateArgs {
     /// File to write; standard output unless given
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(long)]
+    force: bool,
 }
 
 /// Runs `tickwire fix generate`.
 pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
+    let mut inputs = vec![args.dictionary.as_path()];
+    inputs.extend(args.session.as_deref());
+    output::check_all(&[args.output.as_deref()], args.force, &inputs)?;
     let application = versions::read(&args.dictionary, args.strict)?;
     let session = match &args.session {
         Some(path) => Some(versions::read(path, args.strict)?),

@@ -232,12 +232,17 @@ fn check_outputs(feed: &FeedArgs, common: &CommonArgs) -> Result<(), Failure> {
         FeedArgs::Cme(args) => args.snapshots.as_deref(),
         _ => None,
     };
-    let others = [snapshots, common.truth.as_deref(), common.write_templates.as_deref()];
-    let outputs: Vec<&Path> =
-        [Some(common.output.as_path())].into_iter().chain(others).flatten().collect();
-    output::check_distinct(&outputs)?;
-    // The templates were read before: they may be replaced by the feed's own.
-    outputs.iter().try_for_each(|path| output::check(path, common.force, &[]))
+    let outputs = [
+        Some(common.output.as_path()),
+        snapshots,
+        common.truth.as_deref(),
+        common.write_templates.as_deref(),
+    ];
+    output::check_all(&outputs, common.force, &[])?;
+    // Templates that were read may be replaced by the feed's own, and by nothing else.
+    let inputs: Vec<&Path> = common.templates.named().iter().map(PathBuf::as_path).collect();
+    let [feed @ .., _] = outputs;
+    feed.into_iter().flatten().try_for_each(|path| output::check(path, common.force, &inputs))
 }
 
 fn write(

@@ -4,8 +4,9 @@ use crate::failure::Failure;
 use crate::options::{
     ChannelArgs, EndpointArgs, Endpoints, FaultArgs, MetricsArgs, SnapshotFaultArgs,
 };
+use crate::output;
 use crate::units::Span;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 use tickwire_feed::capture::Format;
@@ -94,6 +95,9 @@ pub struct MulticastArgs {
     /// Write the counters to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Replace the file of the counters if it exists.
+    #[arg(long, requires = "json")]
+    force: bool,
 }
 
 /// How many times as fast.
@@ -126,6 +130,18 @@ impl MulticastArgs {
         let found = self.endpoints.endpoints(self.file_b.is_some(), has_snapshots)?;
         let snapshots = found.snapshots.filter(|_| has_snapshots);
         Ok(Endpoints { snapshots, snapshots_b: None, definitions: [None; 2], ..found })
+    }
+
+    /// Refuses to replace an input by the counters, or a file that exists unless `--force` is given.
+    pub fn check_json(&self) -> Result<(), Failure> {
+        let inputs = [
+            self.channel.feed(),
+            Some(self.file.as_path()),
+            self.file_b.as_deref(),
+            self.snapshots.as_deref(),
+        ];
+        let inputs: Vec<&Path> = inputs.into_iter().flatten().collect();
+        output::check_all(&[self.json.as_deref()], self.force, &inputs)
     }
 
     /// Options that serve metrics.

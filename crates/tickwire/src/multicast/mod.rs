@@ -27,6 +27,7 @@ const SNAPSHOTS: &str = "snapshots";
 /// Runs the command.
 pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     let args = &args.over_channel()?;
+    args.check_json()?;
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
     if let Some(cpu) = args.cpu {

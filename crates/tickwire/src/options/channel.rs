@@ -18,6 +18,11 @@ pub struct ChannelArgs {
 }
 
 impl ChannelArgs {
+    /// The feed file, if one is named.
+    pub fn feed(&self) -> Option<&Path> {
+        self.feed.as_deref()
+    }
+
     /// What the feed file says of the channel; `None` without a feed file.
     pub fn settings(&self) -> Result<Option<ChannelSettings>, Failure> {
         let Some(path) = &self.feed else { return Ok(None) };

@@ -3,7 +3,7 @@
 use super::channel::settings_of;
 use crate::failure::Failure;
 use crate::feed;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tickwire_net::channel_settings::ChannelSettings;
 
 /// Which channels of which feed file.
@@ -19,6 +19,11 @@ pub struct ChannelsArgs {
 }
 
 impl ChannelsArgs {
+    /// The feed file, if one is named.
+    pub fn feed(&self) -> Option<&Path> {
+        self.feed.as_deref()
+    }
+
     /// What the feed file says of each channel, in the order in which they are named; `None` without a
     /// feed file.
     pub fn settings(&self) -> Result<Option<Vec<ChannelSettings>>, Failure> {

@@ -26,6 +26,11 @@ impl TemplateArgs {
         !self.templates.is_empty()
     }
 
+    /// The files that are named.
+    pub fn named(&self) -> &[PathBuf] {
+        &self.templates
+    }
+
     /// The files, one at least.
     ///
     /// # Errors

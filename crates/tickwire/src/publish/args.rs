@@ -8,6 +8,7 @@ use crate::options::{
     ChannelArgs, DecoderArgs, Endpoints, FramingArgs, LineArgs, MetricsArgs, TemplateArgs,
     sequencing,
 };
+use crate::output;
 use crate::units::{Size, Span, span_in};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,6 +83,9 @@ pub struct PublishArgs {
     /// Write counters and times to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Replace the file of the report if it exists.
+    #[arg(long, requires = "json")]
+    force: bool,
     #[command(flatten)]
     pub parent: ParentArgs,
     /// What a feed file says of the channel.
@@ -102,6 +106,14 @@ impl PublishArgs {
             args.settings = Some(channel);
         }
         Ok(args)
+    }
+
+    /// Refuses to replace an input by the report, or a file that exists unless `--force` is given.
+    pub fn check_json(&self) -> Result<(), Failure> {
+        let mut inputs: Vec<&Path> =
+            [self.channel.feed(), self.file.as_deref()].into_iter().flatten().collect();
+        inputs.extend(self.templates.paths()?.iter().map(PathBuf::as_path));
+        output::check_all(&[self.json.as_deref()], self.force, &inputs)
     }
 
     /// Where lines A and B come from; B only if it is wanted.

@@ -61,6 +61,7 @@ enum End {
 /// Runs the command.
 pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let args = &args.over_channel()?;
+    args.check_json()?;
     let stop = distribution::stop_on_signals(&args.parent)?;
     let framing = args.framing.framing()?;
     let set = with_reset_template(args.templates.read()?, &framing);

@@ -8,10 +8,11 @@ use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
     RecordArgs, SourceArgs, TemplateArgs, WhenCompiled, sequencing,
 };
+use crate::output;
 use crate::units::{Size, Span};
-use clap::ValueEnum;
+use clap::{Arg, ValueEnum};
 use std::net::SocketAddrV4;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickwire_fast::{MachineCode, TemplateSet};
 use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
@@ -36,6 +37,25 @@ Examples:
   tickwire receive --feed feed.toml --channel futures --show events
   tickwire receive --feed feed.toml --threads 2 --show bbo";
 
+/// Options that only sockets have, apart from those that say so themselves: other commands share them.
+const OF_SOCKETS: [&str; 8] = [
+    "interface",
+    "metrics",
+    "record_name",
+    "record_rotate_size",
+    "record_rotate_time",
+    "snapshot_source",
+    "source",
+    "source_b",
+];
+
+fn refused_with_captures(arg: Arg) -> Arg {
+    match OF_SOCKETS.contains(&arg.get_id().as_str()) {
+        true => arg.conflicts_with("captures"),
+        false => arg,
+    }
+}
+
 /// Receive a feed: arbitrate lines A and B, decode, recover, keep books, and show what came.
 ///
 /// The input is multicast sockets, or captures (--capture), whose times are the clock then. Live
@@ -44,7 +64,7 @@ Examples:
 /// received together, and each line of output tells its channel. Faults of the feed are logged. Exit status 1: packets were not decoded, or
 /// snapshots differed. Forms of the output: docs/receive.md.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args(refused_with_captures))]
 pub struct ReceiveArgs {
     #[command(flatten)]
     pub templates: TemplateArgs,
@@ -154,7 +174,7 @@ pub struct ReceiveArgs {
     packet_max: u16,
     /// Measure decoding and delay of one message and packet in so many: 1 measures all, 0 none.
     #[arg(long, value_name = "COUNT", default_value_t = MEASURE_EVERY_DEFAULT)]
-    #[arg(help_heading = "Sockets")]
+    #[arg(conflicts_with = "captures", help_heading = "Sockets")]
     pub measure_every: u32,
 
     /// End after so many messages, of all channels together.
@@ -174,6 +194,9 @@ pub struct ReceiveArgs {
     /// Write the counters to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Replace the file of the counters if it exists.
+    #[arg(long, requires = "json")]
+    force: bool,
     /// Leave the table out.
     #[arg(short, long)]
     pub quiet: bool,
@@ -302,6 +325,20 @@ impl ReceiveArgs {
         args.label = (!is_one).then(|| channel.name.clone());
         args.settings = Some(channel);
         Ok(args)
+    }
+
+    /// Refuses to replace an input of one of these channels by the counters, or a file that exists unless
+    /// `--force` is given.
+    pub fn check_json<'c>(
+        &'c self,
+        channels: impl Iterator<Item = &'c Self>,
+    ) -> Result<(), Failure> {
+        let mut inputs: Vec<&Path> = self.channels.feed().into_iter().collect();
+        for channel in channels {
+            inputs.extend(channel.captures.paths());
+            inputs.extend(channel.templates.paths()?.iter().map(PathBuf::as_path));
+        }
+        output::check_all(&[self.json.as_deref()], self.force, &inputs)
     }
 
     /// Login, limits and servers of the replay service that the feed file names.

@@ -18,6 +18,8 @@ use tickwire_feed::handler::Source;
 
 /// Destinations that an error names.
 const DESTINATIONS_SHOWN_MAX: usize = 20;
+/// What to do with packets that have no addresses.
+const NAME_THE_LINE: &str = "Name the line of a file without addresses: --capture-line a=FILE";
 
 /// Captures in place of sockets.
 #[derive(Clone, Debug, clap::Args)]
@@ -121,7 +123,8 @@ impl CaptureArgs {
         self.capture_line.iter().map(|file| file.path.as_path())
     }
 
-    fn paths(&self) -> impl Iterator<Item = &Path> {
+    /// All captures: those without a line first.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.capture.iter().map(PathBuf::as_path).chain(self.of_lines())
     }
 
@@ -211,10 +214,14 @@ pub fn name_of(channels: &[&CaptureArgs], input: usize) -> String {
     named.map(|(_, path)| files::name_of(path)).unwrap_or_default()
 }
 
-/// Names the destinations of packets that belong to no line.
-pub fn others_text(others: &OtherPackets) -> String {
+/// Names the destinations of packets that belong to no line, behind a sentence about them.
+pub fn with_others(mut text: String, others: &OtherPackets) -> String {
     let counts = others.by_destination.iter().map(|(address, packets)| (*address, *packets));
-    destinations_text(counts)
+    if let Some(found) = destinations_text(counts) {
+        text += ". ";
+        text += &found;
+    }
+    text
 }
 
 /// The lines of the captures.
@@ -249,11 +256,14 @@ impl Lines {
             (_, &[(a, b)]) => (a, Some(b)),
             (&[only], _) => (only, None),
             _ => {
-                return Err(Failure::Usage(format!(
-                    "--lines auto: {}. Name lines with -a and -p, --group-b and --port-b, \
-                     --snapshot-group and --snapshot-port",
-                    destinations_text(survey.destinations())
-                )));
+                let text = match destinations_text(survey.destinations()) {
+                    Some(found) => format!(
+                        "{found}. Name lines with -a and -p, --group-b and --port-b, --snapshot-group \
+                         and --snapshot-port"
+                    ),
+                    None => format!("the captures have no addresses. {NAME_THE_LINE}"),
+                };
+                return Err(Failure::Usage(format!("--lines auto: {text}")));
             }
         };
         let remark = match b {
@@ -301,13 +311,12 @@ fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failu
             text += &format!(", {name} {}", endpoint.address());
         }
     }
-    text += "). ";
-    text += &others_text(others);
+    text = with_others(text + ")", others);
     if others.without_destination > 0 {
-        return Ok(text + ". Name the line of a file without addresses: --capture-line a=FILE");
+        return Ok(format!("{text}. {NAME_THE_LINE}"));
     }
     if others.by_destination.is_empty() {
-        return Ok(text + "the captures hold TCP alone: decode them with `tickwire decode`");
+        return Ok(text + ". The captures hold TCP alone: decode them with `tickwire decode`");
     }
     let pairs = if args.captures.can_reopen() { args.captures.survey()?.pairs() } else { vec![] };
     Ok(match &*pairs {
@@ -326,7 +335,8 @@ fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failu
     })
 }
 
-fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> String {
+/// Names destinations with their packets; `None` if there are none.
+fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> Option<String> {
     let mut all: Vec<_> = destinations.collect();
     let more = all.len().saturating_sub(DESTINATIONS_SHOWN_MAX);
     all.truncate(DESTINATIONS_SHOWN_MAX);
@@ -335,10 +345,7 @@ fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> S
     if more > 0 {
         texts.push(format!("and {more} destinations more"));
     }
-    match &*texts {
-        [] => String::new(),
-        texts => format!("Packets found: {}", texts.join(", ")),
-    }
+    (!texts.is_empty()).then(|| format!("Packets found: {}", texts.join(", ")))
 }
 
 /// Which line each packet belongs to: by the options, or by its file.

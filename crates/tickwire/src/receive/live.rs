@@ -71,13 +71,7 @@ impl Session<'_> {
     /// How many threads there are: at most one a channel.
     fn threads(&self) -> Result<usize, Failure> {
         let threads = usize::from(self.args.threads).min(self.channels.len());
-        match self.args.cpu.len() {
-            0 => Ok(threads),
-            cpus if cpus == threads => Ok(threads),
-            cpus => Err(Failure::Usage(format!(
-                "--cpu names {cpus} CPUs for {threads} threads: name one each"
-            ))),
-        }
+        self.check_cpus(threads).map(|()| threads)
     }
 
     /// The loop of a thread: every `threads`th channel.

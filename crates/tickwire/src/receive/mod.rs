@@ -58,6 +58,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(args: &'a ReceiveArgs, channels: Vec<Described>, stop: Stop) -> Result<Self, Failure> {
+        args.check_json(channels.iter().map(|channel| &channel.args))?;
         let show = args.show.options()?;
         let is_json_out = args.json.as_deref().is_some_and(files::is_standard);
         if show.is_some() && is_json_out {
@@ -91,6 +92,17 @@ impl<'a> Session<'a> {
             Printer::new(show, channel.args.label(), self.out.clone(), &feed, epoch_ns)
         });
         Ok(Showing::new(Counting::new(self.ending.clone()), printer.transpose()?))
+    }
+
+    /// Refuses CPUs that are more or fewer than the threads.
+    fn check_cpus(&self, threads: usize) -> Result<(), Failure> {
+        match self.args.cpu.len() {
+            0 => Ok(()),
+            cpus if cpus == threads => Ok(()),
+            cpus => Err(Failure::Usage(format!(
+                "--cpu names {cpus} CPUs for {threads} threads: name one each"
+            ))),
+        }
     }
 
     /// Writes the report where it belongs.

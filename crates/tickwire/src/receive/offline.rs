@@ -112,6 +112,7 @@ impl Driven {
 impl Session<'_> {
     /// Receives all channels from captures.
     pub(super) fn receive_captures(&self) -> Result<Outcome, Failure> {
+        self.check_cpus(1)?;
         pin(self.args, 0)?;
         let resident_at_start = resident_bytes();
         let mut pass = self.pass(self.lines()?)?;
@@ -147,8 +148,11 @@ impl Session<'_> {
         match (&self.channels[..], others) {
             ([only], Some(others)) => self.pass(vec![Lines::instead(&only.args, others)?]),
             (_, others) => {
-                let packets = others.map_or_else(String::new, captures::others_text);
-                Err(Failure::Usage(format!("no packet belongs to a line of a channel. {packets}")))
+                let text = "no packet belongs to a line of a channel".to_owned();
+                Err(Failure::Usage(match others {
+                    Some(others) => captures::with_others(text, others),
+                    None => text,
+                }))
             }
         }
     }

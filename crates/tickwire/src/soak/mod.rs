@@ -6,7 +6,7 @@ mod process;
 mod round;
 
 use crate::failure::{Failure, Outcome};
-use crate::files;
+use crate::{files, output};
 use clap::{Args, Subcommand};
 use fastrand::Rng;
 use features::Features;
@@ -54,6 +54,9 @@ struct FeedSoakArgs {
     /// Write the sums to this file as JSON; - is standard output, in place of the text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Replace the file of the sums if it exists
+    #[arg(long, requires = "json")]
+    force: bool,
 }
 
 /// Memory of a receiver may grow by this much between its first and its last day.
@@ -62,6 +65,7 @@ const GROWTH_BYTES_MAX: u64 = 32 << 20;
 /// Runs the command.
 pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let What::Feed(args) = &args.what;
+    output::check_all(&[args.json.as_deref()], args.force, &[])?;
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
     let place = Place::new()?;

@@ -8,6 +8,7 @@ mod report;
 use crate::distribution::{DdsArgs, Kind, Latencies, Role, Stations, dds_failure};
 use crate::failure::{Failure, Outcome};
 use crate::options::MetricsArgs;
+use crate::output;
 use ends::Ends;
 use ledger::{History, Ledger};
 use metrics::SubscribeMetrics;
@@ -50,6 +51,9 @@ pub struct SubscribeArgs {
     /// Write counters and times to this file as JSON; - is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Replace the file of the report if it exists.
+    #[arg(long, requires = "json")]
+    force: bool,
     #[command(flatten)]
     parent: crate::distribution::ParentArgs,
 }
@@ -66,6 +70,7 @@ impl SubscribeArgs {
 
 /// Runs the command.
 pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
+    output::check_all(&[args.json.as_deref()], args.force, &[])?;
     let stop = crate::distribution::stop_on_signals(&args.parent)?;
     if let Some(cpu) = args.cpu {
         affinity::pin_current_thread(cpu)

@@ -83,6 +83,9 @@ struct Row<'c> {
 
 /// Runs `tickwire bench fast`.
 pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
+    let mut inputs: Vec<&Path> = args.templates.named().iter().map(PathBuf::as_path).collect();
+    inputs.extend(args.file.as_deref());
+    args.report.check(args.plot.as_deref(), &inputs)?;
     if args.instructions {
         counted::check_valgrind()?;
     }

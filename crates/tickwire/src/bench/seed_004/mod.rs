@@ -157,6 +157,7 @@ fn checked(bytes: &[u8], again: &[u8], dictionary: &Dictionary) -> Result<(), Fa
 
 /// Runs `tickwire bench seed-004`.
 pub fn run(args: &Seed004Args) -> Result<Outcome, Failure> {
+    args.report.check(None, &[])?;
     let data = |error: tickwire_fix::Error| Failure::Data(error.to_string());
     let [order_bytes, report_bytes] = MESSAGES.map(|(_, body)| framed(body));
     let dictionary = Dictionary::parse_quickfix(shipped::FIX42);

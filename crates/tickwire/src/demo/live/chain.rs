@@ -61,11 +61,12 @@ impl Chain {
         let [apart, together] = cpu_options();
         let lines = format!("-a {} -p {} --line-b", place.group, place.port);
 
-        let words = format!("subscribe {bus}{together} --json");
+        let words = format!("subscribe {bus}{together} --force --json");
         let subscriber = Process::start("subscriber", arguments(&words, &[&received]))?;
         subscriber.wait_line("Subscribed", PATIENCE, stop)?;
 
-        let words = format!("publish {bus} {lines}{apart} --reset packet --subscribers 1 --json");
+        let words =
+            format!("publish {bus} {lines}{apart} --reset packet --subscribers 1 --force --json");
         let rest = [&published, "-t", &templates.display().to_string()];
         let publisher = Process::start("publisher", arguments(&words, &rest))?;
         // Line A, then B.
@@ -76,8 +77,9 @@ impl Chain {
             "--loss {} --duplicate 1 --reorder 1 --seed {} --rate {}",
             plan.loss, plan.seed, plan.packets_per_second
         );
-        let words =
-            format!("multicast -f - --input-format u32be {lines} {faults}{together} --json");
+        let words = format!(
+            "multicast -f - --input-format u32be {lines} {faults}{together} --force --json"
+        );
         let mut multicaster = Process::start("multicaster", arguments(&words, &[&sent]))?;
         let input = multicaster.take_input();
         let options = plan.options.clone();

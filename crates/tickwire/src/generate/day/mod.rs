@@ -13,7 +13,6 @@ use crate::{files, output};
 use args::Addresses;
 use std::io::Write;
 use std::net::SocketAddrV4;
-use std::path::Path;
 use tickwire_exchange::Error;
 use tickwire_exchange::day::{Channel, Day, DayOptions, DayPacket};
 use tickwire_net::inject::{Faults, ScheduledLine, Sent, schedule};
@@ -53,11 +52,9 @@ pub fn run(args: &DayArgs) -> Result<Outcome, Failure> {
 
 /// Refuses two outputs of one name, and to replace a file unless that is asked for.
 fn check_outputs(args: &DayArgs) -> Result<(), Failure> {
-    let others = [args.truth.as_deref(), args.write_templates.as_deref()];
-    let outputs: Vec<&Path> =
-        [Some(args.output.as_path())].into_iter().chain(others).flatten().collect();
-    output::check_distinct(&outputs)?;
-    outputs.iter().try_for_each(|path| output::check(path, args.force, &[]))
+    let outputs =
+        [Some(args.output.as_path()), args.truth.as_deref(), args.write_templates.as_deref()];
+    output::check_all(&outputs, args.force, &[])
 }
 
 fn play(day: &mut Day, progress: &Progress) -> Result<Vec<DayPacket>, Error> {

@@ -10,6 +10,7 @@ mod trace;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
+use crate::output;
 use crate::units::{Span, span_in};
 use machine::Machine;
 use std::io::Write;
@@ -54,6 +55,9 @@ pub struct BenchArgs {
     /// Draw the rates there, by decoder and by threads, as SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Replace output files that exist
+    #[arg(long)]
+    force: bool,
     /// Run one building block, and nothing else
     #[arg(long, value_name = "NAME", hide = true, requires = "passes")]
     block: Option<String>,
@@ -68,6 +72,8 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         analysis::run_block(name, passes)?;
         return Ok(Outcome::Clean);
     }
+    let inputs: Vec<&Path> = args.input.path().into_iter().collect();
+    output::check_all(&[args.json.as_deref(), args.plot.as_deref()], args.force, &inputs)?;
     let trace = Trace::load(args)?;
     rates::check(&trace)?;
     let threads: Vec<usize> = (1..=usize::from(args.threads)).collect();
