@@ -263,7 +263,7 @@ impl LineHandler {
         let has_begun = self.arbiter.next_seq_num().is_some();
         let begins_epoch = match reset {
             Some(Seen::First) => has_begun && !is_next,
-            Some(Seen::Copy) => self.arbiter.awaits_epoch_at(seq_num),
+            Some(Seen::Copy) => self.arbiter.is_epoch_announced(seq_num),
             None => false,
         };
         if begins_epoch {

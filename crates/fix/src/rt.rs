@@ -1,4 +1,4 @@
-//! What generated code is made of, and nobody else needs. It may change in any version.
+//! Support for generated code: not a public interface, it may change in any version.
 
 pub use crate::typed::BODY_START;
 pub use crate::typed::fill::{Fields, decode, decode_group};

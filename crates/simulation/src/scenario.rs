@@ -31,7 +31,7 @@ pub struct HandlerSetup {
     pub is_told_first: bool,
     /// How often the feed sends at least something, if the handler is told, in nanoseconds.
     pub heartbeat_ns: Option<u64>,
-    /// What decodes.
+    /// The decoding engine.
     pub engine: EngineChoice,
     /// The TCP replay server that is asked for lost packets, if there is one.
     pub replay: Option<ReplaySetup>,

@@ -5,8 +5,7 @@ use super::{BookForm, DayOptions, Heartbeats, InstrumentKey};
 /// All fields that any day has. Lines marked `always` stay in every feed.
 pub(super) const ALL: &str = include_str!("../../templates/day.xml");
 
-/// The template file of a day: [`ALL`], unless unused fields are wanted without the fields that its messages do not
-/// have.
+/// The template file of a day: [`ALL`]; fields that its messages do not use are left out unless `has_unused_fields`.
 pub(super) fn of(options: &DayOptions) -> String {
     let unused = if options.has_unused_fields { Vec::new() } else { unused_tags(options) };
     let is_used = |line: &&str| {

@@ -126,7 +126,7 @@ pub(super) struct LineState {
     /// When it was known to have left.
     pub(super) left_ns: u64,
     /// The first number of the epoch that it has left for, where a packet said that.
-    pub(super) next_first: Option<u64>,
+    pub(super) announced_first: Option<u64>,
 }
 
 impl LineState {
@@ -192,7 +192,7 @@ impl LineState {
             below: None,
             run: None,
             has_left: false,
-            next_first: None,
+            announced_first: None,
             ..*self
         };
     }

@@ -67,7 +67,7 @@ impl Arbiter {
         let mut run = run.unwrap_or(Run::new(seq_num));
         run.take(seq_num);
         state.run = Some(run);
-        state.next_first = Some(seq_num);
+        state.announced_first = Some(seq_num);
         if !state.has_left {
             state.has_left = true;
             state.left_ns = now_ns;
@@ -75,14 +75,14 @@ impl Arbiter {
     }
 
     /// The first number of the next epoch, where a line that has left the current one was told it.
-    pub(super) fn told_first(&self) -> Option<u64> {
+    pub(super) fn announced_first(&self) -> Option<u64> {
         let left = self.states.iter().filter(|state| state.has_left);
-        left.filter_map(|state| state.next_first).min()
+        left.filter_map(|state| state.announced_first).min()
     }
 
     /// Whether a packet has said that an epoch begins with this number, and it has not begun.
-    pub fn awaits_epoch_at(&self, seq_num: u64) -> bool {
-        self.told_first() == Some(seq_num)
+    pub fn is_epoch_announced(&self, seq_num: u64) -> bool {
+        self.announced_first() == Some(seq_num)
     }
 
     /// Whether a packet has said that an epoch begins, and every line that may bring one has left the current one.
@@ -91,6 +91,6 @@ impl Arbiter {
             let has_left = self.states[line.index()].has_left;
             !has_left && self.is_alive(line) && self.standing(line) != Standing::Doubtful
         };
-        self.told_first().is_some() && !Line::ALL.into_iter().any(is_staying)
+        self.announced_first().is_some() && !Line::ALL.into_iter().any(is_staying)
     }
 }

@@ -58,7 +58,9 @@ impl Arbiter {
         let packets_min = match self.options.unexpected {
             UnexpectedPolicy::Follow { packets_min } => packets_min,
             // It may be of the epoch that the line was told of.
-            UnexpectedPolicy::Drop if self.states[line.index()].next_first.is_some() => u32::MAX,
+            UnexpectedPolicy::Drop if self.states[line.index()].announced_first.is_some() => {
+                u32::MAX
+            }
             UnexpectedPolicy::Drop => {
                 self.lines[line.index()].unexpected += 1;
                 return;
@@ -183,7 +185,7 @@ impl Arbiter {
     /// next epoch can be kept and no line contradicts it.
     pub(super) fn begin_when_due(&mut self) {
         let is_full = self.pending.len() as u64 >= self.window.span();
-        let told = self.told_first();
+        let told = self.announced_first();
         let is_settled = is_full && (told.is_some() || !self.is_contradicted());
         let is_due = |due_ns| self.now_ns >= due_ns || is_settled;
         if !self.leaving_due_ns().is_some_and(is_due) {

@@ -175,7 +175,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// With whose chunks those that a line brings now are joined.
+    /// The chunks that those of this line may be joined with now.
     pub(super) fn chunk_origin(&self, line: Line) -> ChunkOrigin {
         let line_alone = (!self.arbiter.is_trusted(line)).then_some(line);
         ChunkOrigin { epoch: self.arbiter.epoch_of(line), line: line_alone }

@@ -26,7 +26,7 @@ pub(super) struct ChunkPool {
     joined: Vec<u8>,
 }
 
-/// Whose chunks are of one message: those of lines that agree, in one epoch; a line that does not stands alone.
+/// Chunks are joined within one origin only: one epoch, and lines that agree; a line that does not agree is alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChunkOrigin {
     pub(super) epoch: u64,

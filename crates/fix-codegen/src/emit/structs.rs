@@ -97,7 +97,7 @@ fn required_type(plan: &Plan, found: &StructPlan) -> String {
 
 /// Adds the struct of what is required.
 fn required_struct(out: &mut String, plan: &Plan, found: &StructPlan) {
-    put!(out, "/// What [`{}`] cannot be made without.", found.ident);
+    put!(out, "/// Required fields of [`{}`].", found.ident);
     put!(out, "#[derive(Clone, Copy, Debug, PartialEq)]");
     put!(out, "pub struct {} {{", required_type(plan, found));
     for member in arguments(found) {

@@ -94,10 +94,8 @@ impl<S: Store> Core<S> {
             return false;
         }
         if self.is_logged_on() {
-            if self.sent_logout_ns.is_none() {
-                let text = if is_same { "end of logon time" } else { "end of session" };
-                self.send_logout(now, text.as_bytes());
-            }
+            let text = if is_same { "end of logon time" } else { "end of session" };
+            self.send_logout(now, text.as_bytes());
         } else {
             self.close(Why::Schedule);
         }

@@ -178,7 +178,7 @@ fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
     Outcome::Plain(Scan { sum: lanes.iter().sum::<u64>() as u32, may_hold_data })
 }
 
-/// Reads every tag from the four bytes before its `=`; `None` if one is none. Returns whether one may be in the
+/// Reads every tag from the four bytes before its `=`; `None` if one is not a valid tag. Returns whether one may be in the
 /// filter.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]

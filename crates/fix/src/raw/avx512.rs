@@ -164,7 +164,7 @@ impl Pass<'_> {
     }
 }
 
-/// Turns the text of the tags into numbers; `None` if one is none. Returns whether one may be in the filter.
+/// Turns the text of the tags into numbers; `None` if one is not a valid tag. Returns whether one may be in the filter.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 fn tags(columns: &mut Columns<'_>, len: usize, bytes: &[u8], filter: &Filter) -> Option<bool> {

@@ -1,4 +1,4 @@
-//! Where the fields of a message are: three columns, so that tags can be searched many at a time.
+//! Positions of the fields of a message: three columns, so that tags can be searched many at a time.
 
 use crate::raw::Lanes;
 

@@ -87,7 +87,7 @@ pub struct Reader {
     index: Index,
 }
 
-/// Where the fields of a message are, kept beside the message: [`Reader::decode_in`] fills it. Room is used again.
+/// Field positions of one message, kept beside it: [`Reader::decode_in`] fills it. Memory is used again.
 #[derive(Clone, Debug, Default)]
 pub struct FieldIndex(Index);
 

@@ -1,4 +1,4 @@
-//! What generated messages are used with: the types of their fields, and decoding into room that is kept.
+//! Types of the fields of generated messages, and decoding into memory that is kept.
 
 pub(crate) mod fill;
 pub(crate) mod layout;
