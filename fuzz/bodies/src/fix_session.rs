@@ -112,6 +112,8 @@ fn as_bytes(version: BeginString, text: &[u8], now: Now) -> Vec<u8> {
 #[derive(Default)]
 struct Answers {
     last: Option<u64>,
+    /// Whether a Logout went out: numbers of application messages behind it are stored alone, and asked for later.
+    has_said_logout: bool,
 }
 
 impl Answers {
@@ -127,10 +129,14 @@ impl Answers {
             let seq_num = message.field(Tag(34)).expect("a number").uint().expect("a number");
             let resets = value(35) == Some(b"A");
             if value(43) != Some(b"Y") {
-                let fits =
-                    self.last.is_none_or(|last| seq_num == last + 1) || resets || seq_num == 1;
+                let follows = |last: u64| match self.has_said_logout {
+                    true => seq_num > last,
+                    false => seq_num == last + 1,
+                };
+                let fits = self.last.is_none_or(follows) || resets || seq_num == 1;
                 assert!(fits || value(35) == Some(b"5"), "{seq_num} after {:?}", self.last);
                 self.last = Some(seq_num);
+                self.has_said_logout = !resets && (self.has_said_logout || value(35) == Some(b"5"));
             } else if value(35) == Some(b"4") {
                 let new = message.field(Tag(36)).expect("a number").uint().expect("a number");
                 assert!(new > seq_num, "a gap fill that fills nothing");
