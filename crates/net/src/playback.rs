@@ -151,6 +151,11 @@ impl Track {
         self.counters
     }
 
+    /// What was in the capture and cannot be played, a sentence each.
+    pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
+        self.reader.statistics().missing()
+    }
+
     /// Reads the next packet; none is due after the last.
     fn advance(&mut self) -> Result<(), CaptureError> {
         self.due_ns = None;

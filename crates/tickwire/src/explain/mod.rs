@@ -118,7 +118,9 @@ impl<W: Write> Explainer<'_, W> {
             };
             let packet = next.map_err(|error| Failure::Data(format!("{name}: {error}")))?;
             let Some(packet) = packet else {
-                return Err(Failure::Usage(format!("{name} has no packet {wanted}")));
+                let missing: String =
+                    reader.statistics().missing().map(|text| format!("; {text}")).collect();
+                return Err(Failure::Usage(format!("{name} has no packet {wanted}{missing}")));
             };
             if packet.stream.is_some() && !is_whole && is_by_packet(&self.framing) {
                 return Err(Failure::Usage(format!(

@@ -47,7 +47,17 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     drop(exporter);
     drop(progress);
     Report::of(&feeds, &playback, stop.is_set()).write(args.json.as_deref())?;
-    played.map(|()| Outcome::Clean).map_err(|error| failure(&feeds, &error))
+    played.map_err(|error| failure(&feeds, &error))?;
+    Ok(Outcome::flawed_if(tell_missing(&feeds, &playback)))
+}
+
+/// Tells what captures had that was not sent. Returns whether there was any.
+fn tell_missing(feeds: &[Feed<'_>], playback: &Playback) -> bool {
+    let files = feeds.iter().filter_map(|feed| feed.file);
+    let missing = files.zip(playback.tracks()).flat_map(|(file, track)| {
+        track.missing().map(move |text| format!("{}: {text}", files::name_of(file)))
+    });
+    missing.inspect(|text| anstream::eprintln!("tickwire: {text}")).count() > 0
 }
 
 /// A line: what it is called, where it goes, and what befalls it.
