@@ -270,8 +270,13 @@ impl Arbiter {
     fn jump_to(&mut self, first: u64) {
         self.release_all();
         self.released = self.released.max(first);
+        let reorder_max = self.options.reorder_max;
         for line in Line::ALL {
-            if !self.states[line.index()].has_left {
+            let state = &self.states[line.index()];
+            // A line that follows has shown the same numbers, not yet often enough to leave.
+            let is_beyond =
+                state.run.is_some_and(|run| run.first.saturating_add(reorder_max) >= first);
+            if !state.has_left && !is_beyond {
                 continue;
             }
             self.replay_pending(Some(line));

@@ -126,3 +126,25 @@ fn what_comes_behind_what_can_be_held_is_out_of_sequence() {
     assert!(poll_all(&mut arbiter).ends_with("D9b"));
     assert!(arbiter.out_of_sequence().is_some(), "what came behind is not known");
 }
+
+/// Both lines go on at numbers beyond reach; A has shown one of them when B's are taken for a gap.
+#[test]
+fn a_line_that_follows_to_numbers_beyond_reach_begins_no_epoch() {
+    let mut arbiter = Fed::new(options());
+    assert_eq!(packet(&mut arbiter, 0, Line::A, 1), "D1a");
+    assert_eq!(packet(&mut arbiter, 0, Line::B, 1), "");
+    for (now_ns, line, seq_num) in
+        [(10_000, Line::B, 50_000), (10_001, Line::B, 50_001), (10_002, Line::A, 50_000)]
+    {
+        assert_eq!(packet(&mut arbiter, now_ns, line, seq_num), "");
+    }
+    assert_eq!(packet(&mut arbiter, 10_003, Line::B, 50_002), "");
+    arbiter.handle_timeout(10_200);
+    assert_eq!(poll_all(&mut arbiter), "G2+49998 D50000a D50001b D50002b");
+    assert_eq!(packet(&mut arbiter, 10_210, Line::A, 50_001), "");
+    assert_eq!(packet(&mut arbiter, 10_220, Line::A, 50_002), "");
+    arbiter.handle_timeout(20_000);
+    assert_eq!(poll_all(&mut arbiter), "");
+    assert_eq!(packet(&mut arbiter, 20_010, Line::A, 50_003), "D50003a");
+    assert_eq!(arbiter.line_counters(Line::A).duplicate, 2);
+}
