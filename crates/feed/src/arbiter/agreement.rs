@@ -38,6 +38,15 @@ impl Arbiter {
         self.standing(other) != Standing::Trusted || !self.is_alive(other)
     }
 
+    /// Whether what only this line brings counts: the line is trusted, or stands in for the other.
+    pub(super) fn is_heard(&self, line: Line) -> bool {
+        match self.standing(line) {
+            Standing::Trusted => true,
+            Standing::Unproven => self.is_stand_in(line),
+            Standing::Doubtful => false,
+        }
+    }
+
     /// A copy of this line is equal to the other's packet.
     pub(super) fn note_agreement(&mut self, line: Line) {
         if self.states.iter().all(LineState::is_plain) {

@@ -333,13 +333,7 @@ impl Arbiter {
         seq_num: u64,
         packet: impl Into<Packet<'p>>,
     ) -> Option<Output<'p>> {
-        self.delivered = None;
-        self.note_time(now_ns);
-        let packet = packet.into();
-        let hash = rapidhash_v3(packet.bytes());
-        let arrival = Arrival { received_ns: now_ns, line, seq_num, hash, packet };
-        self.note_order(&arrival);
-        self.states[line.index()].last_received_ns = Some(self.now_ns);
+        let arrival = self.arrive(now_ns, line, seq_num, packet.into());
         if self.is_plain(&arrival) {
             return Some(self.deliver_plain(&arrival));
         }
@@ -355,6 +349,24 @@ impl Arbiter {
             self.handle_timeout(now_ns);
         }
         output
+    }
+
+    /// Notes that a packet has come, whatever becomes of it.
+    #[inline(always)]
+    fn arrive<'p>(
+        &mut self,
+        now_ns: u64,
+        line: Line,
+        seq_num: u64,
+        packet: Packet<'p>,
+    ) -> Arrival<'p> {
+        self.delivered = None;
+        self.note_time(now_ns);
+        let hash = rapidhash_v3(packet.bytes());
+        let arrival = Arrival { received_ns: now_ns, line, seq_num, hash, packet };
+        self.note_order(&arrival);
+        self.states[line.index()].last_received_ns = Some(self.now_ns);
+        arrival
     }
 
     /// Nothing is held and nothing is about to change.

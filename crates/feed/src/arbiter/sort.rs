@@ -3,7 +3,7 @@
 use super::history::Fate;
 use super::place::PacketEpoch;
 use super::window::Held;
-use super::{Arbiter, Arrival, Output, Parked, SEQ_NUM_MAX, Source, Standing};
+use super::{Arbiter, Arrival, Output, Parked, SEQ_NUM_MAX, Source};
 
 impl Arbiter {
     pub(super) fn note_order(&mut self, arrival: &Arrival<'_>) {
@@ -146,12 +146,7 @@ impl Arbiter {
         if is_in_window && self.window.at(seq_num).is_some() && !self.settle_unconfirmed(arrival) {
             return None;
         }
-        let is_confirmed = match self.standing(line) {
-            Standing::Trusted => true,
-            Standing::Unproven => self.is_stand_in(line),
-            Standing::Doubtful => false,
-        };
-        if !is_confirmed {
+        if !self.is_heard(line) {
             self.hold_unconfirmed(arrival, is_in_window);
             return None;
         }

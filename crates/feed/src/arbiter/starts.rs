@@ -5,12 +5,11 @@
 //! where nothing says so (see [`unexpected`](super::unexpected)).
 
 use super::unexpected::Run;
-use super::{Arbiter, Arrival, Line, SEQ_NUM_MAX, Standing};
-use rapidhash::v3::rapidhash_v3;
+use super::{Arbiter, Arrival, Line, SEQ_NUM_MAX};
 use tickwire_fast::rt::Packet;
 
 impl Arbiter {
-    /// Takes a packet that begins an epoch with its own number: it is delivered first in that. The epoch begins when
+    /// Takes a packet that begins an epoch with its own number, and is the first of that epoch. The epoch begins when
     /// every line that is not silent has shown it, or once the hold time is over, so that the other line can still bring
     /// packets of the old one. While the other line goes on there, that lasts up to `skew_ns`. Returns whether the packet
     /// is used; if not, the line is not trusted, or the packet is not fit to be kept.
@@ -21,22 +20,12 @@ impl Arbiter {
         seq_num: u64,
         packet: impl Into<Packet<'p>>,
     ) -> bool {
-        self.delivered = None;
-        self.note_time(now_ns);
-        let packet = packet.into();
-        let hash = rapidhash_v3(packet.bytes());
-        let arrival = Arrival { received_ns: now_ns, line, seq_num, hash, packet };
-        self.note_order(&arrival);
-        self.states[line.index()].last_received_ns = Some(self.now_ns);
-        let is_heard = match self.standing(line) {
-            Standing::Trusted => true,
-            Standing::Unproven => self.is_stand_in(line),
-            Standing::Doubtful => false,
-        };
+        let arrival = self.arrive(now_ns, line, seq_num, packet.into());
+        let is_heard = self.is_heard(line);
         let is_waiting =
             self.parked.is_some() || self.transition.is_some() || !self.replay.is_empty();
         let counters = &mut self.lines[line.index()];
-        let is_fit = packet.len() <= self.options.packet_bytes_max;
+        let is_fit = arrival.packet.len() <= self.options.packet_bytes_max;
         let is_used = is_fit && !is_waiting && is_heard && seq_num <= SEQ_NUM_MAX;
         if !is_fit {
             counters.too_long += 1;
@@ -87,10 +76,7 @@ impl Arbiter {
 
     /// Whether a packet has said that an epoch begins, and every line that may bring one has left the current one.
     pub(super) fn is_start_shown_by_all(&self) -> bool {
-        let is_staying = |line: Line| {
-            let has_left = self.states[line.index()].has_left;
-            !has_left && self.is_alive(line) && self.standing(line) != Standing::Doubtful
-        };
+        let is_staying = |line: Line| !self.states[line.index()].has_left && self.can_bring(line);
         self.announced_first().is_some() && !Line::ALL.into_iter().any(is_staying)
     }
 }

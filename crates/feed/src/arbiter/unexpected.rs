@@ -169,10 +169,7 @@ impl Arbiter {
 
     /// A run is long enough: its line has left the current epoch, if it is a line to be heard.
     fn follow(&mut self, line: Line) {
-        let standing = self.standing(line);
-        let is_heard = standing == Standing::Trusted
-            || (standing == Standing::Unproven && self.is_stand_in(line));
-        if is_heard {
+        if self.is_heard(line) {
             let state = &mut self.states[line.index()];
             state.has_left = true;
             state.left_ns = self.now_ns;

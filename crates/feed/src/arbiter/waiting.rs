@@ -150,7 +150,7 @@ impl Arbiter {
         if is_alone { self.short_wait_ns() } else { self.options.hold_ns }
     }
 
-    fn can_bring(&self, line: Line) -> bool {
+    pub(super) fn can_bring(&self, line: Line) -> bool {
         self.is_alive(line) && self.standing(line) != Standing::Doubtful
     }
 
