@@ -49,21 +49,20 @@ pub(crate) fn problems(
     }
     let missing =
         |path: &str, file: &Path| (path.to_owned(), format!("there is no file {}", file.display()));
-    if let Some(file) = config.defaults.templates.as_deref().filter(|file| !exists(file)) {
-        problems.push(missing("templates", file));
-    }
+    let missing_templates = |path: &str, settings: &Settings| -> Vec<Problem> {
+        let files = settings.templates.iter().filter(|file| !exists(file));
+        files.map(|file| missing(path, file)).collect()
+    };
+    problems.extend(missing_templates("templates", &config.defaults));
     for channel in &config.channels {
         let path = format!("channels.{}", channel.name);
         let settings = config.settings(channel);
         let names_templates = mentions("templates") || mentions(&format!("{path}.templates"));
-        if settings.templates.is_none() && !names_templates {
+        if settings.templates.is_empty() && !names_templates {
             let message = "the channel has no `templates`, and neither has the feed".to_owned();
             problems.push((path.clone(), message));
         }
-        let own = channel.settings.templates.as_deref();
-        if let Some(file) = own.filter(|file| !exists(file)) {
-            problems.push(missing(&format!("{path}.templates"), file));
-        }
+        problems.extend(missing_templates(&format!("{path}.templates"), &channel.settings));
         for (place, address) in addresses(channel) {
             if let Address::Capture(file) = address
                 && !exists(file)

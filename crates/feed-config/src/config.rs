@@ -119,8 +119,8 @@ pub struct Instrument {
 /// How a channel is decoded, arbitrated and kept in books. Absent values take the program's defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Template file, relative to the feed file.
-    pub templates: Option<PathBuf>,
+    /// Template files that are one set together, relative to the feed file; none if absent.
+    pub templates: Vec<PathBuf>,
     /// What is around the messages of a packet.
     pub framing: Option<FramingText>,
     /// When dictionaries are reset, if not as the framing says.

@@ -11,6 +11,10 @@ macro_rules! or {
 }
 
 impl Settings {
+    fn templates_or<'s>(&'s self, defaults: &'s Self) -> &'s [PathBuf] {
+        if self.templates.is_empty() { &defaults.templates } else { &self.templates }
+    }
+
     /// These settings, with absent ones taken from `defaults`.
     pub fn or(&self, defaults: &Self) -> Self {
         let (own, other) = (&self.arbitration, &defaults.arbitration);
@@ -20,7 +24,7 @@ impl Settings {
         let (own, other) = (&self.books, &defaults.books);
         let books = or!(own, other, Books { by, depth, kinds, key });
         Self {
-            templates: self.templates.clone().or_else(|| defaults.templates.clone()),
+            templates: self.templates_or(defaults).to_vec(),
             framing: self.framing.clone().or_else(|| defaults.framing.clone()),
             reset: self.reset.or(defaults.reset),
             seq_num: self.seq_num.clone().or_else(|| defaults.seq_num.clone()),
@@ -43,9 +47,9 @@ impl FeedConfig {
         channel.settings.or(&self.defaults)
     }
 
-    /// The template file of a channel, relative to the working directory.
-    pub fn templates(&self, channel: &Channel) -> Option<PathBuf> {
-        let path = channel.settings.templates.as_ref().or(self.defaults.templates.as_ref())?;
-        Some(self.dir.join(path))
+    /// The template files of a channel, relative to the working directory.
+    pub fn templates(&self, channel: &Channel) -> Vec<PathBuf> {
+        let paths = channel.settings.templates_or(&self.defaults).iter();
+        paths.map(|path| self.dir.join(path)).collect()
     }
 }

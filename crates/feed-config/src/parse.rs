@@ -29,6 +29,8 @@ pub const CHANNELS_MAX: usize = 4096;
 const INSTRUMENTS_MAX: usize = 65_536;
 /// Most servers of a replay service.
 const SERVERS_MAX: usize = 16;
+/// Most template files of a channel.
+const TEMPLATE_FILES_MAX: usize = 64;
 /// Most fields of an instrument key.
 const KEY_FIELDS_MAX: usize = 8;
 
@@ -276,11 +278,11 @@ fn instruments(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Vec<Instru
 }
 
 fn settings(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Settings {
-    let templates = table.get("templates", findings).and_then(|item| item.line(findings));
+    let templates = table.get("templates", findings);
     let reset = table.get("reset", findings);
     let seq_num = table.get("seq_num", findings);
     Settings {
-        templates: templates.map(PathBuf::from),
+        templates: templates.map_or_else(Vec::new, |item| template_files(&item, findings)),
         framing: table.get("framing", findings).and_then(|item| framing(&item, findings)),
         reset: reset.and_then(|item| item.word(&ResetPolicy::ALL, ResetPolicy::name, findings)),
         seq_num: seq_num.and_then(|item| seq_num_source(&item, findings)),
@@ -292,6 +294,18 @@ fn settings(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Settings {
         books: sub_table(table, "books", findings)
             .map_or_else(Books::default, |table| books(&table, findings)),
     }
+}
+
+/// One file, or an array of files that are one set together.
+fn template_files(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Vec<PathBuf> {
+    let items = match item.is_array() {
+        true => item.elements(TEMPLATE_FILES_MAX, findings).unwrap_or_default(),
+        false => return item.line(findings).map(PathBuf::from).into_iter().collect(),
+    };
+    if items.is_empty() {
+        findings.error(item.offset, "an empty array names no template file".to_owned());
+    }
+    items.iter().filter_map(|item| item.line(findings)).map(PathBuf::from).collect()
 }
 
 fn framing(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Option<FramingText> {

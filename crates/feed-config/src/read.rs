@@ -249,6 +249,11 @@ impl<'d, 'i> Item<'d, 'i> {
         Some(array.iter().enumerate().map(element).collect())
     }
 
+    /// Whether the value is an array.
+    pub(crate) const fn is_array(&self) -> bool {
+        matches!(self.value, DeValue::Array(_))
+    }
+
     /// Whether the value is an integer.
     pub(crate) const fn is_number(&self) -> bool {
         matches!(self.value, DeValue::Integer(_))

@@ -70,7 +70,14 @@ impl Document {
     }
 
     fn settings_keys(&mut self, settings: &Settings) {
-        self.raw("templates", settings.templates.as_deref().map(path_text));
+        self.raw(
+            "templates",
+            match &settings.templates[..] {
+                [] => None,
+                [path] => Some(path_text(path)),
+                paths => Some(array(paths, |path| path_text(path))),
+            },
+        );
         self.text("framing", settings.framing.as_ref().map(|framing| framing.text()));
         self.text("reset", settings.reset.map(|reset| reset.name()));
         match &settings.seq_num {

@@ -1,6 +1,6 @@
 //! Feed files: what they mean, every error with its place, and the round trip.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tickwire_feed_config::{
@@ -78,7 +78,7 @@ fn strings_of_any_text_survive_the_round_trip() {
     for text in ["a \"quoted\" 'word'", "back\\slash", "Фьючерсы # [x]", "''' and \"\"\""] {
         let mut config = feed();
         config.description = Some(text.to_owned());
-        config.channels[0].settings.templates = Some(text.into());
+        config.channels[0].settings.templates = vec![text.into()];
         let written = config.to_toml();
         assert_eq!(FeedConfig::parse(&written).unwrap(), config, "{written}");
     }
@@ -201,6 +201,24 @@ fn more_errors_than_the_limit_are_counted() {
 }
 
 #[test]
+fn templates_may_be_in_several_files() {
+    let text = with("").replace("\"t.xml\"", "[\"t.xml\", \"more/u.xml\"]");
+    let config = FeedConfig::parse(&text).unwrap();
+    let names = |paths: &[&str]| -> Vec<PathBuf> { paths.iter().map(PathBuf::from).collect() };
+    assert_eq!(config.templates(&config.channels[0]), names(&["t.xml", "more/u.xml"]));
+    assert_eq!(FeedConfig::parse(&config.to_toml()).unwrap(), config);
+
+    let own = text
+        + "[channels.y]\ntemplates = \"y.xml\"\n[channels.y.lines]\na = { capture = \"y.pcap\" }\n";
+    let config = FeedConfig::parse(&own).unwrap();
+    assert_eq!(config.templates(config.channel("y").unwrap()), names(&["y.xml"]));
+
+    let none = with("").replace("\"t.xml\"", "[]");
+    let errors = FeedConfig::parse(&none).unwrap_err().to_string();
+    assert_eq!(errors, "line 1, column 13: an empty array names no template file");
+}
+
+#[test]
 fn files_that_are_named_must_exist() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("files_that_are_named_must_exist");
     let _ = std::fs::remove_dir_all(&dir);
@@ -211,7 +229,7 @@ fn files_that_are_named_must_exist() {
     assert_eq!(errors.to_string(), "line 1, column 13: there is no file t.xml");
     std::fs::write(dir.join("t.xml"), "").unwrap();
     let config = FeedConfig::load(&file).unwrap();
-    assert_eq!(config.templates(&config.channels[0]), Some(dir.join("t.xml")));
+    assert_eq!(config.templates(&config.channels[0]), [dir.join("t.xml")]);
     let missing = FeedConfig::load(&dir.join("nothing.toml"));
     assert!(matches!(missing, Err(LoadError::Read(_))), "{missing:?}");
 }

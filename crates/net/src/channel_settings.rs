@@ -24,8 +24,8 @@ use crate::multicast::{Endpoint, UnknownInterface, interface_address};
 pub struct ChannelSettings {
     /// Name of the channel.
     pub name: String,
-    /// Template file, relative to the working directory.
-    pub templates: PathBuf,
+    /// Template files that are one set together, one at least, relative to the working directory.
+    pub templates: Vec<PathBuf>,
     /// What is around the messages of a packet.
     pub framing: Option<Framing>,
     /// When dictionaries are reset, if not as the framing says.
@@ -127,10 +127,13 @@ pub fn channel_settings(config: &FeedConfig, name: &str) -> Result<ChannelSettin
             address => inputs.extend(endpoint(address)?.map(|endpoint| (source, endpoint))),
         }
     }
-    let no_templates = || ChannelError::NoTemplates { channel: name.to_owned() };
+    let templates = config.templates(channel);
+    if templates.is_empty() {
+        return Err(ChannelError::NoTemplates { channel: name.to_owned() });
+    }
     Ok(ChannelSettings {
         name: name.to_owned(),
-        templates: config.templates(channel).ok_or_else(no_templates)?,
+        templates,
         framing: settings.framing.as_ref().map(|framing| *framing.framing()),
         reset: settings.reset,
         seq_num: settings.seq_num.clone(),
@@ -257,7 +260,7 @@ mod tests {
             ]
         );
         assert_eq!(channel.captures, [(Source::Snapshot(Line::B), "dir/b.dat".into())]);
-        assert_eq!(channel.templates, PathBuf::from("dir/t.xml"));
+        assert_eq!(channel.templates, [PathBuf::from("dir/t.xml")]);
         let mut arbiter = ArbiterOptions::default();
         channel.apply_to_arbiter(&mut arbiter);
         assert_eq!((arbiter.hold_ns, arbiter.packets_held_max), (4_000_000, 7));

@@ -26,6 +26,12 @@ pub fn name_of(path: &Path) -> String {
     if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
+/// What files are called in messages.
+pub fn names_of(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| name_of(path)).collect();
+    names.join(", ")
+}
+
 /// Opens a file to read.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     if is_standard(path) {

@@ -25,7 +25,11 @@ enum Old {
     Refused(&'static str),
 }
 
-const OPTIONS: [(&str, Old); 38] = [
+const ECHO: Old = Old::Refused(
+    "a copy of what is read: tickwire receive --record DIR keeps every packet, tickwire explain shows the bytes of messages",
+);
+
+const OPTIONS: [(&str, Old); 43] = [
     ("-?", Old::Is("--help")),
     ("-pfix", Old::Dash),
     ("-pprefix", Old::Dash),
@@ -53,6 +57,11 @@ const OPTIONS: [(&str, Old); 38] = [
     ("-nosplit", Old::Dash),
     ("-noecho", Old::Dash),
     ("-emptyBuilder", Old::Dash),
+    ("-e", ECHO),
+    ("-echo", ECHO),
+    ("-eraw", ECHO),
+    ("-ehex", ECHO),
+    ("-enone", Old::Default(0)),
     ("-threads", Old::Dash),
     ("-file", Old::Is("--file")),
     ("-afile", Old::Is("--file")),
@@ -245,6 +254,8 @@ mod tests {
             ("receive -tcp host:1", "decode -"),
             ("receive -mbind 1.2.3.4", "--interface"),
             ("decode -vo x", "explain"),
+            ("decode -e copy.dat", "--record"),
+            ("receive -echo copy.dat", "--record"),
             ("subscribe -tr tcp", "UDP"),
             ("subscribe -tr mcast", "--network any"),
         ] {

@@ -168,6 +168,35 @@ fn a_capture_of_the_users_is_measured_and_counted() {
 }
 
 #[test]
+fn lines_to_encode_may_be_compressed() {
+    let directory = directory("decode_options_compressed");
+    let templates = file(&directory, "t.xml", TICK.as_bytes());
+    let capture = file(&directory, "c.bin", &u32be(&[&GOOD, &GOOD]));
+    let (lines, again) = (directory.join("l.jsonl.gz"), directory.join("again.bin"));
+    for command in [
+        format!(
+            "decode {capture} -t {templates} --framing none,reset=packet --force -o {}",
+            lines.display()
+        ),
+        format!(
+            "encode {} -t {templates} --framing none,reset=packet --force -o {}",
+            lines.display(),
+            again.display()
+        ),
+    ] {
+        let run = tickwire(&command);
+        assert_eq!(run.status, 0, "{command}: {}", run.err);
+    }
+    assert_eq!(std::fs::read(&again).expect("written"), u32be(&[&GOOD, &GOOD]));
+
+    let compressed = std::fs::read(&lines).expect("written");
+    let cut = file(&directory, "cut.jsonl.gz", &compressed[..compressed.len() - 9]);
+    let run = tickwire(&format!("encode {cut} -t {templates} --force -o {}", again.display()));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("cut.jsonl.gz"), "{}", run.err);
+}
+
+#[test]
 fn messages_are_written_in_fixt_messages_and_read_back() {
     let directory = directory("decode_options_step");
     let templates = file(&directory, "t.xml", TICK.as_bytes());

@@ -1,4 +1,4 @@
-//! `tickwire decode`: packets in MPLS, PPPoE, GRE and VXLAN, and data that are missing.
+//! `tickwire decode`: packets in MPLS, PPPoE, GRE, IP and VXLAN, and data that are missing.
 
 mod support;
 
@@ -71,6 +71,8 @@ fn packets_in_tunnels_are_decoded() {
         ("gre", gre(&[0, 0, 0x08, 0x00], inner)),
         ("gre_key", gre(&[0x20, 0, 0x08, 0x00, 1, 2, 3, 4], inner)),
         ("gre_bridged", gre(&[0, 0, 0x65, 0x58], &plain)),
+        ("ip", with_type(0x0800, &ip(4, inner))),
+        ("ip_in_gre", gre(&[0, 0, 0x08, 0x00], &ip(4, inner))),
         ("vxlan", vxlan.clone()),
         ("vxlan_in_gre", gre(&[0, 0, 0x65, 0x58], &vxlan)),
     ] {
@@ -86,10 +88,13 @@ fn packets_in_tunnels_are_decoded() {
 #[test]
 fn data_that_are_missing_are_told_and_the_status_is_1() {
     let label = [0u8, 0x10, 0x01, 64];
+    let unread = "carry no IP packet that can be read";
     for (name, frame, expected) in [
         ("fragment", fragment(), "1 fragmented IP datagrams are incomplete"),
-        ("wire", with_type(0x8847, &[&label[..], &[0; 40]].concat()), "carry no IP packet"),
-        ("gre_version", with_type(0x0800, &ip(47, &[0, 1, 0, 0, 0, 0])), "carry no IP packet"),
+        ("wire", with_type(0x8847, &[&label[..], &[0; 40]].concat()), unread),
+        ("macsec", with_type(0x88E5, &[0x0C, 0, 0, 0, 0, 1, 9, 9, 9, 9]), unread),
+        ("ipsec", with_type(0x0800, &ip(50, &[0, 0, 0, 7, 0, 0, 0, 1, 9, 9])), unread),
+        ("gre_version", with_type(0x0800, &ip(47, &[0, 1, 0, 0, 0, 0])), unread),
     ] {
         let run = decode(name, &frame);
         assert_eq!((run.status, run.out.as_str()), (1, ""), "{name}: {}", run.err);

@@ -47,6 +47,22 @@ fn every_command_takes_templates_from_several_files() {
     let of_whole = run(&format!("explain {feed} -t {whole} --reset packet"));
     assert_eq!(run(&format!("explain {feed} {several} --reset packet")).out, of_whole.out);
 
+    let tables = |files: &str| run(&format!("templates show {files}")).out;
+    assert_eq!(tables(&format!("{first} {others}")), tables(&whole));
+    let signature = |files: &str| run(&format!("templates signature {files}")).out;
+    let of_both = signature(&format!("{first} {others}"));
+    assert!(of_both.contains(&format!("{first}, {others}\n")), "{of_both}");
+    let signatures = |text: &str| -> Vec<String> {
+        text.split_whitespace().filter(|word| word.len() == 64).map(str::to_owned).collect()
+    };
+    assert!(signatures(&of_both).len() > 2);
+    assert_eq!(signatures(&of_both), signatures(&signature(&whole)));
+    let module = |files: &str| {
+        let module = run(&format!("templates generate {files}")).out;
+        module.lines().filter(|line| !line.starts_with("//")).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(module(&format!("{first} {others}")), module(&whole));
+
     let received =
         run(&format!("receive {several} --reset packet --capture {feed} --books none --json -"));
     let received: serde_json::Value = serde_json::from_str(&received.out).expect("JSON");

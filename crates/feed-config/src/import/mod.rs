@@ -102,7 +102,7 @@ pub fn import(text: &str, templates: &Path) -> Result<Imported, Errors> {
     }
     let config = FeedConfig {
         description: Some(description(&document, format)),
-        defaults: Settings { templates: Some(templates.to_owned()), ..defaults(format) },
+        defaults: Settings { templates: vec![templates.to_owned()], ..defaults(format) },
         channels: draft.channels,
         ..FeedConfig::default()
     };

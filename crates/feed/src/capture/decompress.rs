@@ -40,6 +40,14 @@ impl<R: Read> Read for Rewound<R> {
     }
 }
 
+/// Reads `input`, decompressed where its first bytes say gzip or zstd.
+///
+/// # Errors
+/// As reading `input`; what is compressed and cut or damaged is an error where it is read.
+pub fn decompressed<R: Read>(input: R) -> io::Result<impl Read> {
+    Decompressed::open(input)
+}
+
 /// The input, decompressed where it is compressed.
 pub(super) enum Decompressed<R> {
     Plain(Rewound<R>),

@@ -11,6 +11,8 @@ const ETHER_TYPES_VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 const ETHER_TYPES_MPLS: [u16; 2] = [0x8847, 0x8848];
 /// A PPPoE session.
 const ETHER_TYPE_PPPOE: u16 = 0x8864;
+/// MACsec: what follows is mostly encrypted.
+const ETHER_TYPE_MACSEC: u16 = 0x88E5;
 /// Ethernet inside of a tunnel.
 pub(super) const ETHER_TYPE_BRIDGED: u16 = 0x6558;
 /// IPv4 and IPv6 in PPP.
@@ -49,7 +51,7 @@ pub(super) enum Frame {
     /// An IP packet from this offset on.
     Ip(usize),
     NotIp,
-    /// MPLS, PPPoE or a tunnel around something else than IP.
+    /// MPLS, PPPoE or a tunnel around something else than IP, or encrypted.
     UnknownInside,
     /// The frame is shorter than its headers.
     Short,
@@ -99,6 +101,9 @@ fn behind_ether_type(frame: &[u8], type_offset: usize, next_offset: usize) -> Op
             let is_ip = PPP_PROTOCOLS.contains(&protocol);
             let ip = Frame::Ip(offset + PPPOE_BYTES + size_of::<u16>());
             return Some(if is_ip { ip } else { Frame::UnknownInside });
+        }
+        if ether_type == ETHER_TYPE_MACSEC {
+            return Some(Frame::UnknownInside);
         }
         if !ETHER_TYPES_VLAN.contains(&ether_type) {
             break;

@@ -41,6 +41,7 @@ mod transport;
 mod tunnel;
 
 pub use compress::{CompressingWriter, Compression};
+pub use decompress::decompressed;
 pub use drive::{CaptureDriver, DrivenCounters, OTHER_DESTINATIONS_MAX, OtherPackets};
 pub use error::{BlockFault, CaptureError, Part};
 pub use format::{AmbiguousFormat, Format, GUESS_BYTES, UnknownFormat, guess_format};

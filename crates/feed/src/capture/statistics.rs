@@ -42,7 +42,10 @@ impl Statistics {
     pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
         let missing = [
             (self.fragmented_given_up, "fragmented IP datagrams are incomplete"),
-            (self.unknown_inside, "frames of MPLS, PPPoE, GRE or VXLAN carry no IP packet"),
+            (
+                self.unknown_inside,
+                "frames of MPLS, PPPoE or a tunnel carry no IP packet that can be read",
+            ),
             (self.link_type_unknown, "frames are of an interface of unknown link type"),
             (self.malformed, "frames contradict themselves"),
         ];

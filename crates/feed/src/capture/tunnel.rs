@@ -28,7 +28,7 @@ pub(super) enum Inside<'a> {
     NoTunnel,
     /// The bytes from the IP header inside of the tunnel on.
     Ip(&'a [u8]),
-    /// A tunnel around something else.
+    /// A tunnel around something else, or an encrypted one.
     Unknown,
 }
 
@@ -39,6 +39,8 @@ pub(super) fn look_inside<'a>(
     wanted_port: Option<u16>,
 ) -> Inside<'a> {
     let (ether_type, content) = match protocol {
+        IpNumber::IPV4 | IpNumber::IPV6 => return Inside::Ip(payload),
+        IpNumber::ENCAPSULATING_SECURITY_PAYLOAD => return Inside::Unknown,
         IpNumber::GRE => match gre(payload) {
             Some(found) => found,
             None => return Inside::Unknown,

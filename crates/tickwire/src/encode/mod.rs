@@ -17,6 +17,7 @@ use tickwire_fast::{
     CompileOptions, Encoder, EncoderOptions, Message, MessageBuilder, PacketEncoder,
 };
 use tickwire_feed::Endian;
+use tickwire_feed::capture::decompressed;
 use tickwire_feed::framing::{Envelope, Framing, NumberField};
 use tickwire_text::json::Json;
 
@@ -33,7 +34,7 @@ use tickwire_text::json::Json;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct EncodeArgs {
-    /// JSON lines; - is standard input.
+    /// JSON lines, plain or compressed (gzip, zstd); - is standard input.
     #[arg(value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
     /// The same, for those used to -f.
@@ -71,7 +72,9 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     };
     let path = args.input.clone().or(args.file.clone()).unwrap_or_else(|| "-".into());
     let name = files::name_of(&path);
-    let lines = BufReader::new(files::open(&path)?).lines();
+    let lines = decompressed(files::open(&path)?);
+    let lines = lines.map_err(|error| Failure::file("read", &name, &error))?;
+    let lines = BufReader::new(lines).lines();
     let mut inputs = vec![path.as_path()];
     inputs.extend(args.templates.paths()?.iter().map(PathBuf::as_path));
     output::check(&args.output, args.force, &inputs)?;

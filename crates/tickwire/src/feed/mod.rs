@@ -104,20 +104,21 @@ fn check(paths: &[PathBuf]) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(flawed))
 }
 
-/// What is wrong in the template files, each file once.
+/// What is wrong in the template files, each set of them once.
 fn template_problems(config: &FeedConfig) -> Result<Vec<String>, Failure> {
-    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut seen: Vec<Vec<PathBuf>> = Vec::new();
     let mut problems = Vec::new();
     for channel in &config.channels {
-        let Some(path) = config.templates(channel).filter(|path| !seen.contains(path)) else {
+        let paths = config.templates(channel);
+        if seen.contains(&paths) {
             continue;
-        };
-        match files::read_templates(&path) {
+        }
+        match files::read_all_templates(&paths) {
             Ok(_) => {}
             Err(Failure::Data(text)) => problems.push(text),
             Err(failure) => return Err(failure),
         }
-        seen.push(path);
+        seen.push(paths);
     }
     Ok(problems)
 }

@@ -1,8 +1,8 @@
 //! A feed file as tables.
 
+use crate::files;
 use crate::table::{Align, Table};
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 use tickwire_feed_config::{Address, Channel, FeedConfig, KeyField, SeqNumSource};
 
@@ -89,11 +89,7 @@ fn settings(config: &FeedConfig) -> Table {
         let key: Vec<String> = key.into_iter().map(key_field).collect();
         table.row(vec![
             channel.name.clone(),
-            settings
-                .templates
-                .as_deref()
-                .map(Path::display)
-                .map_or_else(String::new, |p| p.to_string()),
+            files::names_of(&settings.templates),
             framing + &reset,
             settings.seq_num.map_or_else(String::new, seq_num),
             settings.arbitration.hold.map_or_else(String::new, duration),

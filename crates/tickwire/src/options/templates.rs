@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::files;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tickwire_fast::TemplateSet;
 
 /// The template files of a feed.
@@ -14,10 +14,10 @@ pub struct TemplateArgs {
 }
 
 impl TemplateArgs {
-    /// Names `path` where no file is named.
-    pub fn set_default(&mut self, path: &Path) {
+    /// Names these files where none is named.
+    pub fn set_default(&mut self, paths: &[PathBuf]) {
         if self.templates.is_empty() {
-            self.templates.push(path.to_owned());
+            self.templates = paths.to_vec();
         }
     }
 
@@ -44,8 +44,7 @@ impl TemplateArgs {
 
     /// Names of the files, for messages.
     pub fn names(&self) -> String {
-        let names: Vec<String> = self.templates.iter().map(|path| files::name_of(path)).collect();
-        names.join(", ")
+        files::names_of(&self.templates)
     }
 
     /// Reads and checks the files.

@@ -1,17 +1,17 @@
-//! `tickwire templates generate`: a template file as Rust source.
+//! `tickwire templates generate`: templates as Rust source.
 
 use crate::failure::{Failure, Outcome};
 use crate::{files, output};
 use std::io::Write;
-use std::path::PathBuf;
-use tickwire_fast_codegen::{GenerateError, Options, generate};
+use std::path::{Path, PathBuf};
+use tickwire_fast_codegen::{GenerateError, Options, generate, generate_set};
 
 /// What to generate, and where to.
 #[derive(Debug, clap::Args)]
 pub struct GenerateArgs {
-    /// Template file.
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// Template files; several are one set.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
     /// File for the module; standard output without it.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -27,11 +27,16 @@ pub struct GenerateArgs {
 /// Runs the command. Nothing is written unless the whole module was generated.
 pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
     if let Some(output) = &args.output {
-        output::check(output, args.force, &[&args.file])?;
+        let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+        output::check(output, args.force, &inputs)?;
     }
-    let xml = files::read_template_bytes(&args.file)?;
     let options = Options { fields: args.fields.clone(), command: Some(command(args)) };
-    let source = generate(&xml, &options).map_err(|error| failure(args, error))?;
+    let source = match &args.files[..] {
+        // The module of one file names the sum of its bytes too.
+        [file] => generate(&files::read_template_bytes(file)?, &options),
+        files => generate_set(files::read_all_templates(files)?, &options),
+    };
+    let source = source.map_err(|error| failure(args, error))?;
     let mut out = files::create(args.output.as_deref())?;
     out.write_all(source.as_bytes())?;
     out.flush()?;
@@ -40,7 +45,8 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
 
 /// The command as it stands in the head of the module.
 fn command(args: &GenerateArgs) -> String {
-    let mut command = format!("tickwire templates generate {}", args.file.display());
+    let files: Vec<String> = args.files.iter().map(|file| file.display().to_string()).collect();
+    let mut command = format!("tickwire templates generate {}", files.join(" "));
     if let Some(output) = &args.output {
         command.push_str(&format!(" -o {}", output.display()));
     }
@@ -56,11 +62,11 @@ fn failure(args: &GenerateArgs, error: GenerateError) -> Failure {
             let lines: Vec<String> = errors
                 .errors
                 .iter()
-                .map(|error| files::template_error(&args.file, error))
+                .map(|error| files::template_error(&args.files[0], error))
                 .collect();
             Failure::Data(lines.join("\n"))
         }
         GenerateError::UnknownField { .. } => Failure::Usage(error.to_string()),
-        error => Failure::Data(format!("{}: {error}", files::name_of(&args.file))),
+        error => Failure::Data(format!("{}: {error}", files::names_of(&args.files))),
     }
 }

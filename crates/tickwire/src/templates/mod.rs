@@ -37,24 +37,24 @@ enum TemplatesCommand {
         #[arg(long)]
         decoding: bool,
     },
-    /// Write a template file as Rust source: structs, a decoder and an encoder.
+    /// Write templates as Rust source: structs, a decoder and an encoder.
     Generate(generate::GenerateArgs),
     /// Print templates as a table: presence-map bit, type, operator and dictionary entry of each
     /// field.
     Show {
-        /// Template file.
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
+        /// Template files; several are one set.
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
         /// Only this template, by name or id; may be repeated.
         #[arg(long, value_name = "NAME|ID")]
         template: Vec<String>,
     },
-    /// Print the signature of a template file and of each template: equal signatures decode
-    /// equally, whatever the comments and the layout of the file.
+    /// Print the signature of a set of templates and of each template: equal signatures decode
+    /// equally, whatever the comments and the layout of the files.
     Signature {
-        /// Template file.
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
+        /// Template files; several are one set.
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
     },
 }
 
@@ -65,8 +65,8 @@ pub fn run(args: &TemplatesArgs) -> Result<Outcome, Failure> {
         TemplatesCommand::Check { files } => check(files, &mut out)?,
         TemplatesCommand::Diff { old, new, decoding } => compare(old, new, *decoding, &mut out)?,
         TemplatesCommand::Generate(args) => return generate::run(args),
-        TemplatesCommand::Show { file, template } => show(file, template, &mut out)?,
-        TemplatesCommand::Signature { file } => sign(file, &mut out)?,
+        TemplatesCommand::Show { files, template } => show(files, template, &mut out)?,
+        TemplatesCommand::Signature { files } => sign(files, &mut out)?,
     };
     out.flush()?;
     Ok(outcome)
@@ -149,8 +149,8 @@ fn compare(
     Ok(Outcome::flawed_if(differs))
 }
 
-fn show(path: &Path, names: &[String], out: &mut impl Write) -> Result<Outcome, Failure> {
-    let set = files::read_templates(path)?;
+fn show(paths: &[PathBuf], names: &[String], out: &mut impl Write) -> Result<Outcome, Failure> {
+    let set = files::read_all_templates(paths)?;
     let mut wanted = Vec::new();
     for name in names {
         let by_id = name.parse().ok().and_then(|id| set.by_id(TemplateId(id)));
@@ -161,7 +161,7 @@ fn show(path: &Path, names: &[String], out: &mut impl Write) -> Result<Outcome, 
         if found.is_empty() {
             return Err(Failure::Usage(format!(
                 "{} has no template \"{name}\"; `tickwire templates signature` lists them",
-                path.display()
+                files::names_of(paths)
             )));
         }
         wanted.extend(found);
@@ -178,9 +178,9 @@ fn show(path: &Path, names: &[String], out: &mut impl Write) -> Result<Outcome, 
     Ok(Outcome::Clean)
 }
 
-fn sign(path: &Path, out: &mut impl Write) -> Result<Outcome, Failure> {
-    let set = files::read_templates(path)?;
-    writeln!(out, "{}  {}", set.signature(), files::name_of(path))?;
+fn sign(paths: &[PathBuf], out: &mut impl Write) -> Result<Outcome, Failure> {
+    let set = files::read_all_templates(paths)?;
+    writeln!(out, "{}  {}", set.signature(), files::names_of(paths))?;
     for (template, signature) in set.templates().iter().zip(set.signatures()) {
         let id = template.id.map(|id| format!(" ({id})")).unwrap_or_default();
         writeln!(out, "{signature}  {}{id}", template.name)?;
