@@ -212,3 +212,53 @@ fn a_configured_password_is_wanted_before_anything_is_stored() {
     let expected = "35=5|58=MsgSeqNum too low, expecting 4 but received 1";
     assert_eq!(talk.say(1, "A", right), [expected]);
 }
+
+#[test]
+fn a_logon_that_the_application_has_accepted_before_is_not_asked_about_again() {
+    let mut talk = acceptor(|config| config.authenticate = true);
+    talk.refusal = Some("asked twice");
+    talk.session.handle_disconnected(NOW);
+    talk.session.handle_authenticated(NOW);
+    assert_eq!(talk.say(4, "A", LOGON), ["35=A|98=0|108=30"]);
+    assert!(talk.session.is_logged_on());
+    // The next connection is another matter.
+    talk.session.handle_disconnected(NOW);
+    talk.session.handle_connected(NOW);
+    assert_eq!(talk.say(5, "A", LOGON), ["35=5|58=asked twice"]);
+}
+
+#[test]
+fn refusals_have_names_of_their_own() {
+    let mut names: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.as_str()).collect();
+    for refusal in Refusal::ALL {
+        assert_eq!(refusal.to_string(), refusal.as_str());
+        let is_label = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        assert!(!refusal.as_str().is_empty() && refusal.as_str().bytes().all(is_label));
+    }
+    assert_eq!(Refusal::CompId.as_str(), "comp_id");
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Refusal::ALL.len());
+}
+
+#[test]
+fn header_fields_that_the_configuration_gives_are_not_the_applications() {
+    use tickwire_fix::Tag;
+    type Give = fn(&mut Config);
+    let given: [(Tag, Give); 5] = [
+        (Tag(50), |config| config.sender_sub_id = Some("x".to_owned())),
+        (Tag(57), |config| config.target_sub_id = Some("x".to_owned())),
+        (Tag(142), |config| config.sender_location_id = Some("x".to_owned())),
+        (Tag(143), |config| config.target_location_id = Some("x".to_owned())),
+        (Tag(369), |config| config.last_seq_num_processed = true),
+    ];
+    for (tag, give) in given {
+        let send = |tweak: Give| {
+            let mut talk = Talk::logged_on_with(BeginString::Fix44, tweak);
+            let head = Head { msg_type: "B", fields: &[(tag, b"1")] };
+            talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "x"))
+        };
+        assert!(matches!(send(give), Err(SendError::Header(own)) if own == tag), "{tag}");
+        assert_eq!(send(|_| {}).expect("nobody else's"), 2, "{tag}");
+    }
+}

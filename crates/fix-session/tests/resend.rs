@@ -7,7 +7,9 @@ use std::sync::Arc;
 use talk::{NOW, Talk};
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Framer, Limits, Reader, Step, Tag};
-use tickwire_fix_session::{ApplVersion, BeginString, Dictionaries, Head, Notice, SendError};
+use tickwire_fix_session::{
+    ApplVersion, BeginString, Dictionaries, Head, Notice, SendError, Session,
+};
 
 /// A dictionary with a data field of its own, `5001` with the length `5000`.
 fn with_own_data(version: BeginString) -> Dictionaries {
@@ -105,4 +107,19 @@ fn a_message_that_is_accepted_can_be_sent_again() {
         }
     }
     assert_eq!(again, sent.len(), "none is filled over");
+}
+
+#[test]
+fn a_number_that_is_not_told_any_more_is_sent_again_as_it_was() {
+    let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
+        config.last_seq_num_processed = true;
+    });
+    talk.session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), "one")).expect("sent");
+    assert_eq!(talk.answers(false), ["35=B|369=1|148=one"]);
+    let mut config = talk.session.config().clone();
+    config.last_seq_num_processed = false;
+    talk.session = Session::new(config, talk.session.store().clone());
+    talk.session.handle_connected(NOW);
+    talk.say(2, "A", "98=0|108=30|");
+    assert_eq!(talk.say(3, "2", "7=2|16=2|"), ["35=B|43=Y|369=1|148=one"]);
 }

@@ -128,3 +128,15 @@ fn the_time_to_be_logged_on_ends_with_a_logout_and_the_numbers_go_on() {
     // The numbers are still those of the session.
     assert_eq!(initiator.store().next_sender(), 3);
 }
+
+#[test]
+fn what_is_wrong_with_a_schedule_is_told() {
+    let told = |zone: &str, start: &str| {
+        Schedule::daily(zone, start, "16:00:00").expect_err("wrong").to_string()
+    };
+    assert_eq!(told("UTC", "8"), "'8' is not a time; expected HH:MM:SS");
+    assert!(told("Mars/Olympus", "08:00:00").starts_with("'Mars/Olympus' is not a time zone"));
+    let daily = Schedule::daily("UTC", "08:00:00", "16:00:00").expect("well written");
+    let error = daily.weekly("Someday", "mon").expect_err("wrong").to_string();
+    assert!(error.starts_with("'Someday' is not a day of the week"), "{error}");
+}

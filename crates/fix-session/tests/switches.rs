@@ -4,7 +4,7 @@ mod talk;
 
 use talk::{NOW, Talk};
 use tickwire_fix::{SessionRejectReason, Tag};
-use tickwire_fix_session::{BeginString, Config, Notice, Role, Store, Why};
+use tickwire_fix_session::{BeginString, Config, Head, Notice, Role, SendError, Store, Why};
 
 #[test]
 fn an_invalid_message_is_handled_and_told_if_it_is_not_to_be_refused() {
@@ -193,4 +193,24 @@ fn a_logon_has_the_fields_and_every_header_the_locations_that_are_configured() {
     };
     let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, more);
     assert_eq!(talk.answers(false), ["35=A|142=LDN|143=NYC|98=0|108=30|95=3|96=abc"]);
+}
+
+#[test]
+fn messages_that_wait_for_a_slow_peer_are_bounded_in_number_and_in_bytes() {
+    let accepted = |backlog_max: u64, backlog_bytes_max: u64| {
+        let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
+            config.limits.transmit_len_max = 0;
+            config.limits.backlog_max = backlog_max;
+            config.limits.backlog_bytes_max = backlog_bytes_max;
+        });
+        let mut send =
+            || talk.session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), "news"));
+        let accepted = (0..9).take_while(|_| send().is_ok()).count();
+        assert!(accepted == 9 || matches!(send(), Err(SendError::QueueFull)));
+        accepted
+    };
+    // The first goes to the connection, which takes nothing; the others wait.
+    assert_eq!(accepted(u64::MAX, u64::MAX), 9);
+    assert_eq!(accepted(2, u64::MAX), 3);
+    assert_eq!(accepted(u64::MAX, 1), 2);
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tickwire_fix::{BusinessRejectReason, Framer, Reader, Step};
 use tickwire_fix_session::{
     BeginString, Config, Dictionaries, Event, MemoryStore, Notice, Now, Role, Session, SessionId,
-    Why,
+    Store, Why,
 };
 
 pub const NOW: Now = Now { wall_ns: 1_709_210_096_789_000_000, steady_ns: 1 };
@@ -99,13 +99,35 @@ impl Talk {
         msg_type: &str,
         body: &str,
     ) {
+        let bytes = self.message_from(sender, time, seq_num, msg_type, body);
+        self.handle_bytes(&bytes);
+    }
+
+    /// Returns the bytes of a message of the peer.
+    pub fn message(&self, seq_num: u64, msg_type: &str, body: &str) -> Vec<u8> {
+        self.message_from("THERE", TIME, seq_num, msg_type, body)
+    }
+
+    fn message_from(
+        &self,
+        sender: &str,
+        time: &str,
+        seq_num: u64,
+        msg_type: &str,
+        body: &str,
+    ) -> Vec<u8> {
         let head = format!("35={msg_type}|34={seq_num}|49={sender}|52={time}|56=HERE|");
         let body = (head + body).replace('|', "\u{1}");
         let version = self.version.as_str();
         let mut bytes = format!("8={version}\u{1}9={}\u{1}{body}", body.len()).into_bytes();
         let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;
         bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
-        self.session.handle_bytes(&bytes);
+        bytes
+    }
+
+    /// Handles bytes as they came.
+    pub fn handle_bytes(&mut self, bytes: &[u8]) {
+        self.session.handle_bytes(bytes);
         while let Some(event) = self.session.poll_event(self.now) {
             match event {
                 Event::Application(mut delivery) => {
@@ -119,6 +141,12 @@ impl Talk {
                 },
             }
         }
+    }
+
+    /// Returns the numbers of the next message to send and of the next one expected.
+    pub fn numbers(&self) -> (u64, u64) {
+        let store = self.session.store();
+        (store.next_sender(), store.next_target())
     }
 
     /// Why the session wanted to be disconnected since it was last asked.

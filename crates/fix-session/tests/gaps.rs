@@ -1,0 +1,104 @@
+//! Gaps: what is asked for and in which parts, and what counts as received.
+
+mod talk;
+
+use talk::{NOW, Talk};
+use tickwire_fix_session::{BeginString, Notice, Role, Store, Why};
+
+#[test]
+fn a_large_gap_is_asked_for_in_parts() {
+    let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| config.resend_request_max = 3);
+    assert_eq!(talk.say(10, "0", ""), ["35=2|7=2|16=4"]);
+    let requests = [(4, "35=2|7=5|16=7"), (7, "35=2|7=8|16=0")];
+    for seq_num in 2..=9 {
+        let expected = requests.iter().find(|(last, _)| *last == seq_num).map(|(_, text)| *text);
+        assert_eq!(talk.say(seq_num, "0", ""), Vec::from_iter(expected), "{seq_num}");
+    }
+    assert_eq!(talk.numbers().1, 11);
+    assert_eq!(talk.session.counters().gaps, 3);
+}
+
+#[test]
+fn an_end_of_999999_is_an_open_one_before_fix_43() {
+    for (version, is_open) in [(BeginString::Fix42, true), (BeginString::Fix43, false)] {
+        let mut talk = Talk::new(version, Role::Acceptor, |_| {});
+        talk.session.handle_disconnected(NOW);
+        talk.session.store_mut().set_next_sender(1_000_005).expect("memory");
+        talk.session.handle_connected(NOW);
+        talk.say(1, "A", "98=0|108=30|");
+        let filled = is_open.then_some("35=4|43=Y|36=1000006|123=Y");
+        let answers = talk.say(2, "2", "7=1000003|16=999999|");
+        assert_eq!(answers, Vec::from_iter(filled), "{version}");
+    }
+}
+
+#[test]
+fn a_logon_ahead_of_its_turn_is_asked_about_unless_the_peer_will_send_unasked() {
+    let expects = |body: &str| {
+        let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |config| {
+            config.next_expected_seq_num = true;
+        });
+        talk.say(5, "A", body)
+    };
+    let answer = "35=A|98=0|108=30|789=1";
+    assert_eq!(expects("98=0|108=30|"), [answer, "35=2|7=1|16=0"]);
+    assert_eq!(expects("98=0|108=30|789=1|"), [answer]);
+}
+
+#[test]
+fn a_sequence_reset_to_the_expected_number_changes_nothing() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    assert!(talk.say(2, "4", "36=2|").is_empty());
+    assert_eq!(talk.numbers(), (2, 2));
+    let refused = "35=3|45=2|58=Value is incorrect (out of range) for this tag|372=4|373=5";
+    assert_eq!(talk.say(2, "4", "36=1|"), [refused]);
+    assert_eq!(talk.numbers(), (3, 2));
+}
+
+#[test]
+fn an_invalid_message_ahead_of_its_turn_is_refused_and_leaves_its_gap() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    let answers = talk.say(5, "1", "112=x|55=ABC|");
+    assert!(answers[0].starts_with("35=3|45=5|"), "{answers:?}");
+    assert_eq!(talk.numbers().1, 2, "2 to 4 are still missing");
+    // Nor does a Sequence Reset count that says nothing.
+    let answers = talk.say(2, "4", "36=x|");
+    assert!(answers[0].starts_with("35=3|45=2|"), "{answers:?}");
+    assert_eq!(talk.numbers().1, 2);
+}
+
+#[test]
+fn numbers_that_are_not_checked_are_counted_as_they_come() {
+    let unchecked =
+        || Talk::logged_on_with(BeginString::Fix44, |config| config.check_seq_nums = false);
+    let mut talk = unchecked();
+    assert_eq!(talk.say(7, "2", "7=1|16=0|"), ["35=4|43=Y|36=2|123=Y"]);
+    assert_eq!(talk.numbers().1, 8);
+    talk.say(3, "2", "7=1|16=0|");
+    assert_eq!(talk.numbers().1, 8, "they do not go back");
+    let mut talk = unchecked();
+    assert_eq!(talk.say(9, "5", ""), ["35=5"]);
+    assert_eq!(talk.numbers().1, 10);
+}
+
+#[test]
+fn nothing_is_taken_from_a_server_that_has_not_said_logon() {
+    for (msg_type, body) in
+        [("0", ""), ("1", "112=x|"), ("2", "7=1|16=0|"), ("4", "36=9|"), ("B", "148=x|33=1|58=x|")]
+    {
+        let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
+        assert_eq!(talk.answers(false), ["35=A|98=0|108=30"]);
+        assert!(talk.say(1, msg_type, body).is_empty(), "{msg_type}");
+        assert_eq!(talk.numbers(), (2, 1), "{msg_type}");
+        assert_eq!(talk.session.counters().delivered, 0);
+        let told = talk.notices.contains(&Notice::Disconnect(Why::NotLoggedOn));
+        assert!(told || talk.disconnects() == [Why::NotLoggedOn], "{msg_type}: {:?}", talk.notices);
+    }
+    // A Logout is an answer to a Logon.
+    let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
+    talk.answers(false);
+    talk.say(1, "5", "58=unknown user|");
+    let why = Why::LoggedOut { text: "unknown user".to_owned() };
+    let told = talk.notices.contains(&Notice::Disconnect(why.clone()));
+    assert!(told || talk.disconnects() == [why], "{:?}", talk.notices);
+}
