@@ -38,3 +38,23 @@ impl Marks {
         Some(self.marks.get(after.checked_sub(1)?)?.1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_stands_at_every_so_many_bytes() {
+        let mut marks = Marks::default();
+        for seq_num in 1..=1000 {
+            marks.note(seq_num, 24 + seq_num * SPACING / 4);
+        }
+        assert_eq!(marks.marks.len(), 250);
+        assert_eq!(marks.find(0), None);
+        for seq_num in 1..=1000 {
+            // A fourth of the spacing a message: its own mark, or that of one of three before it.
+            let first = seq_num - (seq_num - 1) % 4;
+            assert_eq!(marks.find(seq_num), Some(24 + first * SPACING / 4), "{seq_num}");
+        }
+    }
+}

@@ -266,6 +266,54 @@ fn a_journal_that_is_mostly_of_no_use_is_written_anew() {
     assert_eq!((store.next_sender(), store.next_target()), (991, 50_001));
     let after: Vec<_> = (1..1300).map(|seq_num| message(&mut store, seq_num)).collect();
     assert!(before == after && after.iter().flatten().count() == 990);
+    assert_eq!(frames(&folder), 1, "so few bytes are one frame");
+}
+
+fn frames(folder: &Folder) -> u64 {
+    check_store(&folder.journal()).expect("a journal").frames
+}
+
+#[test]
+fn a_journal_that_could_not_be_written_anew_is_left_until_it_is_twice_as_long() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let blocked = folder.0.join("s.journal.new");
+    fs::create_dir(&blocked).expect("made");
+    let grow_to = |store: &mut FileStore, len: u64| {
+        while store.end < len {
+            store.set_next_target(store.next_target() + 1).expect("sets");
+            store.commit().expect("commits");
+        }
+        store.sync().expect("syncs");
+        store.end
+    };
+    let tried_at = grow_to(&mut store, COMPACT_MIN);
+    assert_eq!(store.compact_at, 2 * tried_at);
+    fs::remove_dir(&blocked).expect("removed");
+    assert!(grow_to(&mut store, 2 * tried_at - 100) > COMPACT_MIN, "not yet");
+    assert!(grow_to(&mut store, 2 * tried_at) < 100, "written anew");
+}
+
+#[test]
+fn damage_is_told_with_where_the_next_frame_is() {
+    let folder = Folder::new();
+    let (mut bytes, frames) = three_frames(&folder);
+    bytes[frames[0] + 20] ^= 1;
+    fs::write(folder.journal(), &bytes).expect("writes");
+    let report = check_store(&folder.journal()).expect("a journal");
+    assert_eq!((report.frames, report.whole), (0, frames[0] as u64));
+    assert_eq!(report.resumes, Some(frames[1] as u64));
+    assert_eq!(report.damaged, (bytes.len() - frames[0]) as u64);
+}
+
+#[test]
+fn a_lock_that_cannot_be_looked_at_is_an_error() {
+    let folder = Folder::new();
+    drop(folder.open());
+    // A link to itself is neither there nor not there.
+    std::os::unix::fs::symlink("s.lock", folder.0.join("s.lock")).expect("made");
+    let error = reopen(&folder).expect_err("nobody knows who has it").to_string();
+    assert!(error.contains("s.journal"), "{error}");
 }
 
 #[test]
@@ -344,6 +392,7 @@ fn a_journal_of_messages_that_may_be_asked_for_is_left_alone() {
         store.sync().expect("syncs");
     }
     assert!(store.end > COMPACT_MIN && store.compact_at > store.end);
+    assert_eq!(frames(&folder), 1200, "each commit is the frame that it was");
     assert_eq!(fs::metadata(folder.journal()).expect("there").len(), store.end);
     store.reset(9).expect("resets");
     assert_eq!((store.useful, store.compact_at), (0, COMPACT_MIN));
