@@ -209,6 +209,32 @@ mod tests {
     }
 
     #[test]
+    fn a_first_message_names_the_session_seen_from_the_other_side() {
+        let identity = |text: &str| {
+            let body = text.replace('|', "\u{1}");
+            let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+            let sum = bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+            bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+            Identity::of(&tickwire_fix::Reader::new().decode(&bytes).expect("whole"))
+        };
+        let id = SessionId::new(BeginString::Fix44, "HERE", "THERE");
+        let logon = identity("35=A|34=1|49=THERE|52=x|56=HERE|");
+        assert_eq!(logon, Some(Identity { id: id.clone(), is_logon: true }));
+        let heartbeat = identity("35=0|34=1|49=THERE|52=x|56=HERE|");
+        assert_eq!(heartbeat, Some(Identity { id, is_logon: false }));
+        assert_eq!(identity("35=A|34=1|49=THERE|52=x|"), None);
+        assert_eq!(identity("35=A|34=1|49=THERE|56=|"), None);
+    }
+
+    #[test]
+    fn a_name_shows_the_qualifier_only_where_there_is_one() {
+        let mut id = SessionId::new(BeginString::Fix44, "HERE", "THERE");
+        assert_eq!(id.to_string(), "FIX.4.4:HERE->THERE");
+        id.qualifier = "2".to_owned();
+        assert_eq!(id.to_string(), "FIX.4.4:HERE->THERE:2");
+    }
+
+    #[test]
     fn file_names_tell_sessions_apart() {
         let name = |sender: &str, target: &str| {
             SessionId::new(BeginString::Fix42, sender, target).file_name()

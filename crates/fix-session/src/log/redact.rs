@@ -171,6 +171,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_length_that_is_wrong_masks_all_up_to_the_trailer() {
+        assert_eq!(shown("35=A|95=500|96=se|cr|et|"), "A|95=3|96=***|");
+        assert_eq!(shown("35=A|95=2|96=secret|58=x|"), "A|95=3|96=***|");
+    }
+
+    #[test]
+    fn a_field_without_a_value_hides_no_other() {
+        let bytes = message("35=A|554|58=x|554=secret|");
+        let text = String::from_utf8(redacted(&bytes).into_owned()).expect("text");
+        assert!(text.contains("35=A\u{1}554\u{1}58=x\u{1}554=***\u{1}"), "{text:?}");
+    }
+
+    #[test]
+    fn a_message_without_secrets_is_not_copied() {
+        let borrowed = |body: &str| matches!(redacted(&message(body)), Cow::Borrowed(_));
+        assert!(borrowed("35=B|148=554=x|1554=x|5=x|"));
+        assert!(!borrowed("35=B|148=x|554=x|") && !borrowed("35=B|96=x|"));
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_masked_without_panic(bytes in "(\x01|=|35=A|95=|96=|554=|10=|8=FIX|9=|1|2|x)*") {

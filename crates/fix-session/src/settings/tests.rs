@@ -1,6 +1,7 @@
 //! Tests of settings files.
 
 use super::*;
+use crate::Schedule;
 use crate::config::Role;
 use proptest::prelude::*;
 
@@ -204,6 +205,83 @@ fn the_time_to_be_logged_on_lies_within_the_schedule() {
     let limited = "LogonTime=18:00:00\nLogonDay=mon\nLogoutTime=12:00:00\nLogoutDay=thu\n";
     assert!(with(limited).is_ok());
     assert!(with(&limited.replace("thu", "sat")).is_err());
+    // Days that are not named are the session's.
+    let inherited = with("LogonTime=18:00:00\nLogoutTime=12:00:00\n").expect("well written");
+    let named = "LogonTime=18:00:00\nLogonDay=Sunday\nLogoutTime=12:00:00\nLogoutDay=Friday\n";
+    let named = with(named).expect("well written");
+    let logon = |settings: &Settings| settings.sessions[0].config.logon_schedule.clone();
+    assert!(logon(&named).is_some());
+    assert_eq!(logon(&inherited), logon(&named));
+    // One time, or one day, limits the logon.
+    for limit in
+        ["LogonTime=18:00:00\n", "LogoutTime=12:00:00\n", "LogonDay=mon\n", "LogoutDay=thu\n"]
+    {
+        assert!(logon(&with(limit).expect("well written")).is_some(), "{limit}");
+    }
+    assert_eq!(logon(&with("").expect("well written")), None);
+}
+
+#[test]
+fn a_schedule_may_be_of_certain_days() {
+    let with = |keys: &str| {
+        let times = "StartTime=08:00:00\nEndTime=16:00:00\n";
+        Settings::parse(&acceptor_with(&format!("{times}{keys}")))
+    };
+    let schedule = |keys: &str| {
+        with(keys).expect("well written").sessions[0].config.schedule.clone().expect("made")
+    };
+    let days = Schedule::daily("UTC", "08:00:00", "16:00:00").expect("well written");
+    let days = days.on_days(["Monday", "Tuesday", "fri"]).expect("days");
+    assert_eq!(schedule("Weekdays=Monday, Tuesday,Fri\nTimeZone=UTC\n"), days);
+    for wrong in
+        ["Weekdays=Mon\nStartDay=Mon\nEndDay=Tue\n", "StartDay=Mon\n", "Weekdays=Someday\n"]
+    {
+        let SettingsError(errors) = with(wrong).expect_err("wrong");
+        assert_eq!(errors.len(), 1, "{wrong}: {errors:?}");
+    }
+}
+
+#[test]
+fn limits_of_an_acceptor_are_named_as_their_keys() {
+    let mut limits = AcceptorLimits::default();
+    for (number, (_, value)) in (1..).zip(limits.values_mut()) {
+        *value = Some(number);
+    }
+    let names = limits.values().map(|(name, _)| name);
+    assert_eq!(
+        limits.values().map(|(_, value)| value),
+        std::array::from_fn(|at| Some(at as u32 + 1))
+    );
+    assert_eq!(limits.values_mut().map(|(name, _)| name), names);
+    let keys: String = limits
+        .values()
+        .iter()
+        .map(|(name, value)| format!("{name}={}\n", value.expect("set")))
+        .collect();
+    let settings = Settings::parse(&acceptor_with(&keys)).expect("well written");
+    assert_eq!(settings.warnings, []);
+    let ConnectionSettings::Acceptor { limits: read, .. } = &settings.sessions[0].connection else {
+        panic!("an acceptor")
+    };
+    assert_eq!(*read, limits);
+}
+
+#[test]
+fn a_file_is_as_long_as_it_may_be_and_no_longer() {
+    let mut text = acceptor_with("#");
+    text.extend(std::iter::repeat_n('x', LEN_MAX - text.len()));
+    assert_eq!(text.len(), LEN_MAX);
+    assert!(Settings::parse(&text).is_ok());
+    text.push('x');
+    let SettingsError(errors) = Settings::parse(&text).expect_err("longer");
+    assert!(errors[0].text.contains("longer"), "{errors:?}");
+    let sections = |count: usize| {
+        let mut errors = Vec::new();
+        let (_, found) = section::sections(&"[SESSION]\n".repeat(count), &mut errors);
+        (found.len(), errors.len())
+    };
+    assert_eq!(sections(SECTIONS_MAX), (SECTIONS_MAX, 0));
+    assert_eq!(sections(SECTIONS_MAX + 1), (SECTIONS_MAX, 1));
 }
 
 #[test]
@@ -329,6 +407,19 @@ fn keys_of_tls_encrypt_or_are_errors() {
         let SettingsError(errors) =
             Settings::parse(&initiator_with(&format!("{key}\n"))).expect_err(key);
         assert_eq!((errors.len(), errors[0].line), (1, 8), "{key}: {errors:?}");
+    }
+    for (key, part) in [
+        ("SocketKeyStore=a.jks", "Java key stores"),
+        ("SocketTrustStore=a.jks", "Java key stores"),
+        ("KeyManagerFactoryAlgorithm=SunX509", "Java key stores"),
+        ("CERTIFICATE_REVOCATION_LIST_FILE=x", "revocation"),
+        ("SSLCheckCertificateRevocation=Y", "revocation"),
+        ("CipherSuites=x", "cipher suites"),
+        ("SSLSomethingNew=1", "not understood"),
+    ] {
+        let SettingsError(errors) =
+            Settings::parse(&initiator_with(&format!("{key}\n"))).expect_err(key);
+        assert!(errors[0].text.contains(part), "{key}: {errors:?}");
     }
     for keys in [format!("SSLEnable=N\n{files}"), "SSLEnable=Y\nSocketUseSSL=N\n".to_owned()] {
         assert!(Settings::parse(&initiator_with(&keys)).is_err(), "{keys}: a contradiction");
