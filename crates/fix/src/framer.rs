@@ -320,6 +320,25 @@ mod tests {
     }
 
     #[test]
+    fn heads_and_messages_are_as_long_as_they_may_be() {
+        let message = |begin: &str, length: &str| {
+            format!("8={begin}\u{1}9={length}\u{1}35=0\u{1}10=161\u{1}").into_bytes()
+        };
+        let is_message = |bytes: &[u8], len_max: usize| {
+            let limits = Limits { message_len_max: len_max, ..Limits::default() };
+            Framer::new(limits).step(bytes) == Step::Message(bytes)
+        };
+        let begin = "FIX.4.4-extended";
+        assert_eq!(begin.len(), BEGIN_STRING_MAX);
+        assert!(is_message(&message(begin, "5"), 1000));
+        assert!(!is_message(&message("FIX.4.4-extended!", "5"), 1000));
+        assert!(is_message(&message("FIX.4.4", "000000005"), 1000));
+        assert!(!is_message(&message("FIX.4.4", "0000000005"), 1000));
+        assert!(is_message(GOOD, GOOD.len()));
+        assert!(!is_message(GOOD, GOOD.len() - 1));
+    }
+
+    #[test]
     fn a_length_above_the_limit_is_garbage_at_once() {
         let mut framer = Framer::new(Limits { message_len_max: 100, ..Limits::default() });
         let bytes = b"8=FIX.4.2\x019=999999999\x0135=0\x01";

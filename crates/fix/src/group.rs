@@ -119,6 +119,71 @@ mod tests {
     use crate::reader::Reader;
     use crate::writer::Writer;
 
+    /// A dictionary of groups within groups: the one with the count 5000 + n begins with the field 6000 + n and
+    /// has the next within it.
+    fn nested(depth: u32) -> Dictionary {
+        let group = |inner: String, at: u32| {
+            format!(
+                "<group name='N{at}' required='N'><field name='D{at}' required='N'/>{inner}</group>"
+            )
+        };
+        let groups = (0..depth).rev().fold(String::new(), group);
+        let fields: String = (0..depth)
+            .map(|at| {
+                format!(
+                    "<field number='{}' name='N{at}' type='NUMINGROUP'/>\
+                     <field number='{}' name='D{at}' type='STRING'/>",
+                    5000 + at,
+                    6000 + at
+                )
+            })
+            .collect();
+        Dictionary::parse_quickfix(&format!(
+            "<fix major='4' minor='4'><header/><trailer/><messages><message name='M' msgtype='M' \
+             msgcat='app'>{groups}</message></messages><components/><fields>{fields}</fields></fix>"
+        ))
+        .expect("loads")
+    }
+
+    #[test]
+    fn groups_are_followed_to_a_certain_depth() {
+        let dictionary = nested(DEPTH_MAX as u32 + 2);
+        let mut buffer = [0; 2000];
+        let mut writer = Writer::new(&mut buffer, "FIX.4.4", "M");
+        for at in 0..DEPTH_MAX as u32 + 2 {
+            writer.uint(Tag(5000 + at), 1);
+            writer.str(Tag(6000 + at), "x");
+        }
+        let mut reader = Reader::new();
+        let message = reader.decode(writer.finish().expect("room")).expect("whole");
+        let mut entry = dictionary.entries(&message, Tag(5000)).and_then(|mut all| all.next());
+        let mut depth = 0;
+        while let Some(found) = entry {
+            assert!(found.field(Tag(6000 + depth)).is_some());
+            depth += 1;
+            entry = found.group(Tag(5000 + depth)).and_then(|mut all| all.next());
+        }
+        assert_eq!(depth as usize, DEPTH_MAX);
+    }
+
+    #[test]
+    fn a_count_behind_an_entry_is_not_its_own() {
+        let dictionary = nested(2);
+        let mut buffer = [0; 500];
+        let mut writer = Writer::new(&mut buffer, "FIX.4.4", "M");
+        writer.uint(Tag(5000), 2);
+        writer.str(Tag(6000), "one");
+        writer.str(Tag(6000), "two");
+        writer.uint(Tag(5001), 1);
+        writer.str(Tag(6001), "of two");
+        let mut reader = Reader::new();
+        let message = reader.decode(writer.finish().expect("room")).expect("whole");
+        let entries: Vec<_> = dictionary.entries(&message, Tag(5000)).expect("there").collect();
+        let [one, two] = entries.as_slice() else { panic!("{} entries", entries.len()) };
+        assert!(one.group(Tag(5001)).is_none());
+        assert_eq!(two.group(Tag(5001)).expect("its own").count(), 1);
+    }
+
     #[test]
     fn nested_groups_are_found_by_entry() {
         let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");

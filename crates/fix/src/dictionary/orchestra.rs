@@ -477,6 +477,23 @@ mod tests {
     }
 
     #[test]
+    fn a_message_has_so_many_members_and_no_more() {
+        let with = |count: usize| {
+            let members = "<r:fieldRef id='1' presence='optional'/>".repeat(count);
+            let text = format!(
+                "<r:repository xmlns:r='x' version='FIX.4.4'><r:fields><r:field id='1' name='A' type='int'/>\
+                </r:fields><r:datatypes><r:datatype name='int'/></r:datatypes>\
+                <r:messages><r:message name='M' msgType='M'><r:structure>{members}\
+                </r:structure></r:message></r:messages></r:repository>"
+            );
+            let problems = Dictionary::parse(&text).err().map_or(Vec::new(), |problems| problems.0);
+            problems.iter().any(|problem| matches!(problem.what, What::TooLarge))
+        };
+        assert!(!with(MEMBERS_MAX));
+        assert!(with(MEMBERS_MAX + 1));
+    }
+
+    #[test]
     fn the_format_is_told_by_the_top_element() {
         for (text, expected) in [
             ("<?xml version='1.0'?>\n<!-- <repository> -->\n<fixr:repository x='y'>", true),

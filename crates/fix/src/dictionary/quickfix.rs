@@ -416,6 +416,30 @@ mod tests {
     }
 
     #[test]
+    fn tags_are_of_one_to_nine_digits() {
+        let with = |number: &str| {
+            Dictionary::parse_quickfix(&format!(
+                "<fix type='FIX' major='4' minor='4'><header/><trailer/><messages>\n\
+                <message name='M' msgtype='M' msgcat='app'><field name='A' required='Y'/></message></messages>\n\
+                <components/><fields><field number='{number}' name='A' type='INT'/></fields></fix>"
+            ))
+        };
+        for number in ["1", "999999999"] {
+            assert!(with(number).is_ok(), "{number}");
+        }
+        for number in ["0", "1000000000"] {
+            let problems = with(number).expect_err(number);
+            let is_number = |problem: &Problem| {
+                matches!(problem.what, What::AttributeValue { attribute: "number", .. })
+            };
+            assert!(problems.0.iter().any(is_number), "{problems}");
+            // Each stands in a line of its own.
+            assert_eq!(problems.to_string().lines().count(), problems.0.len());
+            assert!(problems.to_string().contains("1 to 999999999"), "{problems}");
+        }
+    }
+
+    #[test]
     fn what_other_engines_load_all_the_same_is_a_warning() {
         let text = "<fix type='FIX' major='4' minor='4'>\n\
             <header/><trailer/>\n\

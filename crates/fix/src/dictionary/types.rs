@@ -117,3 +117,53 @@ impl FieldType {
         matches!(self, Self::MultipleCharValue | Self::MultipleStringValue)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FieldType::{self, *};
+
+    #[test]
+    fn every_type_has_its_names() {
+        let types: [(FieldType, &[&str]); 28] = [
+            (Amt, &["AMT"]),
+            (Boolean, &["BOOLEAN"]),
+            (Char, &["CHAR"]),
+            (Country, &["COUNTRY"]),
+            (Currency, &["CURRENCY"]),
+            (Data, &["DATA"]),
+            (UtcDateOnly, &["DATE", "UTCDATE", "UTCDATEONLY"]),
+            (DayOfMonth, &["DAYOFMONTH"]),
+            (Exchange, &["EXCHANGE"]),
+            (Float, &["FLOAT"]),
+            (Int, &["INT"]),
+            (Language, &["LANGUAGE"]),
+            (Length, &["LENGTH"]),
+            (LocalMktDate, &["LOCALMKTDATE"]),
+            (MonthYear, &["MONTHYEAR"]),
+            (MultipleCharValue, &["MULTIPLECHARVALUE"]),
+            (MultipleStringValue, &["MULTIPLESTRINGVALUE", "MULTIPLEVALUESTRING"]),
+            (NumInGroup, &["NUMINGROUP"]),
+            (Percentage, &["PERCENTAGE"]),
+            (Price, &["PRICE"]),
+            (PriceOffset, &["PRICEOFFSET"]),
+            (Qty, &["QTY", "QUANTITY"]),
+            (SeqNum, &["SEQNUM"]),
+            (FieldType::String, &["STRING"]),
+            (TagNum, &["TAGNUM"]),
+            (UtcTimestamp, &["TIME", "UTCTIMESTAMP"]),
+            (XmlData, &["XMLDATA"]),
+            (Unknown, &["", "INTEGER"]),
+        ];
+        for (field_type, names) in types {
+            for name in names {
+                assert_eq!(FieldType::from_quickfix(name, false), field_type, "{name}");
+            }
+        }
+        for (name, field_type) in
+            [("TZTIMEONLY", TzTimeOnly), ("TZTIMESTAMP", TzTimestamp), ("UTCTIMEONLY", UtcTimeOnly)]
+        {
+            assert_eq!(FieldType::from_quickfix(name, true), field_type);
+        }
+        assert_eq!(FieldType::from_quickfix("CHAR", true), FieldType::String);
+    }
+}

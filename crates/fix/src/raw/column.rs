@@ -126,6 +126,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_slot_that_is_not_there_is_left_alone() {
+        let mut column = Column::<u64, 64, 1>::new();
+        column.set(63, 7);
+        column.set(64, 8);
+        column.remove(64);
+        assert_eq!((column.at(63), column.at(64)), (Some(7), None));
+        column.remove(63);
+        assert_eq!(column.at(63), None);
+    }
+
+    #[test]
     fn only_what_was_written_is_there() {
         let mut column = Column::<u64, 70, 2>::new();
         assert_eq!((0..80).find_map(|slot| column.at(slot)), None);

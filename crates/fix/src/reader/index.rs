@@ -103,3 +103,17 @@ impl Index {
         rest.iter().position(|found| *found == tag).map(|at| before + at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_doubled() {
+        let mut index = Index::default();
+        for capacity in [256, 512, 1024] {
+            index.grow();
+            assert_eq!(index.capacity(), capacity);
+        }
+    }
+}

@@ -287,6 +287,35 @@ mod tests {
     }
 
     #[test]
+    fn a_message_is_as_long_as_it_may_be_and_no_longer() {
+        let bytes = framed("35=0|49=A|56=B|34=1|");
+        each_engine(|reader| {
+            let limited = |message_len_max: usize| {
+                let limits = Limits { message_len_max, ..Limits::default() };
+                reader.clone().limits(limits).decode(&bytes).map(drop).map_err(|error| error.kind)
+            };
+            assert_eq!(limited(bytes.len()), Ok(()));
+            assert_eq!(limited(bytes.len() - 1), Err(ErrorKind::MessageLength));
+        });
+    }
+
+    #[test]
+    fn a_cursor_goes_on_and_comes_round() {
+        let bytes = framed("35=D|49=A|453=2|448=one|447=D|448=two|447=C|58=text|");
+        let mut reader = Reader::new();
+        let message = reader.decode(&bytes).expect("well formed");
+        let mut cursor = message.cursor();
+        let mut next = |tag: u32| cursor.field(Tag(tag)).map(|field| field.value);
+        assert_eq!(next(448), Some(&b"one"[..]));
+        assert_eq!(next(447), Some(&b"D"[..]), "just after");
+        assert_eq!(next(448), Some(&b"two"[..]));
+        assert_eq!(next(58), Some(&b"text"[..]), "with others between");
+        assert_eq!(next(49), Some(&b"A"[..]), "before it");
+        assert_eq!(next(1), None);
+        assert_eq!(next(453), Some(&b"2"[..]), "a field that is not there moves nothing");
+    }
+
+    #[test]
     fn fields_are_found_in_order() {
         let bytes = framed("35=0|49=A|56=B|34=1|52=20181227-11:20:43|112=a=b|12345=x|");
         each_engine(|mut reader| {

@@ -69,6 +69,7 @@ mod tests {
         let text = Text::from("BHP");
         assert_eq!((format!("{text:>5}"), format!("{text:?}")), ("  BHP".into(), "\"BHP\"".into()));
         assert_eq!((text.as_str(), text == "BHP"), (Some("BHP"), true));
+        assert_eq!(text.as_bytes(), b"BHP");
         let text = Text(&[0xE9, b'x']);
         assert_eq!((text.as_str(), text.to_string()), (None, "\u{FFFD}x".to_owned()));
     }

@@ -329,6 +329,33 @@ mod tests {
     const ORDER: &str = "35=D|11=ID|21=1|40=1|54=1|38=002000.00|55=INTC|60=20240101-00:00:00|";
 
     #[test]
+    fn a_type_without_a_value_is_an_empty_field_where_fields_must_have_values() {
+        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        let bytes = framed("FIX.4.4", &format!("35=|{HEAD}"));
+        let mut reader = Reader::new();
+        let message = reader.decode(&bytes).expect("whole");
+        for (fields_have_values, kind) in
+            [(true, ErrorKind::EmptyValue), (false, ErrorKind::MsgType)]
+        {
+            let mut validator = Validator::new(Checks { fields_have_values, ..Checks::default() });
+            let alone = validator.validate(&message, &dictionary).expect_err("no type");
+            let both = validator.validate_fixt(&message, &dictionary, &dictionary);
+            let both = both.expect_err("no type");
+            assert_eq!((alone.kind, both.kind), (kind, kind));
+            assert_eq!(both.tag, Some(Tag(35)));
+        }
+    }
+
+    #[test]
+    fn a_group_without_entries_has_a_wrong_count_and_no_wrong_order() {
+        let with = |rest: &str| outcomes(Checks::default(), &[&format!("{ORDER}{rest}")])[0];
+        assert_eq!(with("453=1|"), Some((ErrorKind::GroupCount, 453)));
+        assert_eq!(with("453=1|58=x|"), Some((ErrorKind::GroupCount, 453)));
+        assert_eq!(with("453=1|447=D|448=A|"), Some((ErrorKind::GroupOrder, 447)));
+        assert_eq!(with("453=2|448=A|447=D|452=1|58=x|"), Some((ErrorKind::GroupCount, 453)));
+    }
+
+    #[test]
     fn every_reason_is_found() {
         let with = |rest: &str| format!("{ORDER}{rest}");
         let parties = with("453=2|448=A|447=D|452=1|448=B|447=D|452=3|802=1|523=x|803=4|");

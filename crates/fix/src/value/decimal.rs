@@ -192,6 +192,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_point_among_up_to_seven_digits_is_read_at_once() {
+        for (text, digits, places) in
+            [("57", 57, 0), ("1.5", 15, 1), (".5", 5, 1), ("298.075", 298_075, 3), ("5.", 5, 0)]
+        {
+            let mut bytes = [b'0'; 8];
+            bytes[8 - text.len()..].copy_from_slice(text.as_bytes());
+            let word = u64::from_le_bytes(bytes) ^ crate::digits::ZEROS;
+            assert_eq!(short(word, text.len()), Some((digits, places)), "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_read_prints_the_same() {
         for text in [
             "0",

@@ -109,6 +109,21 @@ mod tests {
     }
 
     #[test]
+    fn a_moment_in_the_minute_before_it_is_read_at_once() {
+        let mut minute = Minute::default();
+        agree(&mut minute, b"20240229-12:34:56");
+        for (text, is_near) in [
+            (b"20240229-12:34:00", true),
+            (b"20240229-12:34:60", true),
+            (b"20240229-12:35:00", false),
+            (b"20240301-12:34:00", false),
+            (b"20240229-12:34:61", false),
+        ] {
+            assert_eq!(minute.second(text).1 == 0, is_near, "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
     fn minutes_and_days_go_on() {
         let mut minute = Minute::default();
         for text in [

@@ -361,6 +361,22 @@ mod tests {
     }
 
     #[test]
+    fn moments_are_counted_and_named_alike() {
+        let text = b"20181227-11:20:43.123456789";
+        let stamp = UtcTimestamp::parse(text).expect("nanoseconds");
+        let (date, time) = (stamp.date, stamp.time);
+        assert_eq!((date.year(), date.month(), date.day()), (2018, 12, 27));
+        assert_eq!((time.hour(), time.minute(), time.second()), (11, 20, 43));
+        let nanos = stamp.unix_nanos() as u64;
+        assert_eq!(nanos, 1_545_909_643_123_456_789);
+        for step in [0, 1, 999, 61_000_000_000, 3_599_000_000_000, 86_399_999_999_999] {
+            let later = UtcTimestamp::from_unix_nanos(nanos + step);
+            assert_eq!(later.unix_nanos(), i128::from(nanos + step));
+        }
+        assert_eq!(UtcTimestamp::from_unix_nanos(nanos), stamp);
+    }
+
+    #[test]
     fn timestamps_are_exact() {
         let stamp = UtcTimestamp::parse(b"20181227-11:20:43").expect("seconds");
         assert_eq!(stamp.unix_seconds(), 1_545_909_643);

@@ -131,6 +131,16 @@ mod tests {
     }
 
     #[test]
+    fn an_offset_is_at_most_fourteen_hours_either_way() {
+        for (minutes, is_offset) in
+            [(-841, false), (-840, true), (0, true), (840, true), (841, false)]
+        {
+            let offset = UtcOffset::from_minutes(minutes);
+            assert_eq!(offset.map(|offset| offset.minutes()), is_offset.then_some(minutes));
+        }
+    }
+
+    #[test]
     fn a_time_may_have_seconds_a_fraction_and_an_offset() {
         let cases = [
             ("06:41", time(6, 41, 0, 0), None),

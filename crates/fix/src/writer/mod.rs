@@ -188,6 +188,34 @@ mod tests {
     }
 
     #[test]
+    fn begin_string_has_at_most_13_bytes() {
+        for (begin, is_written) in [("FIX.4.4-13-by", true), ("FIX.4.4-14-byt", false)] {
+            let mut buffer = [0; 500];
+            let mut writer = Writer::new(&mut buffer, begin, "0");
+            writer.uint(Tag(34), 1);
+            let head = format!("8={begin}\u{1}9=10\u{1}35=0\u{1}34=1\u{1}10=");
+            match writer.finish() {
+                Ok(message) => assert!(is_written && message.starts_with(head.as_bytes())),
+                Err(error) => assert!(!is_written && error.kind == ErrorKind::BufferFull),
+            }
+        }
+    }
+
+    #[test]
+    fn times_of_day_have_their_precision() {
+        let time = UtcTime::new(23, 59, 58, 123_456_789_012).expect("exists");
+        for (precision, text) in [
+            (Precision::Seconds, "23:59:58"),
+            (Precision::Millis, "23:59:58.123"),
+            (Precision::Micros, "23:59:58.123456"),
+            (Precision::Nanos, "23:59:58.123456789"),
+            (Precision::Picos, "23:59:58.123456789012"),
+        ] {
+            assert_eq!(body(|w| w.utc_time(Tag(273), time, precision)), format!("273={text}|"));
+        }
+    }
+
+    #[test]
     fn integers_of_every_length() {
         let mut value = 1_u64;
         for _ in 0..20 {
