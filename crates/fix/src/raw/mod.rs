@@ -97,6 +97,20 @@ mod tests {
     use crate::reader::DataFields;
 
     #[test]
+    fn columns_keep_room_for_a_block_of_delimiters_and_the_lanes_after_it() {
+        let Some(engine) = Avx512::detect() else { return println!("skipped: no AVX-512 here") };
+        const LANES: usize = 16;
+        let standard = DataFields::standard();
+        for fields in 150..300 {
+            let (bytes, mut index) = (b"1=\x01".repeat(fields), Index::default());
+            assert!(engine.scan(&bytes, &mut index, 1000, standard.filter()).is_some());
+            let (blocks, _) = bytes.as_chunks::<BLOCK>();
+            let before = blocks.as_flattened().iter().filter(|byte| **byte == 1).count();
+            assert!(index.capacity() >= before + BLOCK + LANES, "{fields}");
+        }
+    }
+
+    #[test]
     fn messages_with_long_tags_are_plain() {
         let standard = DataFields::standard();
         for (tag, is_plain) in [("1234", true), ("12345", true), ("999999999", true)]

@@ -266,6 +266,25 @@ mod tests {
     }
 
     #[test]
+    fn decimals_of_up_to_eight_characters_are_read_by_the_plan() {
+        let Some(engine) = Avx512::detect() else { return println!("skipped: no AVX-512 here") };
+        let readings =
+            [Reading::Other, Reading::Other, Reading::Other, Reading::Decimal].map(|how| (how, 0));
+        let plan = Plan::new(&[8, 9, 35, 44], &readings).expect("few fields");
+        for text in ["57", "12345678", "298.075", ".5", "5.", "1234.567", ".1234567"] {
+            let body = format!("35=0\u{1}44={text}\u{1}");
+            let mut bytes = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len()).into_bytes();
+            let sum = bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+            bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
+            let mut reader = Reader::new();
+            let message = reader.decode(&bytes).expect("well formed");
+            let price = message.field_at(3).expect("there").decimal().expect(text);
+            let (left, _, values) = filled::<1, 1, 1, 1>(engine, &plan, message.parts());
+            assert_eq!((left, values), (Some(0), vec![(0, price.words())]), "{text}");
+        }
+    }
+
+    #[test]
     fn columns_that_are_too_short_for_a_plan_stay_as_they_are() {
         let Some(engine) = Avx512::detect() else { return println!("skipped: no AVX-512 here") };
         let bytes = b"8=FIX.4.2\x019=5\x0135=0\x0110=161\x01";

@@ -368,6 +368,15 @@ mod tests {
     }
 
     #[test]
+    fn text_of_several_values_comes_back_value_by_value() {
+        let mut slots = Slots::<'_, 1, 1, 0, 0>::new();
+        assert!(slots.multiple::<Text<'_>>(0).is_none());
+        slots.set_text(0, Some(Text(b"G 1 x")));
+        let values: Vec<Text<'_>> = slots.multiple(0).expect("given").iter().collect();
+        assert_eq!(values, [Text(b"G"), Text(b"1"), Text(b"x")]);
+    }
+
+    #[test]
     fn every_value_comes_back() {
         [true, false].into_iter().for_each(comes_back);
         [0, 1, u8::MAX].into_iter().for_each(comes_back);
