@@ -84,17 +84,22 @@ impl Arbiter {
         self.replay.push_back(pending);
     }
 
-    /// Has a leap sorted again. Where packets of its line wait that came behind it, the line stood at the leap then.
+    /// Has a leap sorted again.
     fn confirm_leap(&mut self, line: Line) {
         let Some(Leap { pending: leap, .. }) = self.leaps[line.index()].take() else { return };
+        self.sort_again_before_those_behind(leap);
+    }
+
+    /// Has a pending packet sorted again. Where packets of its line wait that came behind it, the line stood at it then.
+    fn sort_again_before_those_behind(&mut self, first: Pending) {
         let is_behind = |known: &&mut Pending| {
-            (known.held.line, known.stand.epoch) == (line, leap.stand.epoch)
-                && known.held.received_ns >= leap.held.received_ns
+            (known.held.line, known.stand.epoch) == (first.held.line, first.stand.epoch)
+                && known.held.received_ns >= first.held.received_ns
         };
         for known in self.pending.iter_mut().filter(is_behind) {
-            known.stand.highest = known.stand.highest.max(Some(leap.seq_num));
+            known.stand.highest = known.stand.highest.max(Some(first.seq_num));
         }
-        self.replay.push_back(leap);
+        self.replay.push_back(first);
     }
 
     /// Takes the leaps of lines that have left the epoch: they went on elsewhere, not below their leap. Those are sorted
@@ -106,6 +111,35 @@ impl Arbiter {
         let confirmed = Line::ALL.map(|line| has_leap(&line).then_some(line));
         confirmed.iter().flatten().for_each(|line| self.confirm_leap(*line));
         confirmed.iter().any(Option::is_some)
+    }
+
+    /// Has the lowest packet beyond reach sorted again that a line brought alone before the packets by which it left the
+    /// epoch: it is of this epoch, in the middle of what the line lost. `first` is the first number that the lines
+    /// show since; where that is lower, a number further ahead than numbers are remembered counts as damaged. Returns
+    /// whether there was one.
+    pub(super) fn take_lone_packet_before(&mut self, first: u64) -> bool {
+        let top = self.top.max(self.next.unwrap_or(0));
+        let behind_max = self.options.behind_max as u64;
+        let end = if first >= top { first } else { top.saturating_add(behind_max) };
+        let is_of_run = |known: &Pending| {
+            let run = self.states[known.held.line.index()].run;
+            run.is_some_and(|run| (run.first..=run.highest).contains(&known.seq_num))
+        };
+        let before_run = |line: Line| {
+            let has_left = self.states[line.index()].has_left;
+            let known = self.pending.iter().enumerate();
+            known
+                .filter(move |(_, known)| has_left && known.held.line == line)
+                .take_while(|(_, known)| !is_of_run(known))
+        };
+        let alone = Line::ALL.into_iter().flat_map(before_run);
+        let beyond = alone.filter(|(_, known)| (top..end).contains(&known.seq_num));
+        let lowest = beyond.min_by_key(|(_, known)| known.seq_num).map(|(index, _)| index);
+        let Some(lone) = lowest.and_then(|index| self.pending.remove(index)) else { return false };
+        self.release_all();
+        self.released = self.released.max(lone.seq_num);
+        self.sort_again_before_those_behind(lone);
+        true
     }
 
     /// The line goes on below its leap.

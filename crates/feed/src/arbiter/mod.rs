@@ -46,7 +46,9 @@
 //!
 //! A packet more than `reorder_max` numbers ahead of every packet known, its own line's included, waits for one that
 //! confirms its number: the next of its line, or one of the other line, within `reorder_max` numbers. Two packets of its
-//! line below it show the number to be wrong, and it is dropped. If neither comes, it counts after `skew_ns`.
+//! line below it show the number to be wrong, and it is dropped. If neither comes, it counts after `skew_ns`. A packet alone
+//! beyond `ahead_max` counts once its line has gone on elsewhere: it lies in the middle of what the line lost, and may be the
+//! SequenceReset.
 //! While trusted lines bring only packets that are not next in order, [`Arbiter::out_of_sequence`] says so.
 //!
 //! # Lines that disagree

@@ -158,7 +158,12 @@ impl Arbiter {
         let leap = stand.highest.map_or(0, |highest| seq_num.saturating_sub(highest));
         self.is_within_reach(seq_num)
             && !(ahead >= self.window.span() && leap > reorder_max)
-            && (back <= reorder_max || ahead <= reorder_max)
+            && (back <= reorder_max || ahead <= reorder_max || self.is_awaited(seq_num, next))
+    }
+
+    /// Whether a packet behind this number waits for it, or for one before.
+    fn is_awaited(&self, seq_num: u64, next: u64) -> bool {
+        self.window.first_at_or_behind(seq_num, next).is_some()
     }
 
     /// Whether a number is not too far above those accepted in the current epoch.

@@ -204,6 +204,9 @@ impl Arbiter {
             return;
         }
         let first = self.first_kept_near(first);
+        if self.take_lone_packet_before(first) {
+            return;
+        }
         if first < self.top.max(self.next.unwrap_or(0)) {
             let entering = self.states.map(|state| state.has_left);
             self.transition = Some(Transition { to: first, reset: None, entering });

@@ -386,9 +386,15 @@ impl Instrument {
     /// there is now room for `update`.
     pub(super) fn drop_oldest(&mut self, update: &Update) -> bool {
         let oldest = self.held.pop_front();
-        let dropped = oldest.as_ref().unwrap_or(update);
-        self.dropped = Some((dropped.seq_num, dropped.rpt_seq));
+        self.note_dropped(oldest.as_ref().unwrap_or(update));
         oldest.is_some()
+    }
+
+    /// Notes an update that is in no book and not held; the one with the highest number counts.
+    pub(super) fn note_dropped(&mut self, update: &Update) {
+        if self.dropped.is_none_or(|(seq_num, _)| update.seq_num >= seq_num) {
+            self.dropped = Some((update.seq_num, update.rpt_seq));
+        }
     }
 
     /// Whether the book would be no better for this snapshot.

@@ -216,10 +216,7 @@ impl Instrument {
 
     /// Only a snapshot that includes an update makes the book fresh again.
     fn need_snapshot_after(&mut self, update: &Update, reason: StaleReason) {
-        let known = self.dropped.map_or(0, |(seq_num, _)| seq_num);
-        if update.seq_num >= known {
-            self.dropped = Some((update.seq_num, update.rpt_seq));
-        }
+        self.note_dropped(update);
         if reason != StaleReason::Gap {
             self.broken = self.broken.or(Some(reason));
         }

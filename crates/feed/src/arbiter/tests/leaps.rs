@@ -4,11 +4,17 @@ use super::*;
 
 /// A line misses much, of which it brings one packet alone, 300 numbers ahead, and goes on at `last`.
 fn with_numbers_after_a_leap(first: u64, last: u64) -> Fed {
+    with_numbers_after(first, first + 299, last)
+}
+
+/// A line begins at `first`, brings packet `alone` in the middle of a long silence, and goes on at `last`.
+fn with_numbers_after(first: u64, alone: u64, last: u64) -> Fed {
     let lines = [true, false];
-    let mut arbiter = Fed::new(ArbiterOptions { lines, packets_held_max: 512, ..options() });
+    let held = ArbiterOptions { packets_held_max: 512, behind_max: 4_096, ..options() };
+    let mut arbiter = Fed::new(ArbiterOptions { lines, ..held });
     packet(&mut arbiter, 0, Line::A, first);
     for (now_ns, seq_num) in
-        [(1_000, first + 299), (50_000, last), (50_001, last + 1), (50_002, last + 2)]
+        [(1_000, alone), (50_000, last), (50_001, last + 1), (50_002, last + 2)]
     {
         assert_eq!(packet(&mut arbiter, now_ns, Line::A, seq_num), "");
     }
@@ -67,6 +73,41 @@ fn a_leap_that_is_the_reset_begins_the_epoch_of_numbers_before() {
     arbiter.handle_timeout(70_000);
     told += &poll_all(&mut arbiter);
     assert_eq!(told, "R1 G1+4 D5a D6a D7a");
+}
+
+#[test]
+fn a_packet_alone_beyond_reach_is_delivered_before_the_gap_behind_it() {
+    let mut arbiter = with_numbers_after(1, 1_502, 50_000);
+    assert_eq!(poll_all(&mut arbiter), "G2+1500 D1502a");
+    arbiter.handle_timeout(60_001);
+    assert_eq!(poll_all(&mut arbiter), "G1503+48497 D50000a D50001a D50002a");
+}
+
+#[test]
+fn a_packet_alone_beyond_reach_is_delivered_before_an_epoch_that_nothing_told() {
+    let mut arbiter = with_numbers_after(1_000, 2_501, 5);
+    assert_eq!(poll_all(&mut arbiter), "G1001+1500 D2501a");
+    arbiter.handle_timeout(60_001);
+    assert_eq!(poll_all(&mut arbiter), "R5 D5a D6a D7a");
+}
+
+#[test]
+fn a_packet_alone_beyond_reach_may_be_the_reset_of_the_numbers_behind_it() {
+    let mut arbiter = with_numbers_after(1_000, 2_501, 5);
+    assert!(matches!(arbiter.poll_output(), Some(Output::Gap(Gap { first: 1_001, count: 1_500 }))));
+    assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 2_501, .. })));
+    arbiter.reset(1);
+    let mut told = poll_all(&mut arbiter);
+    arbiter.handle_timeout(70_000);
+    told += &poll_all(&mut arbiter);
+    assert_eq!(told, "R1 G1+4 D5a D6a D7a");
+}
+
+/// Further ahead than numbers are remembered it is more likely damaged: no gap of millions is declared for it.
+#[test]
+fn a_packet_alone_far_beyond_reach_is_dropped_where_an_epoch_begins() {
+    let mut arbiter = with_numbers_after(1_000, 1_000_000, 5);
+    assert_eq!(poll_all(&mut arbiter), "R5 D5a D6a D7a");
 }
 
 /// The number of packet 4 of line A was damaged: line B and what follows on line A are nothing to declare lost.

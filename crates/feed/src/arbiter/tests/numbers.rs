@@ -39,6 +39,21 @@ fn the_hold_time_runs_from_the_first_packet_behind_the_missing_one() {
     assert_eq!(arbiter.counters().gap_seq_nums, 2);
 }
 
+/// A pause of the line while packets wait to be overtaken puts them further out of order than usual.
+#[test]
+fn a_number_that_is_waited_for_is_taken_however_far_its_line_is_ahead() {
+    let held = ArbiterOptions { packets_held_max: 1024, behind_max: 256, ..options() };
+    let mut arbiter = Fed::new(held);
+    packet(&mut arbiter, 0, Line::A, 1);
+    for seq_num in (2..100).chain(101..200).chain(201..400) {
+        packet(&mut arbiter, seq_num / 10, Line::A, seq_num);
+    }
+    assert_eq!(packet(&mut arbiter, 50, Line::A, 200), "");
+    let told = packet(&mut arbiter, 50, Line::A, 100);
+    assert!(told.starts_with("D100a D101a") && told.ends_with("D399a"), "{told}");
+    assert_eq!(arbiter.counters().gaps, 0);
+}
+
 #[test]
 fn a_later_gap_keeps_its_own_time() {
     let mut arbiter = both_alive();

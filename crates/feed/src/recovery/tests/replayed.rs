@@ -66,6 +66,25 @@ fn updates_that_waited_for_a_lost_clear_are_in_the_book_when_the_gap_was_replaye
     }
 }
 
+/// The replayed update found no book to follow; the ones held before it find no room later.
+#[test]
+fn a_snapshot_from_before_a_replayed_update_that_is_in_no_book_is_too_old() {
+    let mut recovery = by_seq_num();
+    for n in [8, 9] {
+        recovery.handle_update(&change(n, 0, 100 + n as i64));
+    }
+    let gap = gap(&mut recovery, 10, 1);
+    recovery.handle_replayed(&change(10, 0, 110));
+    recovery.handle_gap_filled(gap);
+    for n in [11, 12] {
+        recovery.handle_update(&change(n, 0, 100 + n as i64));
+    }
+    assert_eq!(recovery.counters().dropped, 1);
+    assert_eq!(snapshot(&mut recovery, 9, 0, 109), SnapshotOutcome::TooOld);
+    assert_eq!(snapshot(&mut recovery, 10, 0, 110), SnapshotOutcome::Recovered);
+    assert_eq!(price(&recovery), Ok(112));
+}
+
 /// A channel that has emptied books by one entry, with a fresh book at RptSeq 5.
 fn with_scoped_clears() -> Recovery {
     let mut recovery = by_rpt_seq();
