@@ -66,6 +66,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             agreement: NumberAgreement::default(),
             numbers_messages: matches!(options.sequence, SequenceSource::Message(_)),
             adapter,
+            wants_times: false,
             recovery: Recovery::new(RecoveryOptions {
                 is_numbered: !matches!(options.sequence, SequenceSource::None),
                 skew_ns: options.arbiter.skew_ns,
@@ -173,6 +174,13 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             self.decoding.handle_silence(false, sink);
             sink.handle_silence(false, now_ns);
         }
+    }
+
+    /// Has lost packets come again, decoded by `engine`.
+    pub(super) fn add_replay(&mut self, engine: E) {
+        let has_times = self.decoding.adapter.has_sending_times();
+        self.replays = Some(Replays::new(engine, has_times));
+        self.decoding.wants_times = has_times;
     }
 
     /// The chunks that those of this line may be joined with now.
@@ -311,6 +319,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         let Some(seq_num) = delivery.seq_num else { return };
+        if let (Some(replays), Some(sending_time)) = (&mut self.replays, outcome.sending_time) {
+            replays.note_sent(sending_time);
+        }
         // Packets of a line that is put aside, or of numbers known, are no sign of life.
         self.silence.note_packet(delivery.received_ns);
         self.end_silence(delivery.received_ns, sink);

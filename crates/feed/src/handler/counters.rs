@@ -54,6 +54,8 @@ pub struct HandlerCounters {
     pub snapshots: MessageCounters,
     /// Lost messages that a replay service sent again.
     pub replays: MessageCounters,
+    /// Packets that a replay service sent and whose SendingTime is not that of the gap asked for: of another session.
+    pub replays_of_other_sessions: u64,
     /// Replacements of templates that took effect.
     pub replacements: u64,
 }

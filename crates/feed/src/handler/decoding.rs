@@ -29,6 +29,19 @@ pub(super) struct PacketOutcome {
     pub(super) lost: Option<u64>,
     /// Messages decoded.
     pub(super) messages: u32,
+    /// SendingTime of the last message, where that is wanted.
+    pub(super) sending_time: Option<u64>,
+}
+
+/// What became of a packet that a replay service sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReplayedPacket {
+    /// All of it was decoded and understood; `last` is the highest number of its messages.
+    Whole { last: u64 },
+    /// Its SendingTime shows it to be of another session; it was not used.
+    OtherSession,
+    /// Some of it was not decoded or not understood.
+    Faulty,
 }
 
 /// Where a message is in its packet.
@@ -107,6 +120,8 @@ pub(super) struct Decoding<A> {
     pub(super) agreement: NumberAgreement,
     pub(super) adapter: A,
     pub(super) recovery: Recovery,
+    /// Whether the SendingTime of every packet is wanted: replayed ones are compared with it.
+    pub(super) wants_times: bool,
 }
 
 impl<A> Decoding<A> {
@@ -123,7 +138,7 @@ impl<A> Decoding<A> {
     where
         A: Adapt<E::Message>,
     {
-        let Self { framing, numbers_messages, agreement, adapter, recovery } = self;
+        let Self { framing, numbers_messages, agreement, adapter, recovery, wants_times } = self;
         recovery.set_time(delivery.received_ns);
         let messages = delivery.index;
         let mut outcome =
@@ -158,10 +173,11 @@ impl<A> Decoding<A> {
                 return;
             }
             counters.decoded += 1;
-            if recovery.wants_times()
+            if (*wants_times || recovery.wants_times())
                 && let Some(sending_time) = adapter.sending_time(decoded.message)
             {
                 recovery.note_sending_time(sending_time);
+                outcome.sending_time = Some(sending_time);
             }
             let delivery = place.delivery(delivery, decoded.len);
             sink.handle_message(&delivery, decoded.message);
@@ -265,25 +281,30 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// A lost packet that a replay service sent again; messages before `packet.index` are known. Returns the highest
-    /// number of its messages, if all of it was decoded and understood.
+    /// A lost packet that a replay service sent again; messages before `packet.index` are known. Nothing of it counts from
+    /// the first message on whose SendingTime `is_of_gap` refuses.
     pub(super) fn replayed<E: Engine>(
         &mut self,
         engine: &mut E,
         bytes: &[u8],
         packet: Delivery,
+        is_of_gap: impl Fn(u64) -> bool,
         counters: &mut MessageCounters,
         sink: &mut impl Sink<E::Message>,
-    ) -> Option<u64>
+    ) -> ReplayedPacket
     where
         A: Adapt<E::Message>,
     {
         let Self { framing, numbers_messages, adapter, recovery, .. } = self;
-        let packet_seq_num = packet.seq_num?;
+        let packet_seq_num = packet.seq_num.unwrap_or(0);
         let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
         let mut last = packet_seq_num;
-        let mut is_understood = true;
+        let (mut is_understood, mut is_other) = (true, false);
         let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
+            is_other |= adapter.sending_time(decoded.message).is_some_and(|time| !is_of_gap(time));
+            if is_other {
+                return;
+            }
             let own = decoded.seq_num.filter(|own| numbers.contains(own));
             if *numbers_messages {
                 last = last.max(own.unwrap_or(last));
@@ -308,7 +329,11 @@ impl<A> Decoding<A> {
             report::<E>(failure, packet.seq_num, counters, sink);
         }
         self.settle(sink);
-        (decoded.is_ok() && is_understood).then_some(last)
+        match decoded.is_ok() && is_understood {
+            _ if is_other => ReplayedPacket::OtherSession,
+            true => ReplayedPacket::Whole { last },
+            false => ReplayedPacket::Faulty,
+        }
     }
 
     /// Tells books of numbers that are lost.

@@ -89,7 +89,6 @@ use crate::market::Adapt;
 use crate::recovery::Recovery;
 use channel::Channel;
 use chunk_pool::ChunkPool;
-use replayed::Replays;
 
 /// Where a packet came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -212,7 +211,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
     /// The same with an engine for lost packets that a replay service sends again: gaps then come from
     /// [`poll_lost`](Self::poll_lost).
     pub fn with_replay(mut self, engine: E) -> Self {
-        self.channel.replays = Some(Replays::new(engine));
+        self.channel.add_replay(engine);
         self
     }
 

@@ -1,9 +1,13 @@
 //! Lost packets that a replay service sends again.
+//!
+//! The service may know a session that the lines have not shown yet, whose numbers are those of the gap: what it sends counts
+//! only if its SendingTime lies between those of the messages around the gap. So a gap is asked for once a packet behind
+//! it was delivered.
 
 use std::collections::VecDeque;
 
 use super::channel::Channel;
-use super::decoding::Decoding;
+use super::decoding::{Decoding, ReplayedPacket};
 use super::{Delivery, Engine, Sink};
 use crate::arbiter::{Gap, Line};
 use crate::market::Adapt;
@@ -20,12 +24,27 @@ pub enum Lost {
     Reset,
 }
 
+/// SendingTimes of the messages delivered around a gap, as far as they are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct TimeBounds {
+    before: Option<u64>,
+    behind: Option<u64>,
+}
+
+impl TimeBounds {
+    fn admit(&self, sending_time: u64) -> bool {
+        self.before.is_none_or(|before| before <= sending_time)
+            && self.behind.is_none_or(|behind| sending_time <= behind)
+    }
+}
+
 /// Something to tell a replay service.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     lost: Lost,
     /// Messages at the front of the first packet that were decoded when it came.
     known: u32,
+    bounds: TimeBounds,
 }
 
 /// A gap whose messages are awaited.
@@ -36,6 +55,7 @@ struct Awaited {
     known: u32,
     /// The next number, if all before it were replayed.
     next: u64,
+    bounds: TimeBounds,
 }
 
 /// The engine of replayed packets, and the gaps.
@@ -44,11 +64,33 @@ pub(super) struct Replays<E> {
     pub(super) engine: E,
     lost: VecDeque<Noted>,
     awaited: VecDeque<Awaited>,
+    /// Whether messages of the lines say when they were sent.
+    has_times: bool,
+    /// SendingTime of the message delivered last.
+    sent: Option<u64>,
 }
 
 impl<E> Replays<E> {
-    pub(super) const fn new(engine: E) -> Self {
-        Self { engine, lost: VecDeque::new(), awaited: VecDeque::new() }
+    pub(super) fn new(engine: E, has_times: bool) -> Self {
+        let (lost, awaited) = (VecDeque::new(), VecDeque::new());
+        Self { engine, lost, awaited, has_times, sent: None }
+    }
+
+    /// Says whether messages of the lines say when they were sent, from here on.
+    pub(super) fn set_times(&mut self, has_times: bool) {
+        self.has_times = has_times;
+    }
+
+    /// Notes the SendingTime of a message that was delivered.
+    pub(super) fn note_sent(&mut self, sending_time: u64) {
+        self.sent = Some(sending_time);
+        // All gaps noted before have one, once one of them has.
+        for noted in self.lost.iter_mut().rev() {
+            if noted.bounds.behind.is_some() {
+                break;
+            }
+            noted.bounds.behind = Some(sending_time);
+        }
     }
 
     /// Takes note of what is to be told, and how many messages of the first packet are known; returns whether there was room.
@@ -61,20 +103,31 @@ impl<E> Replays<E> {
                 self.lost.clear();
             }
         }
-        self.lost.push_back(Noted { lost, known });
+        let bounds = TimeBounds { before: self.sent, behind: None };
+        self.lost.push_back(Noted { lost, known, bounds });
         true
     }
 
     /// The next gap to ask for, or a reset.
     pub(super) fn poll(&mut self) -> Option<Lost> {
-        let Noted { lost, known } = self.lost.pop_front()?;
+        let Noted { lost, known, bounds } = *self.lost.front()?;
         if let Lost::Gap(gap) = lost {
+            if self.has_times && bounds.behind.is_none() {
+                return None;
+            }
             if self.awaited.len() >= GAPS_MAX {
                 self.awaited.pop_front();
             }
-            self.awaited.push_back(Awaited { gap, known, next: gap.first });
+            self.awaited.push_back(Awaited { gap, known, next: gap.first, bounds });
         }
+        self.lost.pop_front();
         Some(lost)
+    }
+
+    /// What is known of the gap that a packet is of.
+    fn bounds_of(&self, seq_num: u64) -> TimeBounds {
+        let has = |awaited: &&Awaited| (awaited.gap.first..=awaited.gap.last()).contains(&seq_num);
+        self.awaited.iter().find(has).map(|awaited| awaited.bounds).unwrap_or_default()
     }
 
     /// Messages at the front of a packet that are known already.
@@ -117,12 +170,15 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
         decoding.recovery.set_time(received_ns);
         let index = replays.known_of(seq_num);
+        let bounds = replays.bounds_of(seq_num);
         let of_packet = Delivery::of_packet(Some(seq_num), Line::A, received_ns);
         let packet = Delivery { index, ..of_packet };
         let engine = &mut replays.engine;
-        let last = decoding.replayed(engine, bytes, packet, &mut counters.replays, sink);
-        if let Some(last) = last {
-            replays.advance(seq_num, last);
+        let is_of_gap = |sending_time| bounds.admit(sending_time);
+        match decoding.replayed(engine, bytes, packet, is_of_gap, &mut counters.replays, sink) {
+            ReplayedPacket::Whole { last } => replays.advance(seq_num, last),
+            ReplayedPacket::OtherSession => counters.replays_of_other_sessions += 1,
+            ReplayedPacket::Faulty => {}
         }
     }
 

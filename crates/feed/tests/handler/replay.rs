@@ -33,7 +33,11 @@ fn handler() -> Tested {
 }
 
 fn handler_of(recovery: RecoveryOptions) -> Tested {
-    let program = Arc::new(Program::compile(TemplateSet::parse(TEMPLATES).unwrap()).unwrap());
+    handler_with(TEMPLATES, recovery)
+}
+
+fn handler_with(templates: &str, recovery: RecoveryOptions) -> Tested {
+    let program = Arc::new(Program::compile(TemplateSet::parse(templates).unwrap()).unwrap());
     let framing = Preset::Cme.framing();
     let engine = || {
         let reset = framing.reset_policy().into();
@@ -180,4 +184,51 @@ fn a_reset_is_told_and_ends_the_gaps() {
     handler.handle_replayed(3001, 3, &bid(9, 2, 11), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
     assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
+}
+
+/// A handler of messages that say when they were sent.
+fn timed_handler() -> Tested {
+    let time = r#"<template name="Incremental" id="1"><uInt64 name="SendingTime" id="52"/>"#;
+    let templates = TEMPLATES.replace(r#"<template name="Incremental" id="1">"#, time);
+    handler_with(&templates, RecoveryOptions { depth: Some(1), ..Default::default() })
+}
+
+/// As [`bid`], sent at `sent`.
+fn bid_at(sent: u8, rpt_seq: u8, price: u8) -> Vec<u8> {
+    let mut message = bid(9, rpt_seq, price);
+    message.insert(2, 0x80 | sent);
+    message
+}
+
+/// The service may be in the next session already, which has packets of the same numbers.
+#[test]
+fn packets_of_another_session_fill_no_gap() {
+    for (sent, is_of_gap) in [(19, false), (20, true), (21, true), (22, true), (23, false)] {
+        let mut seen = Seen::default();
+        let mut handler = timed_handler();
+        handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), &mut seen);
+        handler.handle_packet(2, A, &packet(3, &bid_at(22, 3, 12)), &mut seen);
+        handler.handle_timeout(1000, &mut seen);
+        let gap = Gap { first: 2, count: 1 };
+        assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+        handler.handle_replayed(2000, 2, &bid_at(sent, 2, 11), &mut seen);
+        handler.handle_replay_done(gap, &mut seen);
+        let expected = is_of_gap.then_some(12);
+        assert_eq!(price(&handler, 9), expected, "sent at {sent}");
+        assert_eq!(seen.replayed.len(), usize::from(is_of_gap), "sent at {sent}");
+        let others = handler.counters().replays_of_other_sessions;
+        assert_eq!(others, u64::from(!is_of_gap), "sent at {sent}");
+    }
+}
+
+#[test]
+fn a_gap_is_asked_for_once_a_message_behind_it_tells_when_it_was_sent() {
+    let mut seen = Seen::default();
+    let mut handler = timed_handler();
+    handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), &mut seen);
+    handler.handle_packet(1, A, &packet(2, &[0xC0, 0xFF]), &mut seen);
+    handler.handle_timeout(1000, &mut seen);
+    assert_eq!(handler.poll_lost(), None);
+    handler.handle_packet(1001, A, &packet(3, &bid_at(22, 3, 12)), &mut seen);
+    assert_eq!(handler.poll_lost(), Some(Lost::Gap(Gap { first: 2, count: 1 })));
 }

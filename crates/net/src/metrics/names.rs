@@ -60,7 +60,7 @@ pub(super) const ARBITER: [Named<ArbiterCounters>; 4] = named! {
     "feed_sequence_resets", "Sequence resets", |c| c.resets;
 };
 
-pub(super) const MESSAGES: [Named<HandlerCounters>; 12] = named! {
+pub(super) const MESSAGES: [Named<HandlerCounters>; 13] = named! {
     "decode_messages", "Messages decoded", |c| c.messages.decoded;
     "decode_failed_packets", "Packets in which a message could not be decoded",
         |c| c.messages.undecodable;
@@ -86,6 +86,9 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 12] = named! {
         |c| c.replays.decoded;
     "decode_failed_replayed_packets", "Replayed packets in which a message could not be decoded",
         |c| c.replays.undecodable;
+    "feed_replayed_other_session_packets",
+        "Replayed packets that were not used: their SendingTime is that of another session",
+        |c| c.replays_of_other_sessions;
     "decode_template_replacements", "Replacements of templates that took effect",
         |c| c.replacements;
 };
