@@ -184,6 +184,21 @@ pub(crate) fn draw_silence(
     }
 }
 
+/// Line A dies in the middle of the day, and line B begins to send then: nothing of it was ever compared.
+pub(crate) fn draw_handover(
+    choices: &mut Choices<'_>,
+    day: &DayOptions,
+    lines: &mut [Option<Faults>; 2],
+) {
+    let at_ns = day_ns(day) / 4 + choices.below(day_ns(day) / 2 + 1);
+    let [Some(a), Some(b)] = lines else { return };
+    let even = |line: Faults| Faults { delay_ns: 0, drift_ns: 0, ..line };
+    let dead = Some(Window { start_ns: at_ns, end_ns: u64::MAX });
+    let before = Some(Window { start_ns: 0, end_ns: at_ns });
+    *a = Faults { silence: dead, ..even(*a) };
+    *b = Faults { silence: before, ..even(*b) };
+}
+
 /// Steps of the time of day, while the monotonic clock goes on.
 pub(crate) fn draw_clock_steps(choices: &mut Choices<'_>, day: &DayOptions) -> Vec<ClockStep> {
     if !choices.one_in(6) {

@@ -11,7 +11,7 @@
 //! 5. A replayed packet was lost before, and is replayed once, with its content.
 //! 6. Once faults end and snapshots have come round, every book is fresh.
 //!
-//! Lines lose, repeat, reorder and delay packets, fall silent, die, carry another channel; resets come, are lost, or are not
+//! Lines lose, repeat, reorder and delay packets, fall silent, die, begin when the other one dies, carry another channel; resets come, are lost, or are not
 //! told at all; the time of day steps. Snapshots and updates come in one message or in fragments; the dynamic decoder or generated
 //! code decodes them. In half of the scenarios a TCP replay server, with a login, limits and connections
 //! that break, sends lost packets again. Scenarios leave out what nothing in the packets can tell: a wrong line B

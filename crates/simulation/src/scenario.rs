@@ -2,8 +2,8 @@
 
 use crate::choices::Choices;
 use crate::draw::{
-    day_ns, draw_clock_steps, draw_day, draw_line, draw_replay, draw_resets, draw_silence,
-    draw_snapshots, draw_wrong_line, session_ns,
+    day_ns, draw_clock_steps, draw_day, draw_handover, draw_line, draw_replay, draw_resets,
+    draw_silence, draw_snapshots, draw_wrong_line, session_ns,
 };
 use fastrand::Rng;
 use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats, InstrumentKey};
@@ -169,6 +169,9 @@ impl Scenario {
             handler.engine = EngineChoice::Generated;
         }
         day.keeps_history = true;
+        if b.wrong_line.is_none() && resets == Resets::Told && choices.one_in(16) {
+            draw_handover(choices, &day, &mut lines);
+        }
         Self { seed, day, lines, resets, clock_steps, snapshots, handler }
     }
 }

@@ -32,10 +32,11 @@ impl Arbiter {
         self.states[line.index()].standing(self.options.differing_max)
     }
 
-    /// Whether a line that is not trusted is all there is: the other is silent or not trusted either.
+    /// Whether a line that is not trusted is all there is: the other is silent or not trusted either, or has stopped where
+    /// this one goes on.
     pub(super) fn is_stand_in(&self, line: Line) -> bool {
         let other = line.other();
-        self.standing(other) != Standing::Trusted || !self.is_alive(other)
+        self.standing(other) != Standing::Trusted || !self.is_alive(other) || self.takes_over(line)
     }
 
     /// Whether what only this line brings counts: the line is trusted, or stands in for the other.

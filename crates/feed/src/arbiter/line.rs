@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::handover::{Alone, Pauses};
 use super::place::Stand;
 use super::unexpected::Run;
 
@@ -119,6 +120,9 @@ pub(super) struct LineState {
     differing: u32,
     /// When a packet of it came last.
     pub(super) last_received_ns: Option<u64>,
+    pub(super) pauses: Pauses,
+    /// What it brought since the other line brought anything, if it was never compared.
+    pub(super) alone: Option<Alone>,
     /// Unexpected numbers that may begin an epoch.
     pub(super) run: Option<Run>,
     /// It has left the current epoch, and the next one has not begun: its packets are pending.

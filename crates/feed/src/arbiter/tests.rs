@@ -2,6 +2,7 @@
 
 mod copies;
 mod epochs;
+mod handover;
 mod leaps;
 mod lines;
 mod numbers;

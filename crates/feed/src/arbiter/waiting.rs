@@ -165,9 +165,12 @@ impl Arbiter {
         Some(last_ns.saturating_add(self.options.silent_after_ns))
     }
 
+    /// When a line falls silent next, or another one takes over.
     fn next_silence_ns(&self) -> u64 {
-        let at_ns = |line: Line| self.silent_at_ns(line).filter(|at_ns| *at_ns > self.now_ns);
-        Line::ALL.into_iter().filter_map(at_ns).min().unwrap_or(u64::MAX)
+        let silent = Line::ALL.into_iter().filter_map(|line| self.silent_at_ns(line));
+        let taken_over = Line::ALL.into_iter().filter_map(|line| self.takes_over_at_ns(line));
+        let changes = silent.chain(taken_over.map(|at_ns| at_ns.saturating_add(1)));
+        changes.filter(|at_ns| *at_ns > self.now_ns).min().unwrap_or(u64::MAX)
     }
 
     /// Takes the time. If the clock was set back by more than the hold time, waits begin anew: no

@@ -1,0 +1,117 @@
+//! A line that begins to send when the other one has died.
+//!
+//! Nothing of it was ever compared, so it may be of another channel. It stands in for the other line before that counts
+//! as silent if its very first packet is near the one awaited, and the other one brings nothing from then on, for twice as
+//! long as it ever paused.
+
+use super::{Arbiter, Arrival, Line};
+
+/// Packets in a row of the new line, at least.
+const PACKETS_MIN: u32 = 8;
+
+/// Packets in a row that count whatever the other line's pauses, if the first is just the one awaited.
+const EXACT_PACKETS_MIN: u32 = 64;
+
+/// Packets that a line must have brought to know its pauses; the longest of so many, and of as many before, counts.
+const PAUSES_MIN: u32 = 16;
+const PAUSES: u32 = 1024;
+
+/// How many times its longest pause a line must have been silent.
+const PAUSES_FACTOR: u64 = 2;
+
+/// The first packets of a line, in a row, with which the other one stopped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alone {
+    first: u64,
+    began_ns: u64,
+    highest: u64,
+    /// Since the other line brought its last one.
+    packets: u32,
+    /// It stands in for the other line until that brings anything.
+    has_taken_over: bool,
+}
+
+/// The longest times between two packets of a line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pauses {
+    longest_ns: u64,
+    longest_before_ns: u64,
+    packets: u32,
+    is_known: bool,
+}
+
+impl Pauses {
+    /// Takes the time since the packet before.
+    #[inline]
+    pub(super) fn take(&mut self, pause_ns: u64) {
+        self.longest_ns = self.longest_ns.max(pause_ns);
+        self.packets += 1;
+        if self.packets >= PAUSES {
+            let longest_before_ns = self.longest_ns;
+            *self = Self { longest_before_ns, is_known: true, ..Self::default() };
+        }
+    }
+
+    fn longest_ns(&self) -> Option<u64> {
+        let is_known = self.is_known || self.packets >= PAUSES_MIN;
+        is_known.then(|| self.longest_ns.max(self.longest_before_ns))
+    }
+}
+
+impl Arbiter {
+    /// Notes a packet of a line that was never compared: whether it goes on where the other one stopped.
+    #[cold]
+    pub(super) fn note_alone(&mut self, arrival: &Arrival<'_>, is_first: bool) {
+        let Arrival { line, seq_num, received_ns, .. } = *arrival;
+        let reorder_max = self.options.reorder_max;
+        let Some(next) = self.next else { return };
+        let is_near = seq_num >= next && seq_num - next <= reorder_max;
+        let has_taken_over = self.takes_over(line);
+        let alone = &mut self.states[line.index()].alone;
+        *alone = match *alone {
+            None if is_first && is_near => Some(Alone {
+                first: seq_num,
+                began_ns: received_ns,
+                highest: seq_num,
+                packets: 1,
+                has_taken_over: false,
+            }),
+            Some(alone) if has_taken_over => Some(Alone { has_taken_over, ..alone }),
+            Some(alone) if seq_num <= alone.highest => {
+                Some(Alone { first: alone.first.min(seq_num), ..alone })
+            }
+            Some(alone) if seq_num - alone.highest <= reorder_max => {
+                let packets = alone.packets.saturating_add(1);
+                Some(Alone { highest: seq_num, packets, ..alone })
+            }
+            _ => None,
+        };
+    }
+
+    /// A line brings a packet: the other one did not go on where it stopped, unless this one is only out of order.
+    #[inline]
+    pub(super) fn end_alone(&mut self, line: Line) {
+        let (now_ns, hold_ns) = (self.now_ns, self.options.hold_ns);
+        let alone = &mut self.states[line.other().index()].alone;
+        alone.take_if(|alone| now_ns > alone.began_ns.saturating_add(hold_ns));
+        if let Some(alone) = alone {
+            alone.packets = 0;
+        }
+    }
+
+    /// Whether a line goes on where the other one stopped, for good as it seems.
+    pub(super) fn takes_over(&self, line: Line) -> bool {
+        let Some(alone) = self.states[line.index()].alone else { return false };
+        let is_exact = self.next == Some(alone.first) && alone.packets >= EXACT_PACKETS_MIN;
+        let is_late = || self.takes_over_at_ns(line).is_some_and(|at_ns| self.now_ns > at_ns);
+        alone.has_taken_over || is_exact || is_late()
+    }
+
+    /// When a line that goes on where the other one stopped takes over, if that brings nothing until then.
+    pub(super) fn takes_over_at_ns(&self, line: Line) -> Option<u64> {
+        self.states[line.index()].alone.filter(|alone| alone.packets >= PACKETS_MIN)?;
+        let other = &self.states[line.other().index()];
+        let pause_ns = other.pauses.longest_ns()?.saturating_mul(PAUSES_FACTOR);
+        Some(other.last_received_ns?.saturating_add(pause_ns.max(self.options.hold_ns)))
+    }
+}
