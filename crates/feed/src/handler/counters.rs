@@ -54,8 +54,9 @@ pub struct HandlerCounters {
     pub snapshots: MessageCounters,
     /// Lost messages that a replay service sent again.
     pub replays: MessageCounters,
-    /// Packets that a replay service sent and whose SendingTime is not that of the gap asked for: of another session.
-    pub replays_of_other_sessions: u64,
+    /// Packets that a replay service sent and that were not used: of another session by their SendingTime, or of no gap
+    /// that is awaited.
+    pub replays_not_used: u64,
     /// Replacements of templates that took effect.
     pub replacements: u64,
 }

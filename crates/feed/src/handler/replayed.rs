@@ -12,8 +12,11 @@ use super::{Delivery, Engine, Sink};
 use crate::arbiter::{Gap, Line};
 use crate::market::Adapt;
 
-/// Most gaps that wait to be asked for, or whose messages are awaited.
+/// Most gaps that wait to be asked for.
 const GAPS_MAX: usize = 64;
+
+/// Most gaps whose messages are awaited: more than a client waits for.
+const AWAITED_MAX: usize = 4 * GAPS_MAX;
 
 /// What a replay service is to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +118,7 @@ impl<E> Replays<E> {
             if self.has_times && bounds.behind.is_none() {
                 return None;
             }
-            if self.awaited.len() >= GAPS_MAX {
+            if self.awaited.len() >= AWAITED_MAX {
                 self.awaited.pop_front();
             }
             self.awaited.push_back(Awaited { gap, known, next: gap.first, bounds });
@@ -124,10 +127,10 @@ impl<E> Replays<E> {
         Some(lost)
     }
 
-    /// What is known of the gap that a packet is of.
-    fn bounds_of(&self, seq_num: u64) -> TimeBounds {
+    /// SendingTimes around the gap that a packet is of; `None` if none is awaited that has it.
+    fn bounds_of(&self, seq_num: u64) -> Option<TimeBounds> {
         let has = |awaited: &&Awaited| (awaited.gap.first..=awaited.gap.last()).contains(&seq_num);
-        self.awaited.iter().find(has).map(|awaited| awaited.bounds).unwrap_or_default()
+        self.awaited.iter().find(has).map(|awaited| awaited.bounds)
     }
 
     /// Messages at the front of a packet that are known already.
@@ -170,14 +173,17 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
         decoding.recovery.set_time(received_ns);
         let index = replays.known_of(seq_num);
-        let bounds = replays.bounds_of(seq_num);
+        let Some(bounds) = replays.bounds_of(seq_num) else {
+            counters.replays_not_used += 1;
+            return;
+        };
         let of_packet = Delivery::of_packet(Some(seq_num), Line::A, received_ns);
         let packet = Delivery { index, ..of_packet };
         let engine = &mut replays.engine;
         let is_of_gap = |sending_time| bounds.admit(sending_time);
         match decoding.replayed(engine, bytes, packet, is_of_gap, &mut counters.replays, sink) {
             ReplayedPacket::Whole { last } => replays.advance(seq_num, last),
-            ReplayedPacket::OtherSession => counters.replays_of_other_sessions += 1,
+            ReplayedPacket::OtherSession => counters.replays_not_used += 1,
             ReplayedPacket::Faulty => {}
         }
     }

@@ -184,6 +184,26 @@ fn a_reset_is_told_and_ends_the_gaps() {
     handler.handle_replayed(3001, 3, &bid(9, 2, 11), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
     assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
+    assert_eq!((handler.counters().replays_not_used, seen.replayed.len()), (1, 0));
+}
+
+/// The 65th gap is asked for while the first one is still answered.
+#[test]
+fn an_answer_counts_however_many_gaps_are_awaited() {
+    let mut seen = Seen::default();
+    let mut handler = timed_handler();
+    handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), &mut seen);
+    for odd in 0..65 {
+        let (at_ns, seq_num) = (1_000 * u64::from(odd), 3 + 2 * u32::from(odd));
+        handler.handle_packet(at_ns, A, &packet(seq_num, &bid_at(22, odd + 3, 12)), &mut seen);
+        handler.handle_timeout(at_ns + 500, &mut seen);
+        let gap = Gap { first: u64::from(seq_num) - 1, count: 1 };
+        assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    }
+    handler.handle_replayed(90_000, 2, &bid_at(23, 2, 11), &mut seen);
+    assert_eq!(handler.counters().replays_not_used, 1);
+    handler.handle_replayed(90_000, 2, &bid_at(21, 2, 11), &mut seen);
+    assert_eq!((seen.replayed, price(&handler, 9)), (vec![2], None));
 }
 
 /// A handler of messages that say when they were sent.
@@ -216,7 +236,7 @@ fn packets_of_another_session_fill_no_gap() {
         let expected = is_of_gap.then_some(12);
         assert_eq!(price(&handler, 9), expected, "sent at {sent}");
         assert_eq!(seen.replayed.len(), usize::from(is_of_gap), "sent at {sent}");
-        let others = handler.counters().replays_of_other_sessions;
+        let others = handler.counters().replays_not_used;
         assert_eq!(others, u64::from(!is_of_gap), "sent at {sent}");
     }
 }

@@ -86,9 +86,9 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 13] = named! {
         |c| c.replays.decoded;
     "decode_failed_replayed_packets", "Replayed packets in which a message could not be decoded",
         |c| c.replays.undecodable;
-    "feed_replayed_other_session_packets",
-        "Replayed packets that were not used: their SendingTime is that of another session",
-        |c| c.replays_of_other_sessions;
+    "feed_unused_replayed_packets",
+        "Replayed packets not used: of another session by their SendingTime, or of no gap awaited",
+        |c| c.replays_not_used;
     "decode_template_replacements", "Replacements of templates that took effect",
         |c| c.replacements;
 };
