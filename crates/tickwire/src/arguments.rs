@@ -5,6 +5,7 @@ use crate::decode::DecodeArgs;
 use crate::demo::DemoArgs;
 use crate::encode::EncodeArgs;
 use crate::explain::ExplainArgs;
+use crate::export::ExportArgs;
 use crate::feed::FeedArgs;
 use crate::fix::FixArgs;
 use crate::generate::GenerateArgs;
@@ -46,6 +47,7 @@ pub enum Command {
     Demo(DemoArgs),
     Encode(Box<EncodeArgs>),
     Explain(Box<ExplainArgs>),
+    Export(Box<ExportArgs>),
     Feed(FeedArgs),
     Fix(FixArgs),
     Generate(GenerateArgs),

@@ -14,6 +14,7 @@ mod demo;
 mod distribution;
 mod encode;
 mod explain;
+mod export;
 mod failure;
 mod feed;
 mod files;
@@ -75,6 +76,7 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Encode(args) => encode::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Feed(args) => feed::run(&args),
         Command::Fix(args) => fix::run(&args),
         Command::Generate(args) => generate::run(&args),

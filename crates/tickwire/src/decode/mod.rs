@@ -9,6 +9,10 @@ mod spread;
 mod streams;
 mod summary;
 
+pub use output::Output;
+pub use report::Report;
+pub use run::Run;
+pub use selection::Selection;
 pub use summary::entries_of;
 
 use crate::failure::{Failure, Outcome};
@@ -20,10 +24,6 @@ use crate::options::{
 use crate::output::{OutputArgs, compression_of};
 use crate::progress::Progress;
 use clap::ValueEnum;
-use output::Output;
-use report::Report;
-use run::Run;
-use selection::Selection;
 use spread::Spread;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! What is said on standard error: errors as they come, counts at the end.
 
-use super::place::MessagePlace;
+use super::place::{MessagePlace, PacketPlace};
 use crate::progress::Progress;
 use std::fmt::Display;
 use tickwire_fast::{Error, ErrorKind, Findings, Limits, Program};
@@ -9,9 +9,13 @@ use tickwire_feed::capture::{Packet, Statistics};
 /// Errors printed one by one; the rest is only counted.
 const ERRORS_SHOWN_MAX: u64 = 20;
 
+/// Takes data that are not decoded: the packet, where it is known, and why.
+pub type OnLost<'r> = Box<dyn FnMut(Option<PacketPlace>, &str) + 'r>;
+
 /// Counts of a run, and where its errors are said.
 pub struct Report<'r> {
     voice: Voice<'r>,
+    on_lost: Option<OnLost<'r>>,
     limits: Limits,
     /// What was counted.
     pub counts: Counts,
@@ -111,12 +115,19 @@ impl GivenUp {
 impl<'r> Report<'r> {
     /// Nothing counted yet; errors are printed as they come. `limits` are those of the decoders.
     pub fn new(file: &'r str, progress: &'r Progress, limits: Limits) -> Self {
-        Self { voice: Voice::Aloud { file, progress }, limits, counts: Counts::default() }
+        let voice = Voice::Aloud { file, progress };
+        Self { voice, on_lost: None, limits, counts: Counts::default() }
+    }
+
+    /// The same, with each error handed to `on_lost` too, those that are not printed as well.
+    pub fn on_lost(self, on_lost: OnLost<'r>) -> Self {
+        Self { on_lost: Some(on_lost), ..self }
     }
 
     /// Nothing counted yet; errors are held until [`Self::hand_over`].
     pub fn held(limits: Limits) -> Self {
-        Self { voice: Voice::Held(Vec::new()), limits, counts: Counts::default() }
+        let voice = Voice::Held(Vec::new());
+        Self { voice, on_lost: None, limits, counts: Counts::default() }
     }
 
     /// What is held since the last time.
@@ -163,6 +174,7 @@ impl<'r> Report<'r> {
         self.counts.given_up.add(lost);
         if error.kind() == ErrorKind::NeedsReset {
             self.counts.waiting.add(lost);
+            self.lose(Some(place.packet), &place.describe(error, program));
             return;
         }
         let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
@@ -171,7 +183,10 @@ impl<'r> Report<'r> {
             Some(limit) => format!(" (the limit is {limit})"),
             None => advice(error).to_owned(),
         };
-        self.error(&format!("{description}{advice}; {bytes} bytes given up"));
+        self.error_in(
+            Some(place.packet),
+            &format!("{description}{advice}; {bytes} bytes given up"),
+        );
     }
 
     /// Packets given up so far.
@@ -180,9 +195,9 @@ impl<'r> Report<'r> {
     }
 
     /// A packet that is given up for another reason than a message in it.
-    pub fn packet_failed(&mut self, place: impl Display, why: impl Display) {
+    pub fn packet_failed(&mut self, place: PacketPlace, why: impl Display) {
         self.counts.given_up.packets += 1;
-        self.error(&format!("{place}: {why}"));
+        self.error_in(Some(place), &format!("{place}: {why}"));
     }
 
     /// Counts of the reader: data that were in the capture and cannot be decoded are errors.
@@ -192,9 +207,21 @@ impl<'r> Report<'r> {
 
     /// An error of the file itself.
     pub fn error(&mut self, text: &str) {
+        self.error_in(None, text);
+    }
+
+    /// An error in a packet.
+    pub fn error_in(&mut self, place: Option<PacketPlace>, text: &str) {
+        self.lose(place, text);
         self.counts.errors += 1;
         if self.counts.errors <= ERRORS_SHOWN_MAX {
             self.say(text, Line::Error);
+        }
+    }
+
+    fn lose(&mut self, place: Option<PacketPlace>, why: &str) {
+        if let Some(on_lost) = &mut self.on_lost {
+            on_lost(place, why);
         }
     }
 

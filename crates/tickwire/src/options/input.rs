@@ -29,6 +29,13 @@ pub struct InputArgs {
     /// The same, for those used to -f.
     #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    capture: CaptureArgs,
+}
+
+/// How captures are laid out, and what is taken of them.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CaptureArgs {
     /// Layout of the file: u32be, u32le (lengths in front of packets), raw, pcap or pcapng;
     /// guessed from its first bytes, then its suffix (.pcap, .pcapng, .bin, .fast) unless given.
     #[arg(long, value_name = "FORMAT")]
@@ -56,7 +63,12 @@ impl InputArgs {
 
     /// The same for another file.
     pub fn with_path(&self, path: &Path) -> Self {
-        Self { input: Some(path.to_owned()), file: None, ..self.clone() }
+        Self::of(path, &self.capture)
+    }
+
+    /// This file.
+    pub fn of(path: &Path, capture: &CaptureArgs) -> Self {
+        Self { input: Some(path.to_owned()), file: None, capture: capture.clone() }
     }
 
     /// Opens the file; `progress` is told how far it was read.
@@ -105,14 +117,15 @@ impl InputArgs {
         progress: &Progress,
     ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
         let path = self.required_path()?;
+        let CaptureArgs { input_format, port, address } = self.capture;
         let mut options = CaptureOptions::new();
-        if let Some(format) = self.input_format {
+        if let Some(format) = input_format {
             options = options.format(format);
         }
-        if let Some(port) = self.port {
+        if let Some(port) = port {
             options = options.destination_port(port);
         }
-        if let Some(address) = self.address {
+        if let Some(address) = address {
             options = options.destination_address(address);
         }
         if !files::is_standard(path) {
@@ -122,7 +135,7 @@ impl InputArgs {
         let name = files::name_of(path);
         let (format, compression) = (reader.format(), reader.compression());
         if format != Format::Pcap {
-            let chosen = [("--port", self.port.is_some()), ("--address", self.address.is_some())];
+            let chosen = [("--port", port.is_some()), ("--address", address.is_some())];
             if let Some((option, _)) = chosen.into_iter().find(|(_, is_named)| *is_named) {
                 return Err(Failure::Usage(format!(
                     "{name}: {option} chooses among the packets of a pcap or pcapng file; a file with the \
@@ -130,7 +143,7 @@ impl InputArgs {
                 )));
             }
         }
-        if self.input_format.is_none()
+        if input_format.is_none()
             && let Some(disagreement) = Suffixes::of(&name).disagreement(format, compression)
         {
             progress.print(&format!("{name}: {disagreement}"));

@@ -1,0 +1,326 @@
+//! Columns in the making.
+
+use std::sync::Arc;
+
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, DictionaryArray, PrimitiveArray, StringArray, types,
+};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType};
+use tickwire_fast::{Entries, Record};
+
+/// Rows that validity is reserved for.
+const ROWS: usize = 8192;
+
+/// Why a value has no place in its column.
+pub(crate) type Misfit = &'static str;
+
+/// The values of one field.
+pub(crate) trait Column: Send {
+    /// Values so far.
+    fn len(&self) -> usize;
+
+    /// Appends the value that a record has, `count` times.
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit>;
+
+    /// Appends the values of entries.
+    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit>;
+
+    fn append_nulls(&mut self, count: usize);
+
+    fn truncate(&mut self, len: usize);
+
+    /// All values; the column is empty then.
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError>;
+}
+
+/// Numbers, with what reads one from a record.
+pub(crate) struct Numbers<A: ArrowPrimitiveType, R> {
+    data_type: DataType,
+    read: R,
+    values: Vec<A::Native>,
+    nulls: NullBufferBuilder,
+}
+
+impl<A, R> Numbers<A, R>
+where
+    A: ArrowPrimitiveType,
+    R: Fn(&Record<'_>) -> Result<Option<A::Native>, Misfit>,
+{
+    pub(crate) fn new(data_type: DataType, read: R) -> Self {
+        Self { data_type, read, values: Vec::new(), nulls: NullBufferBuilder::new(ROWS) }
+    }
+
+    fn array(&mut self) -> PrimitiveArray<A> {
+        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        PrimitiveArray::new(values, self.nulls.finish()).with_data_type(self.data_type.clone())
+    }
+}
+
+impl<A, R> Column for Numbers<A, R>
+where
+    A: ArrowPrimitiveType,
+    R: Fn(&Record<'_>) -> Result<Option<A::Native>, Misfit> + Send,
+{
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+        match (self.read)(record)? {
+            Some(value) => {
+                self.values.resize(self.values.len() + count, value);
+                self.nulls.append_n_non_nulls(count);
+            }
+            None => self.append_nulls(count),
+        }
+        Ok(())
+    }
+
+    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
+        for entry in entries.iter() {
+            let value = (self.read)(&entry)?;
+            self.values.push(value.unwrap_or_default());
+            self.nulls.append(value.is_some());
+        }
+        Ok(())
+    }
+
+    fn append_nulls(&mut self, count: usize) {
+        self.values.resize(self.values.len() + count, A::Native::default());
+        self.nulls.append_n_nulls(count);
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.values.truncate(len);
+        self.nulls.truncate(len);
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(self.array()))
+    }
+}
+
+/// Words of a fixed list, such as the elements of an enumeration.
+pub(crate) struct Words<R> {
+    keys: Numbers<types::UInt16Type, R>,
+    words: ArrayRef,
+}
+
+impl<R> Words<R>
+where
+    R: Fn(&Record<'_>) -> Result<Option<u16>, Misfit>,
+{
+    /// `read` gives the index of a word.
+    pub(crate) fn new(words: &[&str], read: R) -> Self {
+        let words = Arc::new(StringArray::from_iter_values(words));
+        Self { keys: Numbers::new(DataType::UInt16, read), words }
+    }
+}
+
+impl<R> Column for Words<R>
+where
+    R: Fn(&Record<'_>) -> Result<Option<u16>, Misfit> + Send,
+{
+    fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+        self.keys.append(record, count)
+    }
+
+    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
+        self.keys.append_entries(entries)
+    }
+
+    fn append_nulls(&mut self, count: usize) {
+        self.keys.append_nulls(count);
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.keys.truncate(len);
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(DictionaryArray::try_new(self.keys.array(), self.words.clone())?))
+    }
+}
+
+/// Truth.
+pub(crate) struct Booleans<R> {
+    read: R,
+    values: BooleanBufferBuilder,
+    nulls: NullBufferBuilder,
+}
+
+impl<R> Booleans<R>
+where
+    R: Fn(&Record<'_>) -> Result<Option<bool>, Misfit>,
+{
+    pub(crate) fn new(read: R) -> Self {
+        let values = BooleanBufferBuilder::new(ROWS);
+        Self { read, values, nulls: NullBufferBuilder::new(ROWS) }
+    }
+}
+
+impl<R> Column for Booleans<R>
+where
+    R: Fn(&Record<'_>) -> Result<Option<bool>, Misfit> + Send,
+{
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+        match (self.read)(record)? {
+            Some(value) => {
+                self.values.append_n(count, value);
+                self.nulls.append_n_non_nulls(count);
+            }
+            None => self.append_nulls(count),
+        }
+        Ok(())
+    }
+
+    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
+        entries.iter().try_for_each(|entry| self.append(&entry, 1))
+    }
+
+    fn append_nulls(&mut self, count: usize) {
+        self.values.append_n(count, false);
+        self.nulls.append_n_nulls(count);
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.values.truncate(len);
+        self.nulls.truncate(len);
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(BooleanArray::new(self.values.finish(), self.nulls.finish())))
+    }
+}
+
+/// Strings or byte vectors. `read` appends the value of a record to a buffer, and says whether there is one.
+pub(crate) struct Bytes<R> {
+    is_text: bool,
+    read: R,
+    bytes: Vec<u8>,
+    ends: Vec<i32>,
+    nulls: NullBufferBuilder,
+}
+
+impl<R> Bytes<R>
+where
+    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit>,
+{
+    pub(crate) fn new(is_text: bool, read: R) -> Self {
+        let (bytes, ends) = (Vec::new(), vec![0]);
+        Self { is_text, read, bytes, ends, nulls: NullBufferBuilder::new(ROWS) }
+    }
+
+    fn end(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
+
+    fn note_end(&mut self) -> Result<(), Misfit> {
+        let end = i32::try_from(self.bytes.len());
+        self.ends.push(end.map_err(|_| "the strings of a batch are longer than 2 GiB together")?);
+        Ok(())
+    }
+}
+
+impl<R> Column for Bytes<R>
+where
+    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit> + Send,
+{
+    fn len(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+        let start = self.end();
+        let is_present = (self.read)(record, &mut self.bytes)?;
+        let end = self.bytes.len();
+        for index in 0..count {
+            if index > 0 {
+                self.bytes.extend_from_within(start..end);
+            }
+            self.note_end()?;
+            self.nulls.append(is_present);
+        }
+        Ok(())
+    }
+
+    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
+        entries.iter().try_for_each(|entry| self.append(&entry, 1))
+    }
+
+    fn append_nulls(&mut self, count: usize) {
+        self.ends.resize(self.ends.len() + count, self.end() as i32);
+        self.nulls.append_n_nulls(count);
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.ends.truncate(len + 1);
+        self.bytes.truncate(self.end());
+        self.nulls.truncate(len);
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let ends = std::mem::replace(&mut self.ends, vec![0]);
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
+        let bytes = Buffer::from_vec(std::mem::take(&mut self.bytes));
+        let nulls = self.nulls.finish();
+        Ok(match self.is_text {
+            true => Arc::new(StringArray::try_new(offsets, bytes, nulls)?),
+            false => Arc::new(BinaryArray::try_new(offsets, bytes, nulls)?),
+        })
+    }
+}
+
+/// Indexes of entries.
+pub(crate) struct Indexes {
+    values: Vec<u32>,
+    nulls: NullBufferBuilder,
+}
+
+impl Default for Indexes {
+    fn default() -> Self {
+        Self { values: Vec::new(), nulls: NullBufferBuilder::new(ROWS) }
+    }
+}
+
+impl Indexes {
+    pub(crate) fn append(&mut self, index: u32, count: usize) {
+        self.values.resize(self.values.len() + count, index);
+        self.nulls.append_n_non_nulls(count);
+    }
+
+    /// Appends 0, 1 and so on.
+    pub(crate) fn append_up_to(&mut self, count: usize) {
+        self.values.extend(0..count as u32);
+        self.nulls.append_n_non_nulls(count);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn append_nulls(&mut self, count: usize) {
+        self.values.resize(self.values.len() + count, 0);
+        self.nulls.append_n_nulls(count);
+    }
+
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.values.truncate(len);
+        self.nulls.truncate(len);
+    }
+
+    pub(crate) fn finish(&mut self) -> ArrayRef {
+        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        Arc::new(PrimitiveArray::<types::UInt32Type>::new(values, self.nulls.finish()))
+    }
+}

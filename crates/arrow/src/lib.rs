@@ -1,0 +1,50 @@
+//! Decoded market data as Arrow columns, and Parquet and Arrow files of them.
+//!
+//! A [`TableBuilder`] takes the messages of one template and hands out record batches. A message is a row, or,
+//! where it has sequences, a row for each innermost entry with the fields around it repeated, as in
+//! [`tickwire_text::Csv`]. Nothing is rounded and nothing left out: see [`Table`] for the types.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tickwire_arrow::{Table, TableBuilder, TableOptions};
+//! use tickwire_fast::{Decoder, Program, TemplateSet};
+//! use tickwire_text::Header;
+//!
+//! let xml = r#"<templates><template name="Quote" id="1">
+//!     <string name="Symbol"/>
+//!     <sequence name="Levels"><decimal name="Price"/><uInt32 name="Size"/></sequence>
+//!     </template></templates>"#;
+//! let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+//! let mut builder = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+//!
+//! let mut decoder = Decoder::new(program);
+//! let bytes = [0xC0, 0x81, b'A' | 0x80, 0x82, 0xFF, 0x8A, 0x87, 0xFF, 0x8B, 0x85];
+//! let decoded = decoder.decode(&bytes).unwrap();
+//! builder.push(&Header::default(), decoded.message).unwrap();
+//!
+//! let batch = builder.take_batch().unwrap();
+//! assert_eq!(batch.num_rows(), 2);
+//! let names: Vec<&str> = batch.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+//! assert_eq!(names, [
+//!     "pkt", "off", "time", "source", "destination", "line", "Symbol", "Levels.length", "Levels.entry",
+//!     "Levels/Price.mantissa", "Levels/Price.exponent", "Levels/Size",
+//! ]);
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod builder;
+mod column;
+mod errors;
+mod header;
+mod table;
+mod writer;
+
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::SchemaRef;
+pub use builder::{TableBuilder, Unfit};
+pub use errors::{ErrorsBuilder, LostData};
+pub use table::{Decimals, Table, TableOptions};
+pub use writer::{FileFormat, TableWriter, WriteError};

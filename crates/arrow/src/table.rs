@@ -1,0 +1,437 @@
+//! Which columns the messages of a template have.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit as ArrowTimeUnit};
+use tickwire_fast::template::{
+    Enumeration, Epoch, FieldType, OperatorKind, Operators, TimeUnit, Value, Width,
+};
+use tickwire_fast::{
+    FieldHandle, FieldLayout, Int, Program, Repeated, Scaled, SegmentRef, Slot, SlotKind, Storage,
+    Text, UInt,
+};
+use tickwire_text::outline::{Origin, Outline};
+
+use crate::header;
+
+/// Most digits of a 64-bit mantissa.
+const MANTISSA_DIGITS: u8 = 19;
+/// Furthest that a decimal's point may be moved to the left: Arrow has 38 digits.
+const SCALE_MAX: i32 = 38 - MANTISSA_DIGITS as i32;
+
+/// How decimals become columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decimals {
+    /// Decimal128 where the template fixes the exponent, otherwise mantissa and exponent.
+    #[default]
+    Exact,
+    /// The nearest 64-bit floating-point number.
+    Float64,
+}
+
+/// What is chosen of a table.
+#[derive(Clone, Debug, Default)]
+pub struct TableOptions {
+    /// How decimals become columns.
+    pub decimals: Decimals,
+    /// More that the schema's metadata says, such as how packets are framed.
+    pub metadata: Vec<(String, String)>,
+}
+
+/// The columns of the messages of one template, in its order.
+///
+/// | field | column |
+/// |---|---|
+/// | integers | of the same width and sign |
+/// | `boolean` | Boolean |
+/// | `enum` | dictionary of the element names |
+/// | `set` | UInt64, a bit an element |
+/// | `timestamp` | Timestamp in UTC, Date32 for days; since midnight: Duration |
+/// | strings | Utf8 |
+/// | byte vectors | Binary |
+/// | decimals whose exponent is constant and not above 0 | Decimal128 |
+/// | other decimals | two: `NAME.mantissa` and `NAME.exponent` |
+/// | group | those of its fields; if it is optional, `NAME.present` before them |
+/// | sequence | `NAME.length`, the number of entries, null where the sequence is absent; `NAME.entry`, the index of the entry in the row, null where the message has none; those of its fields |
+/// | dynamic reference | its message as JSON |
+///
+/// A name is the field's path, as in `MDEntries/MDEntryPx`. The first columns say where the message came from:
+/// `pkt`, `off`, `time`, `source`, `destination` and `line`. A path that is there already gets `#2` behind it.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub(crate) template: usize,
+    pub(crate) schema: SchemaRef,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) root: Arc<Node>,
+}
+
+/// What a column holds, and where that is found in a record.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    UInt(Slot<UInt>, Width),
+    Int(Slot<Int>, Width),
+    Boolean(Slot<UInt>),
+    /// With the wire values of the elements, in their order.
+    Enum(Slot<UInt>, Arc<Enumeration>),
+    Timestamp(Slot<Int>, ArrowTimeUnit),
+    Date(Slot<Int>),
+    SinceMidnight(Slot<Int>, ArrowTimeUnit),
+    Text(Slot<Text>),
+    Binary(Slot<Text>),
+    /// By its scale.
+    Decimal(Slot<Scaled>, i8),
+    Mantissa(Slot<Scaled>),
+    Exponent(Slot<Scaled>),
+    Float(Slot<Scaled>),
+    /// A constant; the index in the record tells whether it is there, if it is optional.
+    Constant(Constant, Option<usize>),
+    /// Whether the group at this index is there.
+    Present(usize),
+    /// How many entries a sequence has.
+    Length(Slot<Repeated>),
+    /// The index of an entry in its sequence.
+    Entry,
+    /// A message inside, at this index.
+    Json(usize),
+}
+
+/// A value that the template has.
+#[derive(Clone, Debug)]
+pub(crate) enum Constant {
+    UInt(u64, Width),
+    Int(i64, Width),
+    Boolean(bool),
+    Text(Arc<str>),
+    Binary(Arc<[u8]>),
+    Decimal(i64, i8),
+    Mantissa(i64),
+    Exponent(i32),
+    Float(f64),
+}
+
+/// The columns of a segment.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    /// Columns of its own fields.
+    pub(crate) columns: Vec<usize>,
+    /// In the order of the template, which is that of rows.
+    pub(crate) inner: Vec<Inner>,
+}
+
+/// What a segment has inside.
+#[derive(Debug)]
+pub(crate) enum Inner {
+    Group(GroupNode),
+    Sequence(SequenceNode),
+}
+
+#[derive(Debug)]
+pub(crate) struct GroupNode {
+    /// Of the group in the record around it.
+    pub(crate) index: usize,
+    /// The column that tells whether it is there, if it is optional.
+    pub(crate) present: Option<usize>,
+    pub(crate) node: Node,
+    /// All columns of its fields.
+    pub(crate) all: Range<usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct SequenceNode {
+    pub(crate) slot: Slot<Repeated>,
+    /// The column of entry indexes.
+    pub(crate) entry: usize,
+    pub(crate) node: Node,
+    /// Columns of the entries, that of their indexes with them.
+    pub(crate) all: Range<usize>,
+}
+
+impl Table {
+    /// The columns of a template, by its index in the program. Fields that the program's projection leaves out
+    /// have none.
+    pub fn of(program: &Program, template: usize, options: &TableOptions) -> Self {
+        let outline = Outline::of(program);
+        let fields = header::fields();
+        let names = fields.iter().map(|field| field.name().clone()).collect();
+        let decimals = options.decimals;
+        let mut planning = Planning { program, outline, decimals, fields, names, kinds: vec![] };
+        let layout = &program.templates()[template];
+        let root = Arc::new(planning.node(layout.segment));
+        let Planning { fields, kinds, .. } = planning;
+
+        let mut metadata: HashMap<String, String> = options.metadata.iter().cloned().collect();
+        metadata.insert("tickwire.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+        metadata.insert("tickwire.template".to_owned(), layout.name.to_string());
+        if let Some(id) = layout.id {
+            metadata.insert("tickwire.template_id".to_owned(), id.0.to_string());
+        }
+        if let Some(signature) = program.set().signatures().get(template) {
+            metadata.insert("tickwire.signature".to_owned(), signature.to_string());
+        }
+        let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+        Self { template, schema, kinds, root }
+    }
+
+    /// Name, type and metadata of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Index of the template.
+    pub fn template(&self) -> usize {
+        self.template
+    }
+}
+
+/// A table in the making.
+struct Planning<'p> {
+    program: &'p Program,
+    outline: Outline<'p>,
+    decimals: Decimals,
+    fields: Vec<Field>,
+    names: HashSet<String>,
+    kinds: Vec<Kind>,
+}
+
+impl Planning<'_> {
+    fn node(&mut self, segment: SegmentRef) -> Node {
+        let mut node = Node::default();
+        for (index, field) in self.program.fields_of(segment).iter().enumerate() {
+            let handle = FieldHandle { segment, index };
+            let path = self.program.path(self.program.field_ref(handle));
+            match &field.storage {
+                Storage::Discarded => {}
+                Storage::Group(inner) => {
+                    let group = self.group(*inner, index, field, &path);
+                    node.inner.push(Inner::Group(group));
+                }
+                Storage::Sequence { segment: inner, .. } => {
+                    let Some(slot) = self.program.slot(handle) else { continue };
+                    let length = self.add(format!("{path}.length"), field.id, Kind::Length(slot));
+                    node.columns.push(length);
+                    let sequence = self.sequence(*inner, slot, &path);
+                    node.inner.push(Inner::Sequence(sequence));
+                }
+                Storage::Dynamic(_) => {
+                    node.columns.push(self.add(path, field.id, Kind::Json(index)));
+                }
+                _ => {
+                    for (suffix, kind) in self.scalar(handle, field) {
+                        node.columns.push(self.add(format!("{path}{suffix}"), field.id, kind));
+                    }
+                }
+            }
+        }
+        node
+    }
+
+    fn group(
+        &mut self,
+        inner: SegmentRef,
+        index: usize,
+        field: &FieldLayout,
+        path: &str,
+    ) -> GroupNode {
+        let present = field
+            .optional
+            .then(|| self.add(format!("{path}.present"), field.id, Kind::Present(index)));
+        let start = self.kinds.len();
+        let node = self.node(inner);
+        let all = start..self.kinds.len();
+        GroupNode { index, present, node, all }
+    }
+
+    fn sequence(&mut self, inner: SegmentRef, slot: Slot<Repeated>, path: &str) -> SequenceNode {
+        let entry = self.add(format!("{path}.entry"), None, Kind::Entry);
+        let node = self.node(inner);
+        SequenceNode { slot, entry, node, all: entry..self.kinds.len() }
+    }
+
+    /// Adds a column and returns its index behind those of the header.
+    fn add(&mut self, path: String, tag: Option<u32>, kind: Kind) -> usize {
+        let mut name = path.clone();
+        let mut copies = 1;
+        while !self.names.insert(name.clone()) {
+            copies += 1;
+            name = format!("{path}#{copies}");
+        }
+        let metadata = tag.map(|tag| ("tickwire.id".to_owned(), tag.to_string()));
+        let field = Field::new(name, kind.data_type(), true)
+            .with_metadata(metadata.into_iter().collect::<HashMap<_, _>>());
+        self.fields.push(field);
+        self.kinds.push(kind);
+        self.kinds.len() - 1
+    }
+
+    /// The columns of a scalar field, with what comes behind their names.
+    fn scalar(&self, handle: FieldHandle, field: &FieldLayout) -> Vec<(&'static str, Kind)> {
+        let constant = match &field.storage {
+            Storage::Constant(value) => Some((value, None)),
+            Storage::OptionalConstant(value) => Some((value, Some(handle.index))),
+            _ => None,
+        };
+        let Some(field_type) = &field.field_type else { return Vec::new() };
+        match (constant, field_type) {
+            (Some((Value::Decimal(value), at)), _) => {
+                let columns = match (self.decimals, scale(value.exponent)) {
+                    (Decimals::Float64, _) => vec![("", Constant::Float(value.to_f64()))],
+                    (_, Some(scale)) => vec![("", Constant::Decimal(value.mantissa, scale))],
+                    _ => vec![
+                        (".mantissa", Constant::Mantissa(value.mantissa)),
+                        (".exponent", Constant::Exponent(value.exponent)),
+                    ],
+                };
+                columns.into_iter().map(|(name, value)| (name, Kind::Constant(value, at))).collect()
+            }
+            (Some((value, at)), _) => {
+                vec![("", Kind::Constant(constant_of(value, field_type), at))]
+            }
+            (None, FieldType::Decimal) => self.decimal(handle),
+            (None, _) => self.kind(handle, field_type).into_iter().map(|kind| ("", kind)).collect(),
+        }
+    }
+
+    fn slot<K: SlotKind>(&self, handle: FieldHandle) -> Option<Slot<K>> {
+        self.program.slot(handle)
+    }
+
+    fn kind(&self, handle: FieldHandle, field_type: &FieldType) -> Option<Kind> {
+        Some(match field_type {
+            FieldType::UInt(width) => Kind::UInt(self.slot(handle)?, *width),
+            FieldType::Set(_) => Kind::UInt(self.slot(handle)?, Width::W64),
+            FieldType::Int(width) => Kind::Int(self.slot(handle)?, *width),
+            FieldType::Boolean => Kind::Boolean(self.slot(handle)?),
+            FieldType::Enum(enumeration) if enumeration.elements.len() <= usize::from(u16::MAX) => {
+                Kind::Enum(self.slot(handle)?, enumeration.clone())
+            }
+            FieldType::Enum(_) => Kind::UInt(self.slot(handle)?, Width::W64),
+            FieldType::Timestamp(timestamp) => {
+                let slot = self.slot(handle)?;
+                match (time_unit(timestamp.unit), timestamp.epoch) {
+                    (Some(unit), Epoch::Unix) => Kind::Timestamp(slot, unit),
+                    (None, Epoch::Unix) => Kind::Date(slot),
+                    (Some(unit), Epoch::Today) => Kind::SinceMidnight(slot, unit),
+                    (None, Epoch::Today) => Kind::Int(slot, Width::W64),
+                }
+            }
+            FieldType::Ascii | FieldType::Unicode => Kind::Text(self.slot(handle)?),
+            FieldType::ByteVector => Kind::Binary(self.slot(handle)?),
+            FieldType::Decimal => return None,
+        })
+    }
+
+    fn decimal(&self, handle: FieldHandle) -> Vec<(&'static str, Kind)> {
+        let Some(slot) = self.slot(handle) else { return Vec::new() };
+        match (self.decimals, self.fixed_exponent(handle).and_then(scale)) {
+            (Decimals::Float64, _) => vec![("", Kind::Float(slot))],
+            (_, Some(scale)) => vec![("", Kind::Decimal(slot, scale))],
+            _ => vec![(".mantissa", Kind::Mantissa(slot)), (".exponent", Kind::Exponent(slot))],
+        }
+    }
+
+    /// The exponent that all values of a decimal have, if the template says it.
+    fn fixed_exponent(&self, handle: FieldHandle) -> Option<i32> {
+        let Origin::Field(field) = self.outline.origin(self.program.field_ref(handle))? else {
+            return None;
+        };
+        match &field.operators {
+            Operators::Parts { exponent, .. } if exponent.kind == OperatorKind::Constant => {
+                match exponent.initial {
+                    Some(Value::Int(exponent)) => i32::try_from(exponent).ok(),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The scale of a decimal with this exponent, where Arrow and Parquet have one.
+fn scale(exponent: i32) -> Option<i8> {
+    (-SCALE_MAX..=0).contains(&exponent).then_some(-exponent as i8)
+}
+
+fn time_unit(unit: TimeUnit) -> Option<ArrowTimeUnit> {
+    match unit {
+        TimeUnit::Day => None,
+        TimeUnit::Second => Some(ArrowTimeUnit::Second),
+        TimeUnit::Millisecond => Some(ArrowTimeUnit::Millisecond),
+        TimeUnit::Microsecond => Some(ArrowTimeUnit::Microsecond),
+        TimeUnit::Nanosecond => Some(ArrowTimeUnit::Nanosecond),
+    }
+}
+
+fn constant_of(value: &Value, field_type: &FieldType) -> Constant {
+    match (value, field_type) {
+        (Value::UInt(value), FieldType::Boolean) => Constant::Boolean(*value != 0),
+        (Value::UInt(value), FieldType::Enum(enumeration)) => {
+            let element = enumeration.elements.iter().find(|element| element.value == *value);
+            match element {
+                Some(element) => Constant::Text(element.name.as_ref().into()),
+                None => Constant::UInt(*value, Width::W64),
+            }
+        }
+        (Value::UInt(value), FieldType::UInt(width)) => Constant::UInt(*value, *width),
+        (Value::UInt(value), _) => Constant::UInt(*value, Width::W64),
+        (Value::Int(value), FieldType::Int(width)) => Constant::Int(*value, *width),
+        (Value::Int(value), _) => Constant::Int(*value, Width::W64),
+        (Value::Bytes(bytes), FieldType::Ascii | FieldType::Unicode) => {
+            match std::str::from_utf8(bytes) {
+                Ok(text) => Constant::Text(text.into()),
+                Err(_) => Constant::Binary(bytes.as_ref().into()),
+            }
+        }
+        (Value::Bytes(bytes), _) => Constant::Binary(bytes.as_ref().into()),
+        (Value::Decimal(value), _) => Constant::Mantissa(value.mantissa),
+    }
+}
+
+fn uint(width: Width) -> DataType {
+    match width {
+        Width::W8 => DataType::UInt8,
+        Width::W16 => DataType::UInt16,
+        Width::W32 => DataType::UInt32,
+        Width::W64 => DataType::UInt64,
+    }
+}
+
+fn int(width: Width) -> DataType {
+    match width {
+        Width::W8 => DataType::Int8,
+        Width::W16 => DataType::Int16,
+        Width::W32 => DataType::Int32,
+        Width::W64 => DataType::Int64,
+    }
+}
+
+fn words() -> DataType {
+    DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
+}
+
+impl Kind {
+    /// The type of the column.
+    pub(crate) fn data_type(&self) -> DataType {
+        match self {
+            Self::UInt(_, width) | Self::Constant(Constant::UInt(_, width), _) => uint(*width),
+            Self::Int(_, width) | Self::Constant(Constant::Int(_, width), _) => int(*width),
+            Self::Boolean(_) | Self::Present(_) | Self::Constant(Constant::Boolean(_), _) => {
+                DataType::Boolean
+            }
+            Self::Enum(..) | Self::Constant(Constant::Text(_), _) => words(),
+            Self::Timestamp(_, unit) => DataType::Timestamp(*unit, Some("UTC".into())),
+            Self::Date(_) => DataType::Date32,
+            Self::SinceMidnight(_, unit) => DataType::Duration(*unit),
+            Self::Text(_) | Self::Json(_) => DataType::Utf8,
+            Self::Binary(_) | Self::Constant(Constant::Binary(_), _) => DataType::Binary,
+            Self::Decimal(_, scale) | Self::Constant(Constant::Decimal(_, scale), _) => {
+                DataType::Decimal128(MANTISSA_DIGITS, *scale)
+            }
+            Self::Mantissa(_) | Self::Constant(Constant::Mantissa(_), _) => DataType::Int64,
+            Self::Exponent(_) | Self::Constant(Constant::Exponent(_), _) => DataType::Int32,
+            Self::Float(_) | Self::Constant(Constant::Float(_), _) => DataType::Float64,
+            Self::Length(_) | Self::Entry => DataType::UInt32,
+        }
+    }
+}

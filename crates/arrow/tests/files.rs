@@ -1,0 +1,113 @@
+//! Files of tables are read back as they were written.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::FileReader;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use tickwire_arrow::{ErrorsBuilder, FileFormat, LostData, Table, TableBuilder, TableWriter};
+use tickwire_exchange::{CmeShape, Generator, Options};
+use tickwire_fast::{Decoder, DecoderOptions, ResetPolicy};
+use tickwire_text::Header;
+
+/// Two batches of a made feed.
+fn batches() -> [RecordBatch; 2] {
+    let options = Options { messages: 3_000, ..Options::cme(CmeShape::Average) };
+    let mut generator = Generator::new(&options).unwrap();
+    let program = generator.program().clone();
+    let options = DecoderOptions { reset: ResetPolicy::Packet, ..Default::default() };
+    let mut decoder = Decoder::with_options(program.clone(), options);
+    let mut table = TableBuilder::new(Table::of(&program, 0, &Default::default()));
+    let mut index = 0;
+    [1_500, 1_500].map(|messages| {
+        for _ in 0..messages {
+            let packet = generator.next_packet().unwrap().expect("a packet");
+            decoder.begin_packet();
+            let decoded = decoder.decode(&packet.bytes).unwrap();
+            let header = Header {
+                packet: Some(index),
+                time_ns: Some(1_375_336_800_000_000_000 + index),
+                source: Some("10.0.0.1:5000".parse().unwrap()),
+                destination: (index % 2 == 0).then(|| "239.1.1.1:8000".parse().unwrap()),
+                line: Some("A"),
+                ..Header::default()
+            };
+            table.push(&header, decoded.message).unwrap();
+            index += 1;
+        }
+        table.take_batch().unwrap()
+    })
+}
+
+fn written(format: FileFormat, batches: &[RecordBatch]) -> Vec<u8> {
+    let mut writer = TableWriter::new(format, Vec::new(), batches[0].schema_ref()).unwrap();
+    for batch in batches {
+        writer.write(batch).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// All rows of a Parquet file.
+fn read(file: Vec<u8>) -> (Arc<arrow_schema::Schema>, Vec<RecordBatch>) {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(file)).unwrap();
+    let schema = builder.schema().clone();
+    let reader = builder.with_batch_size(1 << 20).build().unwrap();
+    (schema, reader.map(Result::unwrap).collect())
+}
+
+#[test]
+fn parquet_is_read_back() {
+    let batches = batches();
+    let (schema, found) = read(written(FileFormat::Parquet, &batches));
+    let signature = schema.metadata().get("tickwire.signature").expect("a signature");
+    assert_eq!(signature.len(), 64);
+    let rows: usize = found.iter().map(RecordBatch::num_rows).sum();
+    assert_eq!(rows, batches.iter().map(RecordBatch::num_rows).sum::<usize>());
+    let mut at = 0;
+    for batch in &batches {
+        let mut compared = 0;
+        for piece in pieces(&found, at, batch.num_rows()) {
+            let rows = piece.num_rows();
+            assert_eq!(piece.columns(), batch.slice(compared, rows).columns());
+            compared += rows;
+        }
+        assert_eq!(compared, batch.num_rows());
+        at += compared;
+    }
+}
+
+/// Rows of several batches, from one row on.
+fn pieces(batches: &[RecordBatch], from: usize, count: usize) -> Vec<RecordBatch> {
+    let (mut start, mut pieces) = (0, Vec::new());
+    for batch in batches {
+        let end = start + batch.num_rows();
+        let (first, last) = (from.max(start), (from + count).min(end));
+        if first < last {
+            pieces.push(batch.slice(first - start, last - first));
+        }
+        start = end;
+    }
+    pieces
+}
+
+#[test]
+fn arrow_files_are_read_back() {
+    let batches = batches();
+    let file = written(FileFormat::Arrow, &batches);
+    let reader = FileReader::try_new(std::io::Cursor::new(file), None).unwrap();
+    let found: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    assert_eq!(found, batches);
+}
+
+#[test]
+fn errors_are_a_table() {
+    let mut errors = ErrorsBuilder::new();
+    errors.push(&LostData { packet: Some(7), error: "the first".to_owned(), ..Default::default() });
+    errors.push(&LostData { file_offset: Some(9), ..Default::default() });
+    assert_eq!(errors.rows(), 2);
+    let batch = errors.take_batch().unwrap();
+    assert_eq!((batch.num_rows(), errors.rows()), (2, 0));
+    let (_, found) = read(written(FileFormat::Parquet, std::slice::from_ref(&batch)));
+    assert_eq!(found[0].columns(), batch.columns());
+}

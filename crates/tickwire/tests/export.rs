@@ -1,0 +1,208 @@
+//! `tickwire export`: captures as Parquet and Arrow files.
+
+mod support;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{UInt32Type, UInt64Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{directory, file, tickwire, u32be};
+
+const XML: &str = r#"<templates>
+<template name="Tick" id="1"><uInt32 name="Price"/></template>
+<template name="Other" id="2"><uInt32 name="Size"/></template>
+<template name="errors" id="3"><uInt32 name="Size"/></template></templates>"#;
+/// Messages of these templates, each with its id.
+const TICK: &[u8] = &[0xC0, 0x81, 0x85];
+const OTHER: &[u8] = &[0xC0, 0x82, 0x87];
+const ERRORS: &[u8] = &[0xC0, 0x83, 0x88];
+/// No template has this id.
+const UNKNOWN: &[u8] = &[0xC0, 0x8F, 0x87];
+
+fn read(path: &Path) -> Vec<RecordBatch> {
+    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("a Parquet file").build();
+    reader.expect("a reader").map(|batch| batch.expect("a batch")).collect()
+}
+
+fn manifest(directory: &Path) -> serde_json::Value {
+    let text = std::fs::read_to_string(directory.join("manifest.json")).expect("a manifest");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Files below a directory, in order.
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => found.extend(files_in(&path)),
+            false => found.push(path),
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_directory_has_a_table_a_template_and_what_was_lost() {
+    let d = directory("export_directory");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let first = file(&d, "first.bin", &u32be(&[TICK, &[TICK, OTHER].concat(), UNKNOWN, ERRORS]));
+    let second = file(&d, "second.bin", &u32be(&[TICK]));
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    let command = format!(
+        "export {first} {second} -t {templates} --reset packet -o {} --threads 2",
+        out.display()
+    );
+    let run = tickwire(&command);
+    assert_eq!(run.status, 1, "a packet was lost: {}", run.err);
+    let names: Vec<String> = files_in(&out)
+        .iter()
+        .map(|path| path.strip_prefix(&out).expect("below").display().to_string())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "Other/first.bin.parquet",
+            "Tick/first.bin.parquet",
+            "Tick/second.bin.parquet",
+            "errors/first.bin.parquet",
+            "errors_3/first.bin.parquet",
+            "manifest.json",
+        ]
+    );
+    let [ticks] = &read(&out.join("Tick/first.bin.parquet"))[..] else { panic!("one batch") };
+    let column = |name: &str| ticks.column_by_name(name).expect("a column").clone();
+    assert_eq!(column("Price").as_primitive::<UInt32Type>().values(), &[5, 5]);
+    assert_eq!(column("pkt").as_primitive::<UInt64Type>().values(), &[0, 1]);
+    let [errors] = &read(&out.join("errors/first.bin.parquet"))[..] else { panic!("one batch") };
+    assert_eq!(errors.num_rows(), 1);
+    assert_eq!(errors.column(0).as_primitive::<UInt64Type>().values(), &[2]);
+    let text =
+        errors.column_by_name("error").expect("a column").as_string::<i32>().value(0).to_owned();
+    assert!(text.contains("D9"), "{text}");
+    assert!(run.err.contains(&text), "printed too: {}", run.err);
+
+    let entry = &manifest(&out)["captures"]["first.bin"];
+    assert_eq!(
+        (&entry["packets"], &entry["messages"], &entry["errors"]),
+        (&4.into(), &4.into(), &1.into())
+    );
+    assert_eq!(entry["rows"], serde_json::json!({"Tick": 2, "Other": 1, "errors_3": 1}));
+
+    let again = tickwire(&command);
+    assert_eq!(again.status, 2);
+    assert!(again.err.contains("--resume") && again.err.contains("--force"), "{}", again.err);
+}
+
+#[test]
+fn a_run_that_goes_on_leaves_out_what_is_there_and_takes_what_changed() {
+    let d = directory("export_resume");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let first = file(&d, "first.bin", &u32be(&[TICK]));
+    let second = file(&d, "second.bin", &u32be(&[TICK]));
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    let export = |captures: &str| {
+        tickwire(&format!(
+            "export {captures} -t {templates} --reset packet -o {} --resume",
+            out.display()
+        ))
+    };
+    assert_eq!(export(&first).status, 0);
+    // A file that nobody would write again.
+    let table = out.join("Tick/first.bin.parquet");
+    std::fs::write(&table, "marked").expect("written");
+    let run = export(&format!("{first} {second}"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(std::fs::read(&table).expect("a file"), b"marked");
+    assert_eq!(read(&out.join("Tick/second.bin.parquet"))[0].num_rows(), 1);
+
+    file(&d, "first.bin", &u32be(&[TICK, TICK]));
+    assert_eq!(export(&format!("{first} {second}")).status, 0);
+    assert_eq!(read(&table)[0].num_rows(), 2);
+    assert_eq!(manifest(&out)["captures"]["first.bin"]["rows"]["Tick"], 2);
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_file_that_is_not_whole() {
+    let d = directory("export_killed");
+    let name = |name: &str| d.join(name).display().to_string();
+    let (feed, templates) = (name("f.bin"), name("t.xml"));
+    let made =
+        tickwire(&format!("generate cme -n 20000 -o {feed} --write-templates {templates} --force"));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    let arguments =
+        format!("export {feed} -t {templates} --reset packet -o {} --resume", out.display());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(arguments.split(' '))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a process");
+    let partial = out.join("MDIncrementalRefresh/f.bin.parquet.partial");
+    let end = Instant::now() + Duration::from_secs(60);
+    while !partial.exists() {
+        assert!(Instant::now() < end, "the file is begun");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("killed");
+    let status = child.wait().expect("an end");
+    assert!(!status.success(), "it was killed in the middle");
+    assert_eq!(files_in(&out), [partial]);
+
+    let run = tickwire(&arguments);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let rows: usize = read(&out.join("MDIncrementalRefresh/f.bin.parquet"))
+        .iter()
+        .map(RecordBatch::num_rows)
+        .sum();
+    let rows_noted = &manifest(&out)["captures"]["f.bin"]["rows"]["MDIncrementalRefresh"];
+    assert_eq!(rows_noted, &serde_json::json!(rows));
+    assert!(rows > 20_000, "{rows}");
+    assert!(files_in(&out).iter().all(|path| !path.display().to_string().ends_with(".partial")));
+}
+
+#[test]
+fn one_file_has_the_rows_of_one_template() {
+    let d = directory("export_file");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let capture = file(&d, "c.bin", &u32be(&[TICK, OTHER]));
+    let more = file(&d, "more.bin", &u32be(&[TICK]));
+    let out = d.join("ticks.parquet");
+    let _ = std::fs::remove_file(&out);
+    let export = |more: &str| {
+        tickwire(&format!(
+            "export {capture} -t {templates} --reset packet -o {} {more}",
+            out.display()
+        ))
+    };
+    let run = export("");
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("--template"), "{}", run.err);
+    assert!(!out.exists());
+    let run = export(&format!("{more} --template Tick"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(read(&out).iter().map(RecordBatch::num_rows).sum::<usize>(), 2);
+    let run = export("--template Tick");
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("--force"), "{}", run.err);
+    let run = export("--template errors --force");
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(
+        read(&out).iter().map(RecordBatch::num_rows).sum::<usize>(),
+        0,
+        "columns without rows"
+    );
+    let run =
+        tickwire(&format!("export {capture} -t {templates} -o {}", d.join("x.csv.zst").display()));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("tickwire decode"), "{}", run.err);
+}
