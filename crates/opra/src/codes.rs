@@ -289,6 +289,17 @@ mod tests {
     }
 
     #[test]
+    fn a_type_is_named_by_its_category() {
+        let name = |category, code| type_name(category, code);
+        assert_eq!(name(Category::Quote, b'A'), Some("automatic execution"));
+        assert_eq!(name(Category::LastSale, b'A'), Some("CANC"));
+        assert_eq!(name(Category::LastSale, b'X'), Some("XMPT"));
+        assert_eq!(name(Category::LastSale, b'U'), None);
+        assert_eq!(name(Category::Control, b'A'), Some("start of test cycle"));
+        assert_eq!(name(Category::Control, b'Z'), None);
+    }
+
+    #[test]
     fn names_of_bbo_indicators_say_what_is_appended() {
         for code in b'A'..=b'P' {
             let name = bbo_name(code).unwrap();

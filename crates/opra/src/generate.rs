@@ -318,6 +318,47 @@ mod tests {
     }
 
     #[test]
+    fn the_clock_shows_hours_minutes_and_seconds() {
+        let afternoon_ms = ((13 * 60 + 45) * 60 + 59) * 1000 + 123;
+        for time_ms in [afternoon_ms, afternoon_ms + 24 * 3_600_000] {
+            assert_eq!(clock(Version::V1, time_ms), 134_559);
+            assert_eq!(clock(Version::V2, time_ms), 134_559_123);
+        }
+        assert_eq!(clock(Version::V2, 0), 0);
+    }
+
+    #[test]
+    fn random_numbers_are_those_of_splitmix64() {
+        let mut random = Random(1_234_567);
+        let numbers =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        assert_eq!(numbers.map(|_| random.next()), numbers);
+        assert_eq!(Random(0).next(), 0xE220_A839_7B1D_CDAF);
+    }
+
+    #[test]
+    fn every_category_comes_as_often_as_it_should() {
+        let mut generator = Generator::new(Version::V2, 1);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..1_000_000 {
+            *counts.entry(generator.category().code()).or_insert(0_u32) += 1;
+        }
+        for (category, expected) in [
+            (Category::LastSale, 5400),
+            (Category::OpenInterest, 1000),
+            (Category::EndOfDay, 300),
+            (Category::Default, 30),
+            (Category::Administrative, 60),
+            (Category::Control, 110),
+            (Category::Underlying, 60),
+        ] {
+            let count = counts[&category.code()];
+            assert!((expected / 2..expected * 2).contains(&count), "{category:?} {count}");
+        }
+        assert_eq!(counts.len(), 8);
+    }
+
+    #[test]
     fn a_seed_gives_the_same_packets_again() {
         let packets = |seed| trace(Version::V2, seed, 1000).unwrap();
         assert_eq!(packets(7), packets(7));

@@ -184,6 +184,15 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_is_as_long_as_a_datagram_may_be_and_no_longer() {
+        let mut packet = b"\x01\x020000000001000".to_vec();
+        packet.resize(PACKET_BYTES_MAX, 3);
+        assert_eq!(open(&packet).unwrap().2, HEADER_BYTES_V2);
+        packet.push(3);
+        assert_eq!(open(&packet).map(drop).unwrap_err().kind, PacketTooLong);
+    }
+
+    #[test]
     fn a_packet_that_ends_inside_its_header_is_refused() {
         let whole = b"\x01\x020000000001000\x03";
         for len in 0..whole.len() {

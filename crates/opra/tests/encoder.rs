@@ -186,3 +186,52 @@ fn a_packet_of_the_old_version_never_looks_like_the_new_one() {
         });
     assert_eq!(decoded.map(|summary| (summary.version, summary.messages)), Ok((Version::V1, 1)));
 }
+
+#[test]
+fn the_header_has_ten_digits_for_its_sequence_number() {
+    let finished = |seq_num: u64| {
+        let mut encoder = Encoder::new(Version::V2);
+        encoder.begin(seq_num);
+        encoder.finish().map(<[u8]>::to_vec).map_err(|error| error.kind)
+    };
+    for seq_num in [0, 7, 9_999_999_999] {
+        let header = format!("\u{1}\u{2}{seq_num:010}000\u{3}");
+        assert_eq!(finished(seq_num), Ok(header.into_bytes()));
+    }
+    for seq_num in [10_000_000_000, u64::MAX] {
+        assert_eq!(finished(seq_num), Err(EncodeErrorKind::FieldTooLong));
+    }
+}
+
+#[test]
+fn reserved_fields_of_the_old_version_are_sent_only_if_they_were_set() {
+    let mut with_reserved = 0;
+    for category in 0x20..0x7F_u8 {
+        let fields = |reserved: Option<Field>| {
+            let mut draft = Draft::new(Version::V1);
+            Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
+            draft.set_seq_num(1);
+            draft.set_number(Field::Category, category.into());
+            if let Some(field) = reserved {
+                draft.set_chars(field, Chars::new(b"x").expect("short"));
+            }
+            let message = draft.message().expect("all numbers are set");
+            let is_sent = |field: Field| message.fields() & field.bit() != 0;
+            [Field::Reserved1, Field::Reserved2].map(is_sent)
+        };
+        assert_eq!(fields(None), [false, false], "{}", char::from(category));
+        let [first, _] = fields(Some(Field::Reserved1));
+        with_reserved += u32::from(first);
+    }
+    assert!(with_reserved > 0, "a category has such a field");
+}
+
+#[test]
+fn messages_show_themselves_as_json() {
+    let mut draft = full_draft();
+    draft.set_number(Field::Category, b'k'.into());
+    draft.set_symbol(Chars::new(b"IBM").expect("short"));
+    let message = draft.message().expect("complete");
+    assert_eq!(format!("{message:?}"), json::to_string(&message));
+    assert!(format!("{message:?}").contains("IBM"));
+}

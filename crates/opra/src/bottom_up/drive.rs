@@ -70,3 +70,44 @@ pub(crate) fn run(
     }
     Ok(summary)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::generate;
+    use crate::packet::open;
+    use std::cell::Cell;
+
+    /// Decodes a trace; returns how many messages the engine decoded itself, how many it found unusual and how
+    /// many wrong.
+    pub(crate) fn outcomes(
+        engine: impl Fn(&Padded, Frame, &mut State, &mut Record) -> Outcome,
+    ) -> [u32; 3] {
+        let counts = [const { Cell::new(0) }; 3];
+        let mut decoder = Decoder::new();
+        for packet in generate::trace(Version::V2, 3, 5000).unwrap() {
+            let (version, header, offset) = open(&packet).unwrap();
+            let summary = Summary { version, header, messages: 0, first_seq_num: None };
+            decoder.padded[..packet.len()].copy_from_slice(&packet);
+            decoder.record.reset();
+            let counted = |padded: &Padded, frame, state: &mut State, record: &mut Record| {
+                let outcome = engine(padded, frame, state, record);
+                let count = match outcome {
+                    Outcome::Done => &counts[0],
+                    Outcome::Unusual => &counts[1],
+                    Outcome::Wrong => &counts[2],
+                };
+                count.set(count.get() + 1);
+                outcome
+            };
+            run(&mut decoder, Job { packet: &packet, offset, summary }, counted, |_| {}).unwrap();
+        }
+        counts.map(|count| count.get())
+    }
+
+    #[test]
+    fn the_portable_engine_decodes_the_messages_of_a_trace_itself() {
+        let [done, unusual, wrong] = outcomes(super::super::portable::message);
+        assert!(done >= 5000 && unusual + wrong == 0, "{done} {unusual} {wrong}");
+    }
+}

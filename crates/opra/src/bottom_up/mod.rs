@@ -20,6 +20,8 @@ pub(crate) use drive::{Job, LEN_MAX, run};
 pub(crate) use tables::BASE;
 
 pub(crate) use drive::Outcome;
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) use drive::tests::outcomes;
 pub(crate) use portable::{State, decode_items};
 pub(crate) use tables::{base_of, message_fields};
 

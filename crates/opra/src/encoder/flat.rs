@@ -169,6 +169,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_symbol_of_up_to_five_characters_is_an_integer() {
+        let value = |symbol: &[u8], sent: u64| {
+            let mut draft = crate::Draft::new(crate::Version::V2);
+            Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
+            draft.set_seq_num(7);
+            draft.set_number(Field::Category, b'k'.into());
+            draft.set_symbol(Chars::new(symbol).unwrap());
+            Values::of(&draft.message().unwrap(), sent)
+                .map(|values| (values.seq_num, values.symbol))
+        };
+        let sent = Field::Symbol.bit();
+        assert_eq!(value(b"IBM", sent), Some((7, 0x49 << 14 | 0x42 << 7 | 0x4D)));
+        assert!(value(b"ABCDE", sent).is_some());
+        assert_eq!(value(b"ABCDEF", sent), None, "too long");
+        assert_eq!(value(b"\0A", sent), None, "it begins with a NUL");
+        assert!(value(b"ABCDEF", 0).is_some(), "it is not sent");
+    }
+
+    #[test]
     fn spreading_puts_seven_bits_into_each_byte() {
         for number in [0, 1, 0x7F, 0x80, 0x3FFF, 0x4000, 0x0012_3456, 0x0FFF_FFFF] {
             let expected = (0..4).fold(0, |word, i| word | (number >> (7 * i) & 0x7F) << (8 * i));

@@ -201,3 +201,20 @@ fn store_row<const ROW: usize>(
     // SAFETY: `row` is 16 writable numbers of 32 bits; the store needs no alignment.
     unsafe { _mm512_mask_storeu_epi32(row.as_mut_ptr().cast(), is_present, values) };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vector_engine_decodes_the_messages_of_a_trace_itself() {
+        if Avx512::detect().is_none() {
+            return println!("skipped: no AVX-512 here");
+        }
+        let [done, unusual, wrong] = bottom_up::outcomes(|padded, frame, state, record| {
+            // SAFETY: the CPU has every feature of `message`, as has been seen above.
+            unsafe { message(padded, frame, &mut state.base, record) }
+        });
+        assert!(done >= 5000 && unusual + wrong == 0, "{done} {unusual} {wrong}");
+    }
+}
