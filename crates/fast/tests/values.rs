@@ -41,6 +41,25 @@ fn with_message(test: impl FnOnce(&tickwire_fast::Message)) {
 }
 
 #[test]
+fn entries_say_how_many_they_are() {
+    with_message(|message| {
+        let Some(FieldValue::Sequence(entries)) = message.root().field("q") else {
+            panic!("no sequence")
+        };
+        assert_eq!((entries.len(), entries.is_empty()), (2, false));
+    });
+    let xml =
+        r#"<template name="T" id="1"><sequence name="q"><uInt32 name="e"/></sequence></template>"#;
+    let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+    let mut decoder = Decoder::new(program);
+    let decoded = decoder.decode(&[0xc0, 0x81, 0x80]).unwrap();
+    let Some(FieldValue::Sequence(entries)) = decoded.message.root().field("q") else {
+        panic!("no sequence")
+    };
+    assert_eq!((entries.len(), entries.is_empty()), (0, true));
+}
+
+#[test]
 fn values_convert_to_the_types_that_hold_them() {
     with_message(|message| {
         let value = |name| message.root().field(name).unwrap();

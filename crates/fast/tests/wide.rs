@@ -220,3 +220,61 @@ fn entries_are_decoded_alike_where_packets_or_templates_reset() {
     let by_template = agree(r#" reset="Y""#, ResetPolicy::Template, 3000);
     assert!(by_packet > 3000 && by_template > 3000, "only {by_packet} and {by_template} messages");
 }
+
+#[test]
+fn sums_that_leave_their_type_are_errors_by_every_engine() {
+    // The stream is written with wider types than it is read with.
+    let program = |bits: u32| {
+        let fields = format!(
+            r#"<uInt32 name="a"><copy value="1"/></uInt32><int{bits} name="signed"><delta/></int{bits}>
+            <uInt32 name="b"><copy value="1"/></uInt32><uInt{bits} name="unsigned"><delta/></uInt{bits}>
+            <uInt32 name="c"><copy value="1"/></uInt32>"#
+        );
+        let set = format!(
+            r#"<template name="T" id="1"><sequence name="Entries"><length name="Count"/>{fields}</sequence></template>"#
+        );
+        Arc::new(Program::compile(TemplateSet::parse(&set).expect("valid")).expect("compiles"))
+    };
+    let (wide, narrow) = (program(64), program(32));
+    let (most, least) = (i64::from(i32::MAX), i64::from(i32::MIN));
+    for (signed, unsigned, fits) in [
+        (most, 5, true),
+        (least, 5, true),
+        (0, u32::MAX.into(), true),
+        (most + 1, 5, false),
+        (least - 1, 5, false),
+        (0, u64::from(u32::MAX) + 1, false),
+    ] {
+        let mut builder = MessageBuilder::new(wide.clone());
+        builder.begin(0).unwrap();
+        builder.begin_sequence("Entries", 12).unwrap();
+        for entry in 0..12 {
+            builder.begin_entry().unwrap();
+            for name in ["a", "b", "c"] {
+                builder.set_u64(name, 1).unwrap();
+            }
+            // By steps that are in range themselves.
+            builder.set_i64("signed", signed / 11 * entry + signed % 11 * (entry / 11)).unwrap();
+            let step = unsigned / 11 * entry as u64 + unsigned % 11 * (entry as u64 / 11);
+            builder.set_u64("unsigned", step).unwrap();
+            builder.end().unwrap();
+        }
+        builder.end().unwrap();
+        let mut packet = Vec::new();
+        Encoder::new(wide.clone()).encode(builder.finish().unwrap(), &mut packet).unwrap();
+        // Vectors take what is not near the end.
+        packet.extend_from_slice(&[0x80; 256]);
+        for engine in ENGINES.iter().copied().chain([Engine::Automatic]) {
+            let options = DecoderOptions { engine, ..DecoderOptions::default() };
+            let mut decoder = Decoder::with_options(narrow.clone(), options);
+            let decoded = decoder
+                .decode(&packet)
+                .map(|decoded| record_json(decoded.message.root(), Absent::Null));
+            assert_eq!(decoded.is_ok(), fits, "{engine:?} {signed} {unsigned}: {decoded:?}");
+            if let Ok(text) = decoded {
+                let value = if signed == 0 { unsigned.to_string() } else { signed.to_string() };
+                assert!(format!("{text:?}").contains(&value), "{engine:?}: {text:?}");
+            }
+        }
+    }
+}

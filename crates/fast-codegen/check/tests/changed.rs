@@ -55,6 +55,12 @@ fn unchanged_templates_run_generated_and_share_previous_values_with_the_rest() {
         .map(|index| &*program.templates()[index].name.local)
         .collect();
     assert_eq!(names, ["Quote", "Change", "Remove", "Done"]);
+    let mut numbered: Vec<&str> = (0..9)
+        .filter_map(|number| generated.template_index(number))
+        .map(|index| &*program.templates()[index].name.local)
+        .collect();
+    numbered.sort_unstable();
+    assert_eq!(numbered, ["Change", "Done", "Quote", "Remove"]);
     let mut dynamic = Dynamic::new(program.clone());
     let mut encoder = Encoder::new(program.clone());
     let mut builder = MessageBuilder::new(program.clone());

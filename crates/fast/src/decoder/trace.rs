@@ -444,6 +444,23 @@ mod tests {
     }
 
     #[test]
+    fn decimals_are_told_whole_or_in_parts() {
+        let xml = r#"<templates><template name="T" id="1">
+            <decimal name="whole"/>
+            <decimal name="parts"><exponent><copy/></exponent><mantissa><delta/></mantissa></decimal>
+          </template></templates>"#;
+        let (events, outcome) = events(xml, &[0xe0, 0x81, 0xfe, 0x01, 0x96, 0xfd, 0x87]);
+        assert_eq!(outcome, Ok(7));
+        let told: Vec<_> =
+            fields(&events).iter().map(|field| (field.part, field.value.clone())).collect();
+        let whole = Value::Decimal(Decimal { mantissa: 150, exponent: -2 });
+        assert_eq!(told[0], (TracedPart::Whole, Some(whole)));
+        assert_eq!(told[1], (TracedPart::Exponent, Some(Value::Int(-3))));
+        let parts = Value::Decimal(Decimal { mantissa: 7, exponent: -3 });
+        assert_eq!(told[2], (TracedPart::Mantissa, Some(parts)));
+    }
+
+    #[test]
     fn maps_of_groups_and_entries_count_their_own_bits() {
         let xml = r#"<templates><template name="T" id="1">
             <group name="g" presence="optional"><uInt32 name="a"><copy/></uInt32></group>
@@ -453,6 +470,19 @@ mod tests {
         let bytes = [0b1111_0000, 0x81, 0xc0, 0x82, 0x82, 0xc0, 0x83, 0x80, 0x84];
         let (events, outcome) = events(xml, &bytes);
         assert_eq!(outcome, Ok(9));
+        let sequences: Vec<_> = events
+            .iter()
+            .filter(|event| {
+                matches!(event, TraceEvent::BeginSequence(..) | TraceEvent::EndSequence(_))
+            })
+            .collect();
+        assert!(
+            matches!(
+                sequences.as_slice(),
+                [TraceEvent::BeginSequence(begun, 2), TraceEvent::EndSequence(ended)] if begun == ended
+            ),
+            "{sequences:?}"
+        );
         let bits: Vec<_> = fields(&events)
             .iter()
             .map(|field| (field.part, field.map_bit.map(|bit| (bit.index, bit.set))))

@@ -138,6 +138,25 @@ mod tests {
     }
 
     #[test]
+    fn the_floating_point_number_is_the_nearest() {
+        // Above 2^53 a mantissa is rounded itself, and the quotient of what was rounded once more.
+        for mantissa in [1, 150, (1 << 53) - 1, (1 << 53) + 1, 9_007_199_254_740_995, i64::MAX] {
+            for mantissa in [mantissa, -mantissa] {
+                for exponent in [-30, -22, -9, -3, -2, -1, 0, 1, 5, 22, 23, 300, 400] {
+                    let nearest: f64 = format!("{mantissa}e{exponent}").parse().unwrap();
+                    assert_eq!(
+                        decimal(mantissa, exponent).to_f64(),
+                        nearest,
+                        "{mantissa}e{exponent}"
+                    );
+                }
+            }
+        }
+        let rounded_twice = (9_007_199_254_740_995_i64 as f64) / 10.0;
+        assert_ne!(decimal(9_007_199_254_740_995, -1).to_f64(), rounded_twice);
+    }
+
+    #[test]
     fn what_is_no_decimal_is_refused() {
         for text in [
             "",

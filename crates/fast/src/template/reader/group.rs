@@ -283,6 +283,25 @@ mod tests {
     }
 
     #[test]
+    fn names_in_a_definition_are_those_where_it_stands() {
+        let xml = "<templates><define name='A'><int8/></define>\
+            <define name='G'><group><field name='a'><type name='A'/></field></group></define>\
+            <template name='T' id='1'><define name='A'><int64/></define>\
+            <field name='inside'><type name='G'/></field><field name='b'><type name='A'/></field>\
+            </template></templates>";
+        let set = crate::TemplateSet::parse(xml).unwrap();
+        let [Instruction::Group(group), Instruction::Field(own)] =
+            set.templates()[0].instructions.as_slice()
+        else {
+            panic!("a group and a field")
+        };
+        let Instruction::Field(inner) = &group.instructions[0] else { panic!("no field") };
+        use crate::template::model::{FieldType, Width};
+        assert_eq!(inner.field_type, FieldType::Int(Width::W8));
+        assert_eq!(own.field_type, FieldType::Int(Width::W64));
+    }
+
+    #[test]
     fn groups_have_presence_type_and_their_own_namespace() {
         let template = body(
             "<group name='g' id='3' ns='u' presence='optional' style='x'><typeRef name='Q'/>

@@ -176,6 +176,21 @@ mod tests {
     }
 
     #[test]
+    fn as_many_attributes_and_namespaces_as_are_allowed_are_read() {
+        let attributes =
+            |count: usize| -> String { (0..count).map(|i| format!(" a{i}=''")).collect() };
+        assert_eq!(refusal(&format!("<a{}/>", attributes(ATTRIBUTES_MAX))), None);
+        let more = format!("<a{}/>", attributes(ATTRIBUTES_MAX + 1));
+        assert_eq!(refusal(&more), Some(Refusal::Attributes(0)));
+        let namespaces =
+            |count: usize| -> String { (0..count).map(|i| format!(" xmlns:a{i}='u'")).collect() };
+        let half = namespaces(NAMESPACES_MAX / 2);
+        assert_eq!(refusal(&format!("<a{half}><b{half}><c/></b></a>")), None);
+        let more = format!("<a{half}><b{half}><c xmlns='u'/></b></a>");
+        assert!(matches!(refusal(&more), Some(Refusal::Namespaces(_))));
+    }
+
+    #[test]
     fn a_very_long_tag_is_refused() {
         let text = format!("<a><b c='{}'/></a>", "x".repeat(20_000));
         assert_eq!(refusal(&text), Some(Refusal::Tag(3)));

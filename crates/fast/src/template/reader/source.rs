@@ -347,6 +347,24 @@ mod tests {
     }
 
     #[test]
+    fn undeclared_prefixes_are_tolerated_up_to_a_number() {
+        let with = |count: usize| {
+            let attributes: String = (0..count).map(|at| format!(" p{at}:a='1'")).collect();
+            let xml = format!("<templates><template name='T' id='1'{attributes}/></templates>");
+            TemplateSet::parse(&xml).map(|set| set.templates().len())
+        };
+        assert_eq!(with(UNDECLARED_PREFIXES_MAX).unwrap(), 1);
+        assert!(with(UNDECLARED_PREFIXES_MAX + 1).is_err());
+    }
+
+    #[test]
+    fn names_in_errors_are_plain_and_short() {
+        assert_eq!(bare("windows-1251"), "windows-1251");
+        assert_eq!(bare("a_b.c<script>\u{1b}[1m d"), "a_b.cscript1md");
+        assert_eq!(bare(&"x".repeat(50)).len(), 40);
+    }
+
+    #[test]
     fn xml_that_is_not_well_formed_is_s1_with_its_place() {
         let text = message(b"\n\n<templates>\n  <template name='T'></templatex>\n</templates>");
         assert!(text.starts_with("line 4, column 22: S1: not well-formed XML"), "{text}");
@@ -381,6 +399,27 @@ mod tests {
         assert_eq!(again.signature(), set.signature());
         assert!(crate::template::diff(&set, &again).is_empty());
         assert!(TemplateSet::parse(&xml).is_err());
+    }
+
+    #[test]
+    fn references_count_the_groups_and_sequences_around_them() {
+        for (open, close) in
+            [("<group name='g'>", "</group>"), ("<sequence name='s'>", "</sequence>")]
+        {
+            let nested = |depth: usize, inner: &str| {
+                format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+            };
+            let with = |depth: usize| {
+                let inner = nested(depth, "<int8 name='a'/>");
+                let outer = nested(depth, "<templateRef name='T0'/>");
+                TemplateSet::parse(&format!(
+                    "<templates><template name='T0'>{inner}</template><template name='T1'>{outer}</template></templates>"
+                ))
+            };
+            assert!(with(20).is_ok(), "{open}");
+            let errors = with(50).unwrap_err();
+            assert!(errors.to_string().contains("deep"), "{errors}");
+        }
     }
 
     #[test]

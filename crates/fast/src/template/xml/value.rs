@@ -86,6 +86,22 @@ mod tests {
     }
 
     #[test]
+    fn sets_are_the_names_of_their_bits() {
+        use crate::template::model::Element;
+        let element = |(index, name): (usize, &str)| Element {
+            name: name.into(),
+            id: "".into(),
+            value: 1 << index,
+        };
+        let elements = ["Red", "Green", "Blue"].into_iter().enumerate().map(element).collect();
+        let colours = Enumeration { name: "Colours".into(), elements };
+        assert_eq!(set_text(0b101, &colours), "Red Blue");
+        assert_eq!(set_text(0b010, &colours), "Green");
+        assert_eq!(set_text(0b111, &colours), "Red Green Blue");
+        assert_eq!(set_text(0b1001, &colours), "9", "no element has the fourth bit");
+    }
+
+    #[test]
     fn bytes_are_hexadecimal() {
         let value = Value::Bytes(vec![0, 255].into());
         assert_eq!(text(&value, &FieldType::ByteVector), "00ff");
