@@ -12,6 +12,9 @@ mod fix_initiator;
 #[path = "../examples/fix_market_data.rs"]
 #[allow(dead_code)]
 mod fix_market_data;
+#[path = "../examples/step_feed.rs"]
+#[allow(dead_code)]
+mod step_feed;
 
 use tickwire_net::Stop;
 
@@ -22,6 +25,7 @@ fn they_are_short() {
         include_str!("../examples/fix_drop_copy.rs"),
         include_str!("../examples/fix_initiator.rs"),
         include_str!("../examples/fix_market_data.rs"),
+        include_str!("../examples/step_feed.rs"),
     ] {
         assert!(text.lines().count() < 100, "{}", text.lines().next().unwrap_or_default());
     }
@@ -48,6 +52,16 @@ fn an_order_is_accepted_replaced_and_canceled() {
 fn a_snapshot_and_an_update_come() {
     let entries = fix_market_data::entries().expect("runs");
     assert_eq!(entries, ["bid 99 10", "offer 101 20", "Change bid 100 5"]);
+}
+
+#[test]
+fn blocks_of_fast_come_over_a_session() {
+    let messages = step_feed::messages().expect("runs");
+    let prices = [("000001", 1250), ("000001", 1251), ("300750", 18000), ("300750", 18001)];
+    assert_eq!(messages.len(), prices.len());
+    for (message, (security, price)) in messages.iter().zip(prices) {
+        assert!(message.contains(security) && message.contains(&price.to_string()), "{message}");
+    }
 }
 
 #[test]
