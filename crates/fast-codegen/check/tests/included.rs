@@ -9,7 +9,7 @@ mod prices {
 use prices::{Decoder, Encoder, Message, Price};
 use std::sync::Arc;
 use tickwire_fast::rt;
-use tickwire_fast::{Decimal, Program, TemplateSet};
+use tickwire_fast::{Decimal, EncoderOptions, ErrorKind, Limits, Program, TemplateSet};
 
 const XML: &str = include_str!("support/included.xml");
 
@@ -69,4 +69,32 @@ fn what_is_built_by_setters_is_encoded() {
     assert_eq!((price.size(), price.extra().map(|extra| extra.depth)), (Some(7), Some(3)));
     let orders = price.orders().expect("present");
     assert_eq!((orders[0].id(), price.text(&orders[0].owner)), (Some(1), &b"a long name"[..]));
+}
+
+#[test]
+fn strings_longer_than_the_limit_are_not_encoded() {
+    let mut decoder = Decoder::new(program()).expect("the module's set");
+    let limits = Limits { string_max: 8, ..Limits::default() };
+    let options = EncoderOptions { limits, ..EncoderOptions::default() };
+    for (bytes_len, text_len) in [(0, 0), (7, 8), (8, 7), (8, 8), (9, 8), (8, 9), (20, 20)] {
+        let mut bytes = vec![0xc0, 0x83];
+        for len in [bytes_len, text_len] {
+            bytes.push(0x80 | len);
+            bytes.extend(std::iter::repeat_n(b'x', len.into()));
+        }
+        let note = match decoder.decode(&bytes).expect("decodes").message {
+            rt::Message::Known(Message::Note(note)) => note,
+            other => panic!("{other:?}"),
+        };
+        let mut encoder = Encoder::with_options(program(), options).expect("complete");
+        let mut again = Vec::new();
+        let encoded = encoder.encode(Message::Note(note), &mut again);
+        if bytes_len.max(text_len) <= 8 {
+            assert_eq!(encoded.expect("short enough"), again.len());
+            assert_eq!((again, encoder.left_over()), (bytes, 0), "by generated code");
+        } else {
+            assert_eq!(encoded.expect_err("too long").kind(), ErrorKind::StringTooLong);
+            assert!(again.is_empty());
+        }
+    }
 }
