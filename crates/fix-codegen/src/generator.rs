@@ -17,14 +17,24 @@ pub struct Generator<'d> {
     session: &'d Dictionary,
     wanted: Option<Vec<String>>,
     admin: bool,
+    accessors_max: usize,
     note: String,
 }
 
 impl<'d> Generator<'d> {
+    /// The default of [`Generator::accessors_max`]: more than any dictionary needs that `tickwire-fix` ships.
+    pub const ACCESSORS_MAX: usize = 14_000;
+
     /// Creates a generator for all messages of a dictionary with header and trailer.
     pub fn new(dictionary: &'d Dictionary) -> Self {
-        let (wanted, note) = (None, String::new());
-        Self { application: dictionary, session: dictionary, wanted, admin: false, note }
+        Self {
+            application: dictionary,
+            session: dictionary,
+            wanted: None,
+            admin: false,
+            accessors_max: Self::ACCESSORS_MAX,
+            note: String::new(),
+        }
     }
 
     /// Takes header, trailer and BeginString from a session dictionary: FIXT 1.1 for FIX 5.0 and later.
@@ -44,6 +54,15 @@ impl<'d> Generator<'d> {
     pub fn session_messages(mut self) -> Self {
         self.admin = true;
         self.wanted.get_or_insert_default();
+        self
+    }
+
+    /// Sets how many members of the whole dictionary may have accessors in each message and group. Above it the
+    /// components that repeat most become traits: their accessors are generated once and want the trait in scope.
+    ///
+    /// The compiler needs some 30 KB for each member. Default [`Generator::ACCESSORS_MAX`].
+    pub fn accessors_max(mut self, members: usize) -> Self {
+        self.accessors_max = members;
         self
     }
 
@@ -73,7 +92,7 @@ impl<'d> Generator<'d> {
         for ((ident, message), is_selected) in names.into_iter().zip(messages).zip(is_selected) {
             planner.add_message(ident, message, is_selected);
         }
-        let plan = planner.finish();
+        let plan = planner.finish(self.accessors_max);
         if let Some(name) = emit::too_large(&plan) {
             return Err(Error::TooLarge(name.to_owned()));
         }

@@ -1,7 +1,10 @@
 //! What is to be generated: structs, their members and enums, with the names they will have.
 
+mod blocks;
+
 use std::collections::HashMap;
 
+pub(crate) use blocks::BlockPlan;
 use tickwire_fix::dictionary::{FieldDef, FieldType, GroupDef, Member, MessageDef};
 use tickwire_fix::{Dictionary, Tag};
 
@@ -11,7 +14,7 @@ use crate::names::{self, Scope};
 const DEPTH_MAX: usize = 16;
 
 /// Names that a struct has for itself.
-const OWN_METHODS: [&str; 12] = [
+const OWN_METHODS: [&str; 13] = [
     "blank",
     "clear",
     "clone",
@@ -24,6 +27,7 @@ const OWN_METHODS: [&str; 12] = [
     "encode_part",
     "new",
     "slots",
+    "slots_mut",
 ];
 
 /// How a field is represented.
@@ -52,7 +56,7 @@ pub(crate) enum Kind {
 }
 
 /// A field of a struct.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MemberPlan {
     pub(crate) tag: u32,
     /// In the dictionary.
@@ -65,6 +69,13 @@ pub(crate) struct MemberPlan {
     pub(crate) constant: String,
     pub(crate) required: bool,
     pub(crate) kind: Kind,
+}
+
+impl MemberPlan {
+    /// Whether it has methods that get and set it.
+    pub(crate) const fn has_accessors(&self) -> bool {
+        !matches!(self.kind, Kind::Group(_) | Kind::Length)
+    }
 }
 
 /// What a struct is of.
@@ -88,6 +99,8 @@ pub(crate) struct StructPlan {
     /// The struct of what is required, in Rust.
     pub(crate) required: String,
     pub(crate) members: Vec<MemberPlan>,
+    /// Indices of the shared blocks that it has.
+    pub(crate) blocks: Vec<usize>,
     /// Whether it is generated, and not only named.
     pub(crate) is_wanted: bool,
 }
@@ -119,6 +132,7 @@ pub(crate) struct EnumPlan {
 pub(crate) struct Plan {
     pub(crate) enums: Vec<EnumPlan>,
     pub(crate) structs: Vec<StructPlan>,
+    pub(crate) blocks: Vec<BlockPlan>,
 }
 
 impl Plan {
@@ -145,6 +159,12 @@ impl Plan {
     /// Returns the structs that are generated.
     pub(crate) fn wanted_structs(&self) -> impl Iterator<Item = &StructPlan> {
         self.structs.iter().filter(|found| found.is_wanted)
+    }
+
+    /// Returns the shared blocks that are generated, with their indices.
+    pub(crate) fn wanted_blocks(&self) -> impl Iterator<Item = (usize, &BlockPlan)> {
+        let is_wanted = |index| self.wanted_structs().any(|found| found.blocks.contains(&index));
+        self.blocks.iter().enumerate().filter(move |(index, _)| is_wanted(*index))
     }
 
     /// Returns the enums that are generated.
@@ -221,7 +241,9 @@ impl<'d> Planner<'d> {
         }
     }
 
-    pub(crate) fn finish(self) -> Plan {
+    pub(crate) fn finish(mut self, accessors_max: usize) -> Plan {
+        let components = self.dictionary.components();
+        blocks::share(&mut self.plan, components, &mut self.types, accessors_max);
         self.plan
     }
 
@@ -233,6 +255,7 @@ impl<'d> Planner<'d> {
             role,
             required,
             members,
+            blocks: Vec::new(),
             is_wanted: false,
         });
         self.plan.structs.len() - 1

@@ -1,10 +1,13 @@
 //! Support for generated code: not a public interface, it may change in any version.
 
 pub use crate::typed::BODY_START;
+pub use crate::typed::encoding::Encoding;
 pub use crate::typed::fill::{Fields, decode, decode_group};
-pub use crate::typed::layout::{Kind, Layout, Member, Places};
+pub use crate::typed::kept::{Form, Held, Kept, find, get, put, set};
+pub use crate::typed::layout::{Kind, Layout, Member, Places, members};
+pub use crate::typed::show::{Entries, Shown, show, show_listed};
 pub use crate::typed::slots::{Fill, Slots, Value};
-pub use crate::writer::{Part, Sheet, Written};
+pub use crate::writer::{Sheet, Written};
 
 use crate::error::{Error, ErrorKind};
 use crate::reader::Message;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::put;
 use super::slots::{Assigned, layout};
+use super::{encode, put};
 use crate::plan::{Kind, MemberPlan, Plan, Role, StructPlan};
 
 /// Adds the methods that decode a header, trailer or message.
@@ -96,37 +96,40 @@ pub(super) fn fields(out: &mut String, plan: &Plan, found: &StructPlan, assigned
         groups.iter().map(|(_, group)| format!(", {}: Vec::new()", group.ident)).collect();
     put!(out, "        Self {{ slots: rt::Slots::new(){rooms} }}\n    }}\n");
     put!(out, "    #[inline(always)]");
+    put!(out, "    fn slots(&self) -> &Self::Slots {{");
+    put!(out, "        &self.slots\n    }}\n");
+    put!(out, "    #[inline(always)]");
     put!(out, "    fn slots_mut(&mut self) -> &mut Self::Slots {{");
     put!(out, "        &mut self.slots\n    }}\n");
-    put!(out, "    #[inline(always)]");
+    encode::part(out, plan, found, assigned);
+    if !groups.is_empty() {
+        clear(out, &groups);
+        entries(out, assigned, &groups);
+    }
+    put!(out, "}}\n");
+}
+
+/// Adds the method that empties slots and groups.
+fn clear(out: &mut String, groups: &[(usize, &MemberPlan)]) {
+    put!(out, "\n    #[inline(always)]");
     put!(out, "    fn clear(&mut self) {{");
-    put!(out, "        self.slots.clear();");
-    for (_, group) in &groups {
+    put!(out, "        rt::Fill::clear(&mut self.slots);");
+    for (_, group) in groups {
         put!(out, "        self.{}.clear();", group.ident);
     }
     put!(out, "    }}\n");
-    entries(out, assigned, &groups);
-    put!(out, "}}\n");
 }
 
 /// Adds the method that decodes the entries of a group.
 fn entries(out: &mut String, assigned: &Assigned, groups: &[(usize, &MemberPlan)]) {
-    let [message, group, count, start, depth] = match groups {
-        [] => ["_message", "_group", "_count", "at", "_depth"],
-        _ => ["message", "group", "count", "at", "depth"],
-    };
     put!(out, "    fn decode_entries(");
     put!(out, "        &mut self,");
-    put!(out, "        {message}: &Message<'m, '_>,");
-    put!(out, "        {group}: usize,");
-    put!(out, "        {count}: &Field<'m>,");
-    put!(out, "        {start}: usize,");
-    put!(out, "        {depth}: usize,");
+    put!(out, "        message: &Message<'m, '_>,");
+    put!(out, "        group: usize,");
+    put!(out, "        count: &Field<'m>,");
+    put!(out, "        at: usize,");
+    put!(out, "        depth: usize,");
     put!(out, "    ) -> Result<usize, Error> {{");
-    if groups.is_empty() {
-        put!(out, "        Ok(at)\n    }}");
-        return;
-    }
     put!(out, "        match group {{");
     for (number, group) in groups {
         put!(

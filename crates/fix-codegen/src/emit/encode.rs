@@ -3,72 +3,228 @@
 use std::fmt::Write;
 
 use super::put;
-use super::slots::Assigned;
-use crate::plan::{Kind, MemberPlan, Plan, Repr, Role, StructPlan};
+use super::slots::{Assigned, Class, block_slots};
+use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, Repr, Role, StructPlan};
 
 /// Most members that are skipped by one look.
 const RUN_MAX: usize = 12;
 
-/// Adds the methods that encode a struct.
-pub(super) fn methods(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+/// Adds the public methods that encode a struct.
+pub(super) fn methods(out: &mut String, found: &StructPlan) {
+    if let Role::Entry(_) = found.role {
+        return;
+    }
     put!(out, "    /// Writes its fields in the dictionary's order.");
     put!(out, "    #[inline]");
     put!(out, "    pub fn encode_fields<'b>(&self, mut writer: Writer<'b>) -> Writer<'b> {{");
-    put!(out, "        writer.part(|sheet, written| self.encode_part(sheet, written));");
-    put!(out, "        writer\n    }}\n");
-    put!(out, "    #[doc(hidden)]");
-    if found.members.is_empty() {
-        put!(
-            out,
-            "    pub fn encode_part(&self, _: rt::Sheet<'_>, written: rt::Written) -> rt::Written {{"
-        );
-        put!(out, "        written\n    }}");
-    } else {
-        put!(
-            out,
-            "    pub fn encode_part(&self, sheet: rt::Sheet<'_>, written: rt::Written) -> rt::Written {{"
-        );
-        put!(out, "        let mut writer = rt::Part::new(sheet, written);");
-        encode_members(out, plan, found, assigned);
-        put!(out, "        writer.end()\n    }}");
-    }
+    put!(
+        out,
+        "        writer.part(|sheet, written| rt::Fields::encode_part(self, sheet, written));"
+    );
+    put!(out, "        writer\n    }}");
     if let Role::Message(_) = found.role {
         encode(out);
     }
 }
 
-/// Adds the code that writes all members.
-fn encode_members(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
-    for run in runs(found) {
-        let is_long = run.len() > 1;
-        if is_long {
-            put!(out, "        if {} {{", assigned.any(run.iter().copied()));
+/// Adds the method that writes all members.
+pub(super) fn part(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+    if found.members.is_empty() {
+        put!(
+            out,
+            "    fn encode_part(&self, _: rt::Sheet<'_>, written: rt::Written) -> rt::Written {{"
+        );
+        put!(out, "        written\n    }}");
+        return;
+    }
+    put!(
+        out,
+        "    fn encode_part(&self, sheet: rt::Sheet<'_>, written: rt::Written) -> rt::Written {{"
+    );
+    put!(out, "        let mut out = rt::Encoding::new(self, sheet, written);");
+    for step in steps(plan, found, assigned) {
+        match step {
+            Step::Group(member) => encode_group(out, member),
+            Step::Run(run) => encode_run(out, plan, &run, false),
+            Step::Segment(block, number) => {
+                put!(
+                    out,
+                    "        <Self as {}<'m>>::encode_segment_{number}(&mut out);",
+                    block.ident
+                );
+            }
         }
-        for number in run {
-            encode_member(out, plan, found, assigned, number);
+    }
+    put!(out, "        out.end()\n    }}");
+}
+
+/// Adds the functions that write the segments of a shared block.
+pub(super) fn segments(out: &mut String, plan: &Plan, block: &BlockPlan) {
+    let members: Vec<Placed<'_>> = block
+        .members
+        .iter()
+        .zip(block_slots(plan, block))
+        .map(|(member, (class, slot))| Placed { member, class, slot })
+        .collect();
+    for (number, segment) in block.segments.iter().enumerate() {
+        put!(out, "    #[doc(hidden)]\n    #[inline]");
+        put!(out, "    fn encode_segment_{number}(out: &mut rt::Encoding<'_, '_, Self::Slots>) {{");
+        for run in members[segment.clone()].chunks(RUN_MAX) {
+            encode_run(out, plan, run, true);
         }
-        if is_long {
-            put!(out, "        }}");
-        }
+        put!(out, "    }}\n");
     }
 }
 
-/// Returns the numbers of members in runs: of one, or of several that may all be missing.
-fn runs(found: &StructPlan) -> Vec<Vec<usize>> {
-    let mut runs: Vec<Vec<usize>> = Vec::new();
+/// A member and its slot.
+#[derive(Clone, Copy)]
+struct Placed<'p> {
+    member: &'p MemberPlan,
+    class: Class,
+    slot: usize,
+}
+
+/// Members that are written together.
+enum Step<'p> {
+    Group(&'p MemberPlan),
+    /// One, or several that may all be missing.
+    Run(Vec<Placed<'p>>),
+    /// The segment of a shared block with that number.
+    Segment(&'p BlockPlan, usize),
+}
+
+/// Returns how a struct is written.
+fn steps<'p>(plan: &'p Plan, found: &'p StructPlan, assigned: &Assigned) -> Vec<Step<'p>> {
+    let members: Vec<Placed<'p>> = found
+        .members
+        .iter()
+        .enumerate()
+        .filter(|(_, member)| member.kind != Kind::Length)
+        .map(|(number, member)| {
+            let (class, slot) = assigned.place(number);
+            Placed { member, class, slot }
+        })
+        .collect();
+    let mut steps: Vec<Step<'p>> = Vec::new();
+    let mut rest = members.as_slice();
     let mut is_open = false;
-    for (number, member) in found.members.iter().enumerate() {
-        if member.kind == Kind::Length {
+    while let [first, after @ ..] = rest {
+        if let Some((block, number, len)) = segment(plan, found, rest) {
+            steps.push(Step::Segment(block, number));
+            rest = rest.get(len..).unwrap_or_default();
+            is_open = false;
             continue;
         }
-        let is_optional = !member.required && !matches!(member.kind, Kind::Group(_));
-        match runs.last_mut() {
-            Some(run) if is_open && is_optional && run.len() < RUN_MAX => run.push(number),
-            _ => runs.push(vec![number]),
+        rest = after;
+        if let Kind::Group(_) = first.member.kind {
+            steps.push(Step::Group(first.member));
+            is_open = false;
+            continue;
         }
-        is_open = is_optional;
+        let is_optional = !first.member.required;
+        match steps.last_mut() {
+            Some(Step::Run(run)) if is_open && is_optional && run.len() < RUN_MAX => {
+                run.push(*first);
+            }
+            _ => steps.push(Step::Run(vec![*first])),
+        }
+        // What is shared has its slots elsewhere.
+        is_open = is_optional && block_of(plan, found, first.member.tag).is_none();
     }
-    runs
+    steps
+}
+
+/// Returns the shared block of a member.
+fn block_of<'p>(plan: &'p Plan, found: &StructPlan, tag: u32) -> Option<&'p BlockPlan> {
+    let mut blocks = found.blocks.iter().filter_map(|block| plan.blocks.get(*block));
+    blocks.find(|block| block.has(tag))
+}
+
+/// Returns the segment that `members` begin with, its number and length.
+fn segment<'p>(
+    plan: &'p Plan,
+    found: &StructPlan,
+    members: &[Placed<'_>],
+) -> Option<(&'p BlockPlan, usize, usize)> {
+    let block = block_of(plan, found, members.first()?.member.tag)?;
+    let is_here = |segment: &std::ops::Range<usize>| {
+        let own = &block.members[segment.clone()];
+        members.len() >= own.len()
+            && own.iter().zip(members).all(|(own, found)| own.tag == found.member.tag)
+    };
+    let number = block.segments.iter().position(is_here)?;
+    Some((block, number, block.segments[number].len()))
+}
+
+/// Adds the code that writes some members; their slots are counted from those of a block, or from the first.
+fn encode_run(out: &mut String, plan: &Plan, run: &[Placed<'_>], is_block: bool) {
+    let is_long = run.len() > 1;
+    if is_long {
+        put!(out, "        if {} {{", are_any(run, is_block));
+    }
+    let indent = if is_long { "            " } else { "        " };
+    for placed in run {
+        put!(out, "{indent}out.{};", call(plan, placed, is_block));
+    }
+    if is_long {
+        put!(out, "        }}");
+    }
+}
+
+/// Returns the condition that one of some optional members is there, whose slots follow each other.
+fn are_any(run: &[Placed<'_>], is_block: bool) -> String {
+    let terms =
+        [(Class::Text, "has_texts"), (Class::Value, "has_values")].map(|(class, method)| {
+            let slots =
+                || run.iter().filter(|placed| placed.class == class).map(|placed| placed.slot);
+            let first = slots().min()?;
+            Some(format!("out.{method}({}, {})", slot_of(class, first, is_block), slots().count()))
+        });
+    terms.into_iter().flatten().collect::<Vec<_>>().join(" || ")
+}
+
+fn slot_of(class: Class, slot: usize, is_block: bool) -> String {
+    if is_block { class.shared_slot(slot) } else { slot.to_string() }
+}
+
+/// Returns the call that writes a member.
+fn call(plan: &Plan, placed: &Placed<'_>, is_block: bool) -> String {
+    let Placed { member, class, slot } = placed;
+    let slot = slot_of(*class, *slot, is_block);
+    let constant = &member.constant;
+    let method = match &member.kind {
+        Kind::Data(length) => {
+            let length = constant_of(plan, *length).unwrap_or(constant);
+            return format!("data({length}, {constant}, {slot})");
+        }
+        Kind::Boolean => "boolean",
+        Kind::Char => "char",
+        Kind::Date => "date",
+        Kind::Decimal => "decimal",
+        Kind::Enum(index) => match plan.enums[*index].repr {
+            Repr::Char => "char",
+            Repr::Int => "int",
+            Repr::Text => "text",
+        },
+        Kind::Int => "int",
+        Kind::MonthYear => "month_year",
+        Kind::Group(_) | Kind::Length | Kind::Multiple(_) | Kind::Text => "text",
+        Kind::Uint => "uint",
+        Kind::UtcTime => "utc_time",
+        Kind::UtcTimestamp => "utc_timestamp",
+    };
+    format!("{method}({constant}, {slot})")
+}
+
+/// Returns the constant of a tag.
+fn constant_of(plan: &Plan, tag: u32) -> Option<&String> {
+    let mut members = plan.structs.iter().flat_map(|found| &found.members);
+    members.find(|member| member.tag == tag).map(|member| &member.constant)
+}
+
+fn encode_group(out: &mut String, member: &MemberPlan) {
+    let method = if member.required { "required_group" } else { "group" };
+    put!(out, "        out.{method}({}, &self.{});", member.constant, member.ident);
 }
 
 /// Adds the method that encodes a whole message.
@@ -86,68 +242,10 @@ fn encode(out: &mut String) {
     );
     put!(out, "        let mut writer = Writer::new(out, BEGIN_STRING, Self::MSG_TYPE);");
     put!(out, "        writer.part(|sheet, written| {{");
-    put!(out, "            self.encode_part(sheet, header.encode_part(sheet, written))");
+    put!(
+        out,
+        "            rt::Fields::encode_part(self, sheet, rt::Fields::encode_part(header, sheet, written))"
+    );
     put!(out, "        }});");
     put!(out, "        writer.finish()\n    }}");
-}
-
-fn encode_group(out: &mut String, member: &MemberPlan) {
-    let (ident, constant) = (&member.ident, &member.constant);
-    let indent = if member.required { "        " } else { "            " };
-    if !member.required {
-        put!(out, "        if !self.{ident}.is_empty() {{");
-    }
-    put!(out, "{indent}writer.uint({constant}, self.{ident}.len() as u64);");
-    put!(out, "{indent}for entry in &self.{ident} {{");
-    put!(out, "{indent}    writer = rt::Part::new(sheet, entry.encode_part(sheet, writer.end()));");
-    put!(out, "{indent}}}");
-    if !member.required {
-        put!(out, "        }}");
-    }
-}
-
-fn encode_member(
-    out: &mut String,
-    plan: &Plan,
-    found: &StructPlan,
-    assigned: &Assigned,
-    number: usize,
-) {
-    let Some(member) = found.members.get(number) else { return };
-    let constant = &member.constant;
-    let slot = assigned.slot(number);
-    let value = |own: &str| format!("self.slots.value::<{own}>({slot})");
-    let text = format!("self.slots.text({slot})");
-    let time = |own: &str| value(&format!("Stamped<{own}>"));
-    let (value, call) = match &member.kind {
-        Kind::Group(_) => return encode_group(out, member),
-        Kind::Length => return,
-        Kind::Boolean => (value("bool"), format!("boolean({constant}, value)")),
-        Kind::Char => (value("u8"), format!("char({constant}, value)")),
-        Kind::Data(length) => {
-            let length = found.members.iter().find(|other| other.tag == *length);
-            let length = length.map_or(constant, |other| &other.constant);
-            (text, format!("data({length}, {constant}, value.0)"))
-        }
-        Kind::Date => (value("LocalMktDate"), format!("date({constant}, value)")),
-        Kind::Decimal => (value("Decimal"), format!("decimal({constant}, value)")),
-        Kind::Enum(index) => match plan.enums[*index].repr {
-            Repr::Char => (value("u8"), format!("char({constant}, value)")),
-            Repr::Int => (value("i64"), format!("int({constant}, value)")),
-            Repr::Text => (text, format!("text({constant}, value.0)")),
-        },
-        Kind::Int => (value("i64"), format!("int({constant}, value)")),
-        Kind::MonthYear => (value("MonthYear"), format!("month_year({constant}, value)")),
-        Kind::Multiple(_) | Kind::Text => (text, format!("text({constant}, value.0)")),
-        Kind::Uint => (value("u64"), format!("uint({constant}, value)")),
-        Kind::UtcTime => {
-            (time("UtcTime"), format!("utc_time({constant}, value.value, value.precision)"))
-        }
-        Kind::UtcTimestamp => (
-            time("UtcTimestamp"),
-            format!("utc_timestamp({constant}, value.value, value.precision)"),
-        ),
-    };
-    put!(out, "        if let Some(value) = {value} {{");
-    put!(out, "            writer.{call};\n        }}");
 }

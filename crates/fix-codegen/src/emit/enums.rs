@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::put;
 use crate::names::doc;
-use crate::plan::{EnumPlan, Repr};
+use crate::plan::{EnumPlan, Plan, Repr};
 
 /// Returns an enum with its lifetime, if any.
 pub(super) fn type_of(found: &EnumPlan) -> String {
@@ -38,6 +38,51 @@ pub(super) fn enumeration(out: &mut String, found: &EnumPlan) {
         Repr::Int => by_value(out, found, "i64", "from_int", "int", ToOwned::to_owned),
         Repr::Text => by_text(out, found),
     }
+    keeping(out, found);
+}
+
+/// Adds what keeps its values in slots.
+fn keeping(out: &mut String, found: &EnumPlan) {
+    let (form, of, to) = match found.repr {
+        Repr::Char => {
+            let of = "from_char(rt::Value::from_words(form))";
+            ("(u64, u64)", of, "rt::Value::to_words(self.char())")
+        }
+        Repr::Int => {
+            let of = "from_int(rt::Value::from_words(form))";
+            ("(u64, u64)", of, "rt::Value::to_words(self.int())")
+        }
+        Repr::Text => ("Text<'m>", "from_text(form)", "self.text()"),
+    };
+    put!(out, "impl<'m> rt::Kept<'m> for {} {{", type_of(found));
+    put!(out, "    type Form = {form};\n");
+    put!(out, "    #[inline(always)]");
+    put!(out, "    fn from_form(form: {form}) -> Self {{\n        Self::{of}\n    }}\n");
+    put!(out, "    #[inline(always)]");
+    put!(out, "    fn into_form(self) -> {form} {{\n        {to}\n    }}\n}}\n");
+}
+
+/// Adds what prints the values of all enums, by their tags.
+pub(super) fn listed(out: &mut String, plan: &Plan) {
+    let [tag, held, to] = match plan.wanted_enums().next() {
+        Some(_) => ["tag", "held", "out"],
+        None => ["_"; 3],
+    };
+    put!(out, "fn show_listed(");
+    put!(
+        out,
+        "    {tag}: u32,\n    {held}: rt::Held<'_>,\n    {to}: &mut std::fmt::Formatter<'_>,"
+    );
+    put!(out, ") -> std::fmt::Result {{");
+    if tag == "_" {
+        put!(out, "    Ok(())\n}}\n");
+        return;
+    }
+    put!(out, "    match tag {{");
+    for found in plan.wanted_enums() {
+        put!(out, "        {} => rt::show_listed::<{}>(held, out),", found.tag, found.ident);
+    }
+    put!(out, "        _ => Ok(()),\n    }}\n}}\n");
 }
 
 fn first(value: &str) -> char {

@@ -1,111 +1,105 @@
-//! Methods that get and set the members of a struct.
+//! Methods that get and set members, and what prints a struct.
 
 use std::fmt::Write;
 
-use super::slots::Assigned;
-use super::structs::is_required;
-use super::{blank, put, type_of};
+use super::slots::{Assigned, Class, block_slots};
+use super::structs::{groups, is_required};
+use super::{put, type_of};
 use crate::names::doc;
-use crate::plan::{Kind, MemberPlan, Plan, Repr};
+use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, StructPlan};
 
-/// Adds the methods of one member that has a slot.
-pub(super) fn methods(out: &mut String, plan: &Plan, member: &MemberPlan, slot: usize) {
+/// Adds the methods of all members of a struct that have slots, and are not of a shared block.
+pub(super) fn all(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+    let is_shared = |member: &MemberPlan| {
+        let mut blocks = found.blocks.iter().filter_map(|block| plan.blocks.get(*block));
+        blocks.any(|block| block.has(member.tag))
+    };
+    for (number, member) in found.members.iter().enumerate() {
+        if member.has_accessors() && !is_shared(member) {
+            methods(out, plan, member, "pub fn", &assigned.slot(number).to_string());
+        }
+    }
+}
+
+/// Adds the methods of a member.
+fn methods(out: &mut String, plan: &Plan, member: &MemberPlan, function: &str, slot: &str) {
     let MemberPlan { tag, name, ident, setter, .. } = member;
     let own = type_of(plan, &member.kind);
-    put!(out, "    /// {} ({tag}).", doc(name));
+    let (name, required) = (doc(name), is_required(member));
+    let (found, argument, get, set, or) = match required {
+        true => (own.clone(), own, "get", "set", ""),
+        false => (
+            format!("Option<{own}>"),
+            format!("impl Into<Option<{own}>>"),
+            "find",
+            "put",
+            ", or removes it",
+        ),
+    };
+    put!(out, "    /// {name} ({tag}).");
     put!(out, "    #[inline]");
-    if is_required(member) {
-        put!(out, "    pub fn {ident}(&self) -> {own} {{");
-        let blank = blank(plan, &member.kind);
-        put!(out, "        {}.unwrap_or({blank})\n    }}\n", found(plan, &member.kind, slot));
-        put!(out, "    /// Sets {} ({tag}).", doc(name));
-        put!(out, "    #[inline]");
-        put!(out, "    pub fn {setter}(&mut self, value: {own}) -> &mut Self {{");
-        put!(out, "        let value = Some(value);");
-    } else {
-        put!(out, "    pub fn {ident}(&self) -> Option<{own}> {{");
-        put!(out, "        {}\n    }}\n", found(plan, &member.kind, slot));
-        put!(out, "    /// Sets {} ({tag}), or removes it.", doc(name));
-        put!(out, "    #[inline]");
-        put!(
-            out,
-            "    pub fn {setter}(&mut self, value: impl Into<Option<{own}>>) -> &mut Self {{"
-        );
-        put!(out, "        let value: Option<{own}> = value.into();");
-    }
-    put!(out, "        {};", set(plan, &member.kind, slot));
-    put!(out, "        self\n    }}\n");
+    put!(out, "    {function} {ident}(&self) -> {found} {{");
+    put!(out, "        rt::{get}(self, {slot})\n    }}\n");
+    put!(out, "    /// Sets {name} ({tag}){or}.");
+    put!(out, "    #[inline]");
+    put!(out, "    {function} {setter}(&mut self, value: {argument}) -> &mut Self {{");
+    put!(out, "        rt::{set}(self, {slot}, value)\n    }}\n");
 }
 
-/// Returns what a slot holds, as an option of the member's type.
-pub(super) fn found(plan: &Plan, kind: &Kind, slot: usize) -> String {
-    let value = |own: &str| format!("self.slots.value::<{own}>({slot})");
-    let text = format!("self.slots.text({slot})");
-    match kind {
-        Kind::Data(_) => format!("{text}.map(Text::as_bytes)"),
-        Kind::Enum(index) => {
-            let found = &plan.enums[*index];
-            match found.repr {
-                Repr::Char => format!("{}.map({}::from_char)", value("u8"), found.ident),
-                Repr::Int => format!("{}.map({}::from_int)", value("i64"), found.ident),
-                Repr::Text => format!("{text}.map({}::from_text)", found.ident),
-            }
-        }
-        Kind::Multiple(_) => format!("self.slots.multiple({slot})"),
-        Kind::Text => text,
-        other => value(&type_of(plan, other)),
+/// Adds the trait of a shared block.
+pub(super) fn block(out: &mut String, plan: &Plan, block: &BlockPlan) {
+    put!(
+        out,
+        "/// The optional fields of {}, of all messages and groups that have them.",
+        doc(&block.name)
+    );
+    put!(out, "pub trait {}<'m>: rt::Fields<'m> {{", block.ident);
+    put!(out, "    #[doc(hidden)]\n    const TEXTS: usize;");
+    put!(out, "    #[doc(hidden)]\n    const VALUES: usize;\n");
+    for (member, (class, slot)) in block.members.iter().zip(block_slots(plan, block)) {
+        methods(out, plan, member, "fn", &class.shared_slot(slot));
+    }
+    super::encode::segments(out, plan, block);
+    put!(out, "}}\n");
+}
+
+/// Adds the blocks that a struct shares.
+pub(super) fn blocks(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+    for block in found.blocks.iter().filter_map(|block| plan.blocks.get(*block)) {
+        let [texts, values] = assigned.base(found, block);
+        put!(out, "impl<'m> {}<'m> for {} {{", block.ident, super::struct_type(found));
+        put!(out, "    const TEXTS: usize = {texts};");
+        put!(out, "    const VALUES: usize = {values};\n}}\n");
     }
 }
 
-/// Returns what sets a slot to `value`, an option of the member's type.
-fn set(plan: &Plan, kind: &Kind, slot: usize) -> String {
-    let method = |name: &str, value: &str| format!("self.slots.{name}({slot}, {value})");
-    match kind {
-        Kind::Data(_) => method("set_text", "value.map(Text)"),
-        Kind::Enum(index) => {
-            let found = &plan.enums[*index];
-            let map = |to: &str| format!("value.map({}::{to})", found.ident);
-            match found.repr {
-                Repr::Char => method("set_value", &map("char")),
-                Repr::Int => method("set_value", &map("int")),
-                Repr::Text => method("set_text", &map("text")),
-            }
-        }
-        Kind::Multiple(_) => method("set_text", "value.map(|value| value.text())"),
-        Kind::Text => method("set_text", "value"),
-        _ => method("set_value", "value"),
+impl Class {
+    /// Returns a slot of a shared block, counted from its first.
+    pub(super) fn shared_slot(self, slot: usize) -> String {
+        let base = if self == Self::Value { "Self::VALUES" } else { "Self::TEXTS" };
+        if slot == 0 { base.to_owned() } else { format!("{base} + {slot}") }
     }
 }
 
-/// Adds the methods of all members, and what prints them.
-pub(super) fn debug(out: &mut String, ident: &str, members: &[&MemberPlan]) {
+/// Adds what prints a struct.
+pub(super) fn debug(out: &mut String, found: &StructPlan) {
+    let ident = &found.ident;
+    let names = found.members.iter().map(|member| {
+        let mark = match member.kind {
+            Kind::Data(_) => "*",
+            Kind::Enum(_) => "+",
+            _ => "",
+        };
+        format!("{}{mark}", member.ident.trim_start_matches("r#"))
+    });
+    let names = names.collect::<Vec<_>>().join(" ");
+    let groups: Vec<String> = groups(found).map(|group| format!("&self.{}", group.ident)).collect();
     put!(out, "impl std::fmt::Debug for {ident}<'_> {{");
     put!(out, "    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {{");
-    put!(out, "        let mut found = out.debug_struct({ident:?});");
-    for member in members {
-        let (ident, name) = (&member.ident, member.ident.trim_start_matches("r#"));
-        match member.kind {
-            Kind::Group(_) => {
-                put!(out, "        if !self.{ident}.is_empty() {{");
-                put!(out, "            found.field({name:?}, &self.{ident});\n        }}");
-            }
-            _ if is_required(member) => {
-                put!(out, "        found.field({name:?}, &self.{ident}());");
-            }
-            _ => {
-                put!(out, "        if let Some(value) = self.{ident}() {{");
-                put!(out, "            found.field({name:?}, &value);\n        }}");
-            }
-        }
-    }
-    put!(out, "        found.finish()\n    }}\n}}\n");
-}
-
-/// Adds the methods of all members with slots.
-pub(super) fn all(out: &mut String, plan: &Plan, members: &[MemberPlan], assigned: &Assigned) {
-    for (number, member) in members.iter().enumerate() {
-        if !matches!(member.kind, Kind::Group(_) | Kind::Length) {
-            methods(out, plan, member, assigned.slot(number));
-        }
-    }
+    put!(out, "        const SHOWN: rt::Shown =");
+    put!(
+        out,
+        "            rt::Shown {{ name: {ident:?}, members: {names:?}, listed: show_listed }};"
+    );
+    put!(out, "        rt::show(self, SHOWN, &[{}], out)\n    }}\n}}\n", groups.join(", "));
 }

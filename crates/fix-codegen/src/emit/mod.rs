@@ -11,7 +11,7 @@ mod structs;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::plan::{Kind, Plan, Repr, Role, StructPlan};
+use crate::plan::{Kind, Plan, Role, StructPlan};
 
 /// Adds formatted text to a `String`, which cannot fail.
 macro_rules! put {
@@ -28,6 +28,10 @@ pub(crate) fn module(plan: &Plan, begin_string: &str) -> String {
     tag_constants(&mut body, plan);
     for found in plan.wanted_enums() {
         enums::enumeration(&mut body, found);
+    }
+    enums::listed(&mut body, plan);
+    for (_, found) in plan.wanted_blocks() {
+        members::block(&mut body, plan, found);
     }
     for found in plan.wanted_structs() {
         structs::structure(&mut body, plan, found);
@@ -63,7 +67,6 @@ fn imports(body: &str) -> String {
         "Error",
         "Field",
         "Message",
-        "Precision",
         "Tag",
         "TagText",
         "UtcTimestamp",
@@ -111,29 +114,6 @@ fn type_of(plan: &Plan, kind: &Kind) -> String {
         Kind::Uint => "u64".into(),
         Kind::UtcTime => "Stamped<UtcTime>".into(),
         Kind::UtcTimestamp => "Stamped<UtcTimestamp>".into(),
-    }
-}
-
-/// Returns what stands for a required member before it is decoded.
-fn blank(plan: &Plan, kind: &Kind) -> String {
-    match kind {
-        Kind::Boolean => "false".into(),
-        Kind::Char | Kind::Int | Kind::Uint => "0".into(),
-        Kind::Data(_) => "&[]".into(),
-        Kind::Date => "LocalMktDate::EPOCH".into(),
-        Kind::Decimal => "Decimal::new(0, 0)".into(),
-        Kind::Enum(index) => {
-            let found = &plan.enums[*index];
-            let value = if found.repr == Repr::Text { "Text(&[])" } else { "0" };
-            format!("{}::Unlisted({value})", found.ident)
-        }
-        Kind::Group(_) => "Vec::new()".into(),
-        Kind::Length => "()".into(),
-        Kind::MonthYear => "MonthYear::EPOCH".into(),
-        Kind::Multiple(_) => "Multiple::new(Text(&[]))".into(),
-        Kind::Text => "Text(&[])".into(),
-        Kind::UtcTime => "Stamped::new(UtcTime::MIDNIGHT, Precision::Seconds)".into(),
-        Kind::UtcTimestamp => "Stamped::new(UtcTimestamp::EPOCH, Precision::Seconds)".into(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tickwire_fix::rt::Layout;
 
 use super::put;
-use crate::plan::{Kind, MemberPlan, Plan, Repr, Role, StructPlan};
+use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, Repr, Role, StructPlan};
 
 /// Tags of one page of a table of places.
 const PAGE: u32 = 64;
@@ -29,22 +29,37 @@ pub(super) struct Assigned {
 }
 
 impl Assigned {
-    /// Assigns slots: those that are required come first.
+    /// Assigns slots: those that are required come first, then those of each shared block, in its order.
     pub(super) fn new(plan: &Plan, found: &StructPlan) -> Self {
+        let class_of = |member: &MemberPlan| class(plan, &member.kind);
         let mut slots: Vec<(Class, usize)> =
-            found.members.iter().map(|member| (class(plan, &member.kind), 0)).collect();
-        for wanted in [Class::Numbered, Class::Text, Class::Value] {
-            let mut next = 0;
-            for required in [true, false] {
-                for (member, (class, slot)) in found.members.iter().zip(&mut slots) {
-                    if *class == wanted && member.required == required {
-                        *slot = next;
-                        next += 1;
-                    }
-                }
-            }
+            found.members.iter().map(|member| (class_of(member), 0)).collect();
+        let blocks = || found.blocks.iter().filter_map(|block| plan.blocks.get(*block));
+        let is_shared = |member: &MemberPlan| blocks().any(|block| block.has(member.tag));
+        let members = || found.members.iter().enumerate();
+        let required = members().filter(|(_, member)| member.required);
+        let shared = blocks().flat_map(|block| &block.members).filter_map(|member| {
+            members().find(|(_, own)| own.tag == member.tag && own.has_accessors())
+        });
+        let others = members().filter(|(_, member)| !member.required && !is_shared(member));
+        let mut next = [0; 3];
+        for (number, member) in required.chain(shared).chain(others) {
+            let next = &mut next[class_of(member) as usize];
+            slots[number].1 = *next;
+            *next += 1;
         }
         Self { slots }
+    }
+
+    /// Returns the first text slot and the first value slot of a shared block.
+    pub(super) fn base(&self, found: &StructPlan, block: &BlockPlan) -> [usize; 2] {
+        [Class::Text, Class::Value].map(|wanted| {
+            let members = found.members.iter().zip(&self.slots);
+            let slots = members
+                .filter(|(member, (class, _))| *class == wanted && block.has(member.tag))
+                .map(|(_, (_, slot))| *slot);
+            slots.min().unwrap_or(0)
+        })
     }
 
     /// Returns the slot of the member with that number.
@@ -63,22 +78,21 @@ impl Assigned {
         format!("rt::Slots<'m, {texts}, {text_words}, {values}, {value_words}>")
     }
 
-    /// Returns the condition that one of some members is there that have slots.
-    pub(super) fn any(&self, numbers: impl Iterator<Item = usize>) -> String {
-        let slots: BTreeSet<(bool, usize)> = numbers
-            .filter_map(|number| self.slots.get(number))
-            .map(|(class, slot)| (*class == Class::Value, *slot))
-            .collect();
-        let words: BTreeSet<(bool, usize)> =
-            slots.iter().map(|(is_value, slot)| (*is_value, slot / 64)).collect();
-        let words = words.iter().map(|&(is_value, word)| {
-            let here = slots.iter().filter(|(v, slot)| *v == is_value && slot / 64 == word);
-            let mask = here.fold(0_u64, |mask, (_, slot)| mask | 1 << (slot % 64));
-            let method = if is_value { "has_value" } else { "has_text" };
-            format!("self.slots.{method}({word}, {mask:#x})")
-        });
-        words.collect::<Vec<_>>().join(" || ")
+    /// Returns class and slot of the member with that number.
+    pub(super) fn place(&self, number: usize) -> (Class, usize) {
+        self.slots.get(number).copied().unwrap_or((Class::Numbered, 0))
     }
+}
+
+/// Returns the slots of a block, counted from its first text and its first value.
+pub(super) fn block_slots(plan: &Plan, block: &BlockPlan) -> Vec<(Class, usize)> {
+    let mut next = [0; 3];
+    let slots = block.members.iter().map(|member| {
+        let class = class(plan, &member.kind);
+        next[class as usize] += 1;
+        (class, next[class as usize] - 1)
+    });
+    slots.collect()
 }
 
 /// Whether a table of places can hold a struct.
@@ -112,77 +126,95 @@ fn class(plan: &Plan, kind: &Kind) -> Class {
 
 /// Adds the table of members and places.
 pub(super) fn layout(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+    let count = found.members.len();
     put!(out, "    const LAYOUT: &'static rt::Layout = {{");
-    put!(out, "        const MEMBERS: &[rt::Member] = &[");
-    for (number, member) in found.members.iter().enumerate() {
-        let necessity = if member.required { "required" } else { "optional" };
-        let (tag, kind, slot) = (member.tag, kind_name(plan, member), assigned.slot(number));
-        put!(out, "            rt::Member::{necessity}({tag}, rt::Kind::{kind}, {slot}),");
-    }
+    put!(
+        out,
+        "        const MEMBERS: &[rt::Member] = &rt::members::<{count}>(\"{}\");",
+        table(plan, found, assigned)
+    );
     let misplaced = misplaced(plan, found);
-    for tag in &misplaced {
-        put!(out, "            rt::Member::optional({tag}, rt::Kind::Misplaced, 0),");
-    }
-    put!(out, "        ];");
     let tags = || found.members.iter().map(|member| member.tag).chain(misplaced.iter().copied());
     let flat = tags().filter(|tag| *tag < FLAT_MAX).max().map_or(0, |tag| tag + 1);
     let others = || tags().filter(|tag| *tag >= FLAT_MAX);
     let index = others().max().map_or(0, |tag| tag / PAGE + 1);
     let pages = others().map(|tag| tag / PAGE).collect::<BTreeSet<_>>().len() + 1;
-    put!(
-        out,
-        "        static PLACES: rt::Places<{flat}, {index}, {pages}> = rt::Places::new(MEMBERS);"
-    );
-    match found.role {
-        Role::Entry(delimiter) => {
-            put!(out, "        &rt::Layout::entry({delimiter}, MEMBERS, &PLACES)");
-        }
-        Role::Header => put!(out, "        &rt::Layout::header(MEMBERS, &PLACES)"),
-        _ => put!(out, "        &rt::Layout::message(MEMBERS, &PLACES)"),
-    }
+    put!(out, "        static PLACES: rt::Places<{flat}, {index}, {pages}> =");
+    put!(out, "            rt::Places::new(MEMBERS, &[{}]);", group_layouts(plan, found));
+    let made = match found.role {
+        Role::Entry(delimiter) => format!("entry({delimiter}, "),
+        Role::Header => "header(".to_owned(),
+        Role::Message(_) | Role::Trailer => "message(".to_owned(),
+    };
+    put!(out, "        &rt::Layout::{made}MEMBERS, &PLACES)");
     put!(out, "    }};");
 }
 
-fn kind_name(plan: &Plan, member: &MemberPlan) -> &'static str {
+/// Returns the table of members, as `rt::members` reads it.
+fn table(plan: &Plan, found: &StructPlan, assigned: &Assigned) -> String {
+    let members = found.members.iter().enumerate().map(|(number, member)| {
+        let mark = if member.required { "!" } else { "" };
+        format!("{}{}{}{mark}", member.tag, kind_letter(plan, member), assigned.slot(number))
+    });
+    members.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the layouts of all groups of a message, each once; they are not needed of anything else.
+fn group_layouts(plan: &Plan, found: &StructPlan) -> String {
+    let mut groups = BTreeSet::new();
+    if let Role::Message(_) | Role::Trailer = found.role {
+        all_groups(plan, found, &mut groups);
+    }
+    let layouts = groups.iter().filter_map(|index| plan.structs.get(*index));
+    let layouts = layouts.map(|group| format!("{}::LAYOUT", group.ident));
+    layouts.collect::<Vec<_>>().join(", ")
+}
+
+/// Collects the indices of the groups of a struct, and of those in them.
+fn all_groups(plan: &Plan, found: &StructPlan, groups: &mut BTreeSet<usize>) {
+    for member in &found.members {
+        if let Kind::Group(index) = member.kind
+            && groups.insert(index)
+            && let Some(group) = plan.structs.get(index)
+        {
+            all_groups(plan, group, groups);
+        }
+    }
+}
+
+fn kind_letter(plan: &Plan, member: &MemberPlan) -> char {
     match &member.kind {
-        Kind::Boolean => "Boolean",
-        Kind::Char => "Char",
-        Kind::Data(_) | Kind::Multiple(_) | Kind::Text => "Text",
-        Kind::Date => "Date",
-        Kind::Decimal => "Decimal",
+        Kind::Boolean => 'B',
+        Kind::Char => 'C',
+        Kind::Data(_) | Kind::Multiple(_) | Kind::Text => 'T',
+        Kind::Date => 'Y',
+        Kind::Decimal => 'D',
         Kind::Enum(index) => match plan.enums[*index].repr {
-            Repr::Char => "Char",
-            Repr::Int => "Int",
-            Repr::Text => "Text",
+            Repr::Char => 'C',
+            Repr::Int => 'I',
+            Repr::Text => 'T',
         },
-        Kind::Group(_) => "Group",
-        Kind::Int => "Int",
-        Kind::Length => "Length",
-        Kind::MonthYear => "MonthYear",
-        Kind::Uint => "Uint",
-        Kind::UtcTime => "UtcTime",
-        Kind::UtcTimestamp => "UtcTimestamp",
+        Kind::Group(_) => 'G',
+        Kind::Int => 'I',
+        Kind::Length => 'L',
+        Kind::MonthYear => 'M',
+        Kind::Uint => 'U',
+        Kind::UtcTime => 'H',
+        Kind::UtcTimestamp => 'S',
     }
 }
 
 /// Returns the tags of groups of a message, which may not stand outside of them.
 fn misplaced(plan: &Plan, found: &StructPlan) -> BTreeSet<u32> {
-    let mut tags = BTreeSet::new();
+    let mut groups = BTreeSet::new();
     if let Role::Message(_) | Role::Trailer = found.role {
-        group_tags(plan, found, &mut tags);
-        for member in &found.members {
-            tags.remove(&member.tag);
-        }
+        all_groups(plan, found, &mut groups);
+    }
+    let groups = groups.iter().filter_map(|index| plan.structs.get(*index));
+    let mut tags: BTreeSet<u32> =
+        groups.flat_map(|group| &group.members).map(|member| member.tag).collect();
+    for member in &found.members {
+        tags.remove(&member.tag);
     }
     tags
-}
-
-fn group_tags(plan: &Plan, found: &StructPlan, tags: &mut BTreeSet<u32>) {
-    for member in &found.members {
-        if let Kind::Group(index) = member.kind {
-            let group = &plan.structs[index];
-            tags.extend(group.members.iter().map(|member| member.tag));
-            group_tags(plan, group, tags);
-        }
-    }
 }

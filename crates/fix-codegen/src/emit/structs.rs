@@ -21,7 +21,7 @@ pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
     put!(out, "#[derive(Clone, PartialEq)]");
     put!(out, "pub struct {} {{", struct_type(found));
     put!(out, "    slots: {},", assigned.slots_type());
-    for member in found.members.iter().filter(|member| matches!(member.kind, Kind::Group(_))) {
+    for member in groups(found) {
         let required = if member.required { ", required" } else { "" };
         put!(out, "    /// {} ({}){required}.", doc(&member.name), member.tag);
         put!(out, "    pub {}: {},", member.ident, type_of(plan, &member.kind));
@@ -33,17 +33,22 @@ pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
         put!(out, "    pub const MSG_TYPE: &'static str = {msg_type:?};\n");
     }
     constructor(out, plan, found);
-    members::all(out, plan, &found.members, &assigned);
+    members::all(out, plan, found, &assigned);
     decode::methods(out, found);
-    encode::methods(out, plan, found, &assigned);
+    encode::methods(out, found);
     put!(out, "}}\n");
-    let kept: Vec<&MemberPlan> = kept(found).collect();
-    members::debug(out, &found.ident, &kept);
+    members::blocks(out, plan, found, &assigned);
+    members::debug(out, found);
     if arguments(found).next().is_none() {
         put!(out, "impl Default for {}<'_> {{", found.ident);
         put!(out, "    fn default() -> Self {{\n        Self::new()\n    }}\n}}\n");
     }
     decode::fields(out, plan, found, &assigned);
+}
+
+/// Returns the groups.
+pub(super) fn groups(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
+    found.members.iter().filter(|member| matches!(member.kind, Kind::Group(_)))
 }
 
 /// Returns the members that can be seen.

@@ -97,6 +97,7 @@ pub(super) fn empty() -> Dictionary {
         sparse: HashMap::new(),
         names: HashMap::new(),
         groups: Vec::new(),
+        components: Vec::new(),
         messages: Vec::new(),
         types: MessageTypes::new(),
         header: Block::default(),

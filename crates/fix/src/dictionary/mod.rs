@@ -193,6 +193,25 @@ impl MessageDef {
     }
 }
 
+/// A component: fields that messages and groups have together.
+#[derive(Clone, Debug)]
+pub struct ComponentDef {
+    pub(crate) name: String,
+    pub(crate) members: Vec<Member>,
+}
+
+impl ComponentDef {
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the fields in order, components in it resolved.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+}
+
 /// Members with a direct way from a field to its place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
@@ -223,6 +242,8 @@ pub struct Dictionary {
     pub(crate) sparse: HashMap<u32, u16>,
     pub(crate) names: HashMap<String, u16>,
     pub(crate) groups: Vec<GroupDef>,
+    /// Sorted by name.
+    pub(crate) components: Vec<ComponentDef>,
     pub(crate) messages: Vec<MessageDef>,
     pub(crate) types: MessageTypes,
     pub(crate) header: Block,
@@ -276,6 +297,11 @@ impl Dictionary {
     /// Returns all fields, by tag.
     pub fn fields(&self) -> &[FieldDef] {
         &self.fields
+    }
+
+    /// Returns all components, by name.
+    pub fn components(&self) -> &[ComponentDef] {
+        &self.components
     }
 
     /// Returns all messages, in the file's order.

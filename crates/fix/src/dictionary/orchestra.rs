@@ -11,7 +11,7 @@ use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, Members};
 use super::problem::{Problem, Problems, What};
 use super::quickfix::elements;
 use super::types::FieldType;
-use super::{Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef};
+use super::{ComponentDef, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef};
 use crate::tag::Tag;
 
 /// BeginString of every version after FIX 4.4.
@@ -121,7 +121,7 @@ impl<'x> Loader<'x> {
         for message in named("messages").into_iter().flat_map(elements) {
             self.read_message(message, &mut dictionary);
         }
-        self.check_unused();
+        dictionary.components = self.read_all_components();
         dictionary.begin_string = begin_string(root, !dictionary.header.members.is_empty());
         dictionary.groups = std::mem::take(&mut self.groups);
         assemble::complete(&mut dictionary, std::mem::take(&mut self.fields));
@@ -391,13 +391,24 @@ impl<'x> Loader<'x> {
         Some(id)
     }
 
-    /// Reads components and groups that no message uses, for their problems.
-    fn check_unused(&mut self) {
-        let unused: Vec<_> =
-            self.components.values().chain(self.group_nodes.values()).copied().collect();
-        for node in unused {
+    /// Returns the components by name, but header and trailer; groups that no message uses are read for their
+    /// problems, too.
+    fn read_all_components(&mut self) -> Vec<ComponentDef> {
+        let groups: Vec<_> = self.group_nodes.values().copied().collect();
+        for node in groups {
             self.members(node);
         }
+        let components: Vec<_> = self.components.values().copied().collect();
+        let mut read: Vec<ComponentDef> = Vec::new();
+        for node in components {
+            let members = self.members(node);
+            let name = node.attribute("name").unwrap_or_default().to_owned();
+            if !matches!(name.as_str(), "" | HEADER | TRAILER) {
+                read.push(ComponentDef { name, members });
+            }
+        }
+        read.sort_by(|a, b| a.name.cmp(&b.name));
+        read
     }
 }
 

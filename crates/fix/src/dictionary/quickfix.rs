@@ -7,7 +7,9 @@ use roxmltree::{Document, Node, NodeId};
 use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, Members};
 use super::problem::{Problem, Problems, What};
 use super::types::FieldType;
-use super::{Block, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef};
+use super::{
+    Block, ComponentDef, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef,
+};
 use crate::tag::Tag;
 
 /// Parses a file.
@@ -142,7 +144,7 @@ impl<'x> Loader<'x> {
                 _ => {}
             }
         }
-        self.check_components();
+        dictionary.components = self.read_all_components();
         dictionary.groups = std::mem::take(&mut self.groups);
         assemble::complete(&mut dictionary, std::mem::take(&mut self.fields));
         dictionary
@@ -371,17 +373,18 @@ impl<'x> Loader<'x> {
         Some(id)
     }
 
-    /// Reads components that no message uses, for their problems.
-    fn check_components(&mut self) {
-        let components: Vec<_> = self.components.values().copied().collect();
-        self.is_unused = true;
-        for component in components {
-            if self.used.contains(&component.id()) {
-                continue;
-            }
-            let mut path = vec![component.id()];
-            self.collect(component, true, &mut path, &mut Members::default());
+    /// Returns the components by name; those that no message uses are read for their problems, too.
+    fn read_all_components(&mut self) -> Vec<ComponentDef> {
+        let mut components: Vec<_> = self.components.iter().map(|(n, c)| (*n, *c)).collect();
+        components.sort_unstable_by_key(|(name, _)| *name);
+        let mut read = Vec::new();
+        for (name, component) in components {
+            self.is_unused = !self.used.contains(&component.id());
+            let mut members = Members::default();
+            self.collect(component, true, &mut vec![component.id()], &mut members);
+            read.push(ComponentDef { name: name.to_owned(), members: members.list });
         }
+        read
     }
 }
 

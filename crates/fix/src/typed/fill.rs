@@ -8,6 +8,7 @@ use crate::raw::Column;
 use crate::reader::{Columns, Field, Message};
 use crate::tag::Tag;
 use crate::value::{UtcTime, read_decimal, read_int, read_uint};
+use crate::writer::{Sheet, Written};
 
 /// A generated header, message, trailer or entry; nothing else implements it.
 pub trait Fields<'m>: Sized {
@@ -26,10 +27,21 @@ pub trait Fields<'m>: Sized {
 
     #[doc(hidden)]
     /// Returns its slots.
+    fn slots(&self) -> &Self::Slots;
+
+    #[doc(hidden)]
+    /// Returns its slots.
     fn slots_mut(&mut self) -> &mut Self::Slots;
 
+    #[doc(hidden)]
+    /// Writes its fields in the dictionary's order.
+    fn encode_part(&self, sheet: Sheet<'_>, written: Written) -> Written;
+
     /// Empties slots and groups; groups keep their room.
-    fn clear(&mut self);
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.slots_mut().clear();
+    }
 
     #[doc(hidden)]
     /// Decodes the entries of the group with that number, from the place `at` on; returns the place after
@@ -39,12 +51,14 @@ pub trait Fields<'m>: Sized {
     /// Those of [`decode_group`].
     fn decode_entries(
         &mut self,
-        message: &Message<'m, '_>,
-        group: usize,
-        count: &Field<'m>,
+        _message: &Message<'m, '_>,
+        _group: usize,
+        _count: &Field<'m>,
         at: usize,
-        depth: usize,
-    ) -> Result<usize, Error>;
+        _depth: usize,
+    ) -> Result<usize, Error> {
+        Ok(at)
+    }
 }
 
 /// Room for a header or message that is decoded where it stays, and not moved as a result is.

@@ -62,6 +62,25 @@ impl Kind {
         Self::Foreign,
     ];
 
+    /// Returns the kind that a letter of a table of members stands for.
+    const fn of_letter(letter: u8) -> Self {
+        match letter {
+            b'B' => Self::Boolean,
+            b'C' => Self::Char,
+            b'D' => Self::Decimal,
+            b'G' => Self::Group,
+            b'H' => Self::UtcTime,
+            b'I' => Self::Int,
+            b'L' => Self::Length,
+            b'M' => Self::MonthYear,
+            b'S' => Self::UtcTimestamp,
+            b'T' => Self::Text,
+            b'U' => Self::Uint,
+            b'Y' => Self::Date,
+            _ => panic!("a letter stands for a kind"),
+        }
+    }
+
     const fn is_text(self) -> bool {
         matches!(self, Self::Text)
     }
@@ -90,6 +109,51 @@ impl Member {
     pub const fn required(tag: u32, kind: Kind, slot: u16) -> Self {
         Self { tag, kind, slot, required: true }
     }
+
+    /// Returns what is written after a tag: its kind's letter, a slot and `!` if it is required.
+    const fn read(tag: u32, text: &[u8], mut at: usize) -> (Self, usize) {
+        let kind = Kind::of_letter(text[at]);
+        at += 1;
+        let (slot, mut at) = number(text, at);
+        let required = at < text.len() && text[at] == b'!';
+        if required {
+            at += 1;
+        }
+        assert!(slot < 1 << (16 - KIND_BITS), "a slot has twelve bits");
+        (Self { tag, kind, slot: slot as u16, required }, at)
+    }
+}
+
+/// Returns the members of a table as text, as in `49T0! 50T4 34U0!`: tag, kind, slot, and `!` if it is required.
+///
+/// # Panics
+/// At compile time, if there are not `N` of them, written so.
+pub const fn members<const N: usize>(table: &str) -> [Member; N] {
+    let text = table.as_bytes();
+    let mut members = [Member::optional(0, Kind::Foreign, 0); N];
+    let (mut at, mut count) = (0, 0);
+    while at < text.len() {
+        let (tag, after) = number(text, at);
+        (members[count], at) = Member::read(tag, text, after);
+        count += 1;
+        if at < text.len() {
+            assert!(text[at] == b' ', "members have one space between");
+            at += 1;
+        }
+    }
+    assert!(count == N, "the table has as many members as are wanted");
+    members
+}
+
+/// Returns the number at a place of a text, and the place after it.
+const fn number(text: &[u8], mut at: usize) -> (u32, usize) {
+    let (start, mut number) = (at, 0);
+    while at < text.len() && text[at].is_ascii_digit() {
+        number = 10 * number + (text[at] - b'0') as u32;
+        at += 1;
+    }
+    assert!(at > start, "a number has digits");
+    (number, at)
 }
 
 /// The table: the first `FLAT` tags at once; all others by `PAGES` pages that are in use, and which of them,
@@ -100,37 +164,61 @@ pub struct Places<const FLAT: usize, const INDEX: usize, const PAGES: usize> {
     index: [u8; INDEX],
     /// Slot and kind; the last page is empty.
     pages: [[u16; PAGE]; PAGES],
+    /// How many pages are in use.
+    used: u8,
 }
 
 impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, INDEX, PAGES> {
     /// Makes the table. `PAGES` is one more than have a member that is not among the first `FLAT` tags.
     ///
+    /// `groups` are those of a message, at any depth: their fields are misplaced outside of them, but for those that
+    /// are members of the message, too.
+    ///
     /// # Panics
     /// At compile time, if the table is too small or a number too large.
-    pub const fn new(members: &[Member]) -> Self {
+    pub const fn new(members: &[Member], groups: &[&Layout]) -> Self {
         assert!(PAGES > 0 && PAGES <= 256, "pages have numbers of one byte");
-        let mut flat = [0; FLAT];
-        let mut index = [(PAGES - 1) as u8; INDEX];
-        let mut pages = [[0; PAGE]; PAGES];
-        let (mut at, mut used) = (0, 0);
+        let (flat, index) = ([0; FLAT], [(PAGES - 1) as u8; INDEX]);
+        let mut places = Self { flat, index, pages: [[0; PAGE]; PAGES], used: 0 };
+        let mut at = 0;
         while at < members.len() {
             let Member { tag, kind, slot, .. } = members[at];
             assert!(slot < 1 << (16 - KIND_BITS), "a slot has twelve bits");
-            let place = slot << KIND_BITS | kind as u16;
+            *places.at(tag) = slot << KIND_BITS | kind as u16;
             at += 1;
-            if (tag as usize) < FLAT {
-                flat[tag as usize] = place;
-                continue;
-            }
-            let page = tag as usize / PAGE;
-            if index[page] as usize == PAGES - 1 {
-                assert!(used < PAGES - 1, "the last page stays empty");
-                index[page] = used as u8;
-                used += 1;
-            }
-            pages[index[page] as usize][tag as usize % PAGE] = place;
         }
-        Self { flat, index, pages }
+        let mut group = 0;
+        while group < groups.len() {
+            places.misplace(groups[group].members);
+            group += 1;
+        }
+        places
+    }
+
+    /// Marks the fields of a group.
+    const fn misplace(&mut self, members: &[Member]) {
+        let mut at = 0;
+        while at < members.len() {
+            let place = self.at(members[at].tag);
+            if *place == 0 {
+                *place = Kind::Misplaced as u16;
+            }
+            at += 1;
+        }
+    }
+
+    /// Returns the place of a tag, with a page for it if it needs one.
+    const fn at(&mut self, tag: u32) -> &mut u16 {
+        if (tag as usize) < FLAT {
+            return &mut self.flat[tag as usize];
+        }
+        let page = tag as usize / PAGE;
+        if self.index[page] as usize == PAGES - 1 {
+            assert!((self.used as usize) < PAGES - 1, "the last page stays empty");
+            self.index[page] = self.used;
+            self.used += 1;
+        }
+        &mut self.pages[self.index[page] as usize][tag as usize % PAGE]
     }
 }
 
@@ -227,7 +315,7 @@ impl Layout {
         members: &'static [Member],
         places: &'static Places<FLAT, INDEX, PAGES>,
     ) -> Self {
-        let Places { flat, index, pages } = places;
+        let Places { flat, index, pages, .. } = places;
         let required = Required::new(members);
         Self { flat, index, pages, members, required, delimiter: 0, ends: false }
     }
@@ -282,7 +370,7 @@ mod tests {
             Member::optional(64, Kind::Group, 7),
             Member::optional(5001, Kind::Decimal, 300),
         ];
-        static PLACES: Places<64, 79, 3> = Places::new(&MEMBERS);
+        static PLACES: Places<64, 79, 3> = Places::new(&MEMBERS, &[]);
         const LAYOUT: Layout = Layout::message(&MEMBERS, &PLACES);
         for tag in (0..70_000).chain([u32::MAX]) {
             let found = LAYOUT.place(tag);
@@ -295,10 +383,40 @@ mod tests {
     }
 
     #[test]
+    fn a_table_of_members_is_read_as_it_is_written() {
+        const MEMBERS: [Member; 4] = members("11T0! 63C5 453G0! 5001D300");
+        let expected = [
+            Member::required(11, Kind::Text, 0),
+            Member::optional(63, Kind::Char, 5),
+            Member::required(453, Kind::Group, 0),
+            Member::optional(5001, Kind::Decimal, 300),
+        ];
+        assert_eq!(MEMBERS, expected);
+        assert_eq!(members::<0>(""), []);
+        for wrong in ["11T0!", "11T0!  63C5", "11T 63C5", "T0 63C5", "11T0 63?5", "11T4096 63C5"] {
+            let read = std::panic::catch_unwind(|| members::<2>(wrong));
+            assert!(read.is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn fields_of_groups_are_misplaced_outside_of_them() {
+        const MEMBERS: [Member; 2] = members("448T0 7000G0");
+        const ENTRY: [Member; 3] = members("448T0! 6000D0 447C1");
+        static ENTRY_PLACES: Places<449, 94, 2> = Places::new(&ENTRY, &[]);
+        static PLACES: Places<449, 110, 3> =
+            Places::new(&MEMBERS, &[&Layout::entry(448, &ENTRY, &ENTRY_PLACES)]);
+        const LAYOUT: Layout = Layout::message(&MEMBERS, &PLACES);
+        let kinds = [447, 448, 6000, 7000, 449].map(|tag| Layout::kind(LAYOUT.place(tag)));
+        use Kind::{Foreign, Group, Misplaced, Text};
+        assert_eq!(kinds, [Misplaced, Text, Misplaced, Group, Foreign]);
+    }
+
+    #[test]
     fn a_layout_is_itself_wherever_it_is() {
         const MEMBERS: [Member; 1] = [Member::required(11, Kind::Text, 0)];
-        static PLACES: Places<64, 0, 1> = Places::new(&MEMBERS);
-        static SAME_PLACES: Places<64, 0, 1> = Places::new(&MEMBERS);
+        static PLACES: Places<64, 0, 1> = Places::new(&MEMBERS, &[]);
+        static SAME_PLACES: Places<64, 0, 1> = Places::new(&MEMBERS, &[]);
         let layout = Layout::message(&MEMBERS, &PLACES);
         let copy = Box::new(layout);
         assert!(copy.id() == layout.id());

@@ -1,9 +1,12 @@
 //! Types of the fields of generated messages, and decoding into memory that is kept.
 
+pub(crate) mod encoding;
 pub(crate) mod fill;
+pub(crate) mod kept;
 pub(crate) mod layout;
 mod multiple;
 mod shapes;
+pub(crate) mod show;
 pub(crate) mod slots;
 mod stamped;
 mod text;

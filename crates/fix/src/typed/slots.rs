@@ -4,7 +4,7 @@ use super::fill::{self, Numbered, Stop};
 use super::layout::Layout;
 use super::shapes::Shape;
 use super::stamped::precision;
-use super::{Multiple, Stamped, Text};
+use super::{Stamped, Text};
 use crate::raw::Column;
 use crate::reader::{Columns, Message};
 use crate::value::{
@@ -50,6 +50,27 @@ pub trait Fill<'m> {
 
     /// Returns which values are there, a bit each.
     fn values(&self) -> &[u64];
+
+    /// Returns a text.
+    fn text(&self, slot: usize) -> Option<Text<'m>>;
+
+    /// Returns the words of a value.
+    fn words(&self, slot: usize) -> Option<Words>;
+
+    /// Sets or removes a text.
+    fn set_text(&mut self, slot: usize, text: Option<Text<'m>>);
+
+    /// Sets or removes the words of a value.
+    fn set_words(&mut self, slot: usize, words: Option<Words>);
+
+    /// Whether one of 64 texts is there: bits of slots from `64 * word` on.
+    fn has_text(&self, word: usize, mask: u64) -> bool;
+
+    /// Whether one of 64 values is there: bits of slots from `64 * word` on.
+    fn has_value(&self, word: usize, mask: u64) -> bool;
+
+    /// Removes all fields.
+    fn clear(&mut self);
 }
 
 impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<'m>
@@ -81,6 +102,48 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
     fn values(&self) -> &[u64] {
         self.values.present()
     }
+
+    #[inline(always)]
+    fn text(&self, slot: usize) -> Option<Text<'m>> {
+        self.texts.at(slot).map(Text)
+    }
+
+    #[inline(always)]
+    fn words(&self, slot: usize) -> Option<Words> {
+        self.values.at(slot)
+    }
+
+    #[inline(always)]
+    fn set_text(&mut self, slot: usize, text: Option<Text<'m>>) {
+        match text {
+            Some(text) => self.texts.set(slot, text.0),
+            None => self.texts.remove(slot),
+        }
+    }
+
+    #[inline(always)]
+    fn set_words(&mut self, slot: usize, words: Option<Words>) {
+        match words {
+            Some(words) => self.values.set(slot, words),
+            None => self.values.remove(slot),
+        }
+    }
+
+    #[inline(always)]
+    fn has_text(&self, word: usize, mask: u64) -> bool {
+        self.texts.has_any(word, mask)
+    }
+
+    #[inline(always)]
+    fn has_value(&self, word: usize, mask: u64) -> bool {
+        self.values.has_any(word, mask)
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.texts.clear();
+        self.values.clear();
+    }
 }
 
 /// A value that two words hold.
@@ -96,64 +159,6 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Slots
     #[inline(always)]
     pub const fn new() -> Self {
         Self { texts: Column::new(), values: Column::new() }
-    }
-
-    /// Returns a text.
-    #[inline(always)]
-    pub const fn text(&self, slot: usize) -> Option<Text<'m>> {
-        match self.texts.at(slot) {
-            Some(bytes) => Some(Text(bytes)),
-            None => None,
-        }
-    }
-
-    /// Returns text with spaces between its values.
-    #[inline(always)]
-    pub fn multiple<I>(&self, slot: usize) -> Option<Multiple<'m, I>> {
-        self.text(slot).map(Multiple::new)
-    }
-
-    /// Returns a value; it must be of the type that was set.
-    #[inline(always)]
-    pub fn value<A: Value>(&self, slot: usize) -> Option<A> {
-        self.values.at(slot).map(A::from_words)
-    }
-
-    /// Sets or removes a text.
-    #[inline(always)]
-    pub fn set_text(&mut self, slot: usize, text: Option<Text<'m>>) {
-        match text {
-            Some(text) => self.texts.set(slot, text.0),
-            None => self.texts.remove(slot),
-        }
-    }
-
-    /// Sets or removes a value.
-    #[inline(always)]
-    pub fn set_value<A: Value>(&mut self, slot: usize, value: Option<A>) {
-        match value {
-            Some(value) => self.values.set(slot, value.to_words()),
-            None => self.values.remove(slot),
-        }
-    }
-
-    /// Whether one of 64 texts is there: bits of slots from `64 * word` on.
-    #[inline(always)]
-    pub const fn has_text(&self, word: usize, mask: u64) -> bool {
-        self.texts.has_any(word, mask)
-    }
-
-    /// Whether one of 64 values is there: bits of slots from `64 * word` on.
-    #[inline(always)]
-    pub const fn has_value(&self, word: usize, mask: u64) -> bool {
-        self.values.has_any(word, mask)
-    }
-
-    /// Removes all fields.
-    #[inline(always)]
-    pub const fn clear(&mut self) {
-        self.texts.clear();
-        self.values.clear();
     }
 }
 
@@ -361,10 +366,10 @@ mod tests {
 
     fn comes_back<A: Value + PartialEq + Debug>(value: A) {
         let mut slots = Slots::<'_, 0, 0, 1, 1>::new();
-        slots.set_value(0, Some(value));
-        assert_eq!(slots.value(0), Some(value));
-        slots.set_value::<A>(0, None);
-        assert_eq!(slots.value::<A>(0), None);
+        slots.set_words(0, Some(value.to_words()));
+        assert_eq!(slots.words(0).map(A::from_words), Some(value));
+        slots.set_words(0, None);
+        assert_eq!(slots.words(0), None);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl<'b> Writer<'b> {
         self.part(|sheet, written| {
             let mut part = Part::new(sheet, written);
             write(&mut part);
-            part.end()
+            part.written()
         });
     }
 

@@ -37,7 +37,7 @@ impl<'b> Part<'b> {
 
     /// Returns how far it is written.
     #[inline(always)]
-    pub const fn end(self) -> Written {
+    pub const fn written(&self) -> Written {
         Written { place: self.place, marks: self.marks }
     }
 

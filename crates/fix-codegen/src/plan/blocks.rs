@@ -1,0 +1,151 @@
+//! Components whose accessors are generated once, and not in every message that has them.
+//!
+//! The compiler takes some 15 KB and 0.1 ms for each accessor, and a large dictionary repeats those of Instrument in
+//! a hundred messages and groups. Components that repeat most become traits with their accessors, until the rest is
+//! few enough.
+
+use std::collections::{HashMap, HashSet};
+
+use tickwire_fix::dictionary::ComponentDef;
+
+use super::{Kind, MemberPlan, Plan};
+use crate::names::{self, Scope};
+
+/// Fewest repetitions of an accessor that a block saves.
+const SAVED_MIN: usize = 100;
+
+/// Optional members that several structs have, with the same names and types.
+#[derive(Debug)]
+pub(crate) struct BlockPlan {
+    /// The trait.
+    pub(crate) ident: String,
+    /// In the dictionary.
+    pub(crate) name: String,
+    pub(crate) members: Vec<MemberPlan>,
+    /// Members that follow each other in the dictionary, by their places in the block.
+    pub(crate) segments: Vec<std::ops::Range<usize>>,
+}
+
+impl BlockPlan {
+    /// Whether it has the member.
+    pub(crate) fn has(&self, tag: u32) -> bool {
+        self.members.iter().any(|member| member.tag == tag)
+    }
+}
+
+/// A component and the structs that have it.
+struct Candidate<'d> {
+    component: &'d ComponentDef,
+    users: Vec<usize>,
+    /// Tags of the members that are alike in all of them.
+    shared: Vec<u32>,
+}
+
+impl Candidate<'_> {
+    fn saved(&self) -> usize {
+        self.users.len().saturating_sub(1) * self.shared.len()
+    }
+}
+
+/// Finds the blocks of a plan whose structs are complete.
+pub(super) fn share(
+    plan: &mut Plan,
+    components: &[ComponentDef],
+    types: &mut Scope,
+    accessors_max: usize,
+) {
+    let places: Vec<HashMap<u32, usize>> =
+        plan.structs.iter().map(|found| places(&found.members)).collect();
+    let mut left: usize = places.iter().map(HashMap::len).sum();
+    let mut taken: HashSet<(usize, u32)> = HashSet::new();
+    let users: Vec<Vec<usize>> =
+        components.iter().map(|component| users(component, &places, plan)).collect();
+    while left > accessors_max {
+        let candidates = components.iter().zip(&users).map(|(component, users)| {
+            let users = users.clone();
+            let shared = shared(plan, component, &users, &places, &taken);
+            Candidate { component, users, shared }
+        });
+        let Some(best) = candidates.max_by_key(Candidate::saved) else { return };
+        if best.saved() < SAVED_MIN {
+            return;
+        }
+        left -= best.saved();
+        taken
+            .extend(best.users.iter().flat_map(|user| best.shared.iter().map(|tag| (*user, *tag))));
+        add(plan, &best, &places, types);
+    }
+}
+
+/// Returns the members that have accessors, by tag.
+fn places(members: &[MemberPlan]) -> HashMap<u32, usize> {
+    let members = members.iter().enumerate().filter(|(_, member)| member.has_accessors());
+    members.map(|(place, member)| (member.tag, place)).collect()
+}
+
+/// Returns the structs that have all fields of a component.
+fn users(component: &ComponentDef, places: &[HashMap<u32, usize>], plan: &Plan) -> Vec<usize> {
+    let has = |user: usize, tag: u32| {
+        places[user].contains_key(&tag)
+            || plan.structs[user].members.iter().any(|member| member.tag == tag)
+    };
+    let has_all = |user: &usize| component.members().iter().all(|member| has(*user, member.tag.0));
+    (0..places.len()).filter(has_all).collect()
+}
+
+/// Returns the tags of a component whose members are optional and alike in all structs, and in no block yet.
+fn shared(
+    plan: &Plan,
+    component: &ComponentDef,
+    users: &[usize],
+    places: &[HashMap<u32, usize>],
+    taken: &HashSet<(usize, u32)>,
+) -> Vec<u32> {
+    let member = |user: usize, tag: u32| {
+        places[user].get(&tag).and_then(|place| plan.structs[user].members.get(*place))
+    };
+    let is_shared = |tag: &u32| {
+        let Some(first) = users.first().and_then(|user| member(*user, *tag)) else { return false };
+        !first.required
+            && users
+                .iter()
+                .all(|user| member(*user, *tag) == Some(first) && !taken.contains(&(*user, *tag)))
+    };
+    component.members().iter().map(|member| member.tag.0).filter(is_shared).collect()
+}
+
+fn add(plan: &mut Plan, found: &Candidate<'_>, places: &[HashMap<u32, usize>], types: &mut Scope) {
+    let Some(first) = found.users.first().copied() else { return };
+    let all = &plan.structs[first].members;
+    let members: Vec<MemberPlan> =
+        found.shared.iter().map(|tag| all[places[first][tag]].clone()).collect();
+    let name = found.component.name().to_owned();
+    let ident = types.take(format!("{}Fields", names::camel(&name)), "");
+    let segments = segments(found, all);
+    for user in &found.users {
+        plan.structs[*user].blocks.push(plan.blocks.len());
+    }
+    plan.blocks.push(BlockPlan { ident, name, members, segments });
+}
+
+/// Returns the members that stand behind each other in the component.
+fn segments(found: &Candidate<'_>, all: &[MemberPlan]) -> Vec<std::ops::Range<usize>> {
+    let mut segments: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut is_open = false;
+    let mut place = 0;
+    for member in found.component.members() {
+        let is_length =
+            all.iter().any(|known| known.tag == member.tag.0 && known.kind == Kind::Length);
+        if found.shared.get(place) != Some(&member.tag.0) {
+            is_open &= is_length;
+            continue;
+        }
+        match segments.last_mut().filter(|_| is_open) {
+            Some(segment) => segment.end = place + 1,
+            None => segments.push(place..place + 1),
+        }
+        is_open = true;
+        place += 1;
+    }
+    segments
+}

@@ -1,0 +1,164 @@
+//! Encoding the members of a generated struct: a call a member, in the dictionary's order.
+
+use super::Stamped;
+use super::fill::Fields;
+use super::slots::{Fill, Value};
+use crate::value::{Decimal, LocalMktDate, MonthYear, UtcTime, UtcTimestamp};
+use crate::writer::{Part, Sheet, TagText, Written};
+
+/// Writes members from their slots. Members that are not there write nothing.
+#[derive(Debug)]
+pub struct Encoding<'s, 'b, S> {
+    slots: &'s S,
+    sheet: Sheet<'b>,
+    part: Part<'b>,
+}
+
+impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
+    /// Starts after what is written.
+    #[inline(always)]
+    pub fn new(of: &'s impl Fields<'m, Slots = S>, sheet: Sheet<'b>, written: Written) -> Self {
+        Self { slots: of.slots(), sheet, part: Part::new(sheet, written) }
+    }
+
+    /// Returns how far it is written.
+    #[inline(always)]
+    pub const fn end(self) -> Written {
+        self.part.written()
+    }
+
+    /// Whether one of `count` texts is there, from a slot on.
+    #[inline(always)]
+    pub fn has_texts(&self, first: usize, count: usize) -> bool {
+        let has = |(word, mask)| self.slots.has_text(word, mask);
+        words(first, count).into_iter().any(has)
+    }
+
+    /// Whether one of `count` values is there, from a slot on.
+    #[inline(always)]
+    pub fn has_values(&self, first: usize, count: usize) -> bool {
+        let has = |(word, mask)| self.slots.has_value(word, mask);
+        words(first, count).into_iter().any(has)
+    }
+
+    /// Returns a value.
+    #[inline(always)]
+    fn value<A: Value>(&self, slot: usize) -> Option<A> {
+        self.slots.words(slot).map(A::from_words)
+    }
+
+    /// Writes `Y` or `N`.
+    #[inline(always)]
+    pub fn boolean(&mut self, tag: TagText, slot: usize) {
+        if let Some(value) = self.value(slot) {
+            self.part.boolean(tag, value);
+        }
+    }
+
+    /// Writes one character.
+    #[inline(always)]
+    pub fn char(&mut self, tag: TagText, slot: usize) {
+        if let Some(value) = self.value(slot) {
+            self.part.char(tag, value);
+        }
+    }
+
+    /// Writes data after their length.
+    #[inline(always)]
+    pub fn data(&mut self, length: TagText, tag: TagText, slot: usize) {
+        if let Some(value) = self.slots.text(slot) {
+            self.part.data(length, tag, value.0);
+        }
+    }
+
+    /// Writes a date.
+    #[inline(always)]
+    pub fn date(&mut self, tag: TagText, slot: usize) {
+        if let Some(value) = self.value::<LocalMktDate>(slot) {
+            self.part.date(tag, value);
+        }
+    }
+
+    /// Writes a decimal.
+    #[inline(always)]
+    pub fn decimal(&mut self, tag: TagText, slot: usize) {
+        if let Some(value) = self.value::<Decimal>(slot) {
+            self.part.decimal(tag, value);
+        }
+    }
+
+    /// Writes an integer.
+    #[inline(always)]
+    pub fn int(&mut self, tag: TagText, slot: usize) {
+        if let Some(value) = self.value(slot) {
+            self.part.int(tag, value);
+        }
+    }
+
+    /// Writes a MonthYear.
+    #[inline(always)]
+    pub fn month_year(&mut self, tag: TagText, slot: usize) {
+        if let Some(value) = self.value::<MonthYear>(slot) {
+            self.part.month_year(tag, value);
+        }
+    }
+
+    /// Writes a text.
+    #[inline(always)]
+    pub fn text(&mut self, tag: TagText, slot: usize) {
+        if let Some(value) = self.slots.text(slot) {
+            self.part.text(tag, value.0);
+        }
+    }
+
+    /// Writes a length, count or sequence number.
+    #[inline(always)]
+    pub fn uint(&mut self, tag: TagText, slot: usize) {
+        if let Some(value) = self.value(slot) {
+            self.part.uint(tag, value);
+        }
+    }
+
+    /// Writes a time of day.
+    #[inline(always)]
+    pub fn utc_time(&mut self, tag: TagText, slot: usize) {
+        if let Some(Stamped { value, precision }) = self.value::<Stamped<UtcTime>>(slot) {
+            self.part.utc_time(tag, value, precision);
+        }
+    }
+
+    /// Writes a moment.
+    #[inline(always)]
+    pub fn utc_timestamp(&mut self, tag: TagText, slot: usize) {
+        if let Some(Stamped { value, precision }) = self.value::<Stamped<UtcTimestamp>>(slot) {
+            self.part.utc_timestamp(tag, value, precision);
+        }
+    }
+
+    /// Writes the entries of a group after their number; one without entries is not written.
+    #[inline(always)]
+    pub fn group<E: Fields<'m>>(&mut self, tag: TagText, entries: &[E]) {
+        if !entries.is_empty() {
+            self.required_group(tag, entries);
+        }
+    }
+
+    /// Writes the entries of a group after their number, which may be 0.
+    #[inline(always)]
+    pub fn required_group<E: Fields<'m>>(&mut self, tag: TagText, entries: &[E]) {
+        self.part.uint(tag, entries.len() as u64);
+        for entry in entries {
+            let written = entry.encode_part(self.sheet, self.part.written());
+            self.part = Part::new(self.sheet, written);
+        }
+    }
+}
+
+/// Returns the one or two words that up to 64 slots are in, and their bits there.
+#[inline(always)]
+const fn words(first: usize, count: usize) -> [(usize, u64); 2] {
+    let bits = if count < 64 { (1 << count) - 1 } else { u64::MAX };
+    let (word, shift) = (first / 64, first % 64);
+    let above = if shift == 0 { 0 } else { bits >> (64 - shift) };
+    [(word, bits << shift), (word + 1, above)]
+}

@@ -1,0 +1,131 @@
+//! Printing generated structs by their tables.
+
+use std::fmt::{self, Debug};
+
+use super::Stamped;
+use super::fill::Fields;
+use super::kept::{Form, Held, Kept};
+use super::layout::{Kind, Member};
+use super::slots::{Fill, Value, Words};
+use crate::value::{Decimal, LocalMktDate, MonthYear, UtcTime, UtcTimestamp};
+
+/// Prints the value of a field whose values are listed, by its tag.
+pub type ShowListed = fn(u32, Held<'_>, &mut fmt::Formatter<'_>) -> fmt::Result;
+
+/// The entries of a group, to be printed.
+pub trait Entries: Debug {
+    /// Whether there are none.
+    fn are_none(&self) -> bool;
+}
+
+impl<E: Debug> Entries for Vec<E> {
+    fn are_none(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+/// How a struct is printed.
+#[derive(Clone, Copy)]
+pub struct Shown {
+    /// Its name.
+    pub name: &'static str,
+    /// The names of its members in order, with spaces between. `+` follows the name where values are listed, and
+    /// `*` that of data.
+    pub members: &'static str,
+    /// Prints listed values.
+    pub listed: ShowListed,
+}
+
+/// Prints a struct: the members that are there, in order. `groups` are its groups in order.
+///
+/// # Errors
+/// Those of `out`.
+pub fn show<'m, S: Fields<'m>>(
+    of: &S,
+    shown: Shown,
+    groups: &[&dyn Entries],
+    out: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    show_members(of.slots(), S::LAYOUT.members, shown, groups, out)
+}
+
+fn show_members(
+    slots: &dyn Fill<'_>,
+    members: &[Member],
+    shown: Shown,
+    groups: &[&dyn Entries],
+    out: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let mut groups = groups.iter();
+    let mut found = out.debug_struct(shown.name);
+    for (member, name) in members.iter().zip(shown.members.split(' ')) {
+        let slot = usize::from(member.slot);
+        let held = match member.kind {
+            Kind::Group => {
+                if let Some(entries) = groups.next().filter(|entries| !entries.are_none()) {
+                    found.field(name, entries);
+                }
+                continue;
+            }
+            Kind::Foreign | Kind::Length | Kind::Misplaced => continue,
+            Kind::Text => slots.text(slot).map(Held::Text),
+            _ => slots.words(slot).map(Held::Words),
+        };
+        let Some(held) = held else { continue };
+        let plain = name.trim_end_matches(['+', '*']);
+        let mark = &name[plain.len()..];
+        let listed = (mark == "+").then_some(shown.listed);
+        let is_data = mark == "*";
+        found.field(plain, &Shows { member: *member, held, listed, is_data });
+    }
+    found.finish()
+}
+
+/// The value of a member, to be printed.
+struct Shows<'m> {
+    member: Member,
+    held: Held<'m>,
+    listed: Option<ShowListed>,
+    is_data: bool,
+}
+
+impl Debug for Shows<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(listed) = self.listed {
+            return listed(self.member.tag, self.held, out);
+        }
+        match self.held {
+            Held::Text(text) if self.is_data => text.0.fmt(out),
+            Held::Text(text) => text.fmt(out),
+            Held::Words(words) => show_words(self.member.kind, words, out),
+        }
+    }
+}
+
+fn show_words(kind: Kind, words: Words, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match kind {
+        Kind::Boolean => bool::from_words(words).fmt(out),
+        Kind::Char => u8::from_words(words).fmt(out),
+        Kind::Date => LocalMktDate::from_words(words).fmt(out),
+        Kind::Decimal => Decimal::from_words(words).fmt(out),
+        Kind::Int => i64::from_words(words).fmt(out),
+        Kind::MonthYear => MonthYear::from_words(words).fmt(out),
+        Kind::UtcTime => Stamped::<UtcTime>::from_words(words).fmt(out),
+        Kind::UtcTimestamp => Stamped::<UtcTimestamp>::from_words(words).fmt(out),
+        _ => u64::from_words(words).fmt(out),
+    }
+}
+
+/// Prints a listed value.
+///
+/// # Errors
+/// Those of `out`.
+pub fn show_listed<'m, A: Kept<'m> + Debug>(
+    held: Held<'m>,
+    out: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    match A::Form::of(held) {
+        Some(form) => A::from_form(form).fmt(out),
+        None => Ok(()),
+    }
+}
