@@ -29,6 +29,8 @@ pub(super) struct Reading<'a, S> {
     sink: &'a mut S,
     levels: &'a mut Vec<SnapshotLevel>,
     text: &'a mut Vec<u8>,
+    /// Whether any update of this feed has named the position of a level.
+    has_positions: &'a mut bool,
     /// The key that named `instrument`, where it is a number.
     number: Option<u64>,
     /// The number that the last entry named its instrument by, if that was a usual one.
@@ -53,6 +55,7 @@ impl<'a, S> Reading<'a, S> {
         seq_num: u64,
         levels: &'a mut Vec<SnapshotLevel>,
         text: &'a mut Vec<u8>,
+        has_positions: &'a mut bool,
         sink: &'a mut S,
     ) -> Self {
         levels.clear();
@@ -65,6 +68,7 @@ impl<'a, S> Reading<'a, S> {
             sink,
             levels,
             text,
+            has_positions,
             number,
             usual,
             instrument,
@@ -195,6 +199,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         match entry {
             Entry::Level(level) => {
                 self.usual = Some(level.instrument);
+                *self.has_positions = true;
                 // Whether it is the instrument of the entry before is not asked: a branch that nothing
                 // foretells takes longer than to look it up.
                 let key = InstrumentKey::Number(level.instrument);
@@ -284,7 +289,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     }
 
     #[inline(always)]
-    fn change<'m>(&self, row: impl Row<'m>, entry_type: u8) -> Result<BookUpdate> {
+    fn change<'m>(&mut self, row: impl Row<'m>, entry_type: u8) -> Result<BookUpdate> {
         let side = match entry_type {
             b'0' => Side::Bid,
             b'1' => Side::Offer,
@@ -295,8 +300,13 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         match self.model {
             BookModel::ByLevel => {
                 let level = row.get::<{ tag::PRICE_LEVEL }>().unsigned(tag::PRICE_LEVEL)?;
-                let Some(level) = level else { return Ok(BookUpdate::Other) };
+                let Some(level) = level else {
+                    // A feed that never names one has books of another form: theirs would be empty.
+                    let absent = MarketDataError::FieldAbsent { tag: tag::PRICE_LEVEL };
+                    return if *self.has_positions { Ok(BookUpdate::Other) } else { Err(absent) };
+                };
                 let level = u32::try_from(level).map_err(|_| invalid(tag::PRICE_LEVEL))?;
+                *self.has_positions = true;
                 let action = level_action(row, action)?;
                 Ok(BookUpdate::ByLevel { side, level, action })
             }

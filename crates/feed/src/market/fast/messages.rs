@@ -31,6 +31,8 @@ pub struct MarketDataAdapter {
     levels: Vec<SnapshotLevel>,
     /// Room for a key of several fields.
     text: Vec<u8>,
+    /// Whether any update has named the position of a level.
+    has_positions: bool,
 }
 
 /// The fields that name an instrument.
@@ -60,8 +62,8 @@ impl MarketDataAdapter {
         let templates = program.templates().iter();
         let shapes =
             templates.map(|template| Shape::of(&program, template.segment, &key, model)).collect();
-        let (levels, text) = Default::default();
-        Self { program, shapes, model, key: Key::new(key), levels, text }
+        let (levels, text, has_positions) = Default::default();
+        Self { program, shapes, model, key: Key::new(key), levels, text, has_positions }
     }
 
     /// How the feed names levels.
@@ -104,8 +106,8 @@ impl MarketDataAdapter {
             return Err(MarketDataError::OtherProgram);
         }
         let shape = self.shapes.get(template).ok_or(MarketDataError::OtherProgram)?;
-        let Self { model, key, levels, text, .. } = self;
-        Ok((Reading::new(*model, key, seq_num, levels, text, sink), shape))
+        let Self { model, key, levels, text, has_positions, .. } = self;
+        Ok((Reading::new(*model, key, seq_num, levels, text, has_positions, sink), shape))
     }
 }
 

@@ -7,7 +7,8 @@ use super::tags::tag;
 /// How the feed names what stands in a book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BookModel {
-    /// By MDPriceLevel (1023); entries without one change no level.
+    /// By MDPriceLevel (1023); entries without one change no level, once another one had one. Before, they are errors: a
+    /// feed that never sends it has books by price or by order.
     #[default]
     ByLevel,
     /// By price; MDPriceLevel is not looked at.

@@ -251,6 +251,25 @@ fn levels_are_named_as_entries_name_them() {
     }
 }
 
+/// Else the books of a feed that never sends it would be empty, and fresh.
+#[test]
+fn a_level_without_a_position_is_an_error_until_one_had_one() {
+    let templates = incremental(&format!(
+        r#"<uInt32 name="I" id="48"/><uInt32 name="V" id="1023" presence="optional"/>{PRICE_AND_SIZE}"#
+    ));
+    let program = program(&templates);
+    let entry = |position| message(1, &[N(1), N(0), T("1"), N(7), position, D(0, 5), N(3)]);
+    let said = |messages: &[Vec<u8>]| {
+        let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
+        say(&program, adapter, messages)
+    };
+    let absent = MarketDataError::FieldAbsent { tag: 1023 };
+    assert_eq!(said(&[entry(Absent)]), (Vec::new(), Err(absent)));
+    let (lines, result) = said(&[entry(O(4)), entry(Absent)]);
+    assert_eq!((lines.len(), result), (2, Ok(())), "{lines:?}");
+    assert_eq!(lines[0], "7 outright Offer level 4");
+}
+
 #[test]
 fn implied_levels_are_told_apart() {
     let templates = incremental(&format!(
