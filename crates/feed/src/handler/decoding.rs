@@ -161,6 +161,8 @@ impl<A> Decoding<A> {
                 && let (Some(packet), Some(own)) = (delivery.seq_num, own)
             {
                 damaged = agreement.is_broken_by(packet, own).then_some(own);
+            } else if let Some(own) = own {
+                agreement.note_message(own);
             }
             if damaged.is_some() {
                 return;

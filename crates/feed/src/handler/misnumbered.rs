@@ -1,6 +1,7 @@
 //! Packets whose own number and that of their first message are equal, as a rule: one where they are not is damaged.
 //!
-//! The rule is learnt anew where several packets have shown that numbers begin elsewhere: after a reset and a long gap.
+//! The rule ends, and is learnt anew, where numbers part for good: packets and messages go on one by one, each in its own
+//! count, or two packets in a row are apart by as much. A reset and a long gap end it too.
 
 /// Packets in a row whose numbers are equal that make it the rule.
 const EQUAL_MIN: u32 = 16;
@@ -13,24 +14,42 @@ const DIFFERING_MAX: u32 = 4;
 pub(super) struct NumberAgreement {
     equal: u32,
     differing: u32,
+    /// The number of the packet before.
+    packet: u64,
+    /// The number of the last message of that.
+    message: u64,
+    /// By how much the packet before was apart, if it broke the rule.
+    apart: u64,
 }
 
 impl NumberAgreement {
     /// Takes the numbers of a packet. Returns whether they break the rule.
     #[inline]
     pub(super) fn is_broken_by(&mut self, packet: u64, message: u64) -> bool {
+        let is_broken = packet != message && self.note_differing(packet, message);
         if packet == message {
             self.equal = self.equal.saturating_add(1);
             self.differing = 0;
-            return false;
         }
-        self.note_differing()
+        (self.packet, self.message) = (packet, message);
+        is_broken
+    }
+
+    /// Takes the number of a further message of the packet.
+    #[inline]
+    pub(super) fn note_message(&mut self, message: u64) {
+        self.message = message;
     }
 
     #[cold]
-    fn note_differing(&mut self) -> bool {
+    fn note_differing(&mut self, packet: u64, message: u64) -> bool {
+        let apart = packet.wrapping_sub(message);
+        let is_next_packet = self.packet.checked_add(1) == Some(packet);
+        let goes_on = is_next_packet && self.message.checked_add(1) == Some(message);
+        let stays_apart = is_next_packet && self.differing > 0 && self.apart == apart;
         self.differing += 1;
-        if self.equal < EQUAL_MIN || self.differing >= DIFFERING_MAX {
+        self.apart = apart;
+        if self.equal < EQUAL_MIN || goes_on || stays_apart || self.differing >= DIFFERING_MAX {
             *self = Self::default();
             return false;
         }
@@ -42,14 +61,40 @@ impl NumberAgreement {
 mod tests {
     use super::*;
 
+    /// After packets 1 to 17, whose numbers are those of their messages.
+    fn ruled() -> NumberAgreement {
+        let mut agreement = NumberAgreement::default();
+        assert!((1..18).all(|number| !agreement.is_broken_by(number, number)));
+        agreement
+    }
+
     #[test]
     fn a_rule_is_broken_by_single_packets_and_ended_by_several() {
         let mut agreement = NumberAgreement::default();
         assert!(!agreement.is_broken_by(1, 2));
-        assert!((2..18).all(|number| !agreement.is_broken_by(number, number)));
+        let mut agreement = ruled();
         assert!(agreement.is_broken_by(18, 146));
         assert!(!agreement.is_broken_by(19, 19));
-        let differing: Vec<bool> = (20..26).map(|n| agreement.is_broken_by(n, n + 7)).collect();
+        let numbers = [(20, 27), (21, 40), (22, 23), (23, 99), (24, 31), (25, 60)];
+        let differing = numbers.map(|(packet, message)| agreement.is_broken_by(packet, message));
         assert_eq!(differing, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn packets_that_are_apart_by_as_much_end_the_rule() {
+        let mut agreement = ruled();
+        let differing: Vec<bool> = (18..22).map(|n| agreement.is_broken_by(n, n + 7)).collect();
+        assert_eq!(differing, [true, false, false, false]);
+    }
+
+    /// The first packet with several messages: its own number is the next one, as is that of each message.
+    #[test]
+    fn numbers_that_go_on_one_by_one_break_no_rule() {
+        let mut agreement = ruled();
+        assert!(!agreement.is_broken_by(18, 18));
+        agreement.note_message(19);
+        agreement.note_message(20);
+        assert!(!agreement.is_broken_by(19, 21));
+        assert!(!agreement.is_broken_by(20, 22));
     }
 }

@@ -1,0 +1,71 @@
+//! A channel on which nothing comes.
+
+use super::*;
+
+#[test]
+fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
+    #[derive(Default)]
+    struct Silences(Vec<(bool, u64)>);
+    impl Sink<Message> for Silences {
+        fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+        fn handle_silence(&mut self, is_silent: bool, since_ns: u64) {
+            self.0.push((is_silent, since_ns));
+        }
+    }
+    let mut handler = silent_handler_of(HandlerOptions {
+        framing: Preset::Cme.framing(),
+        arbiter: arbiter_options(),
+        heartbeat_ns: Some(500),
+        ..Default::default()
+    });
+    let mut sink = Silences::default();
+    let from = Source::Snapshot(Line::A);
+    handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut sink);
+    handler.handle_packet(10, A, &framed(1, &bid(2, 51)), &mut sink);
+    assert_eq!(best_bid(&handler), Ok(51));
+    assert_eq!(handler.poll_timeout(), Some(1_010));
+    handler.handle_timeout(1_009, &mut sink);
+    assert_eq!(best_bid(&handler), Ok(51));
+    handler.handle_timeout(1_010, &mut sink);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+    assert_eq!((handler.poll_timeout(), &sink.0[..]), (None, &[(true, 10)][..]));
+    // A packet behind a gap proves nothing; the next in order does.
+    handler.handle_packet(5_000, A, &framed(3, &bid(4, 53)), &mut sink);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+    handler.handle_packet(5_010, A, &framed(2, &bid(3, 52)), &mut sink);
+    assert_eq!((best_bid(&handler), sink.0.last()), (Ok(53), Some(&(false, 5_010))));
+    // Nor does a line that brings nothing new.
+    handler.handle_packet(5_400, B, &framed(2, &bid(3, 52)), &mut sink);
+    assert_eq!(handler.poll_timeout(), Some(6_010));
+    handler.handle_timeout(6_010, &mut sink);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+}
+
+/// A feed whose heartbeat is a preamble alone.
+#[test]
+fn a_channel_on_which_preambles_come_is_not_silent() {
+    let mut handler = silent_handler_of(HandlerOptions {
+        framing: Preset::Cme.framing(),
+        arbiter: arbiter_options(),
+        heartbeat_ns: Some(500),
+        ..Default::default()
+    });
+    let mut words = Words::default();
+    let from = Source::Snapshot(Line::A);
+    handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut words);
+    handler.handle_packet(10, A, &framed(1, &bid(2, 51)), &mut words);
+    for now_ns in [900, 1_800, 2_700] {
+        handler.handle_packet(now_ns, A, &framed(1, &[]), &mut words);
+        handler.handle_timeout(now_ns, &mut words);
+        assert_eq!((best_bid(&handler), handler.poll_timeout()), (Ok(51), Some(now_ns + 1_000)));
+    }
+    assert_eq!(handler.counters().lines[0].malformed, 3);
+    // The snapshot feed's say nothing of the lines, and none ends a silence.
+    handler.handle_packet(3_600, from, &framed(2, &[]), &mut words);
+    handler.handle_timeout(3_700, &mut words);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+    handler.handle_packet(3_800, A, &framed(1, &[]), &mut words);
+    assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
+    handler.handle_packet(3_900, A, &framed(2, &bid(3, 52)), &mut words);
+    assert_eq!((best_bid(&handler), handler.poll_timeout()), (Ok(52), Some(4_900)));
+}
