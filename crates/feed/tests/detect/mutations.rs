@@ -1,6 +1,6 @@
 //! Captures damaged in many ways: the answer is right or "cannot tell", never another.
 
-use tickwire_feed::framing::detect::detect;
+use tickwire_feed::framing::detect::{Confidence, detect};
 
 use super::corpora::{CORPORA, Corpus};
 
@@ -222,6 +222,18 @@ fn damaged_captures_are_recognised_or_nothing_is_claimed() {
     }
     println!("{right} right, {silent} cannot tell, {} wrong", wrong.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is left of the sequence number counts up like a shorter one.
+#[test]
+fn a_preamble_without_its_first_byte_is_not_sure() {
+    for corpus in CORPORA.iter().filter(|corpus| corpus.preamble_bytes > 0) {
+        let Some((mut packets, set)) = corpus.read() else { continue };
+        packets.truncate(PACKETS);
+        if let Ok(found) = detect(&each(packets, |packet| packet[1..].to_vec()), &set) {
+            assert_eq!(found.confidence, Confidence::Likely, "{}: {found}", corpus.name);
+        }
+    }
 }
 
 #[test]

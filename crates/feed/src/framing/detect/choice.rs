@@ -28,6 +28,8 @@ const CONFIRMED_MIN: f64 = 0.3;
 /// What a sure answer needs.
 const SURE_FIT: f64 = 0.95;
 const SURE_PACKETS: usize = 50;
+/// A narrower number may be the end of one whose first bytes were cut off.
+const SURE_NUMBER_BYTES: usize = 4;
 
 /// The order of preference among policies that give the same values.
 const POLICIES: [ResetPolicy; 4] =
@@ -157,7 +159,10 @@ fn detected(
         return Err(Undetected::Unconfirmed { framing: Box::new(chosen.framing) });
     }
     let (framing, preset) = named(chosen.framing, likely);
-    let is_sure = chosen.fit() >= SURE_FIT && chosen.whole >= SURE_PACKETS;
+    let number = framing.seq_num_field();
+    let is_number_whole =
+        preset.is_some() || number.is_none_or(|field| field.width() >= SURE_NUMBER_BYTES);
+    let is_sure = chosen.fit() >= SURE_FIT && chosen.whole >= SURE_PACKETS && is_number_whole;
     Ok(Detected {
         framing,
         preset,
