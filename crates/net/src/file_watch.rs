@@ -3,7 +3,7 @@
 //! A [`FileWatch`] looks at the files' modification times and lengths at an interval, and at once when
 //! [`look_now`](FileWatch::look_now) is called, as a signal handler's flag would ask. A file that was
 //! changed is read once two looks in a row find the same time and length, so that one being written is
-//! left alone, and the others wait for it. Content equal to the last is ignored. New contents are prepared by a
+//! left alone, and the others wait for it. One that is gone for 30 looks is told of, once. Content equal to the last is ignored. New contents are prepared by a
 //! function of the caller, on the watching thread: template files are parsed and compiled beside the running decoder.
 
 use std::fmt;
@@ -20,6 +20,9 @@ use crate::{Action, Error};
 
 /// Interval of looks unless another is chosen.
 pub const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
+
+/// Looks in a row that find no file before that is told: files are replaced by removing them first.
+const MISSING_LOOKS: u32 = 30;
 
 /// Prepared contents that wait to be taken.
 const PREPARED_MAX: usize = 4;
@@ -72,7 +75,7 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
         let (looks, asked) = sync_channel(1);
         let (sender, prepared) = sync_channel(PREPARED_MAX);
         let watched =
-            |(path, content)| Watched { path, bytes_max, content, seen: None, failed: false };
+            |(path, content)| Watched { path, bytes_max, content, seen: None, missing: 0 };
         let files = files.into_iter().map(watched).collect();
         // They may have changed since they were read: the first look compares.
         let mut watched = WatchedSet { files, is_new: false };
@@ -175,8 +178,8 @@ struct Watched {
     content: Vec<u8>,
     /// What the last look found, and whether it was read then.
     seen: Option<(Stamp, bool)>,
-    /// Whether the last look failed: told once.
-    failed: bool,
+    /// Looks in a row that did not find it.
+    missing: u32,
 }
 
 impl Watched {
@@ -185,13 +188,15 @@ impl Watched {
         let stamp = match stamp(&self.path) {
             Ok(stamp) => stamp,
             Err(error) => {
-                // Files are replaced by removing them first: a look between is no error yet.
-                let is_new = !std::mem::replace(&mut self.failed, true) && by_force;
+                self.missing = self.missing.saturating_add(1);
                 self.seen = None;
-                return if is_new { Err(error) } else { Ok(Look::Moving) };
+                let is_told = self.missing == 1 && by_force || self.missing == MISSING_LOOKS;
+                let name = self.path.display();
+                let error = || io::Error::new(error.kind(), format!("{name}: {error}"));
+                return if is_told { Err(error()) } else { Ok(Look::Moving) };
             }
         };
-        self.failed = false;
+        self.missing = 0;
         let is_read = match self.seen {
             Some((seen, is_read)) if seen == stamp => is_read,
             _ => {
@@ -303,6 +308,19 @@ mod tests {
         }
         std::fs::write(&two, b"last").unwrap();
         assert_eq!(wait(&watch), Ok("new4 last".to_owned()));
+    }
+
+    #[test]
+    fn a_file_that_is_gone_for_good_is_told_of_once() {
+        let [stays, goes] = ["stays", "goes"].map(|name| file(name, b"old "));
+        let watch = watch_all(&[(&stays, b"old "), (&goes, b"old ")]);
+        std::fs::remove_file(&goes).unwrap();
+        std::fs::write(&stays, b"new ").unwrap();
+        assert!(wait(&watch).unwrap_err().contains(&goes.display().to_string()));
+        std::thread::sleep(2 * MISSING_LOOKS * TICK);
+        assert!(watch.poll().is_none());
+        std::fs::write(&goes, b"back").unwrap();
+        assert_eq!(wait(&watch), Ok("new back".to_owned()));
     }
 
     #[test]
