@@ -1,7 +1,7 @@
 //! Lines that disagree: a copy that differs, a line that nobody has heard of, a line that is put aside.
 
 use super::line::LineState;
-use super::{Arbiter, Arrival, Line, LineEvent, Standing};
+use super::{Arbiter, Arrival, Line, LineEvent, PutAsideReason, Standing};
 
 /// What a copy says about its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub(super) enum Verdict {
     Equal,
     /// It differs, and the other line delivered first in this epoch.
     Differs,
+    /// It differs, and its line left numbers out that the other one brought.
+    LeavesOut,
     /// It differs, and could not be decoded.
     Undecodable,
 }
@@ -29,6 +31,9 @@ impl Arbiter {
     }
 
     pub(super) fn standing(&self, line: Line) -> Standing {
+        if self.is_wrong_for_certain(line) {
+            return Standing::Doubtful;
+        }
         self.states[line.index()].standing(self.options.differing_max)
     }
 
@@ -53,30 +58,11 @@ impl Arbiter {
         if self.states.iter().all(LineState::is_plain) {
             return;
         }
+        self.dispute = None;
         let is_proof = self.standing(line.other()) == Standing::Trusted;
         self.states[line.index()].is_trusted |= is_proof;
         for line in Line::ALL {
             self.note_copy(line, Verdict::Equal);
-        }
-    }
-
-    /// A copy differs from the packet accepted with its number. The line that delivered first in this
-    /// epoch is kept; if the other's packet was accepted and is still held, this one replaces it.
-    pub(super) fn note_difference(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
-        let other = line.other();
-        if self.leader != Some(line) {
-            self.note_differing(line, seq_num, Verdict::Differs);
-            return self.keep_alternative(arrival);
-        }
-        self.note_differing(other, seq_num, Verdict::Differs);
-        if self.window.at(seq_num).is_some_and(|held| held.line == other) {
-            self.drop_held(seq_num);
-            let held = self.store(arrival);
-            let counters = &mut self.lines[line.index()];
-            counters.duplicate -= 1;
-            counters.first += 1;
-            self.hold(seq_num, held);
         }
     }
 
@@ -89,14 +75,20 @@ impl Arbiter {
     /// Takes note of a copy, and puts its line aside or takes it back.
     fn note_copy(&mut self, line: Line, verdict: Verdict) {
         let differing_max = self.options.differing_max.max(1);
+        let is_wrong_for_certain = self.is_wrong_for_certain(line);
         let state = &mut self.states[line.index()];
-        let before = state.differing();
-        let after = state.note_copy(verdict != Verdict::Equal);
-        if before < differing_max && after >= differing_max {
-            let is_by_order = verdict == Verdict::Differs;
-            self.push_event(LineEvent::PutAside { line, is_by_order });
-        } else if before >= differing_max && after < differing_max {
-            self.push_event(LineEvent::Resumed { line });
+        let differing = state.note_copy(verdict != Verdict::Equal);
+        let is_put_aside = differing >= differing_max || is_wrong_for_certain;
+        let was_put_aside = std::mem::replace(&mut state.is_put_aside, is_put_aside);
+        let reason = match verdict {
+            Verdict::LeavesOut => PutAsideReason::LeavesOut,
+            Verdict::Undecodable => PutAsideReason::Undecodable,
+            Verdict::Differs | Verdict::Equal => PutAsideReason::Second,
+        };
+        match (was_put_aside, is_put_aside) {
+            (false, true) => self.push_event(LineEvent::PutAside { line, reason }),
+            (true, false) => self.push_event(LineEvent::Resumed { line }),
+            _ => {}
         }
     }
 
@@ -139,6 +131,7 @@ impl Arbiter {
             return false;
         }
         if held.hash == hash {
+            self.dispute = None;
             let is_proof = self.standing(line) == Standing::Trusted;
             self.states[held.line.index()].is_trusted |= is_proof;
             Line::ALL.into_iter().for_each(|line| self.note_copy(line, Verdict::Equal));
@@ -167,9 +160,9 @@ impl Arbiter {
     /// dropped when its turn comes.
     pub(super) fn is_deliverable(&mut self, next: u64) -> bool {
         let Some(held) = self.window.at(next) else { return false };
-        let line = held.line;
+        let (line, received_ns) = (held.line, held.received_ns);
         if self.history.fate(next).was_accepted() {
-            return true;
+            return !self.waits_for_copy(line, next, received_ns);
         }
         match self.standing(line) {
             Standing::Trusted => true,

@@ -9,6 +9,8 @@ const LEN_MAX: usize = 1 << 26;
 const ACCEPTED: u64 = 4;
 /// The number lies inside a packet that begins with a lower one.
 const INSIDE: u64 = 8;
+/// The lines brought different packets with this number.
+const DIFFERS: u64 = 16;
 const FLAGS: u64 = 0xFF;
 /// The lines that brought the number.
 const LINES: u64 = 3;
@@ -35,6 +37,15 @@ impl Fate {
     /// Whether a packet with this number was taken, to be delivered now or later.
     pub(super) fn was_accepted(self) -> bool {
         self.0 & ACCEPTED != 0
+    }
+
+    pub(super) fn is_inside(self) -> bool {
+        self.0 & INSIDE != 0
+    }
+
+    /// Whether both lines brought the same packet with this number.
+    pub(super) fn is_agreed(self) -> bool {
+        self.0 & (LINES | DIFFERS) == LINES
     }
 }
 
@@ -69,9 +80,16 @@ impl History {
         self.change(seq_num, |fate| fate | Fate::bit(line));
     }
 
+    /// Says that the lines brought different packets with this number.
+    pub(super) fn mark_differing(&mut self, seq_num: u64) {
+        self.change(seq_num, |fate| fate | DIFFERS);
+    }
+
     /// Says that a packet with this number was taken, which `line` brought.
     pub(super) fn mark_accepted(&mut self, seq_num: u64, line: Line, hash: u64) {
-        self.change(seq_num, |fate| (fate & LINES) | Fate::bit(line) | ACCEPTED | (hash & !FLAGS));
+        self.change(seq_num, |fate| {
+            (fate & (LINES | DIFFERS)) | Fate::bit(line) | ACCEPTED | (hash & !FLAGS)
+        });
     }
 
     /// Says that a number lies inside a packet that was accepted, whose lines `fate` has.

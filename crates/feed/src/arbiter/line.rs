@@ -36,6 +36,28 @@ impl Line {
     }
 }
 
+/// Why one of two lines that differ is put aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutAsideReason {
+    /// It left out numbers that the other line brought, before their copies differed.
+    LeavesOut,
+    /// The other line delivered first in this epoch: which of the two is wrong is not known.
+    Second,
+    /// Its packets cannot be decoded.
+    Undecodable,
+}
+
+impl PutAsideReason {
+    /// A name for events.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::LeavesOut => "leaves_out",
+            Self::Second => "second",
+            Self::Undecodable => "undecodable",
+        }
+    }
+}
+
 /// A change in what the arbiter thinks of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEvent {
@@ -50,9 +72,8 @@ pub enum LineEvent {
     PutAside {
         /// The line.
         line: Line,
-        /// True if the other line was preferred only because it delivered first in this epoch: which of
-        /// the two is wrong is not known.
-        is_by_order: bool,
+        /// Why this line and not the other one.
+        reason: PutAsideReason,
     },
     /// The copies of a line that was put aside agree again.
     Resumed {
@@ -67,11 +88,13 @@ impl fmt::Display for LineEvent {
             Self::Differing { line, seq_num } => {
                 write!(f, "line {line:?}: packet {seq_num} differs from the other line's")
             }
-            Self::PutAside { line, is_by_order } => {
-                let reason = if *is_by_order {
-                    "the other line delivered first, which of them is wrong is not known"
-                } else {
-                    "its packets cannot be decoded"
+            Self::PutAside { line, reason } => {
+                let reason = match reason {
+                    PutAsideReason::LeavesOut => "it left out what the other line brought",
+                    PutAsideReason::Second => {
+                        "the other line delivered first, which of them is wrong is not known"
+                    }
+                    PutAsideReason::Undecodable => "its packets cannot be decoded",
                 };
                 write!(f, "line {line:?} is put aside, its copies differ: {reason}")
             }
@@ -118,6 +141,8 @@ pub(super) struct LineState {
     pub(super) is_trusted: bool,
     /// The last copies, a bit each, the latest lowest: 1 for one that differed.
     differing: u32,
+    /// Whether it was told as put aside.
+    pub(super) is_put_aside: bool,
     /// When a packet of it came last.
     pub(super) last_received_ns: Option<u64>,
     pub(super) pauses: Pauses,
@@ -175,6 +200,11 @@ impl LineState {
     /// Whether a number is above the highest one, and no leap.
     pub(super) fn is_followed_by(&self, seq_num: u64, reorder_max: u64) -> bool {
         self.highest.is_some_and(|highest| highest < seq_num && seq_num - highest <= reorder_max)
+    }
+
+    /// Whether a number is the one behind the highest.
+    pub(super) fn is_at(&self, seq_num: u64) -> bool {
+        self.highest.is_some_and(|highest| highest + 1 == seq_num)
     }
 
     /// Whether a line is trusted, agrees and brings nothing unexpected; only in the current epoch, where none is

@@ -54,9 +54,11 @@
 //! # Lines that disagree
 //!
 //! Copies of a packet are compared by hash. Where they differ, the line is held to be wrong whose copy could
-//! not be decoded ([`Arbiter::reject`]); else the one that did not deliver first in this epoch, which is a
-//! guess and said so ([`LineEvent::PutAside`]). While `differing_max` of its last 16 copies differ, a line is
-//! put aside: what only it brings is not delivered.
+//! not be decoded ([`Arbiter::reject`]); else the one that left out numbers, two at least, that the other one brought since
+//! they agreed last, as a line does that carries another channel all at once: it is put aside until they agree again, and if its packets
+//! were delivered, [`Arbiter::out_of_sequence`] says so. Else it is the one that did not deliver first in this epoch, which is a
+//! guess and said so ([`LineEvent::PutAside`]): from the second such copy on, what is delivered is out of sequence until they
+//! agree again, or one of them is silent. While `differing_max` of its last 16 copies differ, a line is put aside: what only it brings is not delivered.
 //!
 //! A line that has not agreed on any packet yet may be of another channel. Its packets are held until one of
 //! them is equal to the other line's; then all count. Once the other line is silent (`silent_after_ns`), the
@@ -100,6 +102,7 @@
 mod agreement;
 mod copies;
 mod counters;
+mod dispute;
 mod epochs;
 mod handover;
 mod history;
@@ -116,7 +119,7 @@ mod waiting;
 mod window;
 
 pub use counters::{ArbiterCounters, LineCounters};
-pub use line::{Line, LineEvent};
+pub use line::{Line, LineEvent, PutAsideReason};
 pub use options::{ArbiterOptions, UnexpectedPolicy};
 pub use output::{Gap, OutOfSequence, Output};
 
@@ -126,6 +129,7 @@ use rapidhash::v3::rapidhash_v3;
 use tickwire_fast::rt::Packet;
 
 use copies::Delivered;
+use dispute::Dispute;
 use epochs::{Past, Transition};
 use history::History;
 use leap::Leap;
@@ -196,6 +200,8 @@ pub struct Arbiter {
     released: u64,
     /// The line that delivered first in this epoch.
     leader: Option<Line>,
+    /// Trusted lines that differ.
+    dispute: Option<Dispute>,
     parked: Option<Parked>,
     /// The packet delivered last, until anything else is asked for or comes.
     delivered: Option<Delivered>,
@@ -251,6 +257,7 @@ impl Arbiter {
             top: 0,
             released: 0,
             leader: None,
+            dispute: None,
             parked: None,
             delivered: None,
             rejected: None,
@@ -395,9 +402,12 @@ impl Arbiter {
     /// The usual case: the next packet of a trusted line while nothing else goes on. Decided without the
     /// questions of [`sort_packet`](Self::sort_packet), with the same answer.
     fn is_plain(&self, arrival: &Arrival<'_>) -> bool {
-        self.next == Some(arrival.seq_num)
+        let Arrival { line, seq_num, .. } = *arrival;
+        self.next == Some(seq_num)
             && self.window.held() == 0
             && self.is_undisturbed(arrival)
+            && (self.states[line.index()].is_at(seq_num)
+                || !self.has_left_out_before(line, seq_num))
     }
 
     /// Nothing changes, and the packet is of a trusted line.
@@ -566,7 +576,7 @@ impl Arbiter {
     fn note_delivery(&mut self, source: Source) {
         let is_replacement = self.end_rejection(source.seq_num);
         self.leader.get_or_insert(source.line);
-        if source.received_ns >= self.unexpected_ns {
+        if source.received_ns >= self.unexpected_ns && !self.is_in_doubt() {
             self.unexpected_in_a_row = 0;
             self.is_unexpected_behind = false;
         }

@@ -152,7 +152,8 @@ impl Arbiter {
         }
         self.top = self.top.max(seq_num + 1);
         self.note_replacement(arrival);
-        if seq_num == next && self.replaying.is_none() {
+        let is_next = seq_num == next && self.replaying.is_none();
+        if is_next && !self.waits_for_copy(line, next, received_ns) {
             self.history.mark_accepted(seq_num, line, hash);
             self.note_delivery(Source { seq_num, line, received_ns, hash });
             let out_of_sequence = self.out_of_sequence();

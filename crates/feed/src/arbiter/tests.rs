@@ -1,6 +1,7 @@
 //! What an arbiter delivers, and when.
 
 mod copies;
+mod disputes;
 mod epochs;
 mod handover;
 mod leaps;

@@ -115,7 +115,7 @@ fn a_line_that_differs_too_often_is_put_aside_until_it_agrees() {
         (arbiter.is_put_aside(Line::B), events.last().copied())
     };
     assert!(!bring(2..4, b"wrong").0, "two of 16 are not enough");
-    let put_aside = LineEvent::PutAside { line: Line::B, is_by_order: true };
+    let put_aside = LineEvent::PutAside { line: Line::B, reason: PutAsideReason::Second };
     assert_eq!(bring(4..5, b"wrong"), (true, Some(put_aside)));
     assert_eq!(bring(5..18, b"right"), (true, None));
     assert_eq!(bring(18..19, b"right"), (false, Some(LineEvent::Resumed { line: Line::B })));

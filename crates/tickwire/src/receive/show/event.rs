@@ -90,10 +90,9 @@ pub fn line(time_ns: u64, event: &LineEvent) -> Row {
             row.push(("seq_num", Cell::Number(*seq_num)));
             row
         }
-        LineEvent::PutAside { line, is_by_order } => {
+        LineEvent::PutAside { line, reason } => {
             let mut row = of("put_aside", line);
-            let reason = if *is_by_order { "second" } else { "undecodable" };
-            row.push(("reason", Cell::Text(reason.to_owned())));
+            row.push(("reason", Cell::Text(reason.label().to_owned())));
             row
         }
         LineEvent::Resumed { line } => of("resumed", line),

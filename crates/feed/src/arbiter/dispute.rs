@@ -1,0 +1,174 @@
+//! Lines that agreed and bring different packets with one number since: which of them is wrong?
+//!
+//! A line that suddenly carries another channel goes on at other numbers, near the right ones perhaps: it leaves numbers
+//! out that the other line brings. What was left out since the lines agreed last tells which line is wrong. Where it does not,
+//! nothing is known: the line that delivered first in the epoch is kept, and from the second copy that differs on books are
+//! stale until the lines agree again.
+
+use super::agreement::Verdict;
+use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
+
+/// Numbers that a line must have left out to be wrong for certain, and more than twice as many as the other one.
+const LEFT_OUT_MIN: u32 = 2;
+
+/// Numbers in a row that a line must have left out for the packet behind them to wait for the other line's copy: more than
+/// are lost every day.
+const LEFT_OUT_TO_WAIT: u64 = 4;
+
+/// How far back the last agreement is looked for.
+const LOOK_BACK: u64 = 256;
+
+/// Two trusted lines that bring different packets, until they agree again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dispute {
+    /// The line held to be wrong.
+    pub(super) wrong: Line,
+    /// Whether it left numbers out; else which line is wrong is not known.
+    pub(super) is_certain: bool,
+    /// Copies that differed.
+    copies: u32,
+}
+
+/// Copies that must differ, none being equal in between, before books are in doubt: one alone was damaged on its way.
+const COPIES_MIN: u32 = 2;
+
+impl Dispute {
+    const fn is_in_doubt(&self) -> bool {
+        !self.is_certain && self.copies >= COPIES_MIN
+    }
+}
+
+impl Arbiter {
+    /// Whether a dispute shows that a line is wrong.
+    pub(super) fn is_wrong_for_certain(&self, line: Line) -> bool {
+        self.dispute.is_some_and(|dispute| dispute.wrong == line && dispute.is_certain)
+    }
+
+    /// Whether two lines go on that differ, and it is not known which of them is wrong.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.dispute.is_some_and(|dispute| dispute.is_in_doubt())
+            && Line::ALL.into_iter().all(|line| self.is_alive(line))
+    }
+
+    /// A copy differs from the packet accepted with its number. The line that is held to be right is kept; if the other
+    /// one's packet was accepted and is still held, its own replaces it.
+    pub(super) fn note_difference(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let other = line.other();
+        let is_open = Line::ALL.into_iter().all(|line| self.standing(line) == Standing::Trusted);
+        if self.dispute.is_none() && is_open {
+            self.begin_dispute(arrival);
+        }
+        if let Some(dispute) = &mut self.dispute {
+            dispute.copies = dispute.copies.saturating_add(1);
+        }
+        self.history.mark_differing(seq_num);
+        let by_order = if self.leader == Some(line) { other } else { line };
+        let wrong = self.dispute.map_or(by_order, |dispute| dispute.wrong);
+        let verdict = match self.dispute {
+            Some(Dispute { is_certain: true, .. }) => Verdict::LeavesOut,
+            _ => Verdict::Differs,
+        };
+        self.note_differing(wrong, seq_num, verdict);
+        let is_delivered = self.next.is_some_and(|next| seq_num < next);
+        let is_doubtful = self
+            .dispute
+            .is_some_and(|dispute| dispute.is_in_doubt() || dispute.is_certain && wrong == other);
+        if is_delivered && is_doubtful {
+            self.distrust_deliveries();
+        }
+        if wrong == line {
+            return self.keep_alternative(arrival);
+        }
+        if !is_delivered && self.window.at(seq_num).is_some_and(|held| held.line == other) {
+            self.drop_held(seq_num);
+            let held = self.store(arrival);
+            let counters = &mut self.lines[line.index()];
+            counters.duplicate -= 1;
+            counters.first += 1;
+            self.hold(seq_num, held);
+        }
+    }
+
+    fn begin_dispute(&mut self, arrival: &Arrival<'_>) {
+        let Arrival { line, seq_num, .. } = *arrival;
+        let left_out = self.left_out_before(seq_num);
+        let is_certain = |wrong: Line| {
+            let own = left_out[wrong.index()];
+            own >= LEFT_OUT_MIN && own > 2 * left_out[wrong.other().index()]
+        };
+        let certain = Line::ALL.into_iter().find(|line| is_certain(*line));
+        let by_order = if self.leader == Some(line) { line.other() } else { line };
+        let wrong = certain.unwrap_or(by_order);
+        self.dispute = Some(Dispute { wrong, is_certain: certain.is_some(), copies: 0 });
+        if certain.is_some() {
+            self.drop_unconfirmed_of(wrong, seq_num);
+            if left_out[wrong.other().index()] > 0 {
+                // What the wrong line brought alone may have been delivered.
+                self.distrust_deliveries();
+            }
+        }
+    }
+
+    /// Whether a line left out several numbers before this one, all of which the other line brought.
+    #[inline]
+    pub(super) fn has_left_out_before(&self, line: Line, seq_num: u64) -> bool {
+        (1..=LEFT_OUT_TO_WAIT).all(|back| {
+            let before = self.history.fate(seq_num.saturating_sub(back));
+            before.was_seen_on(line.other()) && !before.was_seen_on(line) && !before.is_inside()
+        })
+    }
+
+    /// Whether the packet with the next number waits for the other line's copy: its line left out those before, so
+    /// it has lost them, or carries another channel since. No longer than for a missing number.
+    pub(super) fn waits_for_copy(&self, line: Line, next: u64, received_ns: u64) -> bool {
+        let other = line.other();
+        self.has_left_out_before(line, next)
+            && next >= self.released
+            && self.parked.is_none()
+            && self.transition.is_none()
+            && !self.history.fate(next).was_seen_on(other)
+            && self.is_alive(other)
+            && self.standing(other) == Standing::Trusted
+            && self.now_ns < received_ns.saturating_add(self.wait_ns())
+    }
+
+    /// By line, the numbers that only the other one brought since they agreed last.
+    fn left_out_before(&self, seq_num: u64) -> [u32; 2] {
+        let mut left_out = [0; 2];
+        let from = self.first.max(seq_num.saturating_sub(LOOK_BACK));
+        for number in (from..seq_num).rev() {
+            let fate = self.history.fate(number);
+            if fate.is_agreed() && !fate.is_inside() {
+                break;
+            }
+            for line in Line::ALL {
+                let is_missed = fate.was_seen_on(line.other()) && !fate.was_seen_on(line);
+                left_out[line.index()] += u32::from(is_missed && !fate.is_inside());
+            }
+        }
+        left_out
+    }
+
+    /// Takes the packets of a wrong line out of the window that the other line has not brought; that at `but` is compared.
+    fn drop_unconfirmed_of(&mut self, wrong: Line, but: u64) {
+        let Some(next) = self.next else { return };
+        let mut from = next;
+        while let Some(seq_num) = self.window.first_at_or_behind(from, next) {
+            let is_of_wrong = self.window.at(seq_num).is_some_and(|held| held.line == wrong);
+            let is_confirmed = self.history.fate(seq_num).was_seen_on(wrong.other());
+            if is_of_wrong && !is_confirmed && seq_num != but {
+                self.history.unmark_accepted(seq_num);
+                self.drop_held(seq_num);
+            }
+            from = seq_num + 1;
+        }
+    }
+
+    /// What was delivered may be of another channel: no book is known until a snapshot shows it.
+    fn distrust_deliveries(&mut self) {
+        self.unexpected_in_a_row = self.unexpected_in_a_row.max(OUT_OF_SEQUENCE_MIN);
+        self.is_unexpected_behind = true;
+        self.unexpected_ns = self.now_ns;
+    }
+}
