@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use arrow_array::types::{self, ArrowPrimitiveType};
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_schema::{ArrowError, TimeUnit};
 use tickwire_fast::template::Width;
 use tickwire_fast::{Entries, FieldValue, Int, Message, Record, Slot, UInt};
 use tickwire_text::Header;
 use tickwire_text::json::{Form, push_record};
 
-use crate::column::{Booleans, Bytes, Column, Indexes, Misfit, Numbers, Words};
+use crate::column::{Booleans, Bytes, Column, FULL, Indexes, Misfit, Numbers, Words};
 use crate::header::HeaderColumns;
 use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
 
@@ -24,6 +24,13 @@ pub struct Unfit {
     pub column: String,
     /// What is wrong with the value.
     pub why: &'static str,
+}
+
+impl Unfit {
+    /// Whether the batch has no more room for it: an empty one may have.
+    pub fn is_full(&self) -> bool {
+        self.why == FULL
+    }
 }
 
 impl fmt::Display for Unfit {
@@ -472,11 +479,4 @@ impl Cell {
             Self::Entry(indexes) => Ok(indexes.finish()),
         }
     }
-}
-
-/// Whether a column counts or tells times: each value is mostly a little more than the one before.
-pub(crate) fn ascends(name: &str, data_type: &DataType) -> bool {
-    matches!(name, "pkt" | "off")
-        || matches!(data_type, DataType::Timestamp(..))
-        || name.ends_with(".entry")
 }

@@ -16,6 +16,11 @@ const ROWS: usize = 8192;
 /// Why a value has no place in its column.
 pub(crate) type Misfit = &'static str;
 
+/// Bytes that the strings of a column may have in a batch.
+const BYTES_MAX: usize = 64 << 20;
+/// The column has no room for it: in an empty one it may have.
+pub(crate) const FULL: Misfit = "the strings of its rows are longer than 64 MiB together";
+
 /// The values of one field.
 pub(crate) trait Column: Send {
     /// Values so far.
@@ -224,12 +229,6 @@ where
     fn end(&self) -> usize {
         self.ends.last().map_or(0, |end| *end as usize)
     }
-
-    fn note_end(&mut self) -> Result<(), Misfit> {
-        let end = i32::try_from(self.bytes.len());
-        self.ends.push(end.map_err(|_| "the strings of a batch are longer than 2 GiB together")?);
-        Ok(())
-    }
 }
 
 impl<R> Column for Bytes<R>
@@ -244,11 +243,15 @@ where
         let start = self.end();
         let is_present = (self.read)(record, &mut self.bytes)?;
         let end = self.bytes.len();
+        if (end - start).saturating_mul(count).saturating_add(start) > BYTES_MAX {
+            return Err(FULL);
+        }
         for index in 0..count {
             if index > 0 {
                 self.bytes.extend_from_within(start..end);
             }
-            self.note_end()?;
+            // Below the limit it fits.
+            self.ends.push(self.bytes.len() as i32);
             self.nulls.append(is_present);
         }
         Ok(())

@@ -409,3 +409,30 @@ fn a_path_that_is_there_already_gets_a_number() {
         table.schema().fields().iter().skip(6).map(|field| field.name().as_str()).collect();
     assert_eq!(names, ["time#2", "a", "a#2"]);
 }
+
+#[test]
+fn a_batch_that_is_full_takes_no_row_of_a_message() {
+    const XML: &str = r#"<templates><template name="T" id="1"><string name="text"/>
+        <sequence name="Rows"><uInt32 name="n"/></sequence></template></templates>"#;
+    let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
+    let mut builder = MessageBuilder::new(program.clone());
+    let mut table = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+    let mut push = |entries: usize| {
+        builder.begin(0).unwrap();
+        builder.set_str(program.handle(0, "text").unwrap(), &"x".repeat(1 << 20)).unwrap();
+        builder.begin_sequence(program.handle(0, "Rows").unwrap(), entries).unwrap();
+        for n in 0..entries {
+            builder.begin_entry().unwrap();
+            builder.set_u64(program.handle(0, "Rows/n").unwrap(), n as u64).unwrap();
+            builder.end().unwrap();
+        }
+        builder.end().unwrap();
+        table.push(&Header::default(), builder.finish().unwrap())
+    };
+    assert_eq!(push(60), Ok(60));
+    let unfit = push(5).unwrap_err();
+    assert!(unfit.is_full(), "{unfit}");
+    assert_eq!((push(4), table.rows()), (Ok(4), 64));
+    let batch = table.take_batch().unwrap();
+    assert_eq!(shown(&batch, "Rows/n", 63).as_deref(), Some("3"));
+}

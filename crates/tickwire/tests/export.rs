@@ -189,8 +189,11 @@ fn one_file_has_the_rows_of_one_template() {
     assert!(run.err.contains("--template"), "{}", run.err);
     assert!(!out.exists());
     let run = export(&format!("{more} --template Tick"));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("one capture"), "{}", run.err);
+    let run = export("--template Tick");
     assert_eq!(run.status, 0, "{}", run.err);
-    assert_eq!(read(&out).iter().map(RecordBatch::num_rows).sum::<usize>(), 2);
+    assert_eq!(read(&out).iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
     let run = export("--template Tick");
     assert_eq!(run.status, 2);
     assert!(run.err.contains("--force"), "{}", run.err);
@@ -205,4 +208,109 @@ fn one_file_has_the_rows_of_one_template() {
         tickwire(&format!("export {capture} -t {templates} -o {}", d.join("x.csv.zst").display()));
     assert_eq!(run.status, 2);
     assert!(run.err.contains("tickwire decode"), "{}", run.err);
+}
+
+#[test]
+fn files_of_a_table_have_the_same_columns() {
+    let d = directory("export_settings");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let others = file(&d, "o.xml", XML.replace("Price", "Value").as_bytes());
+    let first = file(&d, "first.bin", &u32be(&[TICK]));
+    let second = file(&d, "second.bin", &u32be(&[TICK]));
+    let out = d.join("out");
+    let export = |arguments: &str| {
+        tickwire(&format!("export {arguments} --reset packet -o {}", out.display()))
+    };
+    assert_eq!(export(&format!("{first} -t {templates}")).status, 0);
+    for other in [format!("-t {others}"), format!("-t {templates} --format arrow")] {
+        let run = export(&format!("{second} {other} --resume"));
+        assert_eq!(run.status, 2, "{other}: {}", run.err);
+        assert!(run.err.contains("other templates"), "{}", run.err);
+    }
+    let run = export(&format!("{second} -t {others} --format arrow --force"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(files_in(&out), [out.join("Tick/second.bin.arrow"), out.join("manifest.json")]);
+
+    // A capture of another place with the same name is another one.
+    std::fs::create_dir_all(d.join("elsewhere")).expect("a directory");
+    let elsewhere = file(&d.join("elsewhere"), "second.bin", &u32be(&[TICK, TICK]));
+    let run = export(&format!("{elsewhere} -t {others} --format arrow --resume"));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("another capture of this name"), "{}", run.err);
+}
+
+#[test]
+fn a_capture_that_has_less_than_before_loses_its_files() {
+    let d = directory("export_less");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let capture = file(&d, "c.bin", &u32be(&[TICK, OTHER, UNKNOWN]));
+    let out = d.join("out");
+    let export = || {
+        tickwire(&format!(
+            "export {capture} -t {templates} --reset packet -o {} --resume",
+            out.display()
+        ))
+    };
+    assert_eq!(export().status, 1);
+    let again = export();
+    assert_eq!(again.status, 1, "it still has errors: {}", again.err);
+    assert!(again.err.contains("exported before, with 1 errors"), "{}", again.err);
+    file(&d, "c.bin", &u32be(&[OTHER]));
+    assert_eq!(export().status, 0);
+    assert_eq!(files_in(&out), [out.join("Other/c.bin.parquet"), out.join("manifest.json")]);
+}
+
+#[test]
+fn a_capture_that_fails_keeps_no_other_from_being_exported() {
+    let d = directory("export_failing");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let good = file(&d, "good.bin", &u32be(&[TICK]));
+    let also = file(&d, "also.bin", &u32be(&[TICK]));
+    let out = d.join("out");
+    // A file that is no capture of a layout that is known.
+    let bad = file(&d, "bad.bin", &[]);
+    std::fs::create_dir_all(out.join("Tick")).expect("a directory");
+    std::fs::write(out.join("Tick/good.bin.parquet"), "of somebody").expect("written");
+    let run = tickwire(&format!(
+        "export {good} {bad} {also} -t {templates} --reset packet -o {}",
+        out.display()
+    ));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("good.bin.parquet: it exists"), "{}", run.err);
+    assert_eq!(std::fs::read(out.join("Tick/good.bin.parquet")).expect("a file"), b"of somebody");
+    assert_eq!(read(&out.join("Tick/also.bin.parquet"))[0].num_rows(), 1);
+    assert!(manifest(&out)["captures"].get("also.bin").is_some());
+    assert!(manifest(&out)["captures"].get("good.bin").is_none());
+    let run = tickwire(&format!("export - -t {templates} -o {}", d.join("none").display()));
+    assert_eq!(run.status, 2);
+    let run = tickwire(&format!("export /dev/null -t {templates} -o {}", d.join("none").display()));
+    assert!(run.err.contains("is no file"), "{}", run.err);
+}
+
+#[test]
+fn messages_that_no_column_can_hold_are_told() {
+    const TEXT: &str = r#"<templates><template name="T" id="1"><string name="s" charset="unicode"/></template></templates>"#;
+    let d = directory("export_unfit");
+    let templates = file(&d, "t.xml", TEXT.as_bytes());
+    let capture =
+        file(&d, "c.bin", &u32be(&[&[0xC0, 0x81, 0x81, 0xFF], &[0xC0, 0x81, 0x81, b'x']]));
+    let out = d.join("out");
+    let export = |out: &Path| {
+        tickwire(&format!(
+            "export {capture} -t {templates} --reset packet --conformance lenient -o {}",
+            out.display()
+        ))
+    };
+    for out in [out.clone(), d.join("t.parquet")] {
+        let run = export(&out);
+        assert_eq!(run.status, 1, "{}", run.err);
+        assert!(
+            run.err
+                .contains("packet 0: the message T at offset 0: column s: the string is not UTF-8"),
+            "{}",
+            run.err
+        );
+    }
+    assert_eq!(read(&out.join("T/c.bin.parquet"))[0].num_rows(), 1);
+    assert_eq!(read(&out.join("errors/c.bin.parquet"))[0].num_rows(), 1);
 }

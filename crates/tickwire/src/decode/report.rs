@@ -120,6 +120,7 @@ impl<'r> Report<'r> {
     }
 
     /// The same, with each error handed to `on_lost` too, those that are not printed as well.
+    #[cfg(feature = "columns")]
     pub fn on_lost(self, on_lost: OnLost<'r>) -> Self {
         Self { on_lost: Some(on_lost), ..self }
     }

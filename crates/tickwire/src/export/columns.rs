@@ -1,7 +1,8 @@
 //! What is exported, and where to.
 
-use super::capture::{Exported, Job, export};
-use super::manifest::Manifest;
+use super::capture::{Exported, Job, State, export};
+use super::directory::Directory;
+use super::manifest::Again;
 use super::tables::Target;
 use crate::decode::Selection;
 use crate::failure::{Failure, Outcome};
@@ -11,10 +12,9 @@ use crate::options::{
 };
 use crate::output;
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
+use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 use tickwire_arrow::{Decimals, FileFormat, TableOptions};
 use tickwire_fast::{CompileOptions, Program};
 
@@ -50,7 +50,7 @@ enum DecimalColumns {
 /// and manifest.json with the counts of each capture. Files appear whole: each is written beside its place
 /// and renamed. A run that was ended goes on with --resume, which leaves out captures that the manifest has.
 ///
-/// A file that ends in .parquet or .arrow gets the rows of one template, of all captures in the order named.
+/// A file that ends in .parquet or .arrow gets the rows of one template of one capture.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct ExportArgs {
@@ -71,7 +71,8 @@ pub struct ExportArgs {
     /// Format of the files in a directory.
     #[arg(long, value_name = "FORMAT", default_value = "parquet")]
     format: ExportFormat,
-    /// Replace files that exist.
+    /// Replace files that exist; in a directory that was exported to with other templates or options, all that its
+    /// manifest has.
     #[arg(long)]
     force: bool,
     /// Leave out captures that the directory's manifest has with the same size and time of change.
@@ -97,6 +98,8 @@ pub struct ExportArgs {
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
+    args.check_is_no_text()?;
+    args.captures.iter().try_for_each(|capture| State::of(capture).map(drop))?;
     let set = args.templates.read()?;
     let framing = match args.framing.is_auto() {
         true => {
@@ -118,7 +121,6 @@ pub fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
         program,
         selection,
     };
-    args.check_is_no_text()?;
     match args.file_format() {
         Some(format) => args.to_file(&job, format),
         None => args.to_directory(&job),
@@ -129,7 +131,7 @@ impl ExportArgs {
     /// The format of the output if it is a file.
     fn file_format(&self) -> Option<FileFormat> {
         let formats = [FileFormat::Parquet, FileFormat::Arrow];
-        let suffix = self.output.extension()?.to_str()?;
+        let suffix = self.output.extension()?.to_str()?.to_ascii_lowercase();
         formats.into_iter().find(|format| format.suffix() == suffix)
     }
 
@@ -163,13 +165,22 @@ impl ExportArgs {
         }
     }
 
-    fn inputs(&self) -> Result<Vec<&Path>, Failure> {
-        let captures = self.captures.iter().map(PathBuf::as_path);
-        Ok(captures.chain(self.templates.paths()?.iter().map(PathBuf::as_path)).collect())
-    }
-
     fn to_file(&self, job: &Job<'_>, format: FileFormat) -> Result<Outcome, Failure> {
-        output::check(&self.output, self.force, &self.inputs()?)?;
+        let [capture] = &self.captures[..] else {
+            return Err(Failure::Usage(format!(
+                "{} has the rows of one capture, as packets are numbered in each: name a directory for several",
+                self.output.display()
+            )));
+        };
+        let mut inputs = vec![capture.as_path()];
+        inputs.extend(self.templates.paths()?.iter().map(PathBuf::as_path));
+        output::check(&self.output, self.force, &inputs)?;
+        if self.output.is_dir() {
+            return Err(Failure::Usage(format!(
+                "{} is a directory: name a file",
+                self.output.display()
+            )));
+        }
         let &[template] = &job.selection.templates(&job.program)[..] else {
             return Err(Failure::Usage(format!(
                 "{} has the rows of one template: name it with --template, or name a directory for a table of \
@@ -178,18 +189,12 @@ impl ExportArgs {
             )));
         };
         let target = Target::File { path: self.output.clone(), format, template };
-        let exported = export(job, &self.captures, target, !self.quiet)?;
+        let exported = export(job, capture, target, !self.quiet)?;
         self.report(&exported);
         Ok(Outcome::flawed_if(exported.is_flawed))
     }
 
     fn to_directory(&self, job: &Job<'_>) -> Result<Outcome, Failure> {
-        std::fs::create_dir_all(&self.output)
-            .map_err(|error| Failure::file("create", self.output.display(), &error))?;
-        let mut manifest = Manifest::open(&self.output, self.resume || self.force)?;
-        let names = distinct_names(&self.captures)?;
-        let left = self.captures.iter().zip(&names);
-        let left: Vec<_> = left.filter(|(path, _)| !(self.resume && manifest.has(path))).collect();
         let threads = match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(THREADS_MAX),
@@ -198,50 +203,31 @@ impl ExportArgs {
             ExportFormat::Parquet => FileFormat::Parquet,
             ExportFormat::Arrow => FileFormat::Arrow,
         };
-        let next = AtomicUsize::new(0);
-        let (sender, results) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for _ in 0..threads.min(left.len()) {
-                let (sender, next, left) = (sender.clone(), &next, &left);
-                scope.spawn(move || {
-                    while let Some((path, name)) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let directory = self.output.clone();
-                        let target = Target::Directory { directory, name: (*name).clone(), format };
-                        let captures = std::slice::from_ref(*path);
-                        let exported = export(job, captures, target, !self.quiet && threads == 1);
-                        if sender.send((*path, exported)).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            let mut outcome = Outcome::Clean;
-            for (path, exported) in results {
-                let noted = exported.and_then(|exported| {
-                    manifest.add(path, &exported)?;
-                    Ok(exported)
-                });
-                match noted {
-                    Ok(exported) => {
-                        self.report(&exported);
-                        if exported.is_flawed {
-                            outcome = Outcome::Flawed;
-                        }
-                    }
-                    Err(failure) => {
-                        // No further capture is begun.
-                        next.store(left.len(), Ordering::Relaxed);
-                        return Err(failure);
-                    }
-                }
-            }
-            Ok(outcome)
+        let again = match (self.resume, self.force) {
+            (true, _) => Again::Resume,
+            (_, true) => Again::Force,
+            _ => Again::Refused,
+        };
+        let shows_progress = !self.quiet && threads == 1;
+        let directory = Directory { path: &self.output, format, again, threads, shows_progress };
+        directory.export(job, &self.captures, self.settings(job), |exported| self.report(exported))
+    }
+
+    /// What all files of a directory have in common.
+    fn settings(&self, job: &Job<'_>) -> Value {
+        json!({
+            "templates": job.program.set().signature().to_string(),
+            "framing": job.framing.to_string(),
+            "fields": &self.fields,
+            "template": &self.template,
+            "decimals": format!("{:?}", self.decimals).to_lowercase(),
+            "format": format!("{:?}", self.format).to_lowercase(),
+            "port": self.capture.port(),
+            "address": self.capture.address().map(|address| address.to_string()),
         })
     }
 
     fn report(&self, exported: &Exported) {
-        exported.lines.iter().for_each(|line| anstream::eprintln!("{line}"));
         if self.quiet && !exported.is_flawed {
             return;
         }
@@ -249,22 +235,4 @@ impl ExportArgs {
             anstream::eprintln!("{}: {rows} rows of {table}", exported.name);
         }
     }
-}
-
-/// Names of the files of each capture: those of the captures without directory.
-fn distinct_names(captures: &[PathBuf]) -> Result<Vec<String>, Failure> {
-    let mut names: Vec<String> = Vec::new();
-    for path in captures {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name
-            .filter(|name| name != "-")
-            .ok_or_else(|| Failure::Usage(format!("{}: name a capture file", path.display())))?;
-        if names.contains(&name) {
-            return Err(Failure::Usage(format!(
-                "two captures are called {name}, and so would be their files: export them to two directories"
-            )));
-        }
-        names.push(name);
-    }
-    Ok(names)
 }

@@ -1,86 +1,160 @@
 //! What a directory has of which capture.
 
-use super::capture::Exported;
+use super::capture::{Exported, State};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// Name of the file.
 const NAME: &str = "manifest.json";
 
+/// How an export goes on in a directory that has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// Not at all.
+    Refused,
+    /// Captures that are there are left out.
+    Resume,
+    /// Files are replaced.
+    Force,
+}
+
 /// The manifest of a directory. It is written anew, beside its place and renamed, with each capture.
 pub struct Manifest {
-    path: PathBuf,
+    directory: PathBuf,
+    /// What all files of the directory have in common: templates, framing, options.
+    settings: Value,
     captures: Map<String, Value>,
 }
 
 impl Manifest {
-    /// Reads the manifest of a directory. Without `goes_on` there must be none.
-    pub fn open(directory: &Path, goes_on: bool) -> Result<Self, Failure> {
+    /// Reads the manifest of a directory.
+    pub fn open(directory: &Path, settings: Value, again: Again) -> Result<Self, Failure> {
+        let mut manifest = Self { directory: directory.to_owned(), settings, captures: Map::new() };
         let path = directory.join(NAME);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self { path, captures: Map::new() });
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(manifest),
             Err(error) => return Err(Failure::file("read", path.display(), &error)),
         };
-        if !goes_on {
+        let known: Value = serde_json::from_str(&text).unwrap_or_default();
+        let (Some(captures), Some(_)) = (known["captures"].as_object(), known["tickwire"].as_str())
+        else {
             return Err(Failure::Usage(format!(
+                "{} is no manifest of an export: name another directory",
+                path.display()
+            )));
+        };
+        let is_same = known["settings"] == manifest.settings;
+        match again {
+            Again::Refused => Err(Failure::Usage(format!(
                 "{} was exported to already: go on with --resume, replace its files with --force, or name \
                  another directory",
                 directory.display()
-            )));
+            ))),
+            Again::Resume if !is_same => Err(Failure::Usage(format!(
+                "{} was exported with other templates, framing or options, and files of one table have the same \
+                 columns: replace them with --force, or name another directory",
+                directory.display()
+            ))),
+            Again::Resume | Again::Force => {
+                manifest.captures = captures.clone();
+                if !is_same {
+                    manifest.remove_all()?;
+                }
+                Ok(manifest)
+            }
         }
-        let manifest: Result<Value, _> = serde_json::from_str(&text);
-        let captures = manifest.ok().and_then(|manifest| manifest["captures"].as_object().cloned());
-        let captures = captures.ok_or_else(|| {
-            Failure::Usage(format!(
-                "{} is no manifest of an export: name another directory",
-                path.display()
-            ))
-        })?;
-        Ok(Self { path, captures })
     }
 
-    /// Whether a capture was exported as it is now.
-    pub fn has(&self, capture: &Path) -> bool {
-        let entry = self.captures.get(&key(capture));
-        let (Some(entry), Some(state)) = (entry, state(capture)) else { return false };
-        state.iter().all(|(name, value)| entry.get(name) == Some(value))
+    /// How many errors a capture had when it was exported as it is now; `None` if it was not.
+    pub fn errors_of(&self, capture: &Path, state: &State) -> Option<u64> {
+        let entry = self.captures.get(&key(capture))?;
+        (entry["state"] == state.json()).then(|| entry["errors"].as_u64().unwrap_or_default())
     }
 
-    /// Adds what came of a capture.
+    /// Refuses a capture of another place with the name of one that is there.
+    pub fn check_place(&self, state: &State, capture: &Path) -> Result<(), Failure> {
+        let Some(entry) = self.captures.get(&key(capture)) else { return Ok(()) };
+        let place = &entry["state"]["path"];
+        match *place == state.json()["path"] {
+            true => Ok(()),
+            false => Err(Failure::Usage(format!(
+                "{}: another capture of this name, {place}, was exported to {}: name another directory",
+                capture.display(),
+                self.directory.display()
+            ))),
+        }
+    }
+
+    /// Adds what came of a capture. Files that it had before and has no more go.
     pub fn add(&mut self, capture: &Path, exported: &Exported) -> Result<(), Failure> {
         let rows: Map<String, Value> =
             exported.rows.iter().map(|(table, rows)| (table.clone(), json!(rows))).collect();
-        let mut entry = state(capture).unwrap_or_default();
-        entry.insert("packets".to_owned(), json!(exported.packets));
-        entry.insert("messages".to_owned(), json!(exported.messages));
-        entry.insert("errors".to_owned(), json!(exported.errors));
-        entry.insert("rows".to_owned(), Value::Object(rows));
-        self.captures.insert(key(capture), Value::Object(entry));
-        let manifest = json!({ "version": env!("CARGO_PKG_VERSION"), "captures": &self.captures });
-        let text = format!("{manifest:#}\n");
-        let partial = self.path.with_extension("json.partial");
-        fs::write(&partial, text)
-            .and_then(|()| fs::rename(&partial, &self.path))
-            .map_err(|error| Failure::file("write", self.path.display(), &error))
+        let entry = json!({
+            "state": exported.state.json(),
+            "packets": exported.packets,
+            "messages": exported.messages,
+            "errors": exported.errors,
+            "rows": rows,
+            "files": exported.files,
+        });
+        let before = self.captures.insert(key(capture), entry);
+        for file in files_of(before.as_ref()).filter(|file| !exported.files.contains(file)) {
+            self.remove(&file)?;
+        }
+        self.write()
     }
+
+    fn remove_all(&mut self) -> Result<(), Failure> {
+        for entry in std::mem::take(&mut self.captures).values() {
+            for file in files_of(Some(entry)) {
+                self.remove(&file)?;
+            }
+        }
+        self.write()
+    }
+
+    fn remove(&self, file: &str) -> Result<(), Failure> {
+        let path = self.directory.join(file);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Failure::file("remove", path.display(), &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let manifest = json!({
+            "tickwire": env!("CARGO_PKG_VERSION"),
+            "settings": &self.settings,
+            "captures": &self.captures,
+        });
+        let (path, partial) =
+            (self.directory.join(NAME), self.directory.join(format!("{NAME}.partial")));
+        let write = || {
+            let mut file = File::create(&partial)?;
+            file.write_all(format!("{manifest:#}\n").as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&partial, &path)
+        };
+        write().map_err(|error| Failure::file("write", path.display(), &error))
+    }
+}
+
+/// The files of an entry. What leads out of the directory is none.
+fn files_of(entry: Option<&Value>) -> impl Iterator<Item = String> {
+    let files = entry.and_then(|entry| entry["files"].as_array()).cloned().unwrap_or_default();
+    let files = files.into_iter().filter_map(|file| file.as_str().map(str::to_owned));
+    files.filter(|file| {
+        Path::new(file).components().all(|part| matches!(part, std::path::Component::Normal(_)))
+    })
 }
 
 /// A capture's name in the manifest.
 fn key(capture: &Path) -> String {
     capture.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// What changes when a capture does: bytes, and the time of the last change in nanoseconds since 1970.
-fn state(capture: &Path) -> Option<Map<String, Value>> {
-    let metadata = fs::metadata(capture).ok()?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let modified = u64::try_from(modified.as_nanos()).ok()?;
-    let state = [("bytes", metadata.len()), ("modified_ns", modified)];
-    Some(state.map(|(name, value)| (name.to_owned(), json!(value))).into_iter().collect())
 }

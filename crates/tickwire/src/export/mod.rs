@@ -5,7 +5,11 @@ mod capture;
 #[cfg(feature = "columns")]
 mod columns;
 #[cfg(feature = "columns")]
+mod directory;
+#[cfg(feature = "columns")]
 mod manifest;
+#[cfg(feature = "columns")]
+mod names;
 #[cfg(feature = "columns")]
 mod tables;
 

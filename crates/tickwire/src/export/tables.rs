@@ -1,7 +1,9 @@
 //! The files of tables being written.
 
+use super::names::{ERRORS, table_names};
 use crate::failure::Failure;
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -9,24 +11,34 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tickwire_arrow::{
     ErrorsBuilder, FileFormat, LostData, RecordBatch, SchemaRef, Table, TableBuilder, TableOptions,
-    TableWriter, WriteError,
+    TableWriter,
 };
 use tickwire_fast::{Message, Program};
 use tickwire_text::{Header, MessageWriter};
 
 /// Rows of a batch: as many as fit the caches.
 const BATCH_ROWS: usize = 8192;
-/// Bytes that all files together keep in memory.
+/// Bytes that all files of a target together keep in memory.
 const WAITING_BYTES_MAX: usize = 128 << 20;
 /// Bytes gathered before they are written to a file.
 const OUTPUT_BYTES: usize = 256 << 10;
+/// Messages that have no place in their table, told one by one.
+const UNFIT_SHOWN_MAX: u64 = 20;
 
 /// Where tables go.
 pub enum Target {
     /// One file with the rows of one template.
     File { path: PathBuf, format: FileFormat, template: usize },
-    /// A directory a template, with a file of this name, and its errors.
-    Directory { directory: PathBuf, name: String, format: FileFormat },
+    /// A directory a template, with a file of this name, and its errors. Files that exist are replaced, or not.
+    Directory { directory: PathBuf, name: String, format: FileFormat, replaces: bool },
+}
+
+impl Target {
+    const fn format(&self) -> FileFormat {
+        match self {
+            Self::File { format, .. } | Self::Directory { format, .. } => *format,
+        }
+    }
 }
 
 /// What was written.
@@ -34,18 +46,14 @@ pub enum Target {
 pub struct Finished {
     /// By table, in the order in which they began.
     pub rows: Vec<(String, u64)>,
+    /// Files, with the path below the directory.
+    pub files: Vec<String>,
     /// Rows of errors.
     pub errors: u64,
     /// Messages of which a value has no place in its column.
     pub unfit: u64,
-}
-
-/// A file that appears under its name when it is whole.
-struct PartialFile {
-    writer: TableWriter<BufWriter<File>>,
-    partial: PathBuf,
-    path: PathBuf,
-    rows: u64,
+    /// The first of them.
+    pub unfit_shown: Vec<String>,
 }
 
 /// A table and its file.
@@ -60,6 +68,7 @@ pub struct Tables {
     program: Arc<Program>,
     options: TableOptions,
     target: Target,
+    names: Vec<String>,
     /// By template.
     open: Vec<Option<Open>>,
     /// Templates in the order in which their tables began.
@@ -67,42 +76,44 @@ pub struct Tables {
     errors: ErrorsBuilder,
     errors_file: Option<PartialFile>,
     unfit: u64,
-    /// What kept an error from being written; told at the end.
+    unfit_shown: Vec<String>,
+    /// What kept an error from being written.
     failed: Option<io::Error>,
 }
 
 impl Tables {
     /// No table yet: each begins with its first message.
     pub fn new(program: &Arc<Program>, options: &TableOptions, target: Target) -> Self {
-        let open = program.templates().iter().map(|_| None).collect();
         Self {
+            names: table_names(program),
+            open: program.templates().iter().map(|_| None).collect(),
             program: program.clone(),
             options: options.clone(),
             target,
-            open,
             order: Vec::new(),
             errors: ErrorsBuilder::new(),
             errors_file: None,
             unfit: 0,
+            unfit_shown: Vec::new(),
             failed: None,
         }
     }
 
     fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
-        let template = message.template_index();
-        let open = self.begin(template)?;
-        if let Err(unfit) = open.builder.push(header, message) {
-            self.unfit += 1;
-            let template = message.template_name();
+        if let Some(failed) = self.failed.take() {
+            return Err(failed);
+        }
+        let open = self.begin(message.template_index())?;
+        let mut pushed = open.builder.push(header, message);
+        if pushed.as_ref().is_err_and(|unfit| unfit.is_full()) && open.builder.rows() > 0 {
+            open.write_batch()?;
+            pushed = open.builder.push(header, message);
+        }
+        if let Err(unfit) = pushed {
             let offset = header.offset.unwrap_or_default();
-            let lost = LostData {
-                packet: header.packet,
-                time_ns: header.time_ns,
-                destination: header.destination,
-                error: format!("the message {template} at offset {offset}: {unfit}"),
-                ..LostData::default()
-            };
-            return self.add_error(&lost);
+            let name = message.template_name();
+            return self
+                .note_unfit(header, &format!("the message {name} at offset {offset}: {unfit}"));
         }
         if open.builder.rows() >= BATCH_ROWS {
             open.write_batch()?;
@@ -111,34 +122,51 @@ impl Tables {
         Ok(())
     }
 
-    /// The table of a template, begun if it is new.
-    fn begin(&mut self, template: usize) -> io::Result<&mut Open> {
-        let slot = &mut self.open[template];
-        if slot.is_none() {
-            let name = table_name(&self.program, template);
-            let (path, format) = match &self.target {
-                Target::File { path, format, .. } => (path.clone(), *format),
-                Target::Directory { directory, name: capture, format } => {
-                    (place(directory, &name, capture, *format), *format)
-                }
-            };
-            let table = Table::of(&self.program, template, &self.options);
-            let file = PartialFile::create(path, format, table.schema())?;
-            *slot = Some(Open { name, builder: TableBuilder::new(table), file });
-            self.order.push(template);
+    /// A message that is in no table.
+    fn note_unfit(&mut self, header: &Header<'_>, why: &str) -> io::Result<()> {
+        self.unfit += 1;
+        if self.unfit <= UNFIT_SHOWN_MAX {
+            let packet = header.packet.unwrap_or_default();
+            self.unfit_shown.push(format!("packet {packet}: {why}"));
         }
-        slot.as_mut().ok_or_else(|| io::Error::other("the table was just begun"))
+        self.add_error(&LostData {
+            packet: header.packet,
+            time_ns: header.time_ns,
+            destination: header.destination,
+            error: why.to_owned(),
+            ..LostData::default()
+        })
     }
 
-    /// Writes out what waits where it is too much.
-    fn bound_memory(&mut self) -> io::Result<()> {
-        let share = WAITING_BYTES_MAX / self.order.len().max(1);
-        for open in self.open.iter_mut().flatten() {
-            if open.file.writer.waiting_bytes() > share {
-                open.file.writer.flush().map_err(|error| open.file.failed(&error))?;
+    /// The table of a template, begun if it is new.
+    fn begin(&mut self, template: usize) -> io::Result<&mut Open> {
+        let open = match &mut self.open[template] {
+            Some(open) => open,
+            none => {
+                let name = self.names[template].clone();
+                let table = Table::of(&self.program, template, &self.options);
+                let file = PartialFile::create(&self.target, &name, table.schema())?;
+                self.order.push(template);
+                none.insert(Open { name, builder: TableBuilder::new(table), file })
             }
+        };
+        Ok(open)
+    }
+
+    /// Writes out the largest of what waits until it is not too much.
+    fn bound_memory(&mut self) -> io::Result<()> {
+        loop {
+            let files = || self.open.iter().flatten().map(|open| open.file.waiting_bytes());
+            let (total, largest) = (files().sum::<usize>(), files().max().unwrap_or_default());
+            if total <= WAITING_BYTES_MAX {
+                return Ok(());
+            }
+            let mut open = self.open.iter_mut().flatten();
+            let Some(open) = open.find(|open| open.file.waiting_bytes() == largest) else {
+                return Ok(());
+            };
+            open.file.flush()?;
         }
-        Ok(())
     }
 
     fn add_error(&mut self, lost: &LostData) -> io::Result<()> {
@@ -146,15 +174,16 @@ impl Tables {
         if self.errors.rows() >= BATCH_ROWS { self.write_errors() } else { Ok(()) }
     }
 
-    /// A table of one file has no place for errors: they are counted, and printed as decode prints them.
+    /// A table of one file has no place for errors: they are printed.
     fn write_errors(&mut self) -> io::Result<()> {
         let batch = self.errors.take_batch().map_err(io::Error::other)?;
-        let Target::Directory { directory, name, format } = &self.target else { return Ok(()) };
-        if self.errors_file.is_none() {
-            let path = place(directory, "errors", name, *format);
-            self.errors_file = Some(PartialFile::create(path, *format, self.errors.schema())?);
+        if matches!(self.target, Target::File { .. }) {
+            return Ok(());
         }
-        let file = self.errors_file.as_mut().ok_or_else(|| io::Error::other("just begun"))?;
+        let file = match &mut self.errors_file {
+            Some(file) => file,
+            none => none.insert(PartialFile::create(&self.target, ERRORS, self.errors.schema())?),
+        };
         file.write(&batch)
     }
 
@@ -169,15 +198,21 @@ impl Tables {
         if self.errors.rows() > 0 {
             self.write_errors()?;
         }
-        let mut finished = Finished { unfit: self.unfit, ..Finished::default() };
+        let mut finished = Finished {
+            unfit: self.unfit,
+            unfit_shown: std::mem::take(&mut self.unfit_shown),
+            ..Finished::default()
+        };
         if let Some(file) = self.errors_file.take() {
             finished.errors = file.rows;
+            finished.files.push(file.below.clone());
             file.finish()?;
         }
         for template in std::mem::take(&mut self.order) {
             let Some(mut open) = self.open[template].take() else { continue };
             open.write_batch()?;
             finished.rows.push((open.name, open.file.rows));
+            finished.files.push(open.file.below.clone());
             open.file.finish()?;
         }
         Ok(finished)
@@ -191,67 +226,81 @@ impl Open {
     }
 }
 
+/// A file that appears under its name when it is whole. One that is not finished goes.
+struct PartialFile {
+    writer: Option<TableWriter<BufWriter<File>>>,
+    partial: PathBuf,
+    path: PathBuf,
+    /// The path below the directory.
+    below: String,
+    rows: u64,
+}
+
 impl PartialFile {
-    fn create(path: PathBuf, format: FileFormat, schema: &SchemaRef) -> io::Result<Self> {
-        let partial = partial_of(&path);
-        let failed = |error: io::Error| named(&partial, &error);
+    /// Begins the file of a table.
+    fn create(target: &Target, table: &str, schema: &SchemaRef) -> io::Result<Self> {
+        let format = target.format();
+        let (path, below) = match target {
+            Target::File { path, .. } => (path.clone(), String::new()),
+            Target::Directory { directory, name, replaces, .. } => {
+                let below = format!("{table}/{name}.{}", format.suffix());
+                let path = directory.join(&below);
+                if !replaces && path.exists() {
+                    let exists =
+                        "it exists, and the manifest does not have it: replace it with --force";
+                    return Err(named(&path, &exists));
+                }
+                (path, below)
+            }
+        };
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
         }
-        let out = BufWriter::with_capacity(OUTPUT_BYTES, File::create(&partial).map_err(failed)?);
-        let writer =
-            TableWriter::new(format, out, schema).map_err(|error| named(&partial, &error))?;
-        Ok(Self { writer, partial, path, rows: 0 })
+        let mut partial = path.clone().into_os_string();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let file = File::create(&partial).map_err(|error| named(&partial, &error))?;
+        let out = BufWriter::with_capacity(OUTPUT_BYTES, file);
+        let writer = TableWriter::new(format, out, schema).map_err(|error| named(&path, &error))?;
+        Ok(Self { writer: Some(writer), partial, path, below, rows: 0 })
     }
 
     fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
         self.rows += batch.num_rows() as u64;
-        self.writer.write(batch).map_err(|error| self.failed(&error))
+        let written = self.writer.as_mut().map_or(Ok(()), |writer| writer.write(batch));
+        written.map_err(|error| named(&self.path, &error))
     }
 
-    fn failed(&self, error: &WriteError) -> io::Error {
-        named(&self.path, error)
+    fn waiting_bytes(&self) -> usize {
+        self.writer.as_ref().map_or(0, TableWriter::waiting_bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.writer.as_mut().map_or(Ok(()), TableWriter::flush);
+        flushed.map_err(|error| named(&self.path, &error))
     }
 
     /// Ends the file, and gives it its name once its bytes are on the disk.
-    fn finish(self) -> io::Result<()> {
-        let Self { writer, partial, path, .. } = self;
+    fn finish(mut self) -> io::Result<()> {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let path = self.path.clone();
         let out = writer.finish().map_err(|error| named(&path, &error))?;
         let file = out.into_inner().map_err(|error| named(&path, error.error()))?;
         file.sync_all().map_err(|error| named(&path, &error))?;
-        fs::rename(&partial, &path).map_err(|error| named(&path, &error))
+        fs::rename(&self.partial, &path).map_err(|error| named(&path, &error))
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        // Renamed, or of no use to anybody.
+        let _ = fs::remove_file(&self.partial);
     }
 }
 
 /// An error with the file it is of.
-fn named(path: &Path, error: &impl std::fmt::Display) -> io::Error {
+fn named(path: &Path, error: &impl Display) -> io::Error {
     io::Error::other(format!("{}: {error}", path.display()))
-}
-
-fn partial_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    path.with_file_name(name)
-}
-
-fn place(directory: &Path, table: &str, capture: &str, format: FileFormat) -> PathBuf {
-    directory.join(table).join(format!("{capture}.{}", format.suffix()))
-}
-
-/// The name of a template's table: its own, with its id where several have that name, and without what no
-/// file name may have.
-fn table_name(program: &Program, template: usize) -> String {
-    let layout = &program.templates()[template];
-    let name = &*layout.name.local;
-    let is_shared = program.set().all_named(name).count() > 1;
-    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-    let mut name: String = name.chars().map(plain).collect();
-    let is_taken = name == "errors" || name.starts_with('.') || name.is_empty();
-    if is_shared || is_taken {
-        let id = layout.id.map_or(template as u64, |id| id.0.into());
-        name = format!("{}_{id}", name.trim_start_matches('.'));
-    }
-    name
 }
 
 /// Tables that decoding writes to, and the report of what it does not decode.

@@ -48,6 +48,19 @@ pub struct CaptureArgs {
     address: Option<IpAddr>,
 }
 
+#[cfg(feature = "columns")]
+impl CaptureArgs {
+    /// The port that is asked for.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// The address that is asked for.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+}
+
 impl InputArgs {
     /// The file as named; `None` if none is.
     pub fn path(&self) -> Option<&Path> {

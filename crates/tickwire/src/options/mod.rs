@@ -27,7 +27,9 @@ pub use endpoints::LineArgs;
 pub use endpoints::{EndpointArgs, Endpoints};
 pub use faults::{FaultArgs, Interval, Percent, SnapshotFaultArgs};
 pub use framing::{FramingArgs, is_by_packet, reset_policy, with_reset_template};
-pub use input::{CaptureArgs, InputArgs, Replay};
+#[cfg(feature = "columns")]
+pub use input::CaptureArgs;
+pub use input::{InputArgs, Replay};
 pub use machine_code::WhenCompiled;
 pub use metrics::MetricsArgs;
 pub use record::{RecordArgs, recorded_json, recorded_text};

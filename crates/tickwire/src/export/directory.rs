@@ -1,0 +1,129 @@
+//! Exporting captures to a directory, several at a time.
+
+use super::capture::{Exported, Job, State, export};
+use super::manifest::{Again, Manifest};
+use super::tables::Target;
+use crate::failure::{Failure, Outcome};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use tickwire_arrow::FileFormat;
+
+/// Where to, and how.
+pub struct Directory<'a> {
+    pub path: &'a Path,
+    pub format: FileFormat,
+    pub again: Again,
+    pub threads: usize,
+    pub shows_progress: bool,
+}
+
+impl Directory<'_> {
+    /// Exports captures. One that fails does not keep the others from being exported.
+    pub fn export(
+        &self,
+        job: &Job<'_>,
+        captures: &[PathBuf],
+        settings: Value,
+        report: impl Fn(&Exported),
+    ) -> Result<Outcome, Failure> {
+        let names = distinct_names(captures)?;
+        std::fs::create_dir_all(self.path)
+            .map_err(|error| Failure::file("create", self.path.display(), &error))?;
+        let mut manifest = Manifest::open(self.path, settings, self.again)?;
+        let mut outcome = Outcome::Clean;
+        let mut left = Vec::new();
+        for (capture, name) in captures.iter().zip(names) {
+            let state = State::of(capture)?;
+            manifest.check_place(&state, capture)?;
+            match manifest.errors_of(capture, &state).filter(|_| self.again == Again::Resume) {
+                Some(0) => {}
+                Some(errors) => {
+                    anstream::eprintln!(
+                        "{}: exported before, with {errors} errors",
+                        capture.display()
+                    );
+                    outcome = Outcome::Flawed;
+                }
+                None => left.push((capture.as_path(), name)),
+            }
+        }
+        let mut failures = Vec::new();
+        self.each(job, &left, |capture, exported| {
+            let noted = exported.and_then(|exported| {
+                manifest.add(capture, &exported)?;
+                Ok(exported)
+            });
+            match noted {
+                Ok(exported) => {
+                    report(&exported);
+                    if exported.is_flawed {
+                        outcome = Outcome::Flawed;
+                    }
+                }
+                Err(failure) => failures.push((capture.to_owned(), failure)),
+            }
+        });
+        let last = failures.pop();
+        for (capture, failure) in failures {
+            if let Failure::Data(text) | Failure::Usage(text) = failure {
+                anstream::eprintln!("{}: not exported: {text}", capture.display());
+            }
+        }
+        last.map_or(Ok(outcome), |(_, failure)| Err(failure))
+    }
+
+    /// Exports captures on threads, and hands over what came of each as it ends.
+    fn each(
+        &self,
+        job: &Job<'_>,
+        left: &[(&Path, String)],
+        mut done: impl FnMut(&Path, Result<Exported, Failure>),
+    ) {
+        let next = AtomicUsize::new(0);
+        let (sender, results) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..self.threads.min(left.len()) {
+                let (sender, next) = (sender.clone(), &next);
+                scope.spawn(move || {
+                    while let Some((capture, name)) = left.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        let target = Target::Directory {
+                            directory: self.path.to_owned(),
+                            name: name.clone(),
+                            format: self.format,
+                            // A run that was ended may have left files that its manifest does not have.
+                            replaces: self.again != Again::Refused,
+                        };
+                        let exported = export(job, capture, target, self.shows_progress);
+                        if sender.send((*capture, exported)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            for (capture, exported) in results {
+                done(capture, exported);
+            }
+        });
+    }
+}
+
+/// Names of the files of each capture: those of the captures without directory.
+fn distinct_names(captures: &[PathBuf]) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for path in captures {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name =
+            name.ok_or_else(|| Failure::Usage(format!("{}: name a capture file", path.display())))?;
+        if names.contains(&name) {
+            return Err(Failure::Usage(format!(
+                "two captures are called {name}, and so would be their files: export them to two directories"
+            )));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
