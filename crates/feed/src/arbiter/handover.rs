@@ -9,11 +9,9 @@ use super::{Arbiter, Arrival, Line};
 /// Packets in a row of the new line, at least.
 const PACKETS_MIN: u32 = 8;
 
-/// Packets in a row that count whatever the other line's pauses, if the first is just the one awaited.
-const EXACT_PACKETS_MIN: u32 = 64;
-
-/// Packets that a line must have brought to know its pauses; the longest of so many, and of as many before, counts.
-const PAUSES_MIN: u32 = 16;
+/// Packets that a line must have brought to know its pauses: more than the bursts that a day begins with.
+const PAUSES_MIN: u32 = 256;
+/// The longest pause of up to twice as many packets counts.
 const PAUSES: u32 = 1024;
 
 /// How many times its longest pause a line must have been silent.
@@ -22,8 +20,7 @@ const PAUSES_FACTOR: u64 = 2;
 /// The first packets of a line, in a row, with which the other one stopped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alone {
-    first: u64,
-    began_ns: u64,
+    pub(super) began_ns: u64,
     highest: u64,
     /// Since the other line brought its last one.
     packets: u32,
@@ -62,24 +59,18 @@ impl Arbiter {
     /// Notes a packet of a line that was never compared: whether it goes on where the other one stopped.
     #[cold]
     pub(super) fn note_alone(&mut self, arrival: &Arrival<'_>, is_first: bool) {
-        let Arrival { line, seq_num, received_ns, .. } = *arrival;
-        let reorder_max = self.options.reorder_max;
+        let Arrival { line, seq_num, .. } = *arrival;
+        let (reorder_max, began_ns) = (self.options.reorder_max, self.now_ns);
         let Some(next) = self.next else { return };
         let is_near = seq_num >= next && seq_num - next <= reorder_max;
         let has_taken_over = self.takes_over(line);
         let alone = &mut self.states[line.index()].alone;
         *alone = match *alone {
-            None if is_first && is_near => Some(Alone {
-                first: seq_num,
-                began_ns: received_ns,
-                highest: seq_num,
-                packets: 1,
-                has_taken_over: false,
-            }),
-            Some(alone) if has_taken_over => Some(Alone { has_taken_over, ..alone }),
-            Some(alone) if seq_num <= alone.highest => {
-                Some(Alone { first: alone.first.min(seq_num), ..alone })
+            None if is_first && is_near => {
+                Some(Alone { began_ns, highest: seq_num, packets: 1, has_taken_over: false })
             }
+            Some(alone) if has_taken_over => Some(Alone { has_taken_over, ..alone }),
+            Some(alone) if seq_num <= alone.highest => Some(alone),
             Some(alone) if seq_num - alone.highest <= reorder_max => {
                 let packets = alone.packets.saturating_add(1);
                 Some(Alone { highest: seq_num, packets, ..alone })
@@ -102,9 +93,8 @@ impl Arbiter {
     /// Whether a line goes on where the other one stopped, for good as it seems.
     pub(super) fn takes_over(&self, line: Line) -> bool {
         let Some(alone) = self.states[line.index()].alone else { return false };
-        let is_exact = self.next == Some(alone.first) && alone.packets >= EXACT_PACKETS_MIN;
         let is_late = || self.takes_over_at_ns(line).is_some_and(|at_ns| self.now_ns > at_ns);
-        alone.has_taken_over || is_exact || is_late()
+        alone.has_taken_over || is_late()
     }
 
     /// When a line that goes on where the other one stopped takes over, if that brings nothing until then.

@@ -195,6 +195,10 @@ impl Arbiter {
             .iter_mut()
             .filter_map(|state| state.below.as_mut())
             .for_each(|below| limit(&mut below.at_ns));
+        self.states
+            .iter_mut()
+            .filter_map(|state| state.alone.as_mut())
+            .for_each(|alone| limit(&mut alone.began_ns));
         self.limit_leaps(now_ns);
         limit(&mut self.unexpected_ns);
         self.rejected.iter_mut().for_each(|rejected| limit(&mut rejected.received_ns));
