@@ -85,6 +85,45 @@ fn packets_in_tunnels_are_decoded() {
     }
 }
 
+/// The two halves of an IPv4 packet of this protocol, a frame each.
+fn halves(protocol: u8, payload: &[u8]) -> [Vec<u8>; 2] {
+    let middle = payload.len() / 16 * 8;
+    let half = |payload: &[u8], flags: u8, offset: usize| {
+        let mut frame = with_type(0x0800, &ip(protocol, payload));
+        // Identification, then the flag of more fragments and the offset in eights of bytes.
+        frame[ETHERNET + 4..ETHERNET + 6].copy_from_slice(&[7, 7]);
+        frame[ETHERNET + 6] = flags;
+        frame[ETHERNET + 7] = (offset / 8) as u8;
+        frame
+    };
+    [half(&payload[..middle], 0x20, 0), half(&payload[middle..], 0, middle)]
+}
+
+#[test]
+fn tunnels_in_fragments_are_decoded() {
+    let plain = frame();
+    let inner = &plain[ETHERNET..];
+    let gre = |content: &[u8]| [&[0, 0, 0x08, 0x00][..], content].concat();
+    let vxlan = [&[0x08, 0, 0, 0, 0, 0, 7, 0][..], &plain].concat();
+    let vxlan = &pcap(&[("10.0.0.9:4789", &vxlan)])[FILE_HEADER + RECORD_HEADER + ETHERNET + 20..];
+    for (name, frames) in [
+        ("gre", halves(47, &gre(inner)).to_vec()),
+        ("ip", halves(4, inner).to_vec()),
+        ("vxlan", halves(17, vxlan).to_vec()),
+    ] {
+        let directory = directory(&format!("decode_tunnels_fragments_{name}"));
+        let templates = file(&directory, "t.xml", XML.as_bytes());
+        let frames: Vec<&[u8]> = frames.iter().map(|frame| &frame[..]).collect();
+        let capture = file(&directory, "c.pcap", &captured(&frames));
+        let run = tickwire(&format!("decode {capture} -t {templates}"));
+        assert_eq!(run.status, 0, "{name}: {}", run.err);
+        let lines = run.json_lines();
+        assert_eq!(lines.len(), 1, "{name}: {}", run.err);
+        assert_eq!(lines[0]["msg"]["a"], 5, "{name}");
+        assert_eq!(lines[0]["destination"], "239.1.1.1:8000", "{name}");
+    }
+}
+
 #[test]
 fn data_that_are_missing_are_told_and_the_status_is_1() {
     let label = [0u8, 0x10, 0x01, 64];

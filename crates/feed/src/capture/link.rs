@@ -25,6 +25,10 @@ const MPLS_LABEL_BYTES: usize = 4;
 /// In the third byte of an MPLS label: it is the last.
 const MPLS_BOTTOM: u8 = 1;
 
+/// IEEE 802.3: up to this the EtherType is a length, and a header of LLC and SNAP follows, with the EtherType behind it.
+const LENGTH_MAX: u16 = 1500;
+const LLC_SNAP: [u8; 6] = [0xAA, 0xAA, 0x03, 0, 0, 0];
+
 /// VLAN tags that a frame may carry.
 const VLAN_TAGS_MAX: usize = 8;
 const VLAN_TAG_BYTES: usize = 4;
@@ -105,6 +109,12 @@ fn behind_ether_type(frame: &[u8], type_offset: usize, next_offset: usize) -> Op
         if ether_type == ETHER_TYPE_MACSEC {
             return Some(Frame::UnknownInside);
         }
+        if ether_type <= LENGTH_MAX && array_at(frame, offset) == Some(LLC_SNAP) {
+            offset += LLC_SNAP.len();
+            ether_type = u16::from_be_bytes(array_at(frame, offset)?);
+            offset += size_of::<u16>();
+            continue;
+        }
         if !ETHER_TYPES_VLAN.contains(&ether_type) {
             break;
         }
@@ -162,6 +172,10 @@ mod tests {
         assert_eq!(LinkType::Ethernet.find_ip(&plain), Frame::Ip(14));
         let tagged = [&addresses[..], &[0x81, 0, 0, 5, 0x86, 0xDD, 0x60]].concat();
         assert_eq!(LinkType::Ethernet.find_ip(&tagged), Frame::Ip(18));
+        let snap = [&addresses[..], &[0, 40, 0xAA, 0xAA, 3, 0, 0, 0, 8, 0, 0x45]].concat();
+        assert_eq!(LinkType::Ethernet.find_ip(&snap), Frame::Ip(22));
+        let spanning_tree = [&addresses[..], &[0, 38, 0x42, 0x42, 3, 0, 0, 0, 0, 0, 0]].concat();
+        assert_eq!(LinkType::Ethernet.find_ip(&spanning_tree), Frame::NotIp);
         let twice = [&addresses[..], &[0x88, 0xA8, 0, 5, 0x81, 0, 0, 6, 8, 0, 0x45]].concat();
         assert_eq!(LinkType::Ethernet.find_ip(&twice), Frame::Ip(22));
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::ops::Range;
 
-use etherparse::{Ipv6ExtensionSlice, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice};
+use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice};
 
 use super::fragments::{DatagramKey, Fragment, Moment, Reassembly};
 use super::link::Frame;
@@ -43,6 +43,17 @@ impl Captured<'_> {
     }
 }
 
+/// What an IP packet carries, or several fragments together.
+#[derive(Clone, Copy)]
+struct Datagram<'a> {
+    protocol: IpNumber,
+    /// Source and destination.
+    addresses: (IpAddr, IpAddr),
+    payload: &'a [u8],
+    /// Whether the capture kept less of it than was on the wire.
+    is_cut: bool,
+}
+
 /// Link, IP and transport layer of a capture.
 #[derive(Debug)]
 pub(super) struct Network {
@@ -76,7 +87,11 @@ impl Network {
         match record.link.find_ip(frame) {
             Frame::Ip(offset) => {
                 let packet = frame.get(offset..).unwrap_or_default();
-                self.accept_ip(captured, packet, 0, statistics)
+                let mut payload = self.accept_ip(captured, frame, packet, 0, statistics)?;
+                if !payload.held {
+                    payload.file_offset += payload.range.start as u64;
+                }
+                Some(payload)
             }
             Frame::UnknownInside => {
                 statistics.unknown_inside += 1;
@@ -114,9 +129,11 @@ impl Network {
         self.flows.finish();
     }
 
+    /// Takes an IP packet; the range returned is in `buffer`, which holds it, unless the payload is held.
     fn accept_ip(
         &mut self,
         captured: Captured<'_>,
+        buffer: &[u8],
         packet: &[u8],
         tunnels: usize,
         statistics: &mut Statistics,
@@ -128,25 +145,13 @@ impl Network {
         let (source, destination) = (ip.source_addr(), ip.destination_addr());
         let payload = ip.payload();
         if !payload.fragmented {
-            match look_inside(payload.ip_number, payload.payload, self.filter.port) {
-                Inside::NoTunnel => {}
-                Inside::Ip(inner) if tunnels < TUNNELS_MAX => {
-                    return self.accept_ip(captured, inner, tunnels + 1, statistics);
-                }
-                Inside::Ip(_) | Inside::Unknown => {
-                    statistics.unknown_inside += 1;
-                    return None;
-                }
-            }
-            let transport =
-                parse_transport(payload.ip_number, source, destination, payload.payload);
-            let cut = payload.incomplete;
-            let mut payload =
-                self.accept_transport(captured, packet, transport, cut, statistics)?;
-            let packet_offset = range_within(captured.frame, packet)?.start;
-            payload.range = payload.range.start + packet_offset..payload.range.end + packet_offset;
-            payload.file_offset += payload.range.start as u64;
-            return Some(payload);
+            let datagram = Datagram {
+                protocol: payload.ip_number,
+                addresses: (source, destination),
+                payload: payload.payload,
+                is_cut: payload.incomplete,
+            };
+            return self.accept_datagram(captured, buffer, &datagram, tunnels, statistics);
         }
         if payload.incomplete {
             statistics.fragments += 1;
@@ -157,16 +162,48 @@ impl Network {
             statistics.malformed += 1;
             return None;
         };
-        let datagram = self.reassembly.accept(&fragment, captured.moment, statistics)?;
-        let transport = parse_transport(fragment.key.protocol, source, destination, &datagram);
-        let mut payload =
-            self.accept_transport(captured, &datagram, transport, false, statistics)?;
-        payload.held = true;
-        self.held = datagram;
+        let whole = self.reassembly.accept(&fragment, captured.moment, statistics)?;
+        let datagram = Datagram {
+            protocol: fragment.key.protocol,
+            addresses: (source, destination),
+            payload: &whole,
+            is_cut: false,
+        };
+        let mut payload = self.accept_datagram(captured, &whole, &datagram, tunnels, statistics)?;
+        // In a tunnel there may have been the last fragment of another one.
+        if !payload.held {
+            payload.held = true;
+            self.held = whole;
+        }
         Some(payload)
     }
 
-    /// Takes the payload of an IP packet; the range returned is in `buffer`, which holds it.
+    /// Takes what an IP packet carries, or several fragments together.
+    fn accept_datagram(
+        &mut self,
+        captured: Captured<'_>,
+        buffer: &[u8],
+        datagram: &Datagram<'_>,
+        tunnels: usize,
+        statistics: &mut Statistics,
+    ) -> Option<Payload> {
+        let Datagram { protocol, addresses: (source, destination), payload, is_cut } = *datagram;
+        match look_inside(protocol, payload, self.filter.port) {
+            Inside::NoTunnel => {
+                let transport = parse_transport(protocol, source, destination, payload);
+                self.accept_transport(captured, buffer, transport, is_cut, statistics)
+            }
+            Inside::Ip(inner) if tunnels < TUNNELS_MAX => {
+                self.accept_ip(captured, buffer, inner, tunnels + 1, statistics)
+            }
+            Inside::Ip(_) | Inside::Unknown => {
+                statistics.unknown_inside += 1;
+                None
+            }
+        }
+    }
+
+    /// Takes UDP or TCP; the range returned is in `buffer`, which holds it.
     fn accept_transport(
         &mut self,
         captured: Captured<'_>,
