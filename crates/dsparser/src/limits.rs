@@ -20,7 +20,7 @@ pub struct Limits {
     pub files_max: usize,
     /// Names that numbers are read into. Default 32, and never more than 32.
     pub names_max: usize,
-    /// Statements after every `CALL` is replaced by its block. Default 65536.
+    /// Statements, with those of its block for every `CALL`. Default 65536.
     pub expanded_max: usize,
     /// Errors reported; the rest is counted. Default 100.
     pub errors_max: usize,

@@ -260,11 +260,13 @@ fn run_stream(
     let machine = program.machine();
     let mut stream = machine.stream();
     let mut piece = vec![0; PIECE_BYTES];
+    let mut taken = 0;
     let outcome = loop {
         let len = input.read(&mut piece).map_err(|error| Failure::file("read", &name, &error))?;
         if len == 0 {
             break stream.finish(&mut host).map(|_| ());
         }
+        taken += len;
         let pushed = stream.push(&piece[..len], &mut host);
         out.write_all(&host.lines)?;
         out.flush()?;
@@ -272,6 +274,10 @@ fn run_stream(
         match pushed {
             Ok(Progress::More) => {}
             Ok(Progress::Ended(used)) => {
+                let read = if used == taken { input.read(&mut piece) } else { Ok(1) };
+                if read.map_err(|error| Failure::file("read", &name, &error))? == 0 {
+                    break Ok(());
+                }
                 let text = format!("{name}: the grammar ends at offset {used}, before the stream");
                 return Err(Failure::Data(text));
             }

@@ -165,6 +165,18 @@ fn a_stream_and_the_stages_of_the_compiler_are_shown() {
     }
 }
 
+#[test]
+fn a_grammar_may_end_where_its_stream_does() {
+    let folder = folder("grammar_stream_end", "READ u8 a\n", b"A");
+    let run = grammar(&folder, &["run", "words.dsp", "words.bin", "--stream"]);
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    std::fs::write(folder.join("words.bin"), b"AB").expect("written");
+    let run = grammar(&folder, &["run", "words.dsp", "words.bin", "--stream"]);
+    let err = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(1), "{err}");
+    assert!(err.contains("ends at offset 1, before the stream"), "{err}");
+}
+
 fn folder_of_a_short_packet() -> PathBuf {
     folder("grammar_short", WORDS, b"bid;off")
 }

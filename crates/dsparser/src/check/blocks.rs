@@ -34,6 +34,10 @@ impl<'a> Checker<'a> {
     /// The statements of a block, in the place of its `CALL`.
     pub(super) fn call(&mut self, name: &str, span: Span) -> Checked {
         let nothing = Checked { nodes: Vec::new(), whole: false };
+        // A block may have nothing but calls, and double with each.
+        if !self.count_statement(span) {
+            return nothing;
+        }
         let Some(definition) = self.blocks.get_mut(name) else {
             let help = match suggestion(name, self.blocks.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean {near}?"),
@@ -81,7 +85,7 @@ impl<'a> Checker<'a> {
         self.expanded += 1;
         if self.expanded == max + 1 {
             let message = format!(
-                "more than {max} statements once every CALL is replaced, the limit `expanded_max`"
+                "more than {max} statements with those of every CALL, the limit `expanded_max`"
             );
             self.diagnostics.push(span, DiagnosticKind::TooLarge, message, "call fewer blocks");
         }

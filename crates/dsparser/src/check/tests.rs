@@ -181,7 +181,7 @@ fn blocks_are_found_wherever_they_stand_and_cannot_call_themselves() {
         .map(|n| format!("BLOCK b{n}\nCALL b{}\nCALL b{}\nENDBLOCK\n", n + 1, n + 1))
         .collect();
     let found = errors(&format!("{doubling}BLOCK b20\nPUSH\nENDBLOCK\nCALL b0\n"));
-    assert_eq!(found, [(82, 1, TooLarge)]);
+    assert_eq!(found, [(79, 6, TooLarge)]);
     let nested: String = (0..40)
         .map(|n| format!("BLOCK b{n}\nREPEAT 1\nCALL b{}\nENDREPEAT\nENDBLOCK\n", n + 1))
         .collect();
@@ -231,6 +231,19 @@ fn patterns_in_loops_that_read_past_their_match_are_warned_of() {
     let switch = "LOOP\nIF \"[a-z]*;\"\nELSE\nMATCH \".\"\nENDIF\nENDLOOP\n";
     assert_eq!(warned(switch), [(2, 5)]);
     assert_eq!(warned("BLOCK b\nMATCH \"a*b|a\"\nENDBLOCK\nLOOP\nCALL b\nENDLOOP\n"), [(2, 8)]);
+}
+
+#[test]
+fn blocks_that_double_meet_the_limit_at_once() {
+    let mut text = "CALL b0\n".to_owned();
+    for block in 0..1_000 {
+        let next = block + 1;
+        text.push_str(&format!("BLOCK b{block}\nCALL b{next}\nCALL b{next}\nENDBLOCK\n"));
+    }
+    text.push_str("BLOCK b1000\nENDBLOCK\n");
+    let errors = Program::parse(&text, &ActionNames::any()).unwrap_err();
+    let message = &errors.diagnostics()[0].message;
+    assert!(message.contains("`expanded_max`"), "{message}");
 }
 
 #[test]
