@@ -140,7 +140,8 @@ pub fn parse_all_templates(paths: &[PathBuf], contents: &[&[u8]]) -> Result<Temp
         templates.extend_from_slice(parse_templates(path, bytes)?.templates());
     }
     TemplateSet::from_templates(templates, &ParseLimits::default()).map_err(|errors| {
-        Failure::Data(format!("the template files cannot be used together:\n{errors}"))
+        let names = names_of(paths);
+        Failure::Data(format!("the template files {names} cannot be used together:\n{errors}"))
     })
 }
 

@@ -3,13 +3,18 @@
 use crate::failure::Failure;
 use crate::files;
 use std::cell::RefCell;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tickwire_feed::capture::{CompressingWriter, Compression};
+
+/// Symbolic links to symbolic links that are followed, as many as Linux follows.
+const LINKS_MAX: usize = 40;
+/// The file that standard input was redirected from.
+const STANDARD_INPUT: &str = "/dev/stdin";
 
 /// The file that a command writes.
 #[derive(Clone, Debug, clap::Args)]
@@ -93,18 +98,27 @@ fn is_same_output(a: &Path, b: &Path) -> bool {
 }
 
 /// The directory of a file without links, `.` and `..`, and the name of the file there.
-fn place_of(path: &Path) -> Option<(PathBuf, &OsStr)> {
-    let name = path.file_name()?;
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    Some((fs::canonicalize(directory.unwrap_or(Path::new("."))).ok()?, name))
+fn place_of(path: &Path) -> Option<(PathBuf, OsString)> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let directory = fs::canonicalize(directory.unwrap_or(Path::new("."))).ok()?;
+        match fs::read_link(&path) {
+            // To a file that does not exist yet, or there would be no need to ask.
+            Ok(target) => path = directory.join(target),
+            Err(_) => return Some((directory, path.file_name()?.to_owned())),
+        }
+    }
+    None
 }
 
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| {
+        let path = if files::is_standard(path) { Path::new(STANDARD_INPUT) } else { path };
         let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         Some((metadata.dev(), metadata.ino()))
     };
-    !files::is_standard(b) && identity(a).is_some_and(|of_a| Some(of_a) == identity(b))
+    identity(a).is_some_and(|of_a| Some(of_a) == identity(b))
 }
 
 /// The compression that the last suffix of a file name stands for.

@@ -69,6 +69,37 @@ fn an_input_is_never_replaced() {
 }
 
 #[test]
+fn what_standard_input_was_redirected_from_is_never_replaced() {
+    let directory = directory("outputs_redirected");
+    let trace = directory.join("trace.bin").display().to_string();
+    assert_eq!(tickwire(&format!("opra generate --messages 50 -o {trace}")).status, 0);
+    let before = std::fs::read(&trace).expect("a file");
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["opra", "decode", "-", "-o", &trace, "--force"])
+        .stdin(std::fs::File::open(&trace).expect("a file"))
+        .output()
+        .expect("it runs");
+    let err = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{err}");
+    assert!(err.contains("is the input"), "{err}");
+    assert_eq!(std::fs::read(&trace).expect("a file"), before);
+}
+
+#[test]
+fn links_to_files_that_do_not_exist_yet_are_followed() {
+    let directory = directory("outputs_link");
+    let (name, link) = (directory.join("x"), directory.join("link"));
+    std::os::unix::fs::symlink("x", &link).expect("a link");
+    let run = tickwire(&format!(
+        "generate cme -n 20 -o {} --snapshots {}",
+        name.display(),
+        link.display()
+    ));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("two outputs") && !name.exists(), "{}", run.err);
+}
+
+#[test]
 fn two_outputs_of_one_name_are_refused() {
     let directory = directory("outputs_twice");
     let name = directory.join("x").display().to_string();
