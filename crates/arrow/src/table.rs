@@ -46,7 +46,7 @@ pub struct TableOptions {
 /// |---|---|
 /// | integers | of the same width and sign |
 /// | `boolean` | Boolean |
-/// | `enum` | dictionary of the element names |
+/// | `enum` | dictionary of the element names; UInt64 where two have the same |
 /// | `set` | UInt64, a bit an element |
 /// | `timestamp` | Timestamp in UTC, Date32 for days; since midnight: Duration |
 /// | strings | Utf8 |
@@ -303,7 +303,7 @@ impl Planning<'_> {
             FieldType::Set(_) => Kind::UInt(self.slot(handle)?, Width::W64),
             FieldType::Int(width) => Kind::Int(self.slot(handle)?, *width),
             FieldType::Boolean => Kind::Boolean(self.slot(handle)?),
-            FieldType::Enum(enumeration) if enumeration.elements.len() <= usize::from(u16::MAX) => {
+            FieldType::Enum(enumeration) if has_distinct_names(enumeration) => {
                 Kind::Enum(self.slot(handle)?, enumeration.clone())
             }
             FieldType::Enum(_) => Kind::UInt(self.slot(handle)?, Width::W64),
@@ -348,6 +348,13 @@ impl Planning<'_> {
     }
 }
 
+/// Whether each element can be told by its name, and by an index of 16 bits.
+fn has_distinct_names(enumeration: &Enumeration) -> bool {
+    let mut names = HashSet::new();
+    enumeration.elements.len() <= usize::from(u16::MAX)
+        && enumeration.elements.iter().all(|element| names.insert(&element.name))
+}
+
 /// The scale of a decimal with this exponent, where Arrow and Parquet have one.
 fn scale(exponent: i32) -> Option<i8> {
     (-SCALE_MAX..=0).contains(&exponent).then_some(-exponent as i8)
@@ -366,7 +373,7 @@ fn time_unit(unit: TimeUnit) -> Option<ArrowTimeUnit> {
 fn constant_of(value: &Value, field_type: &FieldType) -> Constant {
     match (value, field_type) {
         (Value::UInt(value), FieldType::Boolean) => Constant::Boolean(*value != 0),
-        (Value::UInt(value), FieldType::Enum(enumeration)) => {
+        (Value::UInt(value), FieldType::Enum(enumeration)) if has_distinct_names(enumeration) => {
             let element = enumeration.elements.iter().find(|element| element.value == *value);
             match element {
                 Some(element) => Constant::Text(element.name.as_ref().into()),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use std::fmt::Write as _;
-use tickwire_fast::template::FieldType;
+use tickwire_fast::template::{Enumeration, FieldType};
 use tickwire_fast::{Decimal, FieldLayout, FieldValue};
 
 /// How numbers that are not integers, and truth, are written.
@@ -42,6 +42,16 @@ pub fn push_scalar(
     true
 }
 
+/// The name of the element with this value; `None` where none has it, and where one of another value has the same
+/// name: only the number tells them apart then.
+pub(crate) fn element_name(enumeration: &Enumeration, value: u64) -> Option<&str> {
+    let mut elements = enumeration.elements.iter();
+    let name = &elements.find(|element| element.value == value)?.name;
+    let mut others = enumeration.elements.iter();
+    let is_shared = others.any(|other| other.name == *name && other.value != value);
+    (!is_shared).then_some(&**name)
+}
+
 /// Appends a time, nanoseconds since 1970-01-01 UTC, as `2013-08-01T06:00:00.000000001Z`.
 pub fn push_date_time(out: &mut String, time_ns: u64) {
     // Writing to a string does not fail.
@@ -65,10 +75,7 @@ fn push_uint(out: &mut String, field: &FieldLayout, value: u64, dialect: Dialect
         (Some(FieldType::Boolean), 1, Dialect::Csv) => Some("true"),
         (Some(FieldType::Boolean), 0, Dialect::Fix) => Some("N"),
         (Some(FieldType::Boolean), 1, Dialect::Fix) => Some("Y"),
-        (Some(FieldType::Enum(enumeration)), ..) => {
-            let element = enumeration.elements.iter().find(|element| element.value == value);
-            element.map(|element| &*element.name)
-        }
+        (Some(FieldType::Enum(enumeration)), ..) => element_name(enumeration, value),
         _ => None,
     };
     match text {

@@ -168,6 +168,33 @@ fn a_capture_of_the_users_is_measured_and_counted() {
 }
 
 #[test]
+fn elements_that_share_a_name_are_told_apart_by_their_numbers() {
+    const SHARED: &str = r#"<templates><template name="T" id="1"><enum name="e">
+        <element name="A"/><element name="A"/><element name="B"/></enum></template></templates>"#;
+    let directory = directory("decode_options_enum");
+    let templates = file(&directory, "t.xml", SHARED.as_bytes());
+    let packets = u32be(&[&[0xC0, 0x81, 0x80], &[0xC0, 0x81, 0x81], &[0xC0, 0x81, 0x82]]);
+    let capture = file(&directory, "c.bin", &packets);
+    let decoded = tickwire(&format!("decode {capture} -t {templates} --framing none,reset=packet"));
+    let values: Vec<_> = decoded.json_lines().iter().map(|line| line["msg"]["e"].clone()).collect();
+    assert_eq!(values, [serde_json::json!(0), serde_json::json!(1), serde_json::json!("B")]);
+    let lines = file(&directory, "l.jsonl", decoded.out.as_bytes());
+    let again = directory.join("again.bin");
+    let encode = |lines: &str| {
+        let again = again.display();
+        tickwire(&format!(
+            "encode {lines} -t {templates} --framing none,reset=packet --force -o {again}"
+        ))
+    };
+    let run = encode(&lines);
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(std::fs::read(&again).expect("written"), packets);
+    let run = encode(&file(&directory, "a.jsonl", b"{\"t\": 1, \"msg\": {\"e\": \"A\"}}\n"));
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("several elements are called \"A\": give one of 0, 1"), "{}", run.err);
+}
+
+#[test]
 fn lines_to_encode_may_be_compressed() {
     let directory = directory("decode_options_compressed");
     let templates = file(&directory, "t.xml", TICK.as_bytes());

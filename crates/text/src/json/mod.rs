@@ -12,6 +12,7 @@ pub use text::{push_hex, push_integer, push_string, push_unsigned};
 pub use value::Json;
 
 use crate::Fields;
+use crate::scalar::element_name;
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
 
@@ -98,8 +99,8 @@ fn push_uint(out: &mut Vec<u8>, field: &FieldLayout, value: u64, form: Form) {
         (Form::Named, Some(FieldType::Boolean), 0) => out.extend_from_slice(b"false"),
         (Form::Named, Some(FieldType::Boolean), 1) => out.extend_from_slice(b"true"),
         (Form::Named, Some(FieldType::Enum(enumeration)), _) => {
-            match enumeration.elements.iter().find(|element| element.value == value) {
-                Some(element) => push_string(out, &element.name),
+            match element_name(enumeration, value) {
+                Some(name) => push_string(out, name),
                 None => push_unsigned(out, value),
             }
         }

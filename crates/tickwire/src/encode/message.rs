@@ -278,9 +278,19 @@ fn decimal(value: &Json) -> Result<Decimal, Mismatch> {
 }
 
 fn element_value(enumeration: &Enumeration, name: &str) -> Result<u64, Mismatch> {
-    let element = enumeration.elements.iter().find(|element| *element.name == *name);
-    element.map(|element| element.value).ok_or_else(|| {
-        let names: Vec<&str> = enumeration.elements.iter().map(|e| &*e.name).collect();
-        Mismatch::new(format!("expected one of {}, found \"{name}\"", names.join(", ")))
-    })
+    let named = || enumeration.elements.iter().filter(|element| *element.name == *name);
+    match named().next() {
+        Some(first) if named().all(|element| element.value == first.value) => Ok(first.value),
+        Some(_) => {
+            let values: Vec<String> = named().map(|element| element.value.to_string()).collect();
+            let values = values.join(", ");
+            Err(Mismatch::new(format!(
+                "several elements are called \"{name}\": give one of {values}"
+            )))
+        }
+        None => {
+            let names: Vec<&str> = enumeration.elements.iter().map(|e| &*e.name).collect();
+            Err(Mismatch::new(format!("expected one of {}, found \"{name}\"", names.join(", "))))
+        }
+    }
 }
