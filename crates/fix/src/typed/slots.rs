@@ -362,6 +362,8 @@ mod tests {
     use super::*;
     use crate::reader::Field;
     use crate::tag::Tag;
+    use crate::typed::Multiple;
+    use crate::typed::kept::Kept;
     use std::fmt::Debug;
 
     fn comes_back<A: Value + PartialEq + Debug>(value: A) {
@@ -375,9 +377,10 @@ mod tests {
     #[test]
     fn text_of_several_values_comes_back_value_by_value() {
         let mut slots = Slots::<'_, 1, 1, 0, 0>::new();
-        assert!(slots.multiple::<Text<'_>>(0).is_none());
-        slots.set_text(0, Some(Text(b"G 1 x")));
-        let values: Vec<Text<'_>> = slots.multiple(0).expect("given").iter().collect();
+        assert!(slots.text(0).is_none());
+        slots.set_text(0, Some(Multiple::<Text<'_>>::new(Text(b"G 1 x")).into_form()));
+        let several = Multiple::<Text<'_>>::from_form(slots.text(0).expect("given"));
+        let values: Vec<Text<'_>> = several.iter().collect();
         assert_eq!(values, [Text(b"G"), Text(b"1"), Text(b"x")]);
     }
 
