@@ -243,3 +243,12 @@ fn the_formats_of_encode_decode_to_the_same_messages() {
         assert_eq!(values(&run.out), values(&lines), "{format}");
     }
 }
+
+/// Nothing to look at in a program that has the command.
+#[cfg(not(feature = "columns"))]
+#[test]
+fn a_program_without_columns_says_how_to_get_them() {
+    let run = tickwire("export day.pcap -t templates.xml -o day");
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("--features columns"), "{}", run.err);
+}

@@ -25,7 +25,6 @@ mod without_columns {
 
     /// Write the messages of captures to Parquet and Arrow files (in programs built with --features columns).
     #[derive(Debug, clap::Args)]
-    #[command(disable_help_flag = true)]
     pub struct ExportArgs {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _arguments: Vec<std::ffi::OsString>,
