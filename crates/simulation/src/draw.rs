@@ -184,7 +184,11 @@ pub(crate) fn draw_silence(
     }
 }
 
-/// Line A dies in the middle of the day, and line B begins to send then: nothing of it was ever compared.
+/// Packets of a day after a quarter of which the pauses of a line are known (from 256 packets on), though some were lost.
+const HANDOVER_PACKETS_MIN: u64 = 2_048;
+
+/// Line A dies in the middle of the day, and line B begins to send then: nothing of it was ever compared. Lines are even, as
+/// pauses tell that A died. Not on a short day: there B waits until A counts as silent, which is longer.
 pub(crate) fn draw_handover(
     choices: &mut Choices<'_>,
     day: &DayOptions,
@@ -192,6 +196,9 @@ pub(crate) fn draw_handover(
 ) {
     let at_ns = day_ns(day) / 4 + choices.below(day_ns(day) / 2 + 1);
     let [Some(a), Some(b)] = lines else { return };
+    if day.packets < HANDOVER_PACKETS_MIN {
+        return;
+    }
     let even = |line: Faults| Faults { delay_ns: 0, drift_ns: 0, ..line };
     let dead = Some(Window { start_ns: at_ns, end_ns: u64::MAX });
     let before = Some(Window { start_ns: 0, end_ns: at_ns });
