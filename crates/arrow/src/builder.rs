@@ -176,7 +176,7 @@ impl Cells {
         let mut rows = 0;
         for (index, entry) in entries.iter().enumerate() {
             let of_entry = self.rows(&entry, &sequence.node, base + rows)?;
-            self.entry(sequence.entry).append(index as u32, of_entry);
+            self.entry(sequence.entry).append(Some(index as u32), of_entry);
             rows += of_entry;
         }
         Ok(rows)
@@ -233,7 +233,7 @@ impl Cells {
         for cell in &mut self.0[columns] {
             match cell {
                 Cell::Field(column) => column.append_nulls(end - column.len()),
-                Cell::Entry(indexes) => indexes.append_nulls(end - indexes.len()),
+                Cell::Entry(indexes) => indexes.append(None, end - indexes.len()),
             }
         }
     }
@@ -370,7 +370,7 @@ fn constant(kind: &Kind, value: &Constant, at: Option<usize>) -> Box<dyn Column>
 impl Cell {
     fn of(kind: &Kind) -> Self {
         Self::Field(match kind {
-            Kind::Entry => return Self::Entry(Indexes::default()),
+            Kind::Entry => return Self::Entry(Indexes::new()),
             Kind::UInt(slot, width) => unsigned(kind, *slot, *width),
             Kind::Int(slot, width) => signed(kind, *slot, *width),
             Kind::Timestamp(slot, unit) => timestamp(kind, *slot, *unit),
@@ -476,7 +476,7 @@ impl Cell {
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         match self {
             Self::Field(column) => column.finish(),
-            Self::Entry(indexes) => Ok(indexes.finish()),
+            Self::Entry(indexes) => Ok(Arc::new(indexes.take())),
         }
     }
 }

@@ -40,12 +40,58 @@ pub(crate) trait Column: Send {
     fn finish(&mut self) -> Result<ArrayRef, ArrowError>;
 }
 
+/// Numbers that may be missing.
+pub(crate) struct Values<A: ArrowPrimitiveType> {
+    values: Vec<A::Native>,
+    nulls: NullBufferBuilder,
+}
+
+impl<A: ArrowPrimitiveType> Values<A> {
+    pub(crate) fn new() -> Self {
+        Self { values: Vec::new(), nulls: NullBufferBuilder::new(ROWS) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Appends a number, or null, `count` times.
+    pub(crate) fn append(&mut self, value: Option<A::Native>, count: usize) {
+        self.values.resize(self.values.len() + count, value.unwrap_or_default());
+        match value {
+            Some(_) => self.nulls.append_n_non_nulls(count),
+            None => self.nulls.append_n_nulls(count),
+        }
+    }
+
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.values.truncate(len);
+        self.nulls.truncate(len);
+    }
+
+    /// All numbers; there are none then.
+    pub(crate) fn take(&mut self) -> PrimitiveArray<A> {
+        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        PrimitiveArray::new(values, self.nulls.finish())
+    }
+}
+
+/// Indexes of entries.
+pub(crate) type Indexes = Values<types::UInt32Type>;
+
+impl Indexes {
+    /// Appends 0, 1 and so on.
+    pub(crate) fn append_up_to(&mut self, count: usize) {
+        self.values.extend(0..count as u32);
+        self.nulls.append_n_non_nulls(count);
+    }
+}
+
 /// Numbers, with what reads one from a record.
 pub(crate) struct Numbers<A: ArrowPrimitiveType, R> {
     data_type: DataType,
     read: R,
-    values: Vec<A::Native>,
-    nulls: NullBufferBuilder,
+    values: Values<A>,
 }
 
 impl<A, R> Numbers<A, R>
@@ -54,12 +100,11 @@ where
     R: Fn(&Record<'_>) -> Result<Option<A::Native>, Misfit>,
 {
     pub(crate) fn new(data_type: DataType, read: R) -> Self {
-        Self { data_type, read, values: Vec::new(), nulls: NullBufferBuilder::new(ROWS) }
+        Self { data_type, read, values: Values::new() }
     }
 
     fn array(&mut self) -> PrimitiveArray<A> {
-        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
-        PrimitiveArray::new(values, self.nulls.finish()).with_data_type(self.data_type.clone())
+        self.values.take().with_data_type(self.data_type.clone())
     }
 }
 
@@ -73,33 +118,23 @@ where
     }
 
     fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
-        match (self.read)(record)? {
-            Some(value) => {
-                self.values.resize(self.values.len() + count, value);
-                self.nulls.append_n_non_nulls(count);
-            }
-            None => self.append_nulls(count),
-        }
+        self.values.append((self.read)(record)?, count);
         Ok(())
     }
 
     fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
         for entry in entries.iter() {
-            let value = (self.read)(&entry)?;
-            self.values.push(value.unwrap_or_default());
-            self.nulls.append(value.is_some());
+            self.values.append((self.read)(&entry)?, 1);
         }
         Ok(())
     }
 
     fn append_nulls(&mut self, count: usize) {
-        self.values.resize(self.values.len() + count, A::Native::default());
-        self.nulls.append_n_nulls(count);
+        self.values.append(None, count);
     }
 
     fn truncate(&mut self, len: usize) {
         self.values.truncate(len);
-        self.nulls.truncate(len);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
@@ -281,49 +316,5 @@ where
             true => Arc::new(StringArray::try_new(offsets, bytes, nulls)?),
             false => Arc::new(BinaryArray::try_new(offsets, bytes, nulls)?),
         })
-    }
-}
-
-/// Indexes of entries.
-pub(crate) struct Indexes {
-    values: Vec<u32>,
-    nulls: NullBufferBuilder,
-}
-
-impl Default for Indexes {
-    fn default() -> Self {
-        Self { values: Vec::new(), nulls: NullBufferBuilder::new(ROWS) }
-    }
-}
-
-impl Indexes {
-    pub(crate) fn append(&mut self, index: u32, count: usize) {
-        self.values.resize(self.values.len() + count, index);
-        self.nulls.append_n_non_nulls(count);
-    }
-
-    /// Appends 0, 1 and so on.
-    pub(crate) fn append_up_to(&mut self, count: usize) {
-        self.values.extend(0..count as u32);
-        self.nulls.append_n_non_nulls(count);
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    pub(crate) fn append_nulls(&mut self, count: usize) {
-        self.values.resize(self.values.len() + count, 0);
-        self.nulls.append_n_nulls(count);
-    }
-
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.values.truncate(len);
-        self.nulls.truncate(len);
-    }
-
-    pub(crate) fn finish(&mut self) -> ArrayRef {
-        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
-        Arc::new(PrimitiveArray::<types::UInt32Type>::new(values, self.nulls.finish()))
     }
 }

@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arrow_array::types::{TimestampNanosecondType, UInt64Type};
-use arrow_array::{ArrayRef, PrimitiveArray, StringArray};
-use arrow_buffer::{NullBufferBuilder, ScalarBuffer};
+use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::{DataType, Field, TimeUnit};
 use tickwire_text::Header;
+
+use crate::column::Values;
 
 /// Time zone of capture times.
 const UTC: &str = "UTC";
@@ -27,30 +28,6 @@ pub(crate) fn fields() -> Vec<Field> {
     .into_iter()
     .map(|(name, data_type)| Field::new(name, data_type, true))
     .collect()
-}
-
-/// Numbers that may be missing.
-struct Optional<T> {
-    values: Vec<T>,
-    nulls: NullBufferBuilder,
-}
-
-impl<T: Copy + Default> Optional<T> {
-    fn new() -> Self {
-        Self { values: Vec::new(), nulls: NullBufferBuilder::new(0) }
-    }
-
-    fn append(&mut self, value: Option<T>, count: usize) {
-        self.values.resize(self.values.len() + count, value.unwrap_or_default());
-        match value {
-            Some(_) => self.nulls.append_n_non_nulls(count),
-            None => self.nulls.append_n_nulls(count),
-        }
-    }
-
-    fn take(&mut self) -> (Vec<T>, Option<arrow_buffer::NullBuffer>) {
-        (std::mem::take(&mut self.values), self.nulls.finish())
-    }
 }
 
 /// A column of few texts.
@@ -117,9 +94,9 @@ impl Addresses {
 
 /// The columns in the making.
 pub(crate) struct HeaderColumns {
-    packets: Optional<u64>,
-    offsets: Optional<u64>,
-    times: Optional<i64>,
+    packets: Values<UInt64Type>,
+    offsets: Values<UInt64Type>,
+    times: Values<TimestampNanosecondType>,
     sources: Addresses,
     destinations: Addresses,
     lines: Texts,
@@ -129,9 +106,9 @@ impl HeaderColumns {
     pub(crate) fn new() -> Self {
         let addresses = || Addresses { texts: Texts::new(), last: None };
         Self {
-            packets: Optional::new(),
-            offsets: Optional::new(),
-            times: Optional::new(),
+            packets: Values::new(),
+            offsets: Values::new(),
+            times: Values::new(),
             sources: addresses(),
             destinations: addresses(),
             lines: Texts::new(),
@@ -150,18 +127,10 @@ impl HeaderColumns {
     }
 
     pub(crate) fn take(&mut self) -> Vec<ArrayRef> {
-        let number = |column: &mut Optional<u64>| -> ArrayRef {
-            let (values, nulls) = column.take();
-            Arc::new(PrimitiveArray::<UInt64Type>::new(ScalarBuffer::from(values), nulls))
-        };
-        let (times, nulls) = self.times.take();
-        let times =
-            PrimitiveArray::<TimestampNanosecondType>::new(ScalarBuffer::from(times), nulls)
-                .with_timezone(UTC);
         vec![
-            number(&mut self.packets),
-            number(&mut self.offsets),
-            Arc::new(times),
+            Arc::new(self.packets.take()),
+            Arc::new(self.offsets.take()),
+            Arc::new(self.times.take().with_timezone(UTC)),
             self.sources.take(),
             self.destinations.take(),
             self.lines.take(),
