@@ -1,0 +1,6 @@
+#!/bin/sh
+# Builds the program where QuickFIX is installed (libquickfix-dev).
+set -e
+[ -f /usr/include/quickfix/Message.h ] || { echo "QuickFIX is not installed (libquickfix-dev)" >&2; exit 1; }
+mkdir -p target
+c++ -O2 -std=c++14 -w -o target/quickfix main.cpp -lquickfix -pthread
