@@ -42,8 +42,8 @@ pub use program::{
     TemplateLayout,
 };
 pub use slot::{
-    GroupedRecord, GroupedSlot, Int, NumberKind, Repeated, Scaled, Slot, SlotGroup, SlotKind, Text,
-    UInt,
+    GroupedEntries, GroupedRecord, GroupedSlot, Int, NumberKind, Repeated, Scaled, Slot, SlotGroup,
+    SlotKind, Text, UInt,
 };
 pub use template::{Decimal, ParseDecimalError, TemplateId, TemplateSet};
 pub use value::ConversionError;

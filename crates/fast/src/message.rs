@@ -391,6 +391,11 @@ impl<'m> Entries<'m> {
         self.count
     }
 
+    /// The segment that each entry is.
+    pub(crate) fn segment(&self) -> SegmentRef {
+        self.first.segment
+    }
+
     /// Whether the sequence is present and empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -294,6 +294,33 @@ impl GroupedSlot<Int> {
     }
 }
 
+/// The entries of a sequence, to be read by slots of one group.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupedEntries<'m> {
+    entries: Entries<'m>,
+    group: SlotGroup,
+}
+
+impl<'m> Entries<'m> {
+    /// These entries for slots of a group, which is checked once for all of them.
+    ///
+    /// # Panics
+    /// If the group is of another segment.
+    pub fn group(&self, group: &SlotGroup) -> GroupedEntries<'m> {
+        assert_eq!(self.segment(), group.segment, "the slots belong to another segment");
+        GroupedEntries { entries: *self, group: *group }
+    }
+}
+
+impl<'m> GroupedEntries<'m> {
+    /// The entry at `index`, from 0.
+    #[inline(always)]
+    pub fn entry(&self, index: usize) -> Option<GroupedRecord<'m>> {
+        let record = self.entries.entry(index)?;
+        GroupedRecord::new(record, self.group)
+    }
+}
+
 /// A record, to be read by slots of one group.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupedRecord<'m> {
@@ -312,14 +339,20 @@ impl<'m> Record<'m> {
     #[inline(always)]
     pub fn group(&self, group: &SlotGroup) -> GroupedRecord<'m> {
         assert_eq!(self.segment(), group.segment, "the slots belong to another segment");
-        let words = self.first_words().expect("messages have room behind the last record");
-        // Of a group whose presence lies further off no slot is a member.
-        let presence = u64::from_le_bytes(words[group.presence_at as usize % LANES_MAX]);
-        GroupedRecord { record: *self, words, presence, group: *group }
+        GroupedRecord::new(*self, *group).expect("messages have room behind the last record")
     }
 }
 
 impl<'m> GroupedRecord<'m> {
+    /// `None` in a message that was never filled.
+    #[inline(always)]
+    fn new(record: Record<'m>, group: SlotGroup) -> Option<Self> {
+        let words = record.first_words()?;
+        // Of a group whose presence lies further off no slot is a member.
+        let presence = u64::from_le_bytes(words[group.presence_at as usize % LANES_MAX]);
+        Some(Self { record, words, presence, group })
+    }
+
     /// The value of a field; `None` where it is absent.
     #[inline(always)]
     pub fn read<K: SlotKind>(&self, slot: &GroupedSlot<K>) -> Option<K::Value<'m>> {

@@ -9,7 +9,7 @@
 //! is not known, nothing says whether a level pushed down by a new one is still published. Levels are
 //! *certain* down to the deepest position that the exchange has named since; only those are shown.
 
-use super::{BookFault, Level, Side};
+use super::{BookFault, Level, LevelChange, Side};
 
 /// Levels in slots. A power of two, so that a slot fits a nibble.
 pub(crate) const INLINE: usize = 16;
@@ -45,6 +45,9 @@ pub(super) struct Ladder {
     len: u32,
     /// Levels that the exchange is known to publish: the first ones.
     certain: u32,
+    /// The first levels, of which a change has nothing to look at but what stands there: they are in slots,
+    /// named and certain.
+    plain: u32,
     /// Slots written since they were last published.
     dirty: u16,
     pub(super) side: Side,
@@ -75,6 +78,7 @@ impl Ladder {
             named: 0,
             len: 0,
             certain: 0,
+            plain: 0,
             order: IDENTITY,
             dirty: u16::MAX,
             unchecked: 0,
@@ -108,7 +112,15 @@ impl Ladder {
         if self.depth != Some(depth) {
             self.depth = Some(depth);
             self.truncate(depth.min(self.len));
+            self.note_plain();
         }
+    }
+
+    /// Counts the levels that are plain, after any other number of them.
+    #[inline(always)]
+    fn note_plain(&mut self) {
+        // No level is certain that is not there, and none is there that the depth excludes.
+        self.plain = self.certain.min(self.named).min(INLINE as u32);
     }
 
     pub(super) fn depth(&self) -> Option<u32> {
@@ -120,11 +132,13 @@ impl Ladder {
         self.clear();
         self.depth = other.depth;
         self.named = other.named;
+        self.note_plain();
     }
 
     pub(super) fn clear(&mut self) {
         self.len = 0;
         self.certain = 0;
+        self.plain = 0;
         self.unchecked = 0;
         self.deep.clear();
     }
@@ -185,7 +199,19 @@ impl Ladder {
         if level > self.certain {
             self.show(level);
         }
+        self.note_plain();
         Ok(position)
+    }
+
+    /// Replaces a level that is plain. Returns whether it is; if not, nothing changed.
+    #[inline(always)]
+    pub(super) fn set_plain(&mut self, level: u32, new: &Level) -> bool {
+        let position = level.wrapping_sub(1);
+        if position >= self.plain {
+            return false;
+        }
+        self.set_in_slot(position, new);
+        true
     }
 
     /// Makes all levels down to this one certain. Those that were not are to be checked, whatever was found of them
@@ -217,6 +243,7 @@ impl Ladder {
         // What was pushed below every position named so far may no longer be published.
         let published = self.depth.unwrap_or(self.named);
         self.certain = (self.certain + 1).min(published);
+        self.note_plain();
         Ok(())
     }
 
@@ -224,6 +251,7 @@ impl Ladder {
     pub(super) fn insert_by_price(&mut self, position: u32, new: Level) {
         self.insert(position, &new);
         self.certain = self.len;
+        self.note_plain();
     }
 
     #[inline(always)]
@@ -297,6 +325,11 @@ impl Ladder {
         if position as usize >= INLINE {
             return self.set_deep(position, *new);
         }
+        self.set_in_slot(position, new);
+    }
+
+    #[inline(always)]
+    fn set_in_slot(&mut self, position: u32, new: &Level) {
         let slot = self.slot(position);
         let Level { price, .. } = self.slots[slot];
         self.write(slot, new);
@@ -341,8 +374,34 @@ impl Ladder {
         self.unchecked |= u64::from(has_both & !is_in_order) << position;
     }
 
-    /// Deletes a level that is there.
+    /// Deletes a level named by its position.
     #[inline(never)]
+    pub(super) fn remove_by_level(&mut self, level: u32) -> Result<(), BookFault> {
+        let position = self.present(level)?;
+        self.remove(position);
+        Ok(())
+    }
+
+    /// Changes a level that is not plain, or deletes several.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn change_any(
+        &mut self,
+        level: u32,
+        change: LevelChange,
+        new: &Level,
+    ) -> Result<(), BookFault> {
+        let position = self.present(level)?;
+        match change {
+            LevelChange::DeleteThru => (0..=position).for_each(|_| self.remove(0)),
+            LevelChange::DeleteFrom => self.truncate(position),
+            _ => self.set(position, new),
+        }
+        Ok(())
+    }
+
+    /// Deletes a level that is there.
+    #[inline]
     pub(super) fn remove(&mut self, position: u32) {
         let last = INLINE as u32 - 1;
         if position > last {
@@ -359,6 +418,7 @@ impl Ladder {
         }
         self.len -= 1;
         self.certain -= u32::from(position < self.certain);
+        self.note_plain();
         if self.unchecked != 0 {
             self.move_unchecked_up(position);
         }
@@ -382,18 +442,6 @@ impl Ladder {
         }
     }
 
-    /// Deletes the level at a position, and all better ones if the best go, else all worse ones.
-    #[cold]
-    pub(super) fn remove_many(&mut self, position: u32, goes_best: bool) {
-        if goes_best {
-            for _ in 0..=position {
-                self.remove(0);
-            }
-        } else {
-            self.truncate(position);
-        }
-    }
-
     /// Keeps the best `len` levels.
     pub(super) fn truncate(&mut self, len: u32) {
         if len >= self.len {
@@ -404,12 +452,14 @@ impl Ladder {
         self.deep.drain(..gone);
         self.len = len;
         self.certain = self.certain.min(len);
+        self.note_plain();
     }
 
     /// Says that the levels held are those of the exchange, as after a snapshot.
     pub(super) fn note_complete(&mut self) {
         self.named = self.named.max(self.len);
         self.certain = self.len;
+        self.note_plain();
     }
 
     /// The position of a price, or where it belongs.

@@ -152,7 +152,7 @@ impl Book {
         match *update {
             BookUpdate::ByLevel { side, level, action } => {
                 let (change, content) = action.split();
-                self.apply_level(side, level, change, &content)
+                self.apply_level(side, level, change, content)
             }
             BookUpdate::ByPrice { side, action, level } => {
                 apply_price(self.ladder_mut(side), action, level)
@@ -173,19 +173,15 @@ impl Book {
         side: Side,
         level: u32,
         change: LevelChange,
-        content: &Level,
+        content: Level,
     ) -> Result<(), BookFault> {
         let ladder = self.ladder_mut(side);
-        if change == LevelChange::New {
-            return ladder.insert_by_level(level, content);
-        }
-        let position = ladder.present(level)?;
         match change {
-            LevelChange::Change => ladder.set(position, content),
-            LevelChange::Delete => ladder.remove(position),
-            _ => ladder.remove_many(position, change == LevelChange::DeleteThru),
+            LevelChange::Change if ladder.set_plain(level, &content) => Ok(()),
+            LevelChange::New => ladder.insert_by_level(level, &content.copied_here()),
+            LevelChange::Delete => ladder.remove_by_level(level),
+            _ => ladder.change_any(level, change, &content.copied_here()),
         }
-        Ok(())
     }
 
     #[inline(never)]

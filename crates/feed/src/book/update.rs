@@ -39,6 +39,14 @@ pub struct Level {
 }
 
 impl Level {
+    /// A copy, member by member: it alone has to be in memory for who takes it by reference, not what it is
+    /// made from.
+    #[inline(always)]
+    pub(crate) const fn copied_here(self) -> Self {
+        let Self { price, size, orders } = self;
+        Self { price, size, orders }
+    }
+
     /// Fills slots without a level.
     pub(crate) const NONE: Self = Self { price: Amount::ZERO, size: Amount::ZERO, orders: None };
 }

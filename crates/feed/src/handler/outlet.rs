@@ -102,11 +102,14 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
     }
 
     #[inline(always)]
-    fn level_update(&mut self, update: &LevelUpdate) {
+    fn level_update(&mut self, update: LevelUpdate) {
         match self.feed {
             Feed::Incremental => self.recovery.handle_level_update(update),
             Feed::Replay => {
-                self.recovery.handle_replayed(&update.into());
+                let key = InstrumentKey::Number(update.number);
+                if let Some(instrument) = self.recovery.instrument(key) {
+                    self.recovery.handle_replayed(&update.of(instrument));
+                }
             }
             Feed::Definitions | Feed::Snapshot => {}
         }

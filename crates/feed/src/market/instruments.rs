@@ -77,11 +77,20 @@ const RECENT: usize = 256;
 /// 2^64 by the golden ratio, which spreads numbers that follow one another.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// No index of an instrument: there are fewer.
+const NOBODY: Instrument = Instrument(u32::MAX);
+
+/// Where a number is among those asked for lately.
+#[inline(always)]
+const fn recent_at(number: u64) -> usize {
+    (number.wrapping_mul(SPREAD) >> (u64::BITS - RECENT.ilog2())) as usize % RECENT
+}
+
 /// The instruments of a channel, at most as many as it was told.
 #[derive(Clone, Debug)]
 pub struct Instruments {
     /// Numbers asked for lately, each where its hash says.
-    recent: Box<[(u64, Option<Instrument>); RECENT]>,
+    recent: Box<[(u64, Instrument); RECENT]>,
     numbers: HashMap<u64, Instrument, RandomState>,
     texts: HashMap<Box<[u8]>, Instrument, RandomState>,
     known: Vec<Known>,
@@ -103,7 +112,7 @@ impl Instruments {
     /// Creates a table of at most so many instruments.
     pub fn new(instruments_max: usize) -> Self {
         Self {
-            recent: Box::new([(0, None); RECENT]),
+            recent: Box::new([(0, NOBODY); RECENT]),
             numbers: HashMap::default(),
             texts: HashMap::default(),
             known: Vec::new(),
@@ -116,15 +125,19 @@ impl Instruments {
     #[inline(always)]
     pub fn intern(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
         match key {
-            InstrumentKey::Number(number) => {
-                let at = (number.wrapping_mul(SPREAD) >> (u64::BITS - RECENT.ilog2())) as usize;
-                match self.recent[at % RECENT] {
-                    (known, found @ Some(_)) if known == number => found,
-                    _ => self.intern_number(number, at % RECENT),
-                }
-            }
+            InstrumentKey::Number(number) => match self.recent(number) {
+                NOBODY => self.intern_number(number),
+                found => Some(found),
+            },
             InstrumentKey::Text(text) => self.intern_text(text),
         }
+    }
+
+    /// The instrument of a number that was asked for lately; of any other one that there is not.
+    #[inline(always)]
+    pub(crate) fn recent(&self, number: u64) -> Instrument {
+        let (known, found) = self.recent[recent_at(number)];
+        if known == number { found } else { NOBODY }
     }
 
     fn intern_text(&mut self, text: &[u8]) -> Option<Instrument> {
@@ -151,12 +164,12 @@ impl Instruments {
         Some(Instrument(u32::try_from(index).ok()?))
     }
 
-    fn intern_number(&mut self, number: u64, recent: usize) -> Option<Instrument> {
+    fn intern_number(&mut self, number: u64) -> Option<Instrument> {
         let found = match self.numbers.get(&number) {
             Some(instrument) => Some(*instrument),
             None => self.add_number(number),
         };
-        self.recent[recent] = (number, found);
+        self.recent[recent_at(number)] = (number, found.unwrap_or(NOBODY));
         found
     }
 

@@ -21,19 +21,17 @@ pub struct Update {
 }
 
 /// What an [`Update`] of a level by position says, in plain values: the form of nearly all updates of feeds
-/// by level, which goes from an entry to the book without being put together and taken apart again.
+/// by level, which goes from an entry to the book in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelUpdate {
-    /// Whose book.
-    pub instrument: Instrument,
+    /// The number that names the instrument: [`InstrumentKey::Number`].
+    pub number: u64,
     /// Which of its books.
     pub kind: BookKind,
     /// Sequence number of the packet or message the update came in.
     pub seq_num: u64,
     /// The instrument's own count of updates (RptSeq).
     pub rpt_seq: u64,
-    /// MarketDepth (264) beside the update.
-    pub depth: Option<u32>,
     /// Which side.
     pub side: Side,
     /// MDPriceLevel, from 1.
@@ -44,13 +42,12 @@ pub struct LevelUpdate {
     pub content: Level,
 }
 
-impl From<&LevelUpdate> for Update {
-    #[inline(always)]
-    fn from(update: &LevelUpdate) -> Self {
-        let LevelUpdate { instrument, kind, seq_num, depth, side, level, .. } = *update;
-        let action = update.change.with(update.content);
-        let change = BookUpdate::ByLevel { side, level, action };
-        Self { instrument, kind, seq_num, rpt_seq: Some(update.rpt_seq), depth, change }
+impl LevelUpdate {
+    /// The same, of the instrument that its number names.
+    pub fn of(&self, instrument: Instrument) -> Update {
+        let Self { kind, seq_num, rpt_seq, side, level, change, content, .. } = *self;
+        let change = BookUpdate::ByLevel { side, level, action: change.with(content) };
+        Update { instrument, kind, seq_num, rpt_seq: Some(rpt_seq), depth: None, change }
     }
 }
 
@@ -145,8 +142,10 @@ pub trait MarketSink {
     /// One update of a level by position. What a sink does with it is what it does with the [`Update`]
     /// that says the same.
     #[inline]
-    fn level_update(&mut self, update: &LevelUpdate) {
-        self.update(&update.into());
+    fn level_update(&mut self, update: LevelUpdate) {
+        if let Some(instrument) = self.instrument(InstrumentKey::Number(update.number)) {
+            self.update(&update.of(instrument));
+        }
     }
 
     /// Whether trades and statistics of incremental messages are wanted: if not, they may be left out. All

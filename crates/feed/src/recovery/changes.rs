@@ -21,6 +21,8 @@ pub(super) struct Changes {
 struct Ready {
     instrument: Id,
     kind: BookKind,
+    /// Whether it is known to be fresh still.
+    is_fresh: bool,
     is_new_state: bool,
 }
 
@@ -41,8 +43,9 @@ impl Changes {
 
     /// Notes the books of these kinds, a bit each, to be told of.
     #[inline(always)]
-    fn note(&mut self, id: Id, instrument: &Instrument, kinds: u8, is_new_state: bool) {
-        let ready = |kind| Ready { instrument: id, kind, is_new_state };
+    fn note(&mut self, told: Told, id: Id, instrument: &Instrument, kinds: u8, is_new_state: bool) {
+        let is_fresh = told == Told::Fresh;
+        let ready = |kind| Ready { instrument: id, kind, is_fresh, is_new_state };
         if kinds & OUTRIGHT != 0 {
             self.ready.push(ready(BookKind::Outright));
         }
@@ -73,11 +76,12 @@ impl Recovery {
     /// `None`. The end of the next message forgets those that were not asked for.
     #[inline(always)]
     pub fn next_change(&mut self) -> Option<BookChange> {
-        let &Ready { instrument, kind, is_new_state } =
+        let &Ready { instrument, kind, is_fresh, is_new_state } =
             self.changes.ready.get(self.changes.next)?;
         self.changes.next += 1;
         // As it was when the message ended: nothing came since.
-        Some(BookChange { instrument, kind, state: self.state(instrument), is_new_state })
+        let state = if is_fresh { Ok(()) } else { self.state(instrument) };
+        Some(BookChange { instrument, kind, state, is_new_state })
     }
 
     pub(super) fn touch(&mut self, id: Id) {
@@ -86,7 +90,9 @@ impl Recovery {
         }
     }
 
+    /// Touches all instruments: what is fresh by a change to be told of may be stale now.
     pub(super) fn touch_all(&mut self) {
+        self.changes.ready.iter_mut().for_each(|ready| ready.is_fresh = false);
         for id in self.ids.iter() {
             self.touch(id);
         }
@@ -96,38 +102,38 @@ impl Recovery {
         // Changes that nobody asked for do not pile up.
         self.changes.ready.clear();
         self.changes.next = 0;
-        let touched = std::mem::take(&mut self.changes.touched);
-        let count = std::mem::take(&mut self.changes.count);
-        for id in touched.iter().take(count) {
-            self.check(*id);
+        let is_current = self.is_current();
+        for at in 0..std::mem::take(&mut self.changes.count) {
+            self.check(self.changes.touched[at], is_current);
         }
-        self.changes.touched = touched;
     }
 
     /// Checks an instrument's books that changed, and notes which are to be told of.
     #[inline(always)]
-    fn check(&mut self, id: Id) {
+    fn check(&mut self, id: Id, is_current: bool) {
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
         instrument.is_touched = false;
         let kinds_changed = std::mem::take(&mut instrument.kinds_changed);
-        let is_fresh = !self.is_silent && !self.behind.is_over && instrument.is_fresh(self.gap);
-        let is_as_told = is_fresh
+        let is_as_told = is_current
             && instrument.told == Told::Fresh
+            && instrument.is_fresh(self.gap)
             && (!self.options.checks || instrument.is_plainly_right(kinds_changed));
         if !is_as_told {
-            return self.check_closely(id, kinds_changed, is_fresh);
+            return self.check_closely(id, kinds_changed);
         }
         if let Some(board) = &mut self.board {
             instrument.publish(board, id, kinds_changed, true, self.now_ns);
         }
-        self.changes.note(id, instrument, kinds_changed, false);
+        self.changes.note(Told::Fresh, id, instrument, kinds_changed, false);
     }
 
     /// As [`check`](Self::check), where something may be wrong or new.
     #[inline(never)]
-    fn check_closely(&mut self, id: Id, kinds_changed: u8, is_fresh: bool) {
+    fn check_closely(&mut self, id: Id, kinds_changed: u8) {
+        let is_heard = !self.is_silent && !self.behind.is_over;
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
-        if is_fresh
+        if is_heard
+            && instrument.is_fresh(self.gap)
             && self.options.checks
             && let Some(fault) = instrument.inconsistency(kinds_changed, self.session_may_cross)
         {
@@ -138,7 +144,7 @@ impl Recovery {
         let kinds = if is_new_state { u8::MAX } else { kinds_changed };
         self.publish(id, kinds);
         if let Some(instrument) = self.instruments.get(id.index()) {
-            self.changes.note(id, instrument, kinds, is_new_state);
+            self.changes.note(instrument.told, id, instrument, kinds, is_new_state);
         }
     }
 

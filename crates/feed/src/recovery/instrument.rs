@@ -276,10 +276,10 @@ impl Instrument {
 
     /// As [`follow`](Self::follow), for a level in plain values. Returns whether it fits.
     #[inline(always)]
-    pub(super) fn follow_level(&mut self, update: &LevelUpdate, gaps: u64) -> bool {
+    pub(super) fn follow_level(&mut self, update: LevelUpdate, gaps: u64) -> bool {
         if let Some(book) = self.books.get_mut(update.kind) {
             let LevelUpdate { side, level, change, content, .. } = update;
-            if book.apply_level(*side, *level, *change, content).is_err() {
+            if book.apply_level(side, level, change, content).is_err() {
                 return false;
             }
             self.kinds_changed |= 1 << update.kind as u8;
@@ -291,7 +291,8 @@ impl Instrument {
     #[inline(always)]
     fn note_applied(&mut self, rpt_seq: u64, seq_num: u64, gaps: u64) {
         self.rpt_seq = rpt_seq;
-        let end = seq_num.saturating_add(1);
+        // Behind the last number of all there is nothing that a book could be known to.
+        let end = seq_num.wrapping_add(1);
         if end >= self.known_to {
             self.known_to = end;
             self.gaps_before = gaps;

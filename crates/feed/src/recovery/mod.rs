@@ -227,8 +227,7 @@ impl Recovery {
     #[inline]
     pub fn state(&self, instrument: Id) -> Result<(), StaleReason> {
         let known = self.instruments.get(instrument.index()).ok_or(StaleReason::NoSnapshot)?;
-        let is_current = !self.behind.is_over && !self.is_silent && !self.is_out_of_sequence;
-        if known.is_fresh(self.gap) && is_current {
+        if known.is_fresh(self.gap) && self.is_current() {
             return Ok(());
         }
         Err(match known.stale(self.gap) {
@@ -238,6 +237,11 @@ impl Recovery {
             None if self.is_out_of_sequence => StaleReason::OutOfSequence,
             None => StaleReason::Silence,
         })
+    }
+
+    /// Whether the lines say what happens now.
+    const fn is_current(&self) -> bool {
+        !self.behind.is_over && !self.is_silent && !self.is_out_of_sequence
     }
 
     /// The book as it was last known, fresh or stale.
@@ -461,27 +465,29 @@ impl Recovery {
 
     /// As [`handle_update`](Self::handle_update), for an update of a level by position in plain values. One
     /// that follows, as nearly all do, goes to the book without becoming an [`Update`] in memory.
-    // Out of line: what reads entries and what changes books each need all registers.
-    #[inline(never)]
-    pub fn handle_level_update(&mut self, update: &LevelUpdate) {
+    // Part of the loop over entries: a call would have to put all values in memory and take them out again.
+    #[inline(always)]
+    pub fn handle_level_update(&mut self, update: LevelUpdate) {
         if !self.follow_level(update) {
-            self.take_level(update);
+            // With a copy of its content, the update itself is never in memory.
+            self.take_level(&LevelUpdate { content: update.content.copied_here(), ..update });
         }
     }
 
     #[cold]
     #[inline(never)]
     fn take_level(&mut self, update: &LevelUpdate) {
-        self.handle_update(&update.into());
+        if let Some(instrument) = self.instrument(InstrumentKey::Number(update.number)) {
+            self.handle_update(&update.of(instrument));
+        }
     }
 
     /// Applies an update that its RptSeq shows to be the next one of a fresh book. Returns whether it did;
     /// if not, nothing changed.
     #[inline(always)]
-    fn follow_level(&mut self, update: &LevelUpdate) -> bool {
-        let Some(instrument) = self.instruments.get_mut(update.instrument.index()) else {
-            return false;
-        };
+    fn follow_level(&mut self, update: LevelUpdate) -> bool {
+        let id = self.ids.recent(update.number);
+        let Some(instrument) = self.instruments.get_mut(id.index()) else { return false };
         let follows = instrument.rpt_seq.wrapping_add(1) == update.rpt_seq
             && instrument.is_fresh(self.gap)
             && self.options.continuity == Continuity::RptSeq
@@ -489,14 +495,11 @@ impl Recovery {
         if !follows {
             return false;
         }
-        if let (Some(depth), None) = (update.depth, self.options.depth) {
-            instrument.learn_depth(update.kind, depth);
-        }
         if !instrument.follow_level(update, self.gap.count) {
             return false;
         }
         self.counters.applied += 1;
-        self.changes.touch(update.instrument, &mut instrument.is_touched);
+        self.changes.touch(id, &mut instrument.is_touched);
         true
     }
 

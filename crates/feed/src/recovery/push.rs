@@ -20,7 +20,7 @@ impl MarketSink for Recovery {
     }
 
     #[inline(always)]
-    fn level_update(&mut self, update: &LevelUpdate) {
+    fn level_update(&mut self, update: LevelUpdate) {
         self.handle_level_update(update);
     }
 

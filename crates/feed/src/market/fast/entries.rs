@@ -202,16 +202,13 @@ impl<'a, S: MarketSink> Reading<'a, S> {
                 *self.has_positions = true;
                 // Whether it is the instrument of the entry before is not asked: a branch that nothing
                 // foretells takes longer than to look it up.
-                let key = InstrumentKey::Number(level.instrument);
-                let Some(instrument) = self.sink.instrument(key) else { return true };
-                let UsualLevel { rpt_seq, kind, depth, side, level, change, content, .. } = level;
-                let seq_num = self.seq_num;
-                self.sink.level_update(&LevelUpdate {
-                    instrument,
+                let UsualLevel { instrument, rpt_seq, kind, side, level, change, content } = level;
+                let (number, seq_num) = (instrument, self.seq_num);
+                self.sink.level_update(LevelUpdate {
+                    number,
                     kind,
                     seq_num,
                     rpt_seq,
-                    depth,
                     side,
                     level,
                     change,
@@ -233,7 +230,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         self.usual = Some(other.instrument);
         if let Some(instrument) = self.sink.instrument(InstrumentKey::Number(other.instrument)) {
             let (kind, change) = (BookKind::Outright, BookUpdate::Other);
-            let (seq_num, rpt_seq, depth) = (self.seq_num, Some(other.rpt_seq), other.depth);
+            let (seq_num, rpt_seq, depth) = (self.seq_num, Some(other.rpt_seq), None);
             self.sink.update(&Update { instrument, kind, seq_num, rpt_seq, depth, change });
         }
         true

@@ -161,9 +161,11 @@ fn read_entries<'a, S: MarketSink>(
             .iter()
             .try_for_each(|record| reading.entry(shape.role, Slots { record, bounds }));
     };
-    // By index: an iterator would be a copy of what was just written, and wait for it.
-    for record in (0..entries.len()).map_while(|index| entries.entry(index)) {
-        if !reading.usual(quick.read(record)) {
+    let grouped = entries.group(&quick.group);
+    for index in 0..entries.len() {
+        let record = grouped.entry(index);
+        let is_usual = record.is_some_and(|record| reading.usual(quick.read(&record)));
+        if !is_usual && let Some(record) = entries.entry(index) {
             reading.entry(shape.role, Slots { record, bounds })?;
         }
     }

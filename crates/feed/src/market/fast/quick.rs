@@ -4,7 +4,7 @@
 //! an entry then cost as much as decoding it. Nearly all feeds with price levels have the same types, which
 //! [`QuickEntry`] reads from a record of the dynamic engine and [`Usual`] from a generated struct.
 
-use tickwire_fast::{Decimal, GroupedSlot, Record, Scaled, SlotGroup, Text, UInt};
+use tickwire_fast::{Decimal, GroupedRecord, GroupedSlot, Scaled, SlotGroup, Text, UInt};
 
 use super::row::{Bound, Bounds, Scalar, has_implied};
 use super::tags::{place_of, tag};
@@ -22,7 +22,7 @@ struct Whole {
 /// Slots of an entry that names its instrument by a number and its level by position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QuickEntry {
-    group: SlotGroup,
+    pub(super) group: SlotGroup,
     instrument: GroupedSlot<UInt>,
     rpt_seq: GroupedSlot<UInt>,
     entry_type: GroupedSlot<Text>,
@@ -35,7 +35,6 @@ pub(super) struct QuickEntry {
     /// Any slot where the entry has no number of orders.
     orders: GroupedSlot<UInt>,
     condition: Option<GroupedSlot<Text>>,
-    depth: Option<GroupedSlot<UInt>>,
     presence: Presence,
     /// Whether an entry that is no level can be counted without a look at what else it says: no field of its
     /// event has a type that may not be understood.
@@ -47,14 +46,12 @@ pub(super) struct QuickEntry {
 struct Presence {
     /// What every such entry has.
     needed: u64,
-    /// What an update of a level has besides.
-    of_level: u64,
-    /// Price and size.
-    of_content: u64,
+    /// What an update of a level has, by its MDUpdateAction.
+    of_level: [u64; CHANGES.len()],
     /// The number of orders.
     of_orders: u64,
-    /// Condition and depth, which most entries lack.
-    of_rest: u64,
+    /// The depth, which hardly an entry has: one that does is read the long way.
+    of_depth: u64,
 }
 
 /// Finds the slots of a group.
@@ -130,13 +127,16 @@ impl QuickEntry {
         let orders = find.optional(tag::NUMBER_OF_ORDERS, Finding::whole)?;
         let condition = find.optional(tag::QUOTE_CONDITION, Finding::text)?;
         let depth = find.optional(tag::MARKET_DEPTH, Finding::uint)?;
+        let needed = instrument.presence() | rpt_seq.presence() | entry_type.presence();
+        let of_content = price.presence() | size.slot.presence();
         let presence = Presence {
-            needed: instrument.presence() | rpt_seq.presence() | entry_type.presence(),
-            of_level: action.presence() | level.presence(),
-            of_content: price.presence() | size.slot.presence(),
+            needed,
+            of_level: CHANGES.map(|change| {
+                let of_content = if change.has_content() { of_content } else { 0 };
+                needed | action.presence() | level.presence() | of_content
+            }),
             of_orders: orders.map_or(0, |orders| orders.slot.presence()),
-            of_rest: condition.map_or(0, |slot| slot.presence())
-                | depth.map_or(0, |slot| slot.presence()),
+            of_depth: depth.map_or(0, |slot| slot.presence()),
         };
         Some(Self {
             group,
@@ -150,7 +150,6 @@ impl QuickEntry {
             size_excess: if size.is_signed { 0 } else { 1 << 63 },
             orders: orders.map_or(level, |orders| orders.slot),
             condition,
-            depth,
             presence,
             has_plain_events: find.has_plain_events(),
         })
@@ -158,53 +157,40 @@ impl QuickEntry {
 
     /// What an entry is.
     #[inline(always)]
-    pub(super) fn read(&self, entry: Record<'_>) -> Entry {
-        let record = entry.group(&self.group);
+    pub(super) fn read(&self, record: &GroupedRecord<'_>) -> Entry {
         let presence = record.presence();
         let has = |bits: u64| presence & bits == bits;
-        let (true, Some(entry_type)) =
-            (has(self.presence.needed), record.character(&self.entry_type))
-        else {
-            return Entry::Odd;
-        };
-        let (size, orders) = (record.number(&self.size), record.number(&self.orders));
-        let has_orders = presence & self.presence.of_orders != 0;
-        let excess = if has_orders { orders >> u32::BITS } else { 0 } | size & self.size_excess;
-        if excess != 0 {
-            return Entry::Odd;
-        }
+        let Some(entry_type) = record.character(&self.entry_type) else { return Entry::Odd };
         let instrument = record.number(&self.instrument);
         let rpt_seq = record.number(&self.rpt_seq);
-        let (mut kind, mut depth) = (BookKind::Outright, None);
-        if presence & self.presence.of_rest != 0 {
-            (kind, depth) = self.read_rest(entry);
-        }
         let Some(side) = side(entry_type) else {
-            return Entry::Other(UsualOther { instrument, rpt_seq, depth, entry_type });
+            let is_usual = has(self.presence.needed) && presence & self.presence.of_depth == 0;
+            let other = UsualOther { instrument, rpt_seq, entry_type };
+            return if is_usual { Entry::Other(other) } else { Entry::Odd };
         };
         let (level, action) = (record.number(&self.level), record.number(&self.action));
-        let (Ok(level), Some(change)) = (u32::try_from(level), change(action)) else {
+        let (size, orders) = (record.number(&self.size), record.number(&self.orders));
+        // An absent number of orders may be any number: then the entry is read the long way for nothing.
+        let excess = size & self.size_excess | orders >> u32::BITS | level >> u32::BITS;
+        let (0, Some(change)) = (excess, change(action)) else { return Entry::Odd };
+        let has_all = has(self.presence.of_level[action as usize % CHANGES.len()]);
+        if !has_all || presence & self.presence.of_depth != 0 {
             return Entry::Odd;
-        };
-        let has_all =
-            has(self.presence.of_level) && (!change.has_content() || has(self.presence.of_content));
-        if !has_all {
-            return Entry::Odd;
+        }
+        let mut kind = BookKind::Outright;
+        if let Some(condition) = &self.condition
+            && presence & condition.presence() != 0
+        {
+            // Of several codes each would have to be looked at.
+            let Some(code) = record.character(condition) else { return Entry::Odd };
+            kind = self::kind(Some(&[code]));
         }
         let price = record.number(&self.price).into();
         let size = Amount::integer(size.cast_signed());
+        let has_orders = presence & self.presence.of_orders != 0;
         let orders = if has_orders { Some(orders as u32) } else { None };
-        let content = Level { price, size, orders };
-        Entry::Level(UsualLevel { instrument, rpt_seq, kind, depth, side, level, change, content })
-    }
-
-    /// What few entries have.
-    #[inline(never)]
-    fn read_rest(&self, entry: Record<'_>) -> (BookKind, Option<u32>) {
-        let record = entry.group(&self.group);
-        let condition = self.condition.and_then(|slot| record.read(&slot));
-        let depth = self.depth.and_then(|slot| record.read(&slot));
-        (kind(condition), depth.and_then(named_depth))
+        let (level, content) = (level as u32, Level { price, size, orders });
+        Entry::Level(UsualLevel { instrument, rpt_seq, kind, side, level, change, content })
     }
 }
 
@@ -217,12 +203,15 @@ fn side(entry_type: u8) -> Option<Side> {
     }
 }
 
-/// What an MDUpdateAction (279) does to a level.
+/// What the values of MDUpdateAction (279) do to a level.
+const CHANGES: [LevelChange; 6] = {
+    use LevelChange::{Change, Delete, DeleteFrom, DeleteThru, New};
+    [New, Change, Delete, DeleteThru, DeleteFrom, Change]
+};
+
 #[inline(always)]
 fn change(action: u64) -> Option<LevelChange> {
-    use LevelChange::{Change, Delete, DeleteFrom, DeleteThru, New};
     // A table, because no branch predictor knows the action.
-    const CHANGES: [LevelChange; 6] = [New, Change, Delete, DeleteThru, DeleteFrom, Change];
     CHANGES.get(usize::try_from(action).ok()?).copied()
 }
 
@@ -254,7 +243,6 @@ pub(super) struct Usual {
     size: Option<i64>,
     orders: Option<u64>,
     kind: BookKind,
-    depth: Option<u64>,
 }
 
 /// What an entry is.
@@ -273,7 +261,6 @@ pub(super) struct UsualLevel {
     pub(super) instrument: u64,
     pub(super) rpt_seq: u64,
     pub(super) kind: BookKind,
-    pub(super) depth: Option<u32>,
     pub(super) side: Side,
     pub(super) level: u32,
     pub(super) change: LevelChange,
@@ -285,7 +272,6 @@ pub(super) struct UsualLevel {
 pub(super) struct UsualOther {
     pub(super) instrument: u64,
     pub(super) rpt_seq: u64,
-    pub(super) depth: Option<u32>,
     pub(super) entry_type: u8,
 }
 
@@ -359,8 +345,8 @@ impl Usual {
     }
 
     #[inline(always)]
-    pub(super) fn set_depth(&mut self, value: Scalar<'_>) {
-        self.depth = self.uint(value);
+    pub(super) fn set_depth(&mut self) {
+        self.is_odd = true;
     }
 
     /// What the entry is.
@@ -371,15 +357,13 @@ impl Usual {
         else {
             return Entry::Odd;
         };
-        let depth = self.depth.and_then(named_depth);
         let Some(side) = side(entry_type) else {
-            return Entry::Other(UsualOther { instrument, rpt_seq, depth, entry_type });
+            return Entry::Other(UsualOther { instrument, rpt_seq, entry_type });
         };
         match self.change() {
             Some((level, change, content)) => {
                 let kind = self.kind;
-                let level =
-                    UsualLevel { instrument, rpt_seq, kind, depth, side, level, change, content };
+                let level = UsualLevel { instrument, rpt_seq, kind, side, level, change, content };
                 Entry::Level(level)
             }
             None => Entry::Odd,

@@ -95,7 +95,7 @@ impl<'m> VisitTags<'m> for Usual {
             tag::ENTRY_SIZE => self.set_size(value.into()),
             tag::NUMBER_OF_ORDERS => self.set_orders(value.into()),
             tag::QUOTE_CONDITION => self.set_condition(value.into()),
-            tag::MARKET_DEPTH => self.set_depth(value.into()),
+            tag::MARKET_DEPTH => self.set_depth(),
             _ => {}
         }
     }

@@ -65,11 +65,10 @@ fn plain_values_do_what_updates_do() {
                     LevelChange::DeleteFrom,
                 ];
                 let update = LevelUpdate {
-                    instrument,
+                    number: instrument.index() as u64 + 1,
                     kind,
                     seq_num,
                     rpt_seq: *rpt_seq,
-                    depth: (random.u8(0..50) == 0).then_some(5),
                     side,
                     level: position,
                     change: match *random.choice(&changes).unwrap() {
@@ -78,8 +77,8 @@ fn plain_values_do_what_updates_do() {
                     },
                     content,
                 };
-                plain.handle_level_update(&update);
-                usual.handle_update(&(&update).into());
+                plain.handle_level_update(update);
+                usual.handle_update(&update.of(instrument));
             }
             assert_eq!(shown(&mut plain), shown(&mut usual), "{seq_num}");
         }
