@@ -4,6 +4,7 @@
 //! whose number was damaged stands alone, and its line goes on below it. Until one or the other is known, the packet
 //! waits beside the window: it neither ends a wait nor says where its line stands.
 
+use super::line::LineState;
 use super::unexpected::Pending;
 use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
 
@@ -121,18 +122,7 @@ impl Arbiter {
         let top = self.top.max(self.next.unwrap_or(0));
         let behind_max = self.options.behind_max as u64;
         let end = if first >= top { first } else { top.saturating_add(behind_max) };
-        let is_of_run = |known: &Pending| {
-            let run = self.states[known.held.line.index()].run;
-            run.is_some_and(|run| (run.first..=run.highest).contains(&known.seq_num))
-        };
-        let before_run = |line: Line| {
-            let has_left = self.states[line.index()].has_left;
-            let known = self.pending.iter().enumerate();
-            known
-                .filter(move |(_, known)| has_left && known.held.line == line)
-                .take_while(|(_, known)| !is_of_run(known))
-        };
-        let alone = Line::ALL.into_iter().flat_map(before_run);
+        let alone = Line::ALL.into_iter().flat_map(|line| self.pending_before_run(line));
         let beyond = alone.filter(|(_, known)| (top..end).contains(&known.seq_num));
         let lowest = beyond.min_by_key(|(_, known)| known.seq_num).map(|(index, _)| index);
         let Some(lone) = lowest.and_then(|index| self.pending.remove(index)) else { return false };
@@ -140,6 +130,18 @@ impl Arbiter {
         self.released = self.released.max(lone.seq_num);
         self.sort_again_before_those_behind(lone);
         true
+    }
+
+    /// The pending packets of a line, with their places, that came before those by which it left the epoch; none if it
+    /// has not left.
+    fn pending_before_run(&self, line: Line) -> impl Iterator<Item = (usize, &Pending)> {
+        let LineState { run, has_left, .. } = self.states[line.index()];
+        let is_of_run = move |known: &Pending| {
+            run.is_some_and(|run| (run.first..=run.highest).contains(&known.seq_num))
+        };
+        let is_own = move |known: &Pending| has_left && known.held.line == line;
+        let own = self.pending.iter().enumerate().filter(move |(_, known)| is_own(known));
+        own.take_while(move |(_, known)| !is_of_run(known))
     }
 
     /// The line goes on below its leap.

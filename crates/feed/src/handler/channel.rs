@@ -12,7 +12,7 @@ use super::{
     Source,
 };
 use crate::arbiter::{Arbiter, Gap, Line, Output};
-use crate::framing::{FramingError, FramingErrorKind, ResetPolicy, Segment, next_block};
+use crate::framing::{FramingError, FramingErrorKind, Segment, next_block};
 use crate::market::Adapt;
 use crate::recovery::{Recovery, RecoveryOptions};
 
@@ -39,6 +39,8 @@ fn take_rejected(rejected: &mut Option<Rejected>, seq_num: u64) -> u32 {
 pub(super) struct Channel<E, A> {
     pub(super) sequence: SequenceSource,
     hold_ns: u64,
+    /// How far a line may be behind.
+    skew_ns: u64,
     /// A gap of more numbers is one that later packets have confirmed.
     reorder_max: u64,
     /// Whether what one packet leaves in dictionaries counts in the next.
@@ -59,14 +61,13 @@ pub(super) struct Channel<E, A> {
 impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     pub(super) fn new(options: HandlerOptions, engine: E, adapter: A) -> Self {
         let framing = options.framing;
-        let policy = framing.reset_policy();
         let has_times = adapter.has_sending_times();
         let mut decoding = Decoding {
             framing,
             agreement: NumberAgreement::default(),
             numbers_messages: matches!(options.sequence, SequenceSource::Message(_)),
             adapter,
-            wants_times: false,
+            has_replay: false,
             recovery: Recovery::new(RecoveryOptions {
                 is_numbered: !matches!(options.sequence, SequenceSource::None),
                 skew_ns: options.arbiter.skew_ns,
@@ -78,7 +79,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             sequence: options.sequence,
             hold_ns: options.arbiter.hold_ns,
             reorder_max: options.arbiter.reorder_max,
-            keeps_dictionaries: matches!(policy, ResetPolicy::Never | ResetPolicy::Template),
+            keeps_dictionaries: decoding.keeps_dictionaries(),
+            skew_ns: options.arbiter.skew_ns,
             engine,
             replays: None,
             staging: Staging::default(),
@@ -161,6 +163,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         if self.unnumbered.received_ns().is_some_and(is_due) {
             self.deliver_unnumbered(sink);
         }
+        self.release_replays(now_ns, sink);
         self.decoding.handle_timeout(now_ns, sink);
         if let Some(since_ns) = self.silence.begin(now_ns) {
             self.decoding.handle_silence(true, sink);
@@ -178,9 +181,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     /// Has lost packets come again, decoded by `engine`.
     pub(super) fn add_replay(&mut self, engine: E) {
-        let has_times = self.decoding.adapter.has_sending_times();
-        self.replays = Some(Replays::new(engine, has_times));
-        self.decoding.wants_times = has_times;
+        self.replays = Some(Replays::new(engine, self.skew_ns));
+        self.decoding.has_replay = true;
     }
 
     /// The chunks that those of this line may be joined with now.
@@ -197,6 +199,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             unnumbered,
             self.decoding.recovery.poll_timeout(),
             self.silence.due_ns(),
+            self.replays.as_ref().and_then(Replays::due_ns),
         ];
         timeouts.into_iter().flatten().min()
     }
@@ -319,9 +322,6 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         let Some(seq_num) = delivery.seq_num else { return };
-        if let (Some(replays), Some(sending_time)) = (&mut self.replays, outcome.sending_time) {
-            replays.note_sent(sending_time);
-        }
         // Packets of a line that is put aside, or of numbers known, are no sign of life.
         self.silence.note_packet(delivery.received_ns);
         self.end_silence(delivery.received_ns, sink);
@@ -339,6 +339,26 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         self.pass_numbers(outcome.seq_num);
         if let Some(next_seq_num) = outcome.reset_to {
             self.begin_epoch(next_seq_num, sink);
+        }
+        self.note_sent(delivery.received_ns, outcome, sink);
+    }
+
+    /// Replayed packets are compared with the time at which a packet was sent that is known to be whole.
+    fn note_sent(
+        &mut self,
+        now_ns: u64,
+        outcome: &PacketOutcome,
+        sink: &mut impl Sink<E::Message>,
+    ) {
+        let (Some(replays), None, Some(sending_time)) =
+            (&mut self.replays, outcome.lost, outcome.sending_time)
+        else {
+            return;
+        };
+        replays.note_sent(sending_time);
+        // What waits may be of the session that a reset begins.
+        if replays.is_waiting() && outcome.reset_to.is_none() {
+            self.release_replays(now_ns, sink);
         }
     }
 
@@ -372,6 +392,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         self.running().switch();
         self.decoding.agreement = NumberAgreement::default();
         self.note_lost(Lost::Reset, 0, sink);
+        if let Some(replays) = &mut self.replays {
+            self.counters.replays_refused += replays.refuse_waiting();
+        }
         self.decoding.handle_reset(sink);
         sink.handle_reset(seq_num);
     }

@@ -54,9 +54,10 @@ pub struct HandlerCounters {
     pub snapshots: MessageCounters,
     /// Lost messages that a replay service sent again.
     pub replays: MessageCounters,
-    /// Packets that a replay service sent and that were not used: of another session by their SendingTime, or of no gap
-    /// that is awaited.
-    pub replays_not_used: u64,
+    /// Packets that a replay service sent and that are of no gap awaited.
+    pub replays_not_awaited: u64,
+    /// Packets that a replay service sent and that may be of another session by their SendingTimes: not used.
+    pub replays_refused: u64,
     /// Replacements of templates that took effect.
     pub replacements: u64,
 }

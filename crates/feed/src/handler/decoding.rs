@@ -2,9 +2,10 @@
 
 use super::misnumbered::NumberAgreement;
 use super::outlet::Outlet;
+use super::session_times::SendingTimes;
 use super::{Decoded, Delivery, Engine, Fault, MessageCounters, Sink};
 use crate::arbiter::{Gap, OutOfSequence};
-use crate::framing::{Framing, next_block};
+use crate::framing::{Framing, ResetPolicy, next_block};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
 use tickwire_fast::rt::Packet;
@@ -38,8 +39,6 @@ pub(super) struct PacketOutcome {
 pub(super) enum ReplayedPacket {
     /// All of it was decoded and understood; `last` is the highest number of its messages.
     Whole { last: u64 },
-    /// Its SendingTime shows it to be of another session; it was not used.
-    OtherSession,
     /// Some of it was not decoded or not understood.
     Faulty,
 }
@@ -120,11 +119,16 @@ pub(super) struct Decoding<A> {
     pub(super) agreement: NumberAgreement,
     pub(super) adapter: A,
     pub(super) recovery: Recovery,
-    /// Whether the SendingTime of every packet is wanted: replayed ones are compared with it.
-    pub(super) wants_times: bool,
+    /// Whether lost packets are replayed: their SendingTimes are compared with those of the lines.
+    pub(super) has_replay: bool,
 }
 
 impl<A> Decoding<A> {
+    /// Whether what one packet leaves in dictionaries counts in the next.
+    pub(super) const fn keeps_dictionaries(&self) -> bool {
+        matches!(self.framing.reset_policy(), ResetPolicy::Never | ResetPolicy::Template)
+    }
+
     /// A packet of the incremental feed, in its turn. Messages before `delivery.index` are decoded
     /// and not told of: they are known from another copy.
     pub(super) fn incremental<E: Engine>(
@@ -138,7 +142,7 @@ impl<A> Decoding<A> {
     where
         A: Adapt<E::Message>,
     {
-        let Self { framing, numbers_messages, agreement, adapter, recovery, wants_times } = self;
+        let Self { framing, numbers_messages, agreement, adapter, recovery, has_replay } = self;
         recovery.set_time(delivery.received_ns);
         let messages = delivery.index;
         let mut outcome =
@@ -175,7 +179,7 @@ impl<A> Decoding<A> {
                 return;
             }
             counters.decoded += 1;
-            if (*wants_times || recovery.wants_times())
+            if (*has_replay || recovery.wants_times())
                 && let Some(sending_time) = adapter.sending_time(decoded.message)
             {
                 recovery.note_sending_time(sending_time);
@@ -283,30 +287,55 @@ impl<A> Decoding<A> {
         }
     }
 
-    /// A lost packet that a replay service sent again; messages before `packet.index` are known. Nothing of it counts from
-    /// the first message on whose SendingTime `is_of_gap` refuses.
+    /// SendingTimes of the messages of a packet, as far as it can be decoded.
+    pub(super) fn sending_times<E: Engine>(
+        &self,
+        engine: &mut E,
+        bytes: &[u8],
+    ) -> Option<SendingTimes>
+    where
+        A: Adapt<E::Message>,
+    {
+        if !self.adapter.has_sending_times() {
+            return None;
+        }
+        self.lose_dictionaries(engine);
+        let mut times = None;
+        // Whoever applies the packet reports what cannot be decoded.
+        let _ = decode_packet(engine, &self.framing, bytes, |_, decoded| {
+            if let Some(time) = self.adapter.sending_time(decoded.message) {
+                times = Some(SendingTimes::extended(times, time));
+            }
+        });
+        times
+    }
+
+    /// Where dictionaries last: the packets before a replayed one did not come through its engine.
+    fn lose_dictionaries<E: Engine>(&self, engine: &mut E) {
+        if self.keeps_dictionaries() {
+            engine.lose_dictionaries();
+        }
+    }
+
+    /// A lost packet that a replay service sent again; messages before `packet.index` are known.
     pub(super) fn replayed<E: Engine>(
         &mut self,
         engine: &mut E,
         bytes: &[u8],
         packet: Delivery,
-        is_of_gap: impl Fn(u64) -> bool,
         counters: &mut MessageCounters,
         sink: &mut impl Sink<E::Message>,
     ) -> ReplayedPacket
     where
         A: Adapt<E::Message>,
     {
+        self.lose_dictionaries(engine);
         let Self { framing, numbers_messages, adapter, recovery, .. } = self;
         let packet_seq_num = packet.seq_num.unwrap_or(0);
         let numbers = packet_seq_num..=packet_seq_num.saturating_add(bytes.len() as u64);
         let mut last = packet_seq_num;
-        let (mut is_understood, mut is_other) = (true, false);
+        let mut is_understood = true;
         let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
-            is_other |= adapter.sending_time(decoded.message).is_some_and(|time| !is_of_gap(time));
-            if is_other {
-                return;
-            }
             let own = decoded.seq_num.filter(|own| numbers.contains(own));
             if *numbers_messages {
                 last = last.max(own.unwrap_or(last));
@@ -331,10 +360,10 @@ impl<A> Decoding<A> {
             report::<E>(failure, packet.seq_num, counters, sink);
         }
         self.settle(sink);
-        match decoded.is_ok() && is_understood {
-            _ if is_other => ReplayedPacket::OtherSession,
-            true => ReplayedPacket::Whole { last },
-            false => ReplayedPacket::Faulty,
+        if decoded.is_ok() && is_understood {
+            ReplayedPacket::Whole { last }
+        } else {
+            ReplayedPacket::Faulty
         }
     }
 

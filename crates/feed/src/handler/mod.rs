@@ -62,6 +62,7 @@ mod reload;
 mod replayed;
 mod seq_num;
 mod sequencing;
+mod session_times;
 mod silence;
 mod sink;
 mod unnumbered;
@@ -222,7 +223,8 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
     }
 
     /// Takes the FAST bytes, without preamble, of a lost packet that came at `received_ns`. Packets of a
-    /// gap must come in ascending order. Its updates are applied to stale books that they follow.
+    /// gap must come in ascending order. Its updates are applied to stale books that they follow, once the lines have shown that
+    /// its session is theirs.
     pub fn handle_replayed(
         &mut self,
         received_ns: u64,

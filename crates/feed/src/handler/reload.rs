@@ -99,14 +99,11 @@ impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
         let Some(waiting) = self.staging.waiting.take() else { return };
         let Replacement { engine, beside, replay_engine, adapter, sequence } = *waiting;
         *self.engine = engine;
-        let has_times = adapter.has_sending_times();
         if let Some(replays) = self.replays {
             replays.engine = replay_engine;
-            replays.set_times(has_times);
-            self.decoding.wants_times = has_times;
         }
+        self.decoding.recovery.set_line_times(adapter.has_sending_times());
         self.decoding.adapter = adapter;
-        self.decoding.recovery.set_line_times(has_times);
         *self.sequence = sequence;
         self.staging.beside = Some(beside);
         self.counters.replacements += 1;

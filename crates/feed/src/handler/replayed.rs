@@ -1,13 +1,21 @@
 //! Lost packets that a replay service sends again.
 //!
-//! The service may know a session that the lines have not shown yet, whose numbers are those of the gap: what it sends counts
-//! only if its SendingTime lies between those of the messages around the gap. So a gap is asked for once a packet behind
-//! it was delivered.
+//! The service may be in a session that the lines have left, or have not shown yet, whose numbers are those of the gap. The
+//! SendingTimes of a packet decide, before anything of it is applied:
+//!
+//! | its messages were sent | |
+//! |---|---|
+//! | before any message of the session | of a session before: refused |
+//! | no later than the message delivered last | of this session: applied |
+//! | later | of the next session, or stamped anew by the service: waits until the lines show that time in this session, or for twice the skew bound; a reset in between shows that it is of no use |
+//!
+//! Packets that come behind a waiting one wait too, and so do the ends of gaps.
 
 use std::collections::VecDeque;
 
 use super::channel::Channel;
 use super::decoding::{Decoding, ReplayedPacket};
+use super::session_times::{ReplaySession, SendingTimes, SessionTimes};
 use super::{Delivery, Engine, Sink};
 use crate::arbiter::{Gap, Line};
 use crate::market::Adapt;
@@ -18,6 +26,9 @@ const GAPS_MAX: usize = 64;
 /// Most gaps whose messages are awaited: more than a client waits for.
 const AWAITED_MAX: usize = 4 * GAPS_MAX;
 
+/// Most packets that wait for the lines to show their session; further ones are refused.
+const WAITING_MAX: usize = 16_384;
+
 /// What a replay service is to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
@@ -27,27 +38,12 @@ pub enum Lost {
     Reset,
 }
 
-/// SendingTimes of the messages delivered around a gap, as far as they are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct TimeBounds {
-    before: Option<u64>,
-    behind: Option<u64>,
-}
-
-impl TimeBounds {
-    fn admit(&self, sending_time: u64) -> bool {
-        self.before.is_none_or(|before| before <= sending_time)
-            && self.behind.is_none_or(|behind| sending_time <= behind)
-    }
-}
-
 /// Something to tell a replay service.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     lost: Lost,
     /// Messages at the front of the first packet that were decoded when it came.
     known: u32,
-    bounds: TimeBounds,
 }
 
 /// A gap whose messages are awaited.
@@ -58,7 +54,32 @@ struct Awaited {
     known: u32,
     /// The next number, if all before it were replayed.
     next: u64,
-    bounds: TimeBounds,
+}
+
+impl Awaited {
+    /// Messages at the front of a packet that are known already.
+    fn known_of(&self, seq_num: u64) -> u32 {
+        if seq_num == self.gap.first { self.known } else { 0 }
+    }
+}
+
+/// A packet that a replay service sent.
+#[derive(Clone, Debug)]
+struct Replay {
+    received_ns: u64,
+    seq_num: u64,
+    /// Messages at its front that are known already.
+    known: u32,
+    times: Option<SendingTimes>,
+    bytes: Vec<u8>,
+}
+
+/// What waits until the lines have shown of which session it is.
+#[derive(Clone, Debug)]
+enum Waiting {
+    Packet(Replay),
+    /// Nothing more comes of a gap.
+    End(Gap),
 }
 
 /// The engine of replayed packets, and the gaps.
@@ -67,33 +88,30 @@ pub(super) struct Replays<E> {
     pub(super) engine: E,
     lost: VecDeque<Noted>,
     awaited: VecDeque<Awaited>,
-    /// Whether messages of the lines say when they were sent.
-    has_times: bool,
-    /// SendingTime of the message delivered last.
-    sent: Option<u64>,
+    waiting: VecDeque<Waiting>,
+    packets_waiting: usize,
+    times: SessionTimes,
+    /// How long a packet waits at most.
+    wait_ns: u64,
 }
 
 impl<E> Replays<E> {
-    pub(super) fn new(engine: E, has_times: bool) -> Self {
-        let (lost, awaited) = (VecDeque::new(), VecDeque::new());
-        Self { engine, lost, awaited, has_times, sent: None }
-    }
-
-    /// Says whether messages of the lines say when they were sent, from here on.
-    pub(super) fn set_times(&mut self, has_times: bool) {
-        self.has_times = has_times;
+    /// `skew_ns` is how far a line may be behind: the arbiter may wait for as long again.
+    pub(super) fn new(engine: E, skew_ns: u64) -> Self {
+        Self {
+            engine,
+            lost: VecDeque::new(),
+            awaited: VecDeque::new(),
+            waiting: VecDeque::new(),
+            packets_waiting: 0,
+            times: SessionTimes::default(),
+            wait_ns: skew_ns.saturating_mul(2),
+        }
     }
 
     /// Notes the SendingTime of a message that was delivered.
     pub(super) fn note_sent(&mut self, sending_time: u64) {
-        self.sent = Some(sending_time);
-        // All gaps noted before have one, once one of them has.
-        for noted in self.lost.iter_mut().rev() {
-            if noted.bounds.behind.is_some() {
-                break;
-            }
-            noted.bounds.behind = Some(sending_time);
-        }
+        self.times.note(sending_time);
     }
 
     /// Takes note of what is to be told, and how many messages of the first packet are known; returns whether there was room.
@@ -104,39 +122,36 @@ impl<E> Replays<E> {
             Lost::Reset => {
                 self.awaited.clear();
                 self.lost.clear();
+                self.times.begin_session();
             }
         }
-        let bounds = TimeBounds { before: self.sent, behind: None };
-        self.lost.push_back(Noted { lost, known, bounds });
+        self.lost.push_back(Noted { lost, known });
         true
+    }
+
+    /// Forgets what waits, now that a session has begun; returns how many packets there were.
+    pub(super) fn refuse_waiting(&mut self) -> u64 {
+        self.waiting.clear();
+        std::mem::take(&mut self.packets_waiting) as u64
     }
 
     /// The next gap to ask for, or a reset.
     pub(super) fn poll(&mut self) -> Option<Lost> {
-        let Noted { lost, known, bounds } = *self.lost.front()?;
+        let Noted { lost, known } = self.lost.pop_front()?;
         if let Lost::Gap(gap) = lost {
-            if self.has_times && bounds.behind.is_none() {
-                return None;
-            }
             if self.awaited.len() >= AWAITED_MAX {
                 self.awaited.pop_front();
             }
-            self.awaited.push_back(Awaited { gap, known, next: gap.first, bounds });
+            self.awaited.push_back(Awaited { gap, known, next: gap.first });
         }
-        self.lost.pop_front();
         Some(lost)
     }
 
-    /// SendingTimes around the gap that a packet is of; `None` if none is awaited that has it.
-    fn bounds_of(&self, seq_num: u64) -> Option<TimeBounds> {
-        let has = |awaited: &&Awaited| (awaited.gap.first..=awaited.gap.last()).contains(&seq_num);
-        self.awaited.iter().find(has).map(|awaited| awaited.bounds)
-    }
-
-    /// Messages at the front of a packet that are known already.
-    fn known_of(&self, seq_num: u64) -> u32 {
-        let awaited = self.awaited.iter().find(|awaited| awaited.gap.first == seq_num);
-        awaited.map_or(0, |awaited| awaited.known)
+    /// The awaited gap that a packet is of.
+    fn awaited_with(&self, seq_num: u64) -> Option<&Awaited> {
+        self.awaited
+            .iter()
+            .find(|awaited| (awaited.gap.first..=awaited.gap.last()).contains(&seq_num))
     }
 
     /// Notes that a packet with the numbers from `first` to `last` was replayed whole.
@@ -154,6 +169,47 @@ impl<E> Replays<E> {
         let ended = self.awaited.remove(index);
         ended.is_some_and(|ended| ended.next > gap.last())
     }
+
+    /// Has a packet wait, unless too many do. Returns whether there was room.
+    fn wait(&mut self, replay: Replay) -> bool {
+        let has_room = self.packets_waiting < WAITING_MAX;
+        if has_room {
+            self.packets_waiting += 1;
+            self.waiting.push_back(Waiting::Packet(replay));
+        }
+        has_room
+    }
+
+    /// Takes the first of what waits, if its wait is over at `now_ns`.
+    fn take_ready(&mut self, now_ns: u64) -> Option<Waiting> {
+        let is_ready = match self.waiting.front()? {
+            Waiting::End(_) => true,
+            Waiting::Packet(Replay { received_ns, times, .. }) => {
+                now_ns >= received_ns.saturating_add(self.wait_ns)
+                    || self.times.session_of(*times) != ReplaySession::CurrentOrNext
+            }
+        };
+        if !is_ready {
+            return None;
+        }
+        let ready = self.waiting.pop_front()?;
+        self.packets_waiting -= usize::from(matches!(ready, Waiting::Packet(_)));
+        Some(ready)
+    }
+
+    /// Whether anything waits for the lines.
+    #[inline]
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// When the wait of the first packet ends at the latest.
+    pub(super) fn due_ns(&self) -> Option<u64> {
+        match self.waiting.front()? {
+            Waiting::End(_) => None,
+            Waiting::Packet(replay) => Some(replay.received_ns.saturating_add(self.wait_ns)),
+        }
+    }
 }
 
 impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
@@ -165,31 +221,59 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         bytes: &[u8],
         sink: &mut impl Sink<E::Message>,
     ) {
-        let keeps_dictionaries = self.keeps_dictionaries;
         let Self { replays: Some(replays), decoding, counters, .. } = self else { return };
-        if keeps_dictionaries {
-            // The packets before it did not come through this engine.
-            replays.engine.lose_dictionaries();
-        }
-        decoding.recovery.set_time(received_ns);
-        let index = replays.known_of(seq_num);
-        let Some(bounds) = replays.bounds_of(seq_num) else {
-            counters.replays_not_used += 1;
+        let Some(known) = replays.awaited_with(seq_num).map(|awaited| awaited.known_of(seq_num))
+        else {
+            counters.replays_not_awaited += 1;
             return;
         };
-        let of_packet = Delivery::of_packet(Some(seq_num), Line::A, received_ns);
-        let packet = Delivery { index, ..of_packet };
-        let engine = &mut replays.engine;
-        let is_of_gap = |sending_time| bounds.admit(sending_time);
-        match decoding.replayed(engine, bytes, packet, is_of_gap, &mut counters.replays, sink) {
-            ReplayedPacket::Whole { last } => replays.advance(seq_num, last),
-            ReplayedPacket::OtherSession => counters.replays_not_used += 1,
-            ReplayedPacket::Faulty => {}
-        }
+        let times = decoding.sending_times(&mut replays.engine, bytes);
+        let replay = Replay { received_ns, seq_num, known, times, bytes: bytes.to_vec() };
+        let is_refused = match replays.times.session_of(times) {
+            ReplaySession::Past => true,
+            ReplaySession::Current if !replays.is_waiting() => {
+                return self.apply_replay(received_ns, &replay, sink);
+            }
+            ReplaySession::Current | ReplaySession::CurrentOrNext => !replays.wait(replay),
+        };
+        counters.replays_refused += u64::from(is_refused);
     }
 
     /// Nothing more comes of a gap.
     pub(super) fn handle_replay_done(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {
+        let Self { replays: Some(replays), .. } = self else { return };
+        if replays.is_waiting() {
+            replays.waiting.push_back(Waiting::End(gap));
+        } else {
+            self.end_replay(gap, sink);
+        }
+    }
+
+    /// Applies the packets of which the lines have shown the session, or that waited for long enough.
+    pub(super) fn release_replays(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
+        while let Some(ready) = self.replays.as_mut().and_then(|replays| replays.take_ready(now_ns))
+        {
+            match ready {
+                Waiting::Packet(replay) => self.apply_replay(now_ns, &replay, sink),
+                Waiting::End(gap) => self.end_replay(gap, sink),
+            }
+        }
+    }
+
+    fn apply_replay(&mut self, now_ns: u64, replay: &Replay, sink: &mut impl Sink<E::Message>) {
+        let Self { replays: Some(replays), decoding, counters, .. } = self else { return };
+        decoding.recovery.set_time(now_ns);
+        let Replay { received_ns, seq_num, known, ref bytes, .. } = *replay;
+        let of_packet = Delivery::of_packet(Some(seq_num), Line::A, received_ns);
+        let packet = Delivery { index: known, ..of_packet };
+        let counters = &mut counters.replays;
+        let outcome = decoding.replayed(&mut replays.engine, bytes, packet, counters, sink);
+        if let ReplayedPacket::Whole { last } = outcome {
+            replays.advance(seq_num, last);
+        }
+    }
+
+    fn end_replay(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {
         let Self { replays: Some(replays), decoding, .. } = self else { return };
         if replays.end(gap) {
             decoding.handle_gap_filled(gap, sink);

@@ -193,7 +193,7 @@ pub trait Adapt<M: ?Sized> {
         false
     }
 
-    /// SendingTime (52) of a message; `None` where it has none.
+    /// When a message was sent first: OrigSendingTime (122), else SendingTime (52); `None` where it has neither.
     fn sending_time(&self, _message: &M) -> Option<u64> {
         None
     }

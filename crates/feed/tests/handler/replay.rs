@@ -68,6 +68,7 @@ fn packet(seq_num: u32, message: &[u8]) -> Vec<u8> {
 #[derive(Default)]
 struct Seen {
     replayed: Vec<u64>,
+    done: Vec<Gap>,
     faults: usize,
 }
 
@@ -76,6 +77,10 @@ impl Sink<Message> for Seen {
 
     fn handle_replayed(&mut self, delivery: &Delivery, _: &Message) {
         self.replayed.extend(delivery.seq_num);
+    }
+
+    fn handle_replay_done(&mut self, gap: Gap) {
+        self.done.push(gap);
     }
 
     fn handle_fault(&mut self, _: &tickwire_feed::handler::Fault<'_>) {
@@ -184,7 +189,7 @@ fn a_reset_is_told_and_ends_the_gaps() {
     handler.handle_replayed(3001, 3, &bid(9, 2, 11), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
     assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
-    assert_eq!((handler.counters().replays_not_used, seen.replayed.len()), (1, 0));
+    assert_eq!((handler.counters().replays_not_awaited, seen.replayed.len()), (1, 0));
 }
 
 /// The 65th gap is asked for while the first one is still answered.
@@ -200,8 +205,8 @@ fn an_answer_counts_however_many_gaps_are_awaited() {
         let gap = Gap { first: u64::from(seq_num) - 1, count: 1 };
         assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
     }
-    handler.handle_replayed(90_000, 2, &bid_at(23, 2, 11), &mut seen);
-    assert_eq!(handler.counters().replays_not_used, 1);
+    handler.handle_replayed(90_000, 2, &bid_at(19, 2, 11), &mut seen);
+    assert_eq!(handler.counters().replays_refused, 1);
     handler.handle_replayed(90_000, 2, &bid_at(21, 2, 11), &mut seen);
     assert_eq!((seen.replayed, price(&handler, 9)), (vec![2], None));
 }
@@ -220,35 +225,115 @@ fn bid_at(sent: u8, rpt_seq: u8, price: u8) -> Vec<u8> {
     message
 }
 
-/// The service may be in the next session already, which has packets of the same numbers.
+/// Packets 1 and 3 come, sent at 20 and 22; 2 is lost.
+fn with_a_timed_gap(handler: &mut Tested, seen: &mut Seen) -> Gap {
+    handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), seen);
+    handler.handle_packet(2, A, &packet(3, &bid_at(22, 3, 12)), seen);
+    handler.handle_timeout(1000, seen);
+    let gap = Gap { first: 2, count: 1 };
+    assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    gap
+}
+
+/// The service may be in the session before.
 #[test]
-fn packets_of_another_session_fill_no_gap() {
-    for (sent, is_of_gap) in [(19, false), (20, true), (21, true), (22, true), (23, false)] {
-        let mut seen = Seen::default();
-        let mut handler = timed_handler();
-        handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), &mut seen);
-        handler.handle_packet(2, A, &packet(3, &bid_at(22, 3, 12)), &mut seen);
-        handler.handle_timeout(1000, &mut seen);
-        let gap = Gap { first: 2, count: 1 };
-        assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+fn packets_of_a_past_session_fill_no_gap() {
+    for (sent, is_of_gap) in [(19, false), (20, true), (21, true), (22, true)] {
+        let (mut seen, mut handler) = (Seen::default(), timed_handler());
+        let gap = with_a_timed_gap(&mut handler, &mut seen);
         handler.handle_replayed(2000, 2, &bid_at(sent, 2, 11), &mut seen);
         handler.handle_replay_done(gap, &mut seen);
         let expected = is_of_gap.then_some(12);
         assert_eq!(price(&handler, 9), expected, "sent at {sent}");
         assert_eq!(seen.replayed.len(), usize::from(is_of_gap), "sent at {sent}");
-        let others = handler.counters().replays_not_used;
-        assert_eq!(others, u64::from(!is_of_gap), "sent at {sent}");
+        assert_eq!(handler.counters().replays_refused, u64::from(!is_of_gap), "sent at {sent}");
+    }
+}
+
+/// The service may be in the next session already, which has packets of the same numbers.
+#[test]
+fn packets_of_the_next_session_fill_no_gap() {
+    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let gap = with_a_timed_gap(&mut handler, &mut seen);
+    handler.handle_replayed(2000, 2, &bid_at(40, 2, 11), &mut seen);
+    handler.handle_replay_done(gap, &mut seen);
+    assert_eq!((price(&handler, 9), handler.counters().replays_refused), (None, 0));
+    handler.handle_packet(3000, A, &packet(4, &[0xC0, 0x83, 0x81]), &mut seen);
+    handler.handle_packet(3001, A, &packet(1, &bid_at(41, 1, 10)), &mut seen);
+    assert_eq!((seen.replayed, seen.done), (vec![], vec![]));
+    assert_eq!(handler.counters().replays_refused, 1);
+}
+
+/// A service that stamps SendingTime anew, or sender threads whose clocks differ.
+#[test]
+fn a_packet_sent_later_than_the_lines_have_shown_counts_once_they_have() {
+    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let gap = with_a_timed_gap(&mut handler, &mut seen);
+    handler.handle_replayed(2000, 2, &bid_at(23, 2, 11), &mut seen);
+    handler.handle_replay_done(gap, &mut seen);
+    assert_eq!((price(&handler, 9), seen.done.len()), (None, 0));
+    handler.handle_packet(3000, A, &packet(4, &bid_at(23, 4, 13)), &mut seen);
+    assert_eq!((price(&handler, 9), seen.replayed, seen.done), (Some(13), vec![2], vec![gap]));
+}
+
+#[test]
+fn a_packet_sent_later_counts_if_no_session_begins_for_twice_the_skew_bound() {
+    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    with_a_timed_gap(&mut handler, &mut seen);
+    handler.handle_replayed(2000, 2, &bid_at(40, 2, 11), &mut seen);
+    let due_ns = 2000 + 2 * ArbiterOptions::default().skew_ns;
+    assert_eq!(handler.poll_timeout(), Some(due_ns));
+    handler.handle_timeout(due_ns - 1, &mut seen);
+    assert_eq!(price(&handler, 9), None);
+    handler.handle_timeout(due_ns, &mut seen);
+    assert_eq!(price(&handler, 9), Some(12));
+    assert!(handler.poll_timeout() > Some(due_ns));
+}
+
+#[test]
+fn a_packet_says_when_it_was_sent_first() {
+    let times = r#"<template name="Incremental" id="1"><uInt64 name="OrigSendingTime" id="122" presence="optional"/>
+        <uInt64 name="SendingTime" id="52"/>"#;
+    let templates = TEMPLATES.replace(r#"<template name="Incremental" id="1">"#, times);
+    let recovery = RecoveryOptions { depth: Some(1), ..Default::default() };
+    let first_sent_at = |original: Option<u8>, sent, rpt_seq, price| {
+        let mut message = bid_at(sent, rpt_seq, price);
+        message.insert(2, original.map_or(0x80, |original| 0x81 + original));
+        message
+    };
+    for (original, expected) in [(19, None), (21, Some(12))] {
+        let (mut seen, mut handler) = (Seen::default(), handler_with(&templates, recovery));
+        handler.handle_packet(0, A, &packet(1, &first_sent_at(None, 20, 1, 10)), &mut seen);
+        handler.handle_packet(2, A, &packet(3, &first_sent_at(None, 22, 3, 12)), &mut seen);
+        handler.handle_timeout(1000, &mut seen);
+        assert_eq!(handler.poll_lost(), Some(Lost::Gap(Gap { first: 2, count: 1 })));
+        handler.handle_replayed(2000, 2, &first_sent_at(Some(original), 40, 2, 11), &mut seen);
+        assert_eq!(price(&handler, 9), expected, "first sent at {original}");
     }
 }
 
 #[test]
-fn a_gap_is_asked_for_once_a_message_behind_it_tells_when_it_was_sent() {
-    let mut seen = Seen::default();
-    let mut handler = timed_handler();
+fn nothing_is_applied_of_a_packet_with_a_message_of_another_session() {
+    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    with_a_timed_gap(&mut handler, &mut seen);
+    let message = [bid_at(21, 2, 11), bid_at(19, 2, 11)].concat();
+    handler.handle_replayed(2000, 2, &message, &mut seen);
+    assert_eq!(
+        (price(&handler, 9), seen.replayed, handler.counters().replays_refused),
+        (None, vec![], 1)
+    );
+}
+
+/// Packet 2 is damaged: its first message has a wrong time, its second one cannot be decoded.
+#[test]
+fn the_time_of_a_damaged_copy_refuses_no_replay() {
+    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let damaged = [&bid_at(120, 2, 11)[..], &[0xC0, 0xFF]].concat();
     handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), &mut seen);
-    handler.handle_packet(1, A, &packet(2, &[0xC0, 0xFF]), &mut seen);
+    handler.handle_packet(1, A, &packet(2, &damaged), &mut seen);
     handler.handle_timeout(1000, &mut seen);
-    assert_eq!(handler.poll_lost(), None);
-    handler.handle_packet(1001, A, &packet(3, &bid_at(22, 3, 12)), &mut seen);
     assert_eq!(handler.poll_lost(), Some(Lost::Gap(Gap { first: 2, count: 1 })));
+    let whole = [bid_at(20, 2, 11), bid_at(20, 3, 12)].concat();
+    handler.handle_replayed(2000, 2, &whole, &mut seen);
+    assert_eq!((seen.replayed, handler.counters().replays_refused), (vec![2], 0));
 }

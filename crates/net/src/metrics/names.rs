@@ -60,7 +60,7 @@ pub(super) const ARBITER: [Named<ArbiterCounters>; 4] = named! {
     "feed_sequence_resets", "Sequence resets", |c| c.resets;
 };
 
-pub(super) const MESSAGES: [Named<HandlerCounters>; 13] = named! {
+pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
     "decode_messages", "Messages decoded", |c| c.messages.decoded;
     "decode_failed_packets", "Packets in which a message could not be decoded",
         |c| c.messages.undecodable;
@@ -86,9 +86,11 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 13] = named! {
         |c| c.replays.decoded;
     "decode_failed_replayed_packets", "Replayed packets in which a message could not be decoded",
         |c| c.replays.undecodable;
-    "feed_unused_replayed_packets",
-        "Replayed packets not used: of another session by their SendingTime, or of no gap awaited",
-        |c| c.replays_not_used;
+    "feed_unawaited_replayed_packets", "Replayed packets of no gap awaited",
+        |c| c.replays_not_awaited;
+    "feed_refused_replayed_packets",
+        "Replayed packets not used because they may be of another session by their SendingTimes",
+        |c| c.replays_refused;
     "decode_template_replacements", "Replacements of templates that took effect",
         |c| c.replacements;
 };

@@ -504,9 +504,13 @@ fn coded(value: Scalar<'_>, codes: &[u8], tag: u32) -> Result<Option<u8>> {
     }
 }
 
-/// SendingTime (52) as a number; `None` if it is absent or not in digits.
+/// When a message was sent first, as a number: OrigSendingTime (122) where it is sent again, else SendingTime (52); `None` if
+/// it is absent or not in digits.
 pub(super) fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
-    root.get::<{ tag::SENDING_TIME }>().unsigned(tag::SENDING_TIME).ok().flatten()
+    let original = root.get::<{ tag::ORIG_SENDING_TIME }>();
+    let original = original.unsigned(tag::ORIG_SENDING_TIME).ok().flatten();
+    let sent = || root.get::<{ tag::SENDING_TIME }>().unsigned(tag::SENDING_TIME).ok().flatten();
+    original.or_else(sent)
 }
 
 /// MarketDepth (264), where it says a number of levels.

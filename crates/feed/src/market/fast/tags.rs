@@ -8,6 +8,7 @@ pub(super) mod tag {
     pub(in super::super) const ORDER_ID: u32 = 37;
     pub(in super::super) const SECURITY_ID: u32 = 48;
     pub(in super::super) const SENDING_TIME: u32 = 52;
+    pub(in super::super) const ORIG_SENDING_TIME: u32 = 122;
     pub(in super::super) const SYMBOL: u32 = 55;
     pub(in super::super) const TRANSACT_TIME: u32 = 60;
     pub(in super::super) const TRADE_DATE: u32 = 75;
@@ -40,7 +41,7 @@ pub(super) mod tag {
 
 /// All tags that are bound. The index of a tag here is its place in arrays of fields; those that every
 /// update needs come first.
-pub(super) const TAGS: [u32; 34] = [
+pub(super) const TAGS: [u32; 35] = [
     tag::ENTRY_TYPE,
     tag::UPDATE_ACTION,
     tag::SECURITY_ID,
@@ -64,6 +65,7 @@ pub(super) const TAGS: [u32; 34] = [
     tag::TRADE_DATE,
     tag::MSG_SEQ_NUM,
     tag::SENDING_TIME,
+    tag::ORIG_SENDING_TIME,
     tag::LAST_MSG_SEQ_NUM_PROCESSED,
     tag::LAST_FRAGMENT,
     tag::NEW_SEQ_NO,
