@@ -1,4 +1,4 @@
-//! Every engine finds the same fields, faults and errors as the portable one.
+//! Every engine finds the same fields, faults and errors as the portable one, and that the same as byte by byte.
 
 use proptest::prelude::*;
 use tickwire_fix::{DataFields, Engine, Error, Field, Reader, Tag};
@@ -20,6 +20,14 @@ fn agree(bytes: &[u8]) {
     for engine in engines {
         let found = outcome(engine, &mut Reader::new().engine(engine), bytes);
         assert_eq!(found, expected, "{} on {}", engine.name(), String::from_utf8_lossy(bytes));
+    }
+    // What looks at messages for people goes byte by byte.
+    if let Ok(expected) = &expected {
+        let mut reader = Reader::new();
+        let (message, faults) = reader.examine(bytes).expect("it is right");
+        let own = |field: Field<'_>| (field.tag.0, field.offset, field.value.to_vec());
+        let found = (message.fields().map(own).collect(), message.fault());
+        assert_eq!((&found, faults), (expected, vec![]), "{}", String::from_utf8_lossy(bytes));
     }
 }
 

@@ -77,6 +77,11 @@ fn read(bytes: &[u8]) {
         let found = reader.decode(bytes).map(|message| fields(&message));
         assert_eq!(found, expected, "{}", engine.name());
     }
+    if let Ok(expected) = &expected {
+        // Byte by byte.
+        let (message, faults) = reader.examine(bytes).expect("it is right");
+        assert_eq!((&fields(&message), faults), (expected, vec![]));
+    }
     let Ok(message) = reader.decode(bytes) else { return };
     let checks = Checks::default();
     let verdict = Validator::new(checks).validate(&message, &FIX44);

@@ -1,9 +1,6 @@
 //! Tags of five to nine digits: too long for a lane, so they are read one by one.
 
-use crate::reader::Filter;
-
-/// Digits of the largest tag.
-const DIGITS_MAX: usize = 9;
+use crate::reader::{Filter, parse_tag};
 
 /// The columns of an index, the tags to be written.
 pub(super) struct Lanes<'i> {
@@ -29,18 +26,9 @@ pub(super) fn read(
         let field = at + odd.trailing_zeros() as usize;
         odd &= odd - 1;
         let start = lanes.ends.get(field)?.wrapping_add(1) as usize;
-        let tag = tag(bytes.get(start..*lanes.equals.get(field)? as usize)?)?;
+        let tag = parse_tag(bytes.get(start..*lanes.equals.get(field)? as usize)?)?;
         *lanes.tags.get_mut(field)? = tag;
         may_hold_data |= filter.may_hold(tag);
     }
     Some(may_hold_data)
-}
-
-/// Returns the tag that a text is: digits, the first of them not 0.
-fn tag(text: &[u8]) -> Option<u32> {
-    if text.is_empty() || text.len() > DIGITS_MAX || text.starts_with(b"0") {
-        return None;
-    }
-    let add = |tag, byte: &u8| byte.is_ascii_digit().then(|| tag * 10 + u32::from(byte - b'0'));
-    text.iter().try_fold(0, add)
 }

@@ -1,16 +1,17 @@
 //! The only `unsafe` of this crate: wide instructions, the buffer that messages are written to, and slots
 //! that are not cleared.
 //!
-//! Both engines find delimiters and `=` 64 bytes at a time as bit masks, and sum the bytes on the way.
+//! The engines for AVX2 and AVX-512 find delimiters and `=` 64 bytes at a time as bit masks, and sum the bytes on the way.
 //! They treat plain messages only: every field is a tag without leading zero, `=`, a value and a delimiter. Tags of
 //! one to four digits are read many at a time, longer ones one by one. For anything else `scan` returns `None` and the
-//! portable twin decides.
+//! twin that goes byte by byte decides.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod block;
 mod buffer;
 mod column;
 #[cfg(target_arch = "x86_64")]
@@ -28,6 +29,7 @@ mod sum;
 #[cfg(target_arch = "x86_64")]
 mod values;
 
+pub(crate) use block::{BLOCK_LEN, Block};
 pub(crate) use buffer::{Buffer, Pen, Place, WINDOW};
 pub(crate) use column::{Column, Filling};
 pub(crate) use delimiters::delimiters_in;
@@ -43,12 +45,12 @@ use crate::reader::Index;
 
 /// Bytes handled at a time.
 #[cfg(target_arch = "x86_64")]
-const BLOCK: usize = 64;
+const BLOCK: usize = BLOCK_LEN;
 
 /// What a pass over a plain message has found, besides its fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan {
-    /// Sum of all bytes.
+    /// Sum of all bytes, modulo 256 at least.
     pub sum: u32,
     /// Whether one of the tags may be that of a length field of data.
     pub may_hold_data: bool,

@@ -62,7 +62,13 @@ impl Filter {
     /// Whether the set may hold `tag`.
     #[inline]
     pub(crate) fn may_hold(&self, tag: u32) -> bool {
-        self.0[(tag >> 5) as usize & 15] >> (tag & 31) & 1 != 0
+        self.bits(tag) & 1 != 0
+    }
+
+    /// Returns a number that is odd if the set may hold `tag`.
+    #[inline]
+    pub(super) fn bits(&self, tag: u32) -> u32 {
+        self.0[(tag >> 5) as usize & 15] >> (tag & 31)
     }
 }
 

@@ -11,6 +11,7 @@ mod examine;
 mod index;
 mod message;
 mod portable;
+mod words;
 
 pub use data::DataFields;
 pub use examine::FrameFault;
@@ -25,6 +26,8 @@ use crate::raw;
 /// The delimiter of fields.
 pub const SOH: u8 = 1;
 
+/// Digits of the largest tag.
+const TAG_DIGITS_MAX: usize = 9;
 /// Length of `10=nnn` and its delimiter.
 const TRAILER_LEN: usize = 7;
 /// `10=nnn` and its delimiter, the last byte in the highest of a word: what is always the same of it.
@@ -188,7 +191,7 @@ impl Scanner {
         index.clear();
         let filter = self.data_fields.filter();
         let scan = match self.engine.0 {
-            Kind::Portable => None,
+            Kind::Portable => words::scan(bytes, index, fields_max, filter),
             Kind::Avx2(token) => token.scan(bytes, index, fields_max, filter),
             Kind::Avx512(token) => token.scan(bytes, index, fields_max, filter),
         };
@@ -265,6 +268,15 @@ pub(crate) fn parse_length(text: &[u8]) -> Option<usize> {
     text.iter().try_fold(0, |value, byte| {
         byte.is_ascii_digit().then(|| value * 10 + usize::from(byte - b'0'))
     })
+}
+
+/// Parses a tag: digits, the first of them not 0.
+pub(crate) fn parse_tag(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || text.len() > TAG_DIGITS_MAX || text.starts_with(b"0") {
+        return None;
+    }
+    let add = |tag, byte: &u8| byte.is_ascii_digit().then(|| tag * 10 + u32::from(byte - b'0'));
+    text.iter().try_fold(0, add)
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
-//! The twin for any machine: byte by byte, with regard to data fields. It decides what is right; the
-//! wide engines hand over to it whatever is not plain.
+//! The twin of all engines: byte by byte, with regard to data fields. It decides what is right; the engines, that for
+//! any machine among them, hand over to it whatever is not plain.
 
 use super::data::DataFields;
 use super::index::Index;
-use super::{SOH, parse_length};
+use super::{SOH, TAG_DIGITS_MAX, parse_length};
 use crate::error::{Error, ErrorKind};
 
-/// Digits of the largest tag.
-const TAG_DIGITS_MAX: usize = 9;
-
 /// Fills `index` and returns the sum of all bytes.
+#[inline(never)]
 pub(super) fn scan(
     bytes: &[u8],
     index: &mut Index,
