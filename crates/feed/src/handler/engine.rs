@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use tickwire_fast::rt::Packet;
-use tickwire_fast::{Decoder, ErrorKind, FieldValue, Message, Program, TemplateLayout};
+use tickwire_fast::{
+    Decoder, ErrorKind, FieldHandle, Message, Program, Slot, TemplateLayout, UInt,
+};
 
 use super::SeqNumField;
 use crate::framing;
@@ -48,14 +50,20 @@ pub trait Engine {
 #[derive(Debug)]
 pub struct Dynamic {
     decoder: Decoder,
-    /// By template, where in the record the sequence number is.
-    seq_num_at: Vec<Option<usize>>,
+    /// By template, the slot of the sequence number.
+    seq_nums: Vec<Option<Slot<UInt>>>,
 }
 
 impl Dynamic {
     /// An engine around `decoder`, whose messages have their sequence number in `seq_num`.
     pub fn new(decoder: Decoder, seq_num: &SeqNumField) -> Self {
-        Self { seq_num_at: seq_num_indexes(decoder.program(), seq_num), decoder }
+        let program = decoder.program();
+        let slot = |(template, index): (&TemplateLayout, Option<usize>)| {
+            program.slot(FieldHandle { segment: template.segment, index: index? })
+        };
+        let indexes = seq_num_indexes(program, seq_num);
+        let seq_nums = program.templates().iter().zip(indexes).map(slot).collect();
+        Self { seq_nums, decoder }
     }
 }
 
@@ -85,11 +93,8 @@ impl Engine for Dynamic {
     fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, Message>, tickwire_fast::Error> {
         let decoded = self.decoder.decode_packet(packet)?;
         let message = decoded.message;
-        let index = self.seq_num_at.get(message.template_index()).copied().flatten();
-        let seq_num = match index.map(|index| message.root().value(index)) {
-            Some(FieldValue::UInt(number)) => Some(number),
-            _ => None,
-        };
+        let slot = self.seq_nums.get(message.template_index()).and_then(Option::as_ref);
+        let seq_num = slot.and_then(|slot| message.root().read(slot));
         Ok(Decoded { message, len: decoded.len, seq_num })
     }
 
