@@ -15,6 +15,8 @@ fn talk() -> Talk {
         config.heartbeat_s = 30;
         config.test_request_permille = 1200;
         config.silence_permille = Some(2000);
+        // Longer than silence: the answer to a reset is awaited as long as that of a Logon.
+        config.logon_timeout_s = 100;
     })
 }
 

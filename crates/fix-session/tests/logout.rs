@@ -4,7 +4,9 @@ mod talk;
 
 use talk::{NOW, TIME, Talk};
 use tickwire_fix::Tag;
-use tickwire_fix_session::{BeginString, Config, Head, SendError, Session, Store};
+use tickwire_fix_session::{
+    BeginString, Config, Event, Head, Notice, SendError, Session, Store, Why,
+};
 
 fn send(session: &mut Session<impl Store>, text: &str) -> Result<u64, SendError> {
     session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), text))
@@ -89,4 +91,82 @@ fn a_reset_behind_our_logout_is_no_logon() {
     assert!(talk.answers(false).is_empty());
     let store = talk.session.store();
     assert_eq!((store.next_sender(), store.next_target()), (1, 1));
+}
+
+#[test]
+fn what_a_peer_asks_for_before_it_answers_our_logout_begins_the_wait_anew() {
+    let at = |seconds: u64| NOW.plus(seconds * 1_000_000_000);
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    send(&mut talk.session, "one").expect("sent");
+    talk.session.logout(NOW, "");
+    assert_eq!(talk.answers(false), ["35=B|148=one", "35=5"]);
+    for (seq_num, second) in (2..).zip(1..=59) {
+        talk.now = at(second);
+        assert_eq!(talk.say(seq_num, "2", "7=2|16=2|"), ["35=B|43=Y|148=one"], "{second}");
+        talk.session.handle_timeout(at(second + 1));
+        // Not for ever.
+        let told = if second < 59 { Vec::new() } else { vec![Why::LogoutTimeout] };
+        assert_eq!(talk.disconnects(), told, "{second}");
+    }
+}
+
+#[test]
+fn a_logout_right_behind_a_resend_request_is_answered_behind_what_was_asked_for() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    send(&mut talk.session, "one").expect("sent");
+    talk.answers(false);
+    let mut bytes = talk.message(2, "2", "7=2|16=0|");
+    bytes.extend(talk.message(3, "5", "58=bye|"));
+    talk.handle_bytes(&bytes);
+    assert_eq!(talk.answers(false), ["35=B|43=Y|148=one", "35=5"]);
+    assert_eq!(talk.session.poll_timeout(), Some(0), "the end is to be told");
+    assert_eq!(talk.disconnects(), [Why::LoggedOut { text: "bye".to_owned() }]);
+    assert_eq!(talk.numbers(), (4, 4));
+}
+
+#[test]
+fn a_logout_ahead_of_its_turn_waits_for_what_is_missing() {
+    let at = |seconds: u64| NOW.plus(seconds * 1_000_000_000);
+    let early = || {
+        let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
+            config.reset_on_logout = true;
+        });
+        assert_eq!(talk.say(4, "5", "58=bye|"), ["35=2|7=2|16=0", "35=5"]);
+        assert!(
+            talk.disconnects().is_empty(),
+            "the peer began the Logout and closes the connection"
+        );
+        talk
+    };
+    let told = [Why::LoggedOut { text: "bye".to_owned() }];
+    let mut talk = early();
+    let mut bytes = talk.message(2, "0", "");
+    bytes.extend(talk.message(3, "B", &format!("43=Y|122={TIME}|148=x|33=1|58=x|")));
+    talk.session.handle_bytes(&bytes);
+    let mut delivered = 0;
+    while let Some(event) = talk.session.poll_event(NOW) {
+        delivered += u32::from(matches!(event, Event::Application(_)));
+    }
+    assert_eq!(delivered, 1, "nothing is lost by the reset of a Logout");
+    assert!(talk.answers(false).is_empty());
+    assert_eq!(talk.disconnects(), told);
+    assert_eq!(talk.numbers(), (1, 1));
+    // A peer that does not resend is not waited for.
+    let mut talk = early();
+    talk.session.handle_timeout(at(1));
+    assert!(talk.disconnects().is_empty());
+    talk.session.handle_timeout(at(2));
+    assert_eq!(talk.disconnects(), told);
+    // Where the numbers go on, the next Logon shows the gap.
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    assert_eq!(talk.say(4, "5", "58=bye|"), ["35=5"]);
+    assert_eq!(talk.numbers().1, 2);
+    // Our own Logout is answered by one whatever its number: the session is over.
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    talk.session.logout(NOW, "");
+    assert_eq!(talk.answers(false), ["35=5"]);
+    assert!(talk.say(4, "5", "58=bye|").is_empty());
+    assert!(
+        talk.notices.contains(&Notice::Disconnect(told[0].clone())) || talk.disconnects() == told
+    );
 }

@@ -28,6 +28,16 @@ pub(super) struct Asked {
     pub missing_end: u64,
 }
 
+/// A Logout of the peer that does not end the session at once.
+#[derive(Clone, Debug)]
+pub(super) struct PeerLogout {
+    pub text: String,
+    /// When it is waited no longer, on the steady clock.
+    pub until_ns: u64,
+    /// The last number before it, if messages are missing.
+    pub missing_end: Option<u64>,
+}
+
 /// A Logon between arrival and decision.
 #[derive(Clone, Debug)]
 pub(super) struct PendingLogon {
@@ -70,8 +80,15 @@ pub(crate) struct Core<S> {
     pub(super) closing: bool,
     pub(super) sent_logon: bool,
     pub(super) received_logon: bool,
-    pub(super) sent_reset: bool,
+    /// Since when our Logon with ResetSeqNumFlag waits for its answer on this connection, on the steady clock.
+    pub(super) sent_reset_ns: Option<u64>,
+    /// Whether our numbers began at 1 and the peer has not confirmed it, on this connection or an earlier one.
+    pub(super) is_reset_open: bool,
     pub(super) sent_logout_ns: Option<u64>,
+    /// When messages were last sent again behind our Logout.
+    pub(super) resent_ns: Option<u64>,
+    /// The peer's Logout, while what it asked for or what this side misses is still to come.
+    pub(super) peer_logout: Option<PeerLogout>,
     pub(super) last_sent_ns: u64,
     pub(super) last_received_ns: u64,
     pub(super) heartbeat_ns: u64,
@@ -102,8 +119,11 @@ impl<S: Store> Core<S> {
             closing: false,
             sent_logon: false,
             received_logon: false,
-            sent_reset: false,
+            sent_reset_ns: None,
+            is_reset_open: false,
             sent_logout_ns: None,
+            resent_ns: None,
+            peer_logout: None,
             last_sent_ns: 0,
             last_received_ns: 0,
             heartbeat_ns: u64::from(config.heartbeat_s) * SECOND_NS,
@@ -129,6 +149,11 @@ impl<S: Store> Core<S> {
 
     pub(super) fn is_initiator(&self) -> bool {
         self.config.role == Role::Initiator
+    }
+
+    /// Whether our Logon with ResetSeqNumFlag waits for its answer.
+    pub(super) const fn awaits_reset(&self) -> bool {
+        self.sent_reset_ns.is_some()
     }
 
     /// Asks for the connection to be closed.
@@ -161,8 +186,12 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// Whether a message with that number is counted as soon as it comes.
+    /// Whether a message with that number is counted as soon as it comes. Nothing is until our reset
+    /// is answered.
     pub(super) fn is_due(&self, seq_num: u64) -> bool {
+        if self.is_reset_open || self.awaits_reset() {
+            return false;
+        }
         let expected = self.store.next_target();
         seq_num == expected || !self.config.check_seq_nums && seq_num > expected
     }
@@ -176,6 +205,7 @@ impl<S: Store> Core<S> {
 
     /// Begins both numbers at 1.
     pub(super) fn reset(&mut self, now: Now) {
+        self.is_reset_open = false;
         self.held = Held::default();
         self.asked = None;
         self.transmit.forget_replays();
@@ -218,8 +248,10 @@ impl<S: Store> Core<S> {
         self.closing = false;
         self.sent_logon = false;
         self.received_logon = false;
-        self.sent_reset = false;
+        self.sent_reset_ns = None;
         self.sent_logout_ns = None;
+        self.resent_ns = None;
+        self.peer_logout = None;
         self.test_requests = 0;
         self.heartbeat_ns = u64::from(self.config.heartbeat_s) * SECOND_NS;
     }

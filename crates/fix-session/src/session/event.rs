@@ -106,6 +106,8 @@ pub enum Why {
     LogoutTimeout,
     /// The first message is not a Logon, a Logon came at the wrong time, or it cannot be read.
     NotLoggedOn,
+    /// The numbers were reset while the answer to a Logon with the old ones was awaited.
+    Reset,
     /// Outside of the schedule.
     Schedule,
     /// MsgSeqNum is lower than expected or missing.

@@ -4,7 +4,7 @@ use tickwire_fix::{Message, Tag};
 
 use super::admission::{Refusal, heartbeat_s, knows, refusal_logout};
 use super::core::{Core, Held, PendingLogon};
-use super::event::{Notice, Why};
+use super::event::{Head, Notice, Why};
 use super::head::Header;
 use super::receive::{Order, Outcome};
 use super::transmit::Transmit;
@@ -16,6 +16,9 @@ use crate::tags;
 impl<S: Store> Core<S> {
     /// Sends an initiator's Logon.
     pub(super) fn send_first_logon(&mut self, now: Now) {
+        if self.is_reset_open && !self.config.reset_on_logon {
+            return self.say_reset(now);
+        }
         if self.config.reset_on_logon {
             self.reset(now);
         }
@@ -23,21 +26,46 @@ impl<S: Store> Core<S> {
         let can_reset = self.config.id.begin_string >= BeginString::Fix41;
         let reset = can_reset && self.config.resets() && fresh;
         let appl_ver_id = self.config.default_appl_ver_id.clone();
-        self.sent_reset = reset;
+        self.sent_reset_ns = reset.then_some(now.steady_ns);
         self.send_logon(now, reset, appl_ver_id.as_deref().map(str::as_bytes));
     }
 
-    /// Begins both numbers at 1 for the application.
+    /// Begins both numbers at 1 for the application. A connected peer is told, if need be with the next Logon;
+    /// with one that is not connected it has been agreed.
     pub(super) fn reset_by_application(&mut self, now: Now) {
+        if self.awaits_reset() {
+            // The numbers have just begun anew. Said twice, it would be answered twice, and the second answer
+            // would be taken for a reset of the peer.
+            return;
+        }
         self.reset(now);
         if self.is_logged_on() {
-            self.sent_reset = true;
-            let appl_ver_id = self.config.default_appl_ver_id.clone();
-            self.send_logon(now, true, appl_ver_id.as_deref().map(str::as_bytes));
+            self.say_reset(now);
+        } else if self.connected_ns.is_some() {
+            self.is_reset_open = true;
+            if self.sent_logon && !self.received_logon {
+                self.close(Why::Reset);
+            }
         }
     }
 
+    /// Tells the peer that our numbers began at 1, with a Logon that has number 1 however often it is said.
+    fn say_reset(&mut self, now: Now) {
+        self.is_reset_open = true;
+        self.sent_reset_ns = Some(now.steady_ns);
+        let appl_ver_id = match self.is_initiator() {
+            true => self.config.default_appl_ver_id.as_ref().map(|id| id.as_bytes().to_vec()),
+            false => self.appl_ver_id.clone(),
+        };
+        self.send_logon_as(now, 1, true, appl_ver_id.as_deref());
+    }
+
     fn send_logon(&mut self, now: Now, reset: bool, appl_ver_id: Option<&[u8]>) {
+        let seq_num = self.store.next_sender();
+        self.send_logon_as(now, seq_num, reset, appl_ver_id);
+    }
+
+    fn send_logon_as(&mut self, now: Now, seq_num: u64, reset: bool, appl_ver_id: Option<&[u8]>) {
         let heartbeat_s = self.heartbeat_ns / SECOND_NS;
         let is_fixt = self.config.id.begin_string == BeginString::Fixt11;
         let (username, password) = if self.is_initiator() {
@@ -49,7 +77,7 @@ impl<S: Store> Core<S> {
         let more = self.config.logon_fields.clone();
         let next_target = self.store.next_target();
         self.sent_logon = true;
-        self.send_admin(now, "A", |writer| {
+        let sent = self.send_admin_as(now, seq_num, &Head::new("A"), |writer| {
             writer.uint(tags::ENCRYPT_METHOD, 0);
             writer.uint(tags::HEART_BT_INT, heartbeat_s);
             if reset {
@@ -71,6 +99,7 @@ impl<S: Store> Core<S> {
                 writer.str(*tag, text.expose());
             }
         });
+        self.note_unsent(sent);
     }
 
     pub(super) fn handle_logon(
@@ -81,7 +110,7 @@ impl<S: Store> Core<S> {
     ) -> Outcome {
         let value = |tag: Tag| message.field(tag).map(|field| field.value);
         let reset = value(tags::RESET_SEQ_NUM_FLAG) == Some(b"Y");
-        if self.received_logon && !reset && !self.sent_reset {
+        if self.received_logon && !reset && !self.awaits_reset() {
             self.close(Why::NotLoggedOn);
             return Outcome::Done;
         }
@@ -92,7 +121,7 @@ impl<S: Store> Core<S> {
         if !self.verify(now, message, head, Order::Any) {
             return Outcome::Done;
         }
-        if !self.is_answer_to_reset(now, head, reset) {
+        if !self.is_answer_to_reset(now, head, reset) || !self.begins_at_1(now, head, reset) {
             return Outcome::Done;
         }
         let heartbeat_s = heartbeat_s(message);
@@ -138,7 +167,10 @@ impl<S: Store> Core<S> {
             self.begin_session_of_schedule(now);
         }
         let acceptor_resets = !self.is_initiator() && self.config.reset_on_logon;
-        if !self.sent_reset && (logon.reset || acceptor_resets) {
+        if self.is_reset_open && !self.awaits_reset() && !logon.reset && !acceptor_resets {
+            return self.repeat_reset(now, &logon);
+        }
+        if !self.awaits_reset() && (logon.reset || acceptor_resets) {
             self.reset(now);
         }
         let expected = self.store.next_target();
@@ -148,31 +180,24 @@ impl<S: Store> Core<S> {
         if let Some(too_high) = self.too_high_expectation(&logon) {
             return self.refuse_expectation(now, too_high, is_first);
         }
-        if self.sent_reset {
+        if self.awaits_reset() {
             // What came before the answer is of the old numbering.
             self.held = Held::default();
             self.asked = None;
         }
-        self.received_logon = true;
-        self.appl_version = logon.appl_ver_id.as_deref().and_then(ApplVersion::parse);
-        self.appl_ver_id.clone_from(&logon.appl_ver_id);
-        let answers = self.sent_logon && (self.is_initiator() || self.sent_reset);
-        if !self.is_initiator()
-            && let Some(heartbeat_s) = logon.heartbeat_s
-        {
-            self.heartbeat_ns = u64::from(heartbeat_s) * SECOND_NS;
-        }
+        self.take_terms(&logon);
+        let answers = self.sent_logon && (self.is_initiator() || self.awaits_reset());
         let sender_before = self.store.next_sender();
         let expected = self.store.next_target();
         let is_early = self.config.check_seq_nums && logon.seq_num > expected && !logon.reset;
         if !is_early {
             self.count_received(if logon.reset { expected } else { logon.seq_num });
         }
-        if !answers || logon.reset && !self.sent_reset {
+        if !answers || logon.reset && !self.awaits_reset() {
             let version = logon.appl_ver_id.as_deref();
             self.send_logon(now, logon.reset, version);
         }
-        self.sent_reset = false;
+        self.end_reset();
         self.counters.logons += 1;
         if is_early {
             self.hold(logon.seq_num, None);
@@ -185,6 +210,37 @@ impl<S: Store> Core<S> {
         self.notices.push_back(Notice::LoggedOn);
         self.send_what_peer_expects(&logon, sender_before);
         self.after_received(now);
+    }
+
+    /// Takes over what the peer's Logon says of the session.
+    fn take_terms(&mut self, logon: &PendingLogon) {
+        self.received_logon = true;
+        self.appl_version = logon.appl_ver_id.as_deref().and_then(ApplVersion::parse);
+        self.appl_ver_id.clone_from(&logon.appl_ver_id);
+        if !self.is_initiator()
+            && let Some(heartbeat_s) = logon.heartbeat_s
+        {
+            self.heartbeat_ns = u64::from(heartbeat_s) * SECOND_NS;
+        }
+    }
+
+    /// Answers a Logon by our reset, which the last connection ended before the peer had confirmed. Whether it
+    /// knows of it cannot be told by its number.
+    fn repeat_reset(&mut self, now: Now, logon: &PendingLogon) {
+        self.take_terms(logon);
+        self.say_reset(now);
+    }
+
+    /// The peer has begun anew, too: it gets what was stored since.
+    fn end_reset(&mut self) {
+        if self.sent_reset_ns.take().is_none() {
+            return;
+        }
+        self.is_reset_open = false;
+        if self.sent_logout_ns.is_none() {
+            // Some may have been stored on an earlier connection.
+            self.replay(2, self.store.next_sender() - 1);
+        }
     }
 
     /// A Logon with a number used before. A peer that nobody has authenticated is not answered, because
@@ -227,13 +283,31 @@ impl<S: Store> Core<S> {
     /// The answer to our Logon with ResetSeqNumFlag must have the flag and MsgSeqNum 1: else the two sides
     /// do not agree on where they are.
     fn is_answer_to_reset(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {
-        if !self.sent_reset || reset && head.seq_num == 1 {
+        if !self.awaits_reset() || reset && head.seq_num == 1 {
             return true;
         }
         let text = format!(
             "the answer to ResetSeqNumFlag must have ResetSeqNumFlag and MsgSeqNum 1, not {}",
             head.seq_num
         );
+        self.send_logout(now, text.as_bytes());
+        self.close(Why::SeqNum);
+        false
+    }
+
+    /// Whether a Logon that begins the numbers anew has the first of them; does what has to be done if not. Nothing
+    /// is reset for one that has not.
+    ///
+    /// Spec: FIX session layer, ResetSeqNumFlag: MsgSeqNum is 1.
+    fn begins_at_1(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {
+        if !reset || head.seq_num == 1 {
+            return true;
+        }
+        if !self.received_logon && !self.is_initiator() {
+            self.close(Why::LogonRefused(Refusal::MsgSeqNum));
+            return false;
+        }
+        let text = format!("ResetSeqNumFlag needs MsgSeqNum 1, not {}", head.seq_num);
         self.send_logout(now, text.as_bytes());
         self.close(Why::SeqNum);
         false

@@ -9,6 +9,7 @@ mod head;
 mod header_check;
 mod hooks;
 mod logon;
+mod logout;
 mod receive;
 mod refuse;
 mod send;
@@ -266,7 +267,9 @@ impl<S: Store> Session<S> {
         self.core.skip_to(now, seq_num)
     }
 
-    /// Begins both numbers at 1: at once if not logged on, else by a Logon with ResetSeqNumFlag.
+    /// Begins both numbers at 1. A connected peer is told by a Logon with ResetSeqNumFlag, now or, if it is not
+    /// logged on, with the next Logon; again after a connection that ended before it confirmed, as long as the
+    /// session lives. Until then new messages wait. With a peer that is not connected the reset has been agreed.
     pub fn reset(&mut self, now: Now) {
         self.core.reset_by_application(now);
     }
@@ -290,6 +293,7 @@ impl<S: Store> Session<S> {
     /// [`StoreError`]: nothing may be sent; the session wants to be disconnected.
     pub fn poll_transmit(&mut self, now: Now) -> Result<&[u8], StoreError> {
         self.core.pump(now);
+        self.core.go_on_with_logout(now);
         if let Err(error) = self.core.store.commit() {
             self.core.store_failed(&error);
             return Err(error);

@@ -95,10 +95,10 @@ impl<S: Store> Core<S> {
         Outcome::Done
     }
 
-    /// Whether a message comes between our Logon with ResetSeqNumFlag and its answer: its number is one of
+    /// Whether a message comes between our reset and the peer's answer to it: its number is one of
     /// the old numbering, and would be taken for a new one if it were held.
     fn is_of_old_numbers(&self, msg_type: &[u8]) -> bool {
-        self.received_logon && self.sent_reset && !matches!(msg_type, b"A" | b"5")
+        self.received_logon && self.is_reset_open && !matches!(msg_type, b"A" | b"5")
     }
 
     /// Heartbeat, Test Request, Reject.
@@ -306,16 +306,7 @@ impl<S: Store> Core<S> {
         }
         let text = message.field(tags::TEXT).map_or(&[][..], |field| field.value);
         let text = String::from_utf8_lossy(text).into_owned();
-        if self.is_due(head.seq_num) {
-            self.count_received(head.seq_num);
-        }
-        if self.sent_logout_ns.is_none() && self.sent_logon {
-            self.send_logout(now, b"");
-        }
-        if self.config.reset_on_logout {
-            self.reset(now);
-        }
-        self.close(Why::LoggedOut { text });
+        self.end_by_logout(now, head.seq_num, text);
     }
 
     /// A message without a number that can be read ends the session.

@@ -141,8 +141,14 @@ impl<S: Store> Core<S> {
         if !logged_on && (self.config.resets() || !keeps) {
             return Err(SendError::NotLoggedOn);
         }
+        if self.is_reset_open && self.store.next_sender() == 1 {
+            // The Logon that will tell the peer of the reset has number 1.
+            self.store.set_next_sender(2)?;
+        }
         let seq_num = self.store.next_sender();
-        let lags = self.transmit.lags(self.config.limits.transmit_len_max);
+        // Until the peer has begun anew, too, it would take our new numbers for old ones; and a reset that has to
+        // be said again must find it without messages of the first.
+        let lags = self.awaits_reset() || self.transmit.lags(self.config.limits.transmit_len_max);
         let waiting = self.transmit.backlog(seq_num);
         let limits = &self.config.limits;
         let is_full =
@@ -189,7 +195,13 @@ impl<S: Store> Core<S> {
         msg_type: &str,
         body: impl FnMut(&mut Writer<'_>),
     ) {
-        match self.send_admin_with(now, &Head::new(msg_type), body) {
+        let sent = self.send_admin_with(now, &Head::new(msg_type), body);
+        self.note_unsent(sent);
+    }
+
+    /// Ends the session if a message of it was not sent.
+    pub(super) fn note_unsent(&mut self, sent: Result<(), SendError>) {
+        match sent {
             Ok(()) => {}
             Err(SendError::Store(error)) => self.store_failed(&error),
             Err(error) => self.close(Why::Unsendable(error.to_string())),
@@ -201,19 +213,34 @@ impl<S: Store> Core<S> {
         &mut self,
         now: Now,
         head: &Head<'_>,
+        body: impl FnMut(&mut Writer<'_>),
+    ) -> Result<(), SendError> {
+        let seq_num = self.store.next_sender();
+        self.send_admin_as(now, seq_num, head, body)
+    }
+
+    /// As [`Self::send_admin_with`]; `seq_num` is the next number, or 1 for a Logon that says a reset again.
+    pub(super) fn send_admin_as(
+        &mut self,
+        now: Now,
+        seq_num: u64,
+        head: &Head<'_>,
         mut body: impl FnMut(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         if !self.is_open() {
             return Ok(());
         }
-        let waits = self.is_established()
-            && head.msg_type != "5"
-            && self.transmit.lags(self.config.limits.transmit_len_max);
+        if self.is_reset_open && !self.awaits_reset() {
+            // The numbers have begun anew behind our Logout: none of them is for this connection.
+            return Ok(());
+        }
+        let passes = matches!(head.msg_type, "5" | "A");
+        let lags = self.awaits_reset() || self.transmit.lags(self.config.limits.transmit_len_max);
+        let waits = self.is_established() && !passes && lags;
         if waits && self.sent_logout_ns.is_some() {
             // The session ends: nothing is made to wait behind the Logout.
             return Ok(());
         }
-        let seq_num = self.store.next_sender();
         let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
         let Self { transmit, store, config, replay_reader, .. } = self;
         let Transmit { scratch, made, out, log, .. } = transmit;
@@ -222,7 +249,9 @@ impl<S: Store> Core<S> {
             writer
         })?;
         let message = before_new(config, replay_reader, true, message, made)?;
-        store.set_next_sender(seq_num.saturating_add(1))?;
+        if seq_num == store.next_sender() {
+            store.set_next_sender(seq_num.saturating_add(1))?;
+        }
         if waits {
             let message = message.into();
             transmit.lag_with(seq_num, message);
@@ -248,7 +277,11 @@ impl<S: Store> Core<S> {
         }
     }
 
+    /// Says Logout, once.
     pub(super) fn send_logout(&mut self, now: Now, text: &[u8]) {
+        if self.sent_logout_ns.is_some() {
+            return;
+        }
         self.send_admin(now, "5", |writer| {
             if !text.is_empty() {
                 writer.bytes(tags::TEXT, text);

@@ -41,9 +41,10 @@ impl<S: Store> Core<S> {
         self.connected_ns.map(|connected| connected.saturating_add(wait))
     }
 
-    fn logout_deadline_ns(&self) -> Option<u64> {
-        let wait = u64::from(self.config.logout_timeout_s) * SECOND_NS;
-        self.sent_logout_ns.map(|sent| sent.saturating_add(wait))
+    /// Returns when the answer to our Logon with ResetSeqNumFlag is overdue.
+    fn reset_deadline_ns(&self) -> Option<u64> {
+        let wait = u64::from(self.config.logon_timeout_s) * SECOND_NS;
+        self.sent_reset_ns.map(|sent| sent.saturating_add(wait))
     }
 
     /// Closes outside of the schedule's sessions; returns whether the session may go on.
@@ -110,6 +111,9 @@ impl<S: Store> Core<S> {
             return;
         }
         let steady_ns = now.steady_ns;
+        if self.peer_logout_deadline_ns().is_some_and(|deadline| steady_ns >= deadline) {
+            return self.give_up_logout(now);
+        }
         if self.logout_deadline_ns().is_some_and(|deadline| steady_ns >= deadline) {
             return self.close(Why::LogoutTimeout);
         }
@@ -118,6 +122,9 @@ impl<S: Store> Core<S> {
                 self.close(Why::LogonTimeout);
             }
             return;
+        }
+        if self.reset_deadline_ns().is_some_and(|deadline| steady_ns >= deadline) {
+            return self.close(Why::LogonTimeout);
         }
         if self.heartbeat_ns == 0 {
             return;
@@ -136,6 +143,10 @@ impl<S: Store> Core<S> {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<u64> {
+        if !self.notices.is_empty() {
+            // Found out while it transmitted: to be told at once.
+            return Some(0);
+        }
         if !self.is_open() {
             return None;
         }
@@ -145,6 +156,8 @@ impl<S: Store> Core<S> {
         });
         let logon = if self.received_logon { None } else { self.logon_deadline_ns() };
         let end = if self.sent_logout_ns.is_none() { self.session_end_ns } else { None };
-        [alive, logon, self.logout_deadline_ns(), end].into_iter().flatten().min()
+        let logouts = [self.logout_deadline_ns(), self.peer_logout_deadline_ns()];
+        let others = [alive, logon, self.reset_deadline_ns(), end];
+        logouts.into_iter().chain(others).flatten().min()
     }
 }

@@ -105,6 +105,11 @@ impl Transmit {
         self.lag.map_or(0, |lag| next_sender.saturating_sub(lag.next))
     }
 
+    /// Whether messages that were asked for are still to be sent.
+    pub fn is_resending(&self) -> bool {
+        !self.replays.is_empty()
+    }
+
     /// Lets the message with that number wait, and all after it.
     pub fn lag_from(&mut self, seq_num: u64, len: usize) {
         self.lag_bytes = self.lag_bytes.saturating_add(len as u64);
@@ -165,7 +170,7 @@ impl<S: Store> Core<S> {
         while self.is_established() && self.transmit.pending().len() < CHUNK {
             let (mut replay, again) = if let Some(replay) = self.transmit.replays.pop_front() {
                 (replay, true)
-            } else if let Some(lag) = self.transmit.lag.take() {
+            } else if let Some(lag) = self.transmit.lag.take_if(|_| self.sent_reset_ns.is_none()) {
                 (Replay { end: self.store.next_sender().saturating_sub(1), ..lag }, false)
             } else {
                 return;
@@ -181,6 +186,7 @@ impl<S: Store> Core<S> {
                 (Ok(()), false) => self.transmit.lag_bytes = 0,
             }
             self.last_sent_ns = now.steady_ns;
+            self.resent_ns = self.sent_logout_ns.map(|_| now.steady_ns);
         }
     }
 

@@ -115,6 +115,11 @@ fn ended(why: &Why) -> (Level, &'static str, String) {
         Why::LogonTimeout => (Level::WARN, "end_logon", "the Logon was not answered".to_owned()),
         Why::LogoutTimeout => (Level::WARN, "end_answer", "the Logout was not answered".to_owned()),
         Why::NotLoggedOn => (Level::WARN, "end_not_logon", "not a Logon at its time".to_owned()),
+        Why::Reset => (
+            Level::INFO,
+            "end_reset",
+            "the numbers were reset before the Logon was answered".to_owned(),
+        ),
         Why::Schedule => (Level::INFO, "end_schedule", "outside of the schedule".to_owned()),
         Why::SeqNum => (Level::WARN, "end_seq_num", "MsgSeqNum is not acceptable".to_owned()),
         Why::Shutdown => (Level::INFO, "end_shutdown", "shut down".to_owned()),
