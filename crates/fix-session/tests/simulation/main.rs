@@ -2,136 +2,20 @@
 //! minutes, processes die with everything that was not committed, stores fail at any write, and still every message
 //! arrives once, in order, and with the bytes that it had.
 
+mod adversary;
 mod content;
 mod kept;
+mod random;
+mod resets;
+mod side;
 
-use content::{check_body, dictionaries, write_body};
 use kept::{Fault, Kept};
 use proptest::prelude::*;
-use tickwire_fix::Tag;
-use tickwire_fix_session::{
-    BeginString, Config, Event, Head, Notice, Now, Role, Session, SessionId, Store, Why,
-};
-
-/// Splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ (value >> 31)
-    }
-
-    fn below(&mut self, count: u64) -> u64 {
-        self.next() % count
-    }
-}
+use random::Random;
+use side::Side;
+use tickwire_fix_session::{Config, Now, Role, Session};
 
 const MS: u64 = 1_000_000;
-
-type BoxStore = Box<dyn Store>;
-
-/// One side: its session, what the application sent, and what it got.
-struct Side {
-    config: Config,
-    session: Option<Session<BoxStore>>,
-    sent: u64,
-    got: Vec<u64>,
-    /// Bytes on their way to the other side.
-    wire: Vec<u8>,
-}
-
-impl Side {
-    fn new(role: Role, tweak: fn(&mut Config)) -> Self {
-        let (sender, target) = match role {
-            Role::Acceptor => ("A", "I"),
-            Role::Initiator => ("I", "A"),
-        };
-        let mut config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
-        config.dictionaries = Some(dictionaries());
-        tweak(&mut config);
-        Self { config, session: None, sent: 0, got: Vec::new(), wire: Vec::new() }
-    }
-
-    fn session(&mut self) -> &mut Session<BoxStore> {
-        self.session.as_mut().expect("started")
-    }
-
-    fn send(&mut self, now: Now) {
-        let number = self.sent + 1;
-        let sent = self.session().send(now, &Head::new("U1"), |writer| write_body(writer, number));
-        sent.expect("accepted");
-        self.sent = number;
-    }
-
-    /// Begins again with what the store has kept; what the application sent beyond that, it sends again.
-    fn restart(&mut self, kept: &Kept, name: &str) {
-        self.session = None;
-        kept.damage(name);
-        let mut session = Session::new(self.config.clone(), kept.open(name));
-        let newest = session.store().next_sender();
-        let mut last = Vec::new();
-        let found = (1..newest).rev().find(|seq_num| {
-            last.clear();
-            session.store_mut().read(*seq_num, &mut last).expect("reads")
-        });
-        self.sent = found.map_or(0, |_| content::number_of(&last));
-        self.session = Some(session);
-    }
-
-    /// Handles what arrived; returns whether the connection is to be closed.
-    fn handle(&mut self, now: Now, bytes: &[u8]) -> bool {
-        let Self { session, got, .. } = self;
-        let session = session.as_mut().expect("started");
-        session.handle_bytes(bytes);
-        let mut closes = false;
-        while let Some(event) = session.poll_event(now) {
-            match event {
-                Event::Application(delivery) => {
-                    let number = delivery.message.field(Tag(148)).expect("there").uint();
-                    let number = number.expect("a number");
-                    check_body(&delivery.message, number);
-                    // The application knows by the number what it has handled already.
-                    if got.last().is_some_and(|last| number <= *last) {
-                        assert!(delivery.poss_dup, "{number} came twice without PossDupFlag");
-                    } else {
-                        got.push(number);
-                    }
-                }
-                Event::Logon(request) => request.accept(),
-                Event::Notice(Notice::Disconnect(why)) => {
-                    assert!(
-                        matches!(why, Why::Silence | Why::LogonTimeout),
-                        "the protocol itself failed: {why:?}"
-                    );
-                    closes = true;
-                }
-                Event::Notice(notice) => assert!(
-                    !matches!(
-                        notice,
-                        Notice::Garbled | Notice::Garbage { .. } | Notice::Rejected { .. }
-                    ),
-                    "{notice:?}"
-                ),
-            }
-        }
-        closes
-    }
-
-    /// Commits, and puts at most `len_max` bytes on the wire; returns whether the store works.
-    fn transmit(&mut self, now: Now, len_max: usize) -> bool {
-        let Self { session, wire, .. } = self;
-        let session = session.as_mut().expect("started");
-        let Ok(bytes) = session.poll_transmit(now) else { return false };
-        let len = bytes.len().min(len_max);
-        wire.extend_from_slice(&bytes[..len]);
-        session.handle_transmitted(len);
-        true
-    }
-}
 
 /// Runs one seed; panics if a message is lost, doubled, changed or out of order.
 fn simulate(seed: u64, kept: &Kept, tweak: fn(&mut Config), breaks: u64) {

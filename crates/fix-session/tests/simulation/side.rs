@@ -1,0 +1,125 @@
+//! One side of a simulated session.
+
+use super::content::{self, check_body, dictionaries, write_body};
+use super::kept::{BoxStore, Kept};
+use tickwire_fix::Tag;
+use tickwire_fix_session::{
+    BeginString, Config, Event, Head, Notice, Now, Role, Session, SessionId, Store, Why,
+};
+
+/// One side: its session, what the application sent, and what it got.
+pub struct Side {
+    pub config: Config,
+    pub session: Option<Session<BoxStore>>,
+    /// Number of the last message that the application sent.
+    pub sent: u64,
+    /// Last of those that a reset may have cost.
+    pub lost_max: u64,
+    /// Numbers of the messages that arrived.
+    pub got: Vec<u64>,
+    /// Bytes on their way to the other side.
+    pub wire: Vec<u8>,
+}
+
+impl Side {
+    pub fn new(role: Role, tweak: fn(&mut Config)) -> Self {
+        let (sender, target) = match role {
+            Role::Acceptor => ("A", "I"),
+            Role::Initiator => ("I", "A"),
+        };
+        let mut config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
+        config.dictionaries = Some(dictionaries());
+        tweak(&mut config);
+        Self { config, session: None, sent: 0, lost_max: 0, got: Vec::new(), wire: Vec::new() }
+    }
+
+    pub fn session(&mut self) -> &mut Session<BoxStore> {
+        self.session.as_mut().expect("started")
+    }
+
+    pub fn send(&mut self, now: Now) {
+        let number = self.sent + 1;
+        let sent = self.session().send(now, &Head::new("U1"), |writer| write_body(writer, number));
+        sent.expect("accepted");
+        self.sent = number;
+    }
+
+    /// Begins the numbers anew; what was sent before may be lost.
+    pub fn reset(&mut self, now: Now) {
+        self.session().reset(now);
+        self.lost_max = self.sent;
+    }
+
+    /// Begins again with what the store has kept; what the application sent beyond that, it sends again.
+    pub fn restart(&mut self, kept: &Kept, name: &str) {
+        self.session = None;
+        kept.damage(name);
+        let mut session = Session::new(self.config.clone(), kept.open(name));
+        let newest = session.store().next_sender();
+        let mut last = Vec::new();
+        let found = (1..newest).rev().find(|seq_num| {
+            last.clear();
+            session.store_mut().read(*seq_num, &mut last).expect("reads")
+        });
+        self.sent = found.map_or(0, |_| content::number_of(&last));
+        self.session = Some(session);
+    }
+
+    /// Handles what arrived; returns whether the connection is to be closed.
+    pub fn handle(&mut self, now: Now, bytes: &[u8]) -> bool {
+        let Self { session, got, sent, lost_max, .. } = self;
+        let session = session.as_mut().expect("started");
+        session.handle_bytes(bytes);
+        let mut closes = false;
+        while let Some(event) = session.poll_event(now) {
+            match event {
+                Event::Application(delivery) => {
+                    let number = delivery.message.field(Tag(148)).expect("there").uint();
+                    let number = number.expect("a number");
+                    check_body(&delivery.message, number);
+                    // The application knows by the number what it has handled already.
+                    if got.last().is_some_and(|last| number <= *last) {
+                        assert!(delivery.poss_dup, "{number} came twice without PossDupFlag");
+                    } else {
+                        got.push(number);
+                    }
+                }
+                Event::Logon(request) => request.accept(),
+                Event::Notice(Notice::Disconnect(why)) => {
+                    assert!(
+                        matches!(
+                            why,
+                            Why::Silence
+                                | Why::LogonTimeout
+                                | Why::Reset
+                                | Why::LoggedOut { .. }
+                                | Why::LogoutTimeout
+                        ),
+                        "the protocol itself failed: {why:?}"
+                    );
+                    closes = true;
+                }
+                Event::Notice(Notice::Reset) => *lost_max = *sent,
+                Event::Notice(notice) => assert!(
+                    !matches!(
+                        notice,
+                        Notice::Garbled | Notice::Garbage { .. } | Notice::Rejected { .. }
+                    ),
+                    "{notice:?}"
+                ),
+            }
+        }
+        closes
+    }
+
+    /// Commits, and puts at most `len_max` bytes on the wire; returns whether the store works.
+    pub fn transmit(&mut self, now: Now, len_max: usize) -> bool {
+        let Self { session, wire, .. } = self;
+        let session = session.as_mut().expect("started");
+        let Ok(bytes) = session.poll_transmit(now) else { return false };
+        let len = bytes.len().min(len_max);
+        wire.extend_from_slice(&bytes[..len]);
+        session.handle_transmitted(len);
+        true
+    }
+}
