@@ -1,58 +1,19 @@
-//! What a session asks of its store.
+//! What a session asks of its store, and what it tells of one that fails.
+
+mod talk;
+mod watched;
 
 use std::cell::Cell;
-use std::rc::Rc;
 
+use talk::{NOW, Talk};
 use tickwire_fix_session::{
-    BeginString, Config, MemoryStore, Role, Session, SessionId, Store, StoreError,
+    BeginString, Config, Event, MemoryStore, Notice, Role, Session, SessionId, Store, Why,
 };
-
-/// Counts what it is asked to hand to the disk.
-#[derive(Debug, Default)]
-struct Noting {
-    inner: MemoryStore,
-    synced: Rc<Cell<u32>>,
-}
-
-impl Store for Noting {
-    fn next_sender(&self) -> u64 {
-        self.inner.next_sender()
-    }
-    fn next_target(&self) -> u64 {
-        self.inner.next_target()
-    }
-    fn created_ns(&self) -> u64 {
-        self.inner.created_ns()
-    }
-    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
-        self.inner.append(message)
-    }
-    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.inner.set_next_sender(seq_num)
-    }
-    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.inner.set_next_target(seq_num)
-    }
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.inner.read(seq_num, out)
-    }
-    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
-        self.inner.reset(created_ns)
-    }
-    fn commit(&mut self) -> Result<(), StoreError> {
-        self.inner.commit()
-    }
-    fn sync(&mut self) -> Result<(), StoreError> {
-        self.synced.set(self.synced.get() + 1);
-        Ok(())
-    }
-}
+use watched::{Act, Watched, full};
 
 #[test]
 fn a_store_in_a_box_is_the_store_itself() {
-    let noting = Noting::default();
-    let synced = noting.synced.clone();
-    let mut store: Box<dyn Store> = Box::new(noting);
+    let mut store: Box<dyn Store> = Box::new(MemoryStore::new());
     store.reset(7).expect("memory");
     assert_eq!(store.created_ns(), 7);
     store.append(b"one").expect("memory");
@@ -61,9 +22,52 @@ fn a_store_in_a_box_is_the_store_itself() {
     assert_eq!((store.next_sender(), store.next_target()), (5, 9));
     let mut out = Vec::new();
     assert!(store.read(1, &mut out).expect("memory") && out == b"one");
+}
+
+#[test]
+fn a_session_hands_its_store_to_the_disk_when_it_is_told_to() {
+    let synced = Cell::new(0);
+    let watched = Watched::new(MemoryStore::new(), |act, _: &mut MemoryStore| {
+        synced.set(synced.get() + u32::from(act == Act::Sync));
+        Ok(())
+    });
+    let store: Box<dyn Store + '_> = Box::new(watched);
     let config = Config::new(Role::Acceptor, SessionId::new(BeginString::Fix44, "HERE", "THERE"));
     let mut session = Session::new(config, store);
     session.sync();
     assert_eq!(synced.get(), 1);
-    assert_eq!(session.store().next_sender(), 5);
+}
+
+#[test]
+fn a_reset_that_the_store_refuses_is_told_and_not_said() {
+    let talk = Talk::logged_on_with(BeginString::Fix44, |config| config.reset_on_disconnect = true);
+    let store = Watched::new(MemoryStore::new(), |act, _: &mut MemoryStore| match act {
+        Act::Reset => Err(full("begin anew")),
+        Act::Commit { .. } | Act::Sync => Ok(()),
+    });
+    let mut session = Session::new(talk.session.config().clone(), store);
+    session.handle_connected(NOW);
+    session.handle_bytes(&talk.message(1, "A", "98=0|108=30|"));
+    while session.poll_event(NOW).is_some() {}
+    let len = session.poll_transmit(NOW).expect("commits").len();
+    session.handle_transmitted(len);
+    assert!(len > 0 && session.is_logged_on());
+    // While there is a connection it ends; nothing is said.
+    session.reset(NOW);
+    assert!(session.poll_transmit(NOW).expect("commits").is_empty());
+    let mut told = || match session.poll_event(NOW) {
+        Some(Event::Notice(notice)) => Some(notice),
+        _ => None,
+    };
+    let error = full("begin anew").to_string();
+    assert_eq!(told(), Some(Notice::Disconnect(Why::Store(error.clone()))));
+    assert_eq!(told(), None);
+    session.handle_disconnected(NOW);
+    let mut told = || match session.poll_event(NOW) {
+        Some(Event::Notice(notice)) => Some(notice),
+        _ => None,
+    };
+    assert_eq!(told(), Some(Notice::StoreFailed { text: error }));
+    assert_eq!(told(), None);
+    assert_eq!((session.store().next_sender(), session.store().next_target()), (2, 2));
 }

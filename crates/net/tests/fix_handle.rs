@@ -1,6 +1,8 @@
 //! Sessions used from other threads than the engine's.
 
 mod peers;
+#[path = "../../fix-session/tests/watched/mod.rs"]
+mod watched;
 
 use peers::{
     Collector, accept, acceptor_config, connect, engine, initiator_config, listen, loopback,
@@ -11,12 +13,13 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 use tickwire_fix::{Tag, Writer};
-use tickwire_fix_session::{Head, MemoryStore, Refusal, SendError, Store, StoreError};
+use tickwire_fix_session::{Head, MemoryStore, Refusal, SendError, Store};
 use tickwire_net::Stop;
 use tickwire_net::fix::{
     AcceptorOptions, Access, AddError, Answer, BoxStore, Decision, Engine, EngineHandle,
     EngineOptions, HandleError, NumbersError, SessionKey, Sessions, TemplateSession,
 };
+use watched::{Act, Watched, full};
 
 /// Sends a message of that number.
 fn send(
@@ -100,44 +103,15 @@ fn what_waits_is_bounded_and_ends_with_the_engine() {
     assert_eq!(handle.call(|_, _| 4).err(), Some(HandleError::Ended));
 }
 
-/// A disk that is full.
-struct Full(MemoryStore);
-
-impl Store for Full {
-    fn next_sender(&self) -> u64 {
-        self.0.next_sender()
-    }
-    fn next_target(&self) -> u64 {
-        self.0.next_target()
-    }
-    fn created_ns(&self) -> u64 {
-        self.0.created_ns()
-    }
-    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
-        self.0.append(message)
-    }
-    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.0.set_next_sender(seq_num)
-    }
-    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.0.set_next_target(seq_num)
-    }
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.0.read(seq_num, out)
-    }
-    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
-        self.0.reset(created_ns)
-    }
-    fn commit(&mut self) -> Result<(), StoreError> {
-        Err(StoreError::new("commit", std::io::ErrorKind::StorageFull.into()))
-    }
-}
-
 #[test]
 fn a_message_that_the_store_does_not_take_is_not_acknowledged() {
     let mut initiator = engine();
     // Not connected: the message is for the next Logon.
-    let store = Box::new(Full(MemoryStore::new()));
+    let is_full = |act, _: &mut MemoryStore| match act {
+        Act::Commit { .. } => Err(full("commit")),
+        Act::Reset | Act::Sync => Ok(()),
+    };
+    let store = Box::new(Watched::new(MemoryStore::new(), is_full));
     let address = "127.0.0.1:1".parse().expect("an address");
     let key = initiator
         .add_initiator(initiator_config("I"), store, peers::quick(address))
@@ -233,45 +207,16 @@ fn sessions_are_switched_off_and_on_and_removed_while_their_engine_runs() {
 }
 
 /// A store that cannot commit as often as it is told.
-struct Failing {
-    store: MemoryStore,
-    failures: Arc<AtomicU32>,
-}
-
-impl Store for Failing {
-    fn next_sender(&self) -> u64 {
-        self.store.next_sender()
-    }
-    fn next_target(&self) -> u64 {
-        self.store.next_target()
-    }
-    fn created_ns(&self) -> u64 {
-        self.store.created_ns()
-    }
-    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
-        self.store.append(message)
-    }
-    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.store.set_next_sender(seq_num)
-    }
-    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.store.set_next_target(seq_num)
-    }
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.store.read(seq_num, out)
-    }
-    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
-        self.store.reset(created_ns)
-    }
-    fn commit(&mut self) -> Result<(), StoreError> {
-        let failed = self
-            .failures
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        match failed {
-            Ok(_) => Err(StoreError::new("commit", std::io::ErrorKind::StorageFull.into())),
-            Err(_) => self.store.commit(),
+fn failing(failures: Arc<AtomicU32>) -> impl Store + Send {
+    Watched::new(MemoryStore::new(), move |act, _: &mut MemoryStore| {
+        let count = |left: u32| left.checked_sub(1);
+        let order = Ordering::SeqCst;
+        let commits = matches!(act, Act::Commit { .. });
+        match commits && failures.fetch_update(order, order, count).is_ok() {
+            true => Err(full("commit")),
+            false => Ok(()),
         }
-    }
+    })
 }
 
 #[test]
@@ -281,7 +226,7 @@ fn a_failure_of_the_store_is_told_even_if_the_next_commit_succeeds() {
         let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
         accept(&mut acceptor, listener, acceptor_config("I"));
         let failures = Arc::new(AtomicU32::new(0));
-        let store = Failing { store: MemoryStore::new(), failures: failures.clone() };
+        let store = failing(failures.clone());
         let options = peers::quick(address);
         let key = initiator
             .add_initiator(initiator_config("I"), Box::new(store), options)
@@ -322,7 +267,7 @@ fn a_failure_of_a_dropped_store_is_told_to_who_used_it() {
             Box::new(move |id| {
                 let mut config = acceptor_config(&id.target_comp_id);
                 config.authenticate = config.id.target_comp_id == "TWO";
-                let store = Failing { store: MemoryStore::new(), failures: left.clone() };
+                let store = failing(left.clone());
                 let open = move || Ok((Box::new(store) as BoxStore, None));
                 Some(TemplateSession { config, access: Access::default(), open: Box::new(open) })
             }),
@@ -362,7 +307,7 @@ fn a_failure_of_a_dropped_store_is_told_to_who_used_it() {
 fn a_failure_while_a_removed_session_is_dropped_is_not_told_to_the_requests_of_the_next_turn() {
     let mut initiator = engine();
     let failures = Arc::new(AtomicU32::new(0));
-    let store = Failing { store: MemoryStore::new(), failures: failures.clone() };
+    let store = failing(failures.clone());
     let options = peers::quick("127.0.0.1:1".parse().expect("an address"));
     let key =
         initiator.add_initiator(initiator_config("I"), Box::new(store), options).expect("added");

@@ -5,62 +5,37 @@
 #[allow(dead_code)]
 mod fix_tokio;
 mod peers;
+#[path = "../../fix-session/tests/watched/mod.rs"]
+mod watched;
 
 use peers::{acceptor_config, initiator_config};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tickwire_fix::Tag;
-use tickwire_fix_session::{
-    Delivery, Event, MemoryStore, SendError, Session, Store, StoreError, Why,
-};
+use tickwire_fix_session::{Delivery, Event, MemoryStore, SendError, Session, Why};
 use tickwire_net::fix::{HandleError, SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd};
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use watched::{Act, Before, Watched, full};
 
 /// A store whose disk is full when it is told so.
-struct Filling(MemoryStore, Arc<AtomicBool>);
+type Filling = Watched<MemoryStore, Before<MemoryStore>>;
 
-impl Store for Filling {
-    fn next_sender(&self) -> u64 {
-        self.0.next_sender()
-    }
-    fn next_target(&self) -> u64 {
-        self.0.next_target()
-    }
-    fn created_ns(&self) -> u64 {
-        self.0.created_ns()
-    }
-    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
-        self.0.append(message)
-    }
-    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.0.set_next_sender(seq_num)
-    }
-    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.0.set_next_target(seq_num)
-    }
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.0.read(seq_num, out)
-    }
-    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
-        self.0.reset(created_ns)
-    }
-    fn commit(&mut self) -> Result<(), StoreError> {
-        match self.1.load(Ordering::SeqCst) {
-            true => Err(StoreError::new("commit", std::io::ErrorKind::StorageFull.into())),
-            false => self.0.commit(),
-        }
-    }
+fn filling(is_full: Arc<AtomicBool>) -> Filling {
+    let before = move |act, _: &mut MemoryStore| match act {
+        Act::Commit { .. } if is_full.load(Ordering::SeqCst) => Err(full("commit")),
+        _ => Ok(()),
+    };
+    Watched::new(MemoryStore::new(), Box::new(before))
 }
 
 /// An acceptor and an initiator, and whether the initiator's disk is full.
 fn pair(options: SessionTaskOptions) -> ([SessionTask<Filling>; 2], Arc<AtomicBool>) {
     let is_full = Arc::new(AtomicBool::new(false));
-    let store = |flag| Filling(MemoryStore::new(), flag);
-    let accepting = Session::new(acceptor_config("I"), store(Arc::default()));
+    let accepting = Session::new(acceptor_config("I"), filling(Arc::default()));
     let mut config = initiator_config("I");
     config.log_messages = true;
-    let calling = Session::new(config, store(is_full.clone()));
+    let calling = Session::new(config, filling(is_full.clone()));
     ([accepting, calling].map(|session| SessionTask::new(session, options)), is_full)
 }
 

@@ -167,7 +167,10 @@ impl<S: Store> Core<S> {
     /// Takes note of a store that failed: nothing more is sent or received.
     pub(super) fn store_failed(&mut self, error: &StoreError) {
         self.transmit.discard();
-        self.close(Why::Store(error.to_string()));
+        match self.connected_ns {
+            Some(_) => self.close(Why::Store(error.to_string())),
+            None => self.notices.push_back(Notice::StoreFailed { text: error.to_string() }),
+        }
     }
 
     /// Runs what the store does and takes note if it fails.
@@ -203,14 +206,18 @@ impl<S: Store> Core<S> {
         is_sent.then(|| self.store.next_target().saturating_sub(1))
     }
 
-    /// Begins both numbers at 1.
-    pub(super) fn reset(&mut self, now: Now) {
+    /// Begins both numbers at 1; returns whether the store has done so.
+    pub(super) fn reset(&mut self, now: Now) -> bool {
+        if let Err(error) = self.store.reset(now.wall_ns) {
+            self.store_failed(&error);
+            return false;
+        }
         self.is_reset_open = false;
         self.held = Held::default();
         self.asked = None;
         self.transmit.forget_replays();
-        self.with_store(|store| store.reset(now.wall_ns));
         self.notices.push_back(Notice::Reset);
+        true
     }
 
     pub(super) fn connected(&mut self, now: Now) {

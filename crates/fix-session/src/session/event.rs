@@ -80,6 +80,11 @@ pub enum Notice {
     },
     /// Both numbers began again at 1.
     Reset,
+    /// The store failed while there was no connection: what was to be kept is not.
+    StoreFailed {
+        /// How.
+        text: String,
+    },
     /// The peer asked for messages to be sent again.
     ResendRequested {
         /// First asked for.

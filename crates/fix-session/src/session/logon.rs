@@ -19,8 +19,8 @@ impl<S: Store> Core<S> {
         if self.is_reset_open && !self.config.reset_on_logon {
             return self.say_reset(now);
         }
-        if self.config.reset_on_logon {
-            self.reset(now);
+        if self.config.reset_on_logon && !self.reset(now) {
+            return;
         }
         let fresh = self.store.next_sender() == 1 && self.store.next_target() == 1;
         let can_reset = self.config.id.begin_string >= BeginString::Fix41;
@@ -38,7 +38,9 @@ impl<S: Store> Core<S> {
             // would be taken for a reset of the peer.
             return;
         }
-        self.reset(now);
+        if !self.reset(now) {
+            return;
+        }
         if self.is_logged_on() {
             self.say_reset(now);
         } else if self.connected_ns.is_some() {
@@ -170,8 +172,9 @@ impl<S: Store> Core<S> {
         if self.is_reset_open && !self.awaits_reset() && !logon.reset && !acceptor_resets {
             return self.repeat_reset(now, &logon);
         }
-        if !self.awaits_reset() && (logon.reset || acceptor_resets) {
-            self.reset(now);
+        let resets = !self.awaits_reset() && (logon.reset || acceptor_resets);
+        if resets && !self.reset(now) {
+            return;
         }
         let expected = self.store.next_target();
         if self.config.check_seq_nums && logon.seq_num < expected {

@@ -1,5 +1,6 @@
 //! Where the messages of each side are kept over the death of its process, and how that fails.
 
+use super::watched::{Act, Watched, full};
 use std::cell::Cell;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -55,53 +56,17 @@ impl Plan {
     }
 }
 
-/// A store on disk whose writes fail by a plan.
-struct Failing {
-    store: FileStore,
-    plan: Rc<Plan>,
-    has_changed: bool,
-}
-
-impl Store for Failing {
-    fn next_sender(&self) -> u64 {
-        self.store.next_sender()
-    }
-    fn next_target(&self) -> u64 {
-        self.store.next_target()
-    }
-    fn created_ns(&self) -> u64 {
-        self.store.created_ns()
-    }
-    fn append(&mut self, message: &[u8]) -> Result<(), StoreError> {
-        self.has_changed = true;
-        self.store.append(message)
-    }
-    fn set_next_sender(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.has_changed = true;
-        self.store.set_next_sender(seq_num)
-    }
-    fn set_next_target(&mut self, seq_num: u64) -> Result<(), StoreError> {
-        self.has_changed = true;
-        self.store.set_next_target(seq_num)
-    }
-    fn read(&mut self, seq_num: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.store.read(seq_num, out)
-    }
-    fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
-        self.store.reset(created_ns)
-    }
-    fn commit(&mut self) -> Result<(), StoreError> {
-        if !std::mem::take(&mut self.has_changed) || !self.plan.fails() {
-            return self.store.commit();
+impl Plan {
+    /// Looks whether a store may commit.
+    fn before(&self, act: Act, store: &mut FileStore) -> Result<(), StoreError> {
+        if act != (Act::Commit { has_changed: true }) || !self.fails() {
+            return Ok(());
         }
-        let kind = match self.plan.fault {
-            Fault::Full | Fault::Torn => ErrorKind::StorageFull,
-            Fault::Sync | Fault::Flipped => {
-                self.store.commit()?;
-                ErrorKind::Other
-            }
-        };
-        Err(StoreError::new("commit", kind.into()))
+        if matches!(self.fault, Fault::Sync | Fault::Flipped) {
+            store.commit()?;
+            return Err(StoreError::new("sync", ErrorKind::Other.into()));
+        }
+        Err(full("commit"))
     }
 }
 
@@ -138,7 +103,10 @@ impl Kept {
             Self::Disk(folder) => Box::new(open(folder, name).expect("opens")),
             Self::Failing(folder, plan) => {
                 let store = open(folder, name).expect("opens");
-                Box::new(Failing { store, plan: plan.clone(), has_changed: false })
+                let plan = plan.clone();
+                Box::new(Watched::new(store, move |act, store: &mut FileStore| {
+                    plan.before(act, store)
+                }))
             }
         }
     }

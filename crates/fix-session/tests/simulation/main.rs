@@ -8,6 +8,8 @@ mod kept;
 mod random;
 mod resets;
 mod side;
+#[path = "../watched/mod.rs"]
+mod watched;
 
 use kept::{Fault, Kept};
 use proptest::prelude::*;

@@ -94,6 +94,7 @@ impl EventLog {
                 let text = format!("the peer asks for messages {begin} to {end} again");
                 (Level::INFO, "resend", text)
             }
+            Notice::StoreFailed { text } => (Level::ERROR, "store", text.clone()),
             _ => return,
         };
         self.note(level, kind, id, text, now);
