@@ -32,6 +32,10 @@ pub(crate) struct Played {
     pub(crate) arrived: BTreeSet<(u32, u64)>,
     /// Those of them that came within the hold time, so that they must be delivered.
     pub(crate) in_time: BTreeSet<(u32, u64)>,
+    /// When the times of faults begin: the first packet of this channel or the other one was sent.
+    pub(crate) origin_ns: u64,
+    /// The highest number with which a line carries another channel in the middle of the day.
+    pub(crate) other_last: Option<u64>,
 }
 
 /// Packets of updates by epoch and number: their index.
@@ -47,7 +51,13 @@ pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
     let updates: Vec<DayPacket> =
         sent.iter().filter(|p| p.channel == Channel::Updates).cloned().collect();
     let end_ns = updates.last().map_or(0, |last| last.sent_ns);
-    let other = other_channel(scenario, end_ns)?;
+    let other = other_channel(scenario, &updates, end_ns)?;
+    let first_ns = |packets: &[DayPacket]| packets.first().map(|packet| packet.sent_ns);
+    let origin_ns = first_ns(&updates).into_iter().chain(first_ns(&other)).min().unwrap_or(0);
+    let other_last = scenario.wrong_midway().and_then(|wrong| {
+        let carried = other.iter().filter(|packet| wrong.contains(packet.sent_ns - origin_ns));
+        carried.filter_map(|packet| packet.seq_num).max()
+    });
     let mut incoming = lines(scenario, &updates, &other);
     let last_ns = incoming.iter().map(|incoming| incoming.at_ns).max().unwrap_or(0);
     let quiet_ns = last_ns + QUIET_HOLDS * scenario.handler.hold_ns + scenario.handler.skew_ns;
@@ -58,7 +68,7 @@ pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
     });
     let (arrived, in_time) = told(scenario, &updates, &incoming);
     let updates = updates.into_iter().filter(|packet| packet.seq_num.is_some()).collect();
-    Ok(Played { day, updates, incoming, arrived, in_time })
+    Ok(Played { day, updates, incoming, arrived, in_time, origin_ns, other_last })
 }
 
 fn sent<'p>(packets: impl IntoIterator<Item = &'p DayPacket>) -> Vec<Sent<'p>> {
@@ -71,15 +81,28 @@ fn scheduled<'p>(packets: Vec<Sent<'p>>, faults: Faults) -> ScheduledLine<'p> {
 }
 
 /// Packets of updates of another channel with the same templates, if a line carries it, until this one ends: a line
-/// that was never compared stands in for one that is silent.
-fn other_channel(scenario: &Scenario, end_ns: u64) -> Result<Vec<DayPacket>, Error> {
+/// that was never compared stands in for one that is silent. Numbers that a line has passed when it changes to the other
+/// channel would look like those of a new session.
+fn other_channel(
+    scenario: &Scenario,
+    updates: &[DayPacket],
+    end_ns: u64,
+) -> Result<Vec<DayPacket>, Error> {
     let is_carried = scenario.lines.iter().flatten().any(|line| line.wrong_line.is_some());
+    let start_ns = updates.first().map_or(0, |first| first.sent_ns);
+    let passed = scenario.wrong_midway().and_then(|wrong| {
+        let mut before = updates.iter().rev();
+        before.find(|packet| packet.sent_ns < start_ns + wrong.start_ns)?.seq_num
+    });
     let mut packets = Vec::new();
     if is_carried {
         let seed = scenario.day.seed.wrapping_add(1);
         let mut day = Day::new(&DayOptions { seed, ..scenario.day.clone() })?;
-        while let Some(packet) = day.next_packet()? {
-            let is_carried = packet.channel == Channel::Updates && packet.sent_ns <= end_ns;
+        while let Some(mut packet) = day.next_packet()? {
+            packet.sent_ns = packet.sent_ns.saturating_sub(scenario.other_lead_ns);
+            let is_carried = packet.channel == Channel::Updates
+                && packet.sent_ns <= end_ns
+                && passed.is_none_or(|passed| packet.seq_num > Some(passed));
             packets.extend(Some(packet).filter(|_| is_carried));
         }
     }

@@ -13,6 +13,7 @@ use tickwire_feed::book::{Book, BookFault, Level, Side};
 use tickwire_feed::handler::{Delivery, Fault, Sink};
 use tickwire_feed::market::{BookKind, Instrument, MarketEvent, Snapshot, StatusScope};
 use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome, StaleReason};
+use tickwire_net::inject::Window;
 
 /// Follows a handler and notes the first thing that is wrong.
 pub(crate) struct Checker<'s> {
@@ -30,6 +31,12 @@ pub(crate) struct Checker<'s> {
     /// Messages that came again by replay: their packet and index.
     replayed: BTreeSet<((u32, u64), u32)>,
     events: Vec<(Moment, TrueEvent)>,
+    /// Numbers with which line B delivered packets of another channel.
+    deceptions: BTreeSet<(u32, u64)>,
+    /// Copies that had differed when the first of them was delivered that line A has not contradicted since.
+    deceived_at: Option<u64>,
+    /// Copies that differ.
+    differing: u64,
     /// The last things that the handler told.
     recent: VecDeque<String>,
     /// Whether they are printed too.
@@ -41,6 +48,12 @@ pub(crate) struct Checker<'s> {
 
 /// Things told that a violation shows.
 const RECENT_MAX: usize = 12;
+
+/// Packets after which lines that agree are trusted again, however many of them are lost.
+const COPIES_TO_AGREE: u64 = 64;
+
+/// Copies that differ which show that what line B delivered is of another channel.
+const CONTRADICTIONS: u64 = 2;
 
 const KINDS: [(BookKind, day::BookKind); 2] =
     [(BookKind::Outright, day::BookKind::Outright), (BookKind::Implied, day::BookKind::Implied)];
@@ -58,6 +71,9 @@ impl<'s> Checker<'s> {
             lost: BTreeSet::new(),
             replayed: BTreeSet::new(),
             events: Vec::new(),
+            deceptions: BTreeSet::new(),
+            deceived_at: None,
+            differing: 0,
             recent: VecDeque::new(),
             is_traced,
             books_checked: 0,
@@ -129,6 +145,43 @@ impl<'s> Checker<'s> {
         true
     }
 
+    /// Whether a message is one of another channel, which line B carries since a while.
+    fn is_of_other_channel(
+        &self,
+        key: (u32, u64),
+        delivery: &Delivery,
+        message: &(impl Decodable + ?Sized),
+    ) -> bool {
+        if self.scenario.wrong_midway().is_none() || delivery.line != Line::B {
+            return false;
+        }
+        let packet = self.indexes.get(&key).map(|packet| &self.played.updates[*packet]);
+        let draft = packet.and_then(|packet| packet.messages.get(delivery.index as usize));
+        let mut builder = MessageBuilder::new(self.played.day.program().clone());
+        let found = message.to_dynamic(&mut builder);
+        let binding = self.played.day.binding();
+        !matches!((draft, found), (Some(draft), Ok(found)) if binding.difference(found, draft).is_none())
+    }
+
+    /// A message of another channel was delivered: nothing tells until line A contradicts it.
+    fn note_deception(&mut self, key: (u32, u64)) {
+        self.deceptions.insert(key);
+        self.deceived_at.get_or_insert(self.differing);
+        let packet = self.indexes.get(&key).map(|packet| &self.played.updates[*packet]);
+        let last = packet.map_or(0, |packet| packet.messages.len().saturating_sub(1) as u32);
+        let (epoch, seq_num) = key;
+        self.position = self.position.max(Some(Moment { epoch, seq_num, index: last }));
+    }
+
+    /// Notes that a packet has come in. From the second copy that differs on no book is fresh and wrong.
+    pub(crate) fn note_arrival(&mut self, arbiter: &Arbiter, recovery: &Recovery) {
+        self.differing = Line::ALL.map(|line| arbiter.line_counters(line).differing).iter().sum();
+        let is_contradicted = |at: &mut u64| self.differing >= *at + CONTRADICTIONS;
+        if self.deceived_at.take_if(is_contradicted).is_some() {
+            self.check_all(recovery);
+        }
+    }
+
     fn advance(&mut self, to: Moment) {
         if let Some(position) = self.position.filter(|position| *position >= to) {
             self.fail(|| format!("{to:?} comes after {position:?}"));
@@ -147,7 +200,7 @@ impl<'s> Checker<'s> {
 
     fn check_book(&mut self, instrument: Instrument, kind: BookKind, recovery: &Recovery) {
         let Ok(book) = recovery.book(instrument, kind) else { return };
-        if self.is_within_transaction() {
+        if self.is_within_transaction() || self.deceived_at.is_some() {
             return;
         }
         let name = recovery.instruments().name(instrument);
@@ -200,6 +253,7 @@ impl<'s> Checker<'s> {
         let in_time = self.played.in_time.iter().filter(|key| **key >= first);
         let undelivered: Vec<_> =
             in_time.filter(|key| !self.delivered.contains(key)).copied().collect();
+        let undelivered = self.without_deceptions(undelivered);
         if !undelivered.is_empty() {
             let (count, some) = (undelivered.len(), &undelivered[..undelivered.len().min(8)]);
             self.fail(|| format!("{count} packets came in time and were not delivered: {some:?}"));
@@ -211,6 +265,30 @@ impl<'s> Checker<'s> {
         if let Some(both) = self.lost.intersection(&self.delivered).next().copied() {
             self.fail(|| format!("{both:?} was delivered and told as lost"));
         }
+    }
+
+    /// Leaves out packets sent while line B carried another channel, and numbers that this one has used: its packets may have
+    /// taken their places.
+    fn without_deceptions(&self, mut keys: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
+        let Some(wrong) = self.scenario.wrong_midway() else { return keys };
+        let slack_ns = 20 * self.scenario.day.gap_ns + self.scenario.handler.hold_ns;
+        let start_ns = wrong.start_ns.saturating_sub(slack_ns);
+        let wrong = Window { start_ns, end_ns: wrong.end_ns.saturating_add(slack_ns) };
+        let sent_ns = |key: &(u32, u64)| {
+            let packet = self.indexes.get(key).map(|packet| &self.played.updates[*packet]);
+            packet.map(|packet| packet.sent_ns.saturating_sub(self.played.origin_ns))
+        };
+        keys.retain(|key| {
+            Some(key.1) > self.played.other_last
+                && sent_ns(key).is_some_and(|sent_ns| !wrong.contains(sent_ns))
+        });
+        keys
+    }
+
+    /// Whether the lines have brought enough packets to agree again, with numbers that no other channel has used.
+    fn may_agree_again(&self) -> bool {
+        let last = self.played.updates.last().and_then(|packet| packet.seq_num);
+        last > self.played.other_last.map(|other| other.saturating_add(COPIES_TO_AGREE))
     }
 
     /// Events of delivered messages must have been told once each, in order.
@@ -252,6 +330,13 @@ impl<'s> Checker<'s> {
             let is_wrong = faults.is_some_and(|faults| faults.wrong_line.is_some());
             let differing = arbiter.line_counters(line).differing;
             let is_put_aside = arbiter.is_put_aside(line);
+            if self.scenario.wrong_midway().is_some() {
+                // Both carry this channel again.
+                if is_put_aside && self.may_agree_again() {
+                    self.fail(|| format!("line {line:?} is put aside at the end"));
+                }
+                continue;
+            }
             if is_wrong && is_put_aside != (differing > 0) {
                 self.fail(|| format!("line {line:?} is wrong: {differing} packets differ, put aside: {is_put_aside}"));
             } else if !is_wrong && differing > 0 {
@@ -343,6 +428,9 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
             return;
         };
         let key = (self.epoch, seq_num);
+        if self.is_of_other_channel(key, delivery, message) {
+            return self.note_deception(key);
+        }
         if !self.check_message(key, delivery.index, message) {
             return;
         }
@@ -374,6 +462,8 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
                     self.lost.insert((moment.epoch, moment.seq_num));
                     self.advance(moment);
                 }
+                // Behind what line A brings at all.
+                None if self.scenario.wrong_midway().is_some() => {}
                 None => self.fail(|| format!("a gap of {number}, which was never sent: {gap:?}")),
             }
         }
@@ -407,7 +497,11 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
         }
     }
 
-    fn handle_event(&mut self, _: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
+    fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
+        let key = delivery.seq_num.map(|seq_num| (self.epoch, seq_num));
+        if key.is_some_and(|key| self.deceptions.contains(&key)) {
+            return;
+        }
         let (Some(position), Some(event)) = (self.position, self.event(event, recovery)) else {
             return;
         };
@@ -429,7 +523,7 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
         let is_wrong = match outcome {
             // Without the status, which may have been lost, an auction cannot be told from an error.
             SnapshotOutcome::Faulty(BookFault::Crossed { .. }) => !self.was_crossed(name),
-            SnapshotOutcome::Faulty(_) | SnapshotOutcome::Mismatch => true,
+            SnapshotOutcome::Faulty(_) | SnapshotOutcome::Mismatch => self.deceived_at.is_none(),
             _ => false,
         };
         if is_wrong {

@@ -206,6 +206,26 @@ pub(crate) fn draw_handover(
     *b = Faults { silence: before, ..even(*b) };
 }
 
+/// Line B carries another channel all at once in the middle of the day, for a while, and maybe leads with it. Line A brings
+/// everything meanwhile. Returns how far the other channel's numbers lead, in nanoseconds.
+pub(crate) fn draw_wrong_line_midway(
+    choices: &mut Choices<'_>,
+    day: &mut DayOptions,
+    lines: &mut [Option<Faults>; 2],
+) -> u64 {
+    let start_ns = day_ns(day) / choices.of(&[4, 2]);
+    let end_ns = start_ns + day_ns(day) * choices.of(&[1, 2, 3]) / 8;
+    let lead_ns = day.gap_ns * choices.of(&[0, 5, 30, 100]);
+    // Another reset, or another order to empty books, would be believed.
+    day.day_changes.clear();
+    day.empty_book = 0.0;
+    if let [Some(a), Some(b)] = lines {
+        *a = Faults { loss: 0.0, delay_ns: 0, drift_ns: 0, silence: None, ..*a };
+        *b = Faults { silence: None, wrong_line: Some(Window { start_ns, end_ns }), ..*b };
+    }
+    lead_ns
+}
+
 /// Steps of the time of day, while the monotonic clock goes on.
 pub(crate) fn draw_clock_steps(choices: &mut Choices<'_>, day: &DayOptions) -> Vec<ClockStep> {
     if !choices.one_in(6) {

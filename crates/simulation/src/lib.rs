@@ -11,13 +11,14 @@
 //! 5. A replayed packet was lost before, and is replayed once, with its content.
 //! 6. Once faults end and snapshots have come round, every book is fresh.
 //!
-//! Lines lose, repeat, reorder and delay packets, fall silent, die, begin when the other one dies, carry another channel; resets come, are lost, or are not
+//! Lines lose, repeat, reorder and delay packets, fall silent, die, begin when the other one dies, carry another channel from the beginning or for a while; resets come, are lost, or are not
 //! told at all; the time of day steps. Snapshots and updates come in one message or in fragments; the dynamic decoder or generated
 //! code decodes them. In half of the scenarios a TCP replay server, with a login, limits and connections
 //! that break, sends lost packets again. Scenarios leave out what nothing in the packets can tell: a wrong line B
 //! that begins together with line A, or fills a number that line A has lost before both were ever compared;
 //! a lost reset to numbers ahead, or near the last ones; a silence across a reset of more numbers than a handler
-//! looks ahead. What changes books without being counted by RptSeq (an empty book of the channel) comes on every line.
+//! looks ahead. While line B carries another channel in the middle of the day, line A loses nothing, nothing is reset, packets
+//! are numbered, and numbers do not go back; packets of line A with numbers that the other channel has used may be lost, until line A has passed them. What changes books without being counted by RptSeq (an empty book of the channel) comes on every line.
 //!
 //! The same seed gives the same run. A scenario can also be drawn from the bytes of a fuzzer:
 //! [`Scenario::from_bytes`].

@@ -117,6 +117,7 @@ where
         checker.trace(incoming);
         let Received { received_ns, .. } = *times;
         handler.handle_packet(received_ns, incoming.source, &incoming.bytes, &mut checker);
+        checker.note_arrival(handler.arbiter(), handler.recovery());
         if let Some(replay) = &mut replay {
             replay.take_lost(times.taken_ns, &mut handler, &mut checker);
         }

@@ -3,11 +3,11 @@
 use crate::choices::Choices;
 use crate::draw::{
     day_ns, draw_clock_steps, draw_day, draw_handover, draw_line, draw_replay, draw_resets,
-    draw_silence, draw_snapshots, draw_wrong_line, session_ns,
+    draw_silence, draw_snapshots, draw_wrong_line, draw_wrong_line_midway, session_ns,
 };
 use fastrand::Rng;
-use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats, InstrumentKey};
-use tickwire_net::inject::{ClockStep, Faults};
+use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers};
+use tickwire_net::inject::{ClockStep, Faults, Window};
 
 /// Milliseconds in nanoseconds.
 pub(crate) const MS: u64 = 1_000_000;
@@ -84,6 +84,8 @@ pub struct Scenario {
     /// Faults of lines A and B; `None` where line B is not there. A line that carries another channel brings
     /// that of the next seed.
     pub lines: [Option<Faults>; 2],
+    /// How far ahead of its own time a line carries another channel, in nanoseconds.
+    pub other_lead_ns: u64,
     /// What becomes of SequenceResets.
     pub resets: Resets,
     /// Steps of the receiver's time of day.
@@ -106,6 +108,12 @@ impl Scenario {
     pub fn new(seed: u64, size: Size) -> Self {
         let mut choices = Choices::Seeded(Rng::with_seed(seed));
         Self::draw(&mut choices, seed, size)
+    }
+
+    /// When line B carries another channel, after it has carried this one, in nanoseconds since the day began.
+    pub(crate) fn wrong_midway(&self) -> Option<Window> {
+        let mut wrong = self.lines.iter().flatten().filter_map(|line| line.wrong_line);
+        wrong.find(|wrong| wrong.start_ns > 0)
     }
 
     /// Draws a scenario from the bytes of a fuzzer: any bytes give one.
@@ -169,9 +177,17 @@ impl Scenario {
             handler.engine = EngineChoice::Generated;
         }
         day.keeps_history = true;
-        if b.wrong_line.is_none() && resets == Resets::Told && choices.one_in(16) {
-            draw_handover(choices, &day, &mut lines);
+        let mut other_lead_ns = 0;
+        if has_b && b.wrong_line.is_none() && resets == Resets::Told {
+            match choices.below(16) {
+                0 if day.sequence == SequenceNumbers::Packets => {
+                    other_lead_ns = draw_wrong_line_midway(choices, &mut day, &mut lines);
+                    handler.replay = None;
+                }
+                15 => draw_handover(choices, &day, &mut lines),
+                _ => {}
+            }
         }
-        Self { seed, day, lines, resets, clock_steps, snapshots, handler }
+        Self { seed, day, lines, other_lead_ns, resets, clock_steps, snapshots, handler }
     }
 }

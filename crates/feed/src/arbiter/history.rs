@@ -43,6 +43,11 @@ impl Fate {
         self.0 & INSIDE != 0
     }
 
+    /// Whether a line brought a packet with this number that may not be the one accepted: a further one may repeat it.
+    pub(super) fn is_differing_copy_of(self, line: Line) -> bool {
+        self.0 & DIFFERS != 0 && self.was_seen_on(line)
+    }
+
     /// Whether both lines brought the same packet with this number.
     pub(super) fn is_agreed(self) -> bool {
         self.0 & (LINES | DIFFERS) == LINES

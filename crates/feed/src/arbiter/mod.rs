@@ -22,7 +22,7 @@
 //! 3. else the next epoch: it is kept, and sorted again when that begins.
 //!
 //! A packet that is the next one of its line is new even if a packet further back than `reorder_max` was
-//! equal. A packet whose number was declared lost is kept too, as it may be of the next epoch. A kept packet is
+//! equal. Where the lines differ, one of a number that its line has brought before is a repeat. A packet whose number was declared lost is kept too, as it may be of the next epoch. A kept packet is
 //! judged by where its line stood when it came, and forgotten once its line has gone on by more than
 //! `reorder_max` numbers.
 //!

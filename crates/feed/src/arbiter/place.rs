@@ -136,6 +136,8 @@ impl Arbiter {
         let is_free = if fate.was_accepted() {
             // Another packet than the one known: the other line's differs, unless this one goes back.
             !stand.goes_back(seq_num)
+                || fate.is_differing_copy_of(arrival.line)
+                    && stand.back(seq_num) <= self.options.reorder_max
         } else if let Some(past) = self.past.get(own) {
             stand.back(seq_num) <= self.options.reorder_max && past.may_have(seq_num)
         } else {

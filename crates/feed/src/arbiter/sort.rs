@@ -85,6 +85,7 @@ impl Arbiter {
         let goes_back = highest.is_some_and(|highest| seq_num <= highest);
         let is_copy = fate.is_copy(hash);
         let is_own = fate.was_seen_on(line) && !fate.was_seen_on(line.other());
+        let is_repeated = is_own || fate.is_differing_copy_of(line);
         self.note_seen(arrival);
         let counters = &mut self.lines[line.index()];
         if !fate.was_accepted() {
@@ -100,7 +101,7 @@ impl Arbiter {
         }
         if is_copy && fate.was_seen_on(line.other()) && !fate.was_seen_on(line) {
             self.note_agreement(line);
-        } else if !is_copy && !is_own {
+        } else if !is_copy && !is_repeated {
             self.note_difference(arrival);
         }
     }

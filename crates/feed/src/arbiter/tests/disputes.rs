@@ -116,3 +116,22 @@ fn a_line_that_lost_one_packet_does_not_wait() {
     line_a_goes_on(&mut arbiter, 21..=23);
     assert_eq!(packet(&mut arbiter, 24, Line::B, 24), "D24b");
 }
+
+/// Line B delivered packets of another channel; line A brings each of its own twice.
+#[test]
+fn packets_that_a_line_repeats_begin_no_epoch_where_the_other_line_differs() {
+    let mut arbiter = agreeing_behind(Line::A);
+    for seq_num in 21..=24 {
+        copy(&mut arbiter, 30, Line::B, seq_num, b"another");
+        assert_delivers(&mut arbiter, (seq_num, Line::B, b"another"));
+    }
+    for now_ns in [31, 32] {
+        for seq_num in 21..=24 {
+            assert_eq!(packet(&mut arbiter, now_ns, Line::A, seq_num), "");
+        }
+    }
+    let differing: u64 = Line::ALL.map(|line| arbiter.line_counters(line).differing).iter().sum();
+    arbiter.handle_timeout(1_000_000);
+    assert_eq!((poll_all(&mut arbiter), differing), (String::new(), 4));
+    assert_eq!(arbiter.counters().resets, 0);
+}
