@@ -33,4 +33,5 @@ pub use session::{
 };
 pub use store::{
     FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, Store, StoreReport, check_store,
+    store_files,
 };

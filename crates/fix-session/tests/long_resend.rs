@@ -37,8 +37,12 @@ fn logon_and_request() -> Vec<u8> {
 fn memory_does_not_grow_with_the_number_of_messages() {
     let folder = std::env::temp_dir().join(format!("tickwire-resend-{}", std::process::id()));
     let id = SessionId::new(BeginString::Fix44, "US", "THEM");
-    let options =
-        FileStoreOptions { folder: folder.clone(), name: id.file_name(), fsync: Fsync::None };
+    let options = FileStoreOptions {
+        folder: folder.clone(),
+        name: id.file_name(),
+        fsync: Fsync::None,
+        archives_max: 0,
+    };
     let store = FileStore::open(options, 0).expect("opens");
     let mut session = Session::new(Config::new(Role::Acceptor, id), store);
     let now = Now { wall_ns: 1_700_000_000_000_000_000, steady_ns: 1 };

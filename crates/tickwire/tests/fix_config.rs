@@ -224,6 +224,7 @@ fn damage_of_a_store_is_told_by_check_and_by_the_server() {
         folder: folder.0.clone(),
         name: "FIX.4.2-A-B".to_owned(),
         fsync: Fsync::None,
+        archives_max: 0,
     };
     let mut store = FileStore::open(options, 1_709_210_096_789_000_000).expect("opens");
     for number in 1..=3 {
@@ -414,4 +415,45 @@ fn refusals_are_logged_by_reason_and_a_flood_does_not_fill_the_log() {
     assert!(lines.last().is_some_and(|line| line.contains("more of this kind")), "{told}");
     assert!(told.contains("EVIL\\\\n2026") || told.contains("EVIL\\n2026"), "{told}");
     assert!(!told.contains("hush"), "{told}");
+}
+
+#[test]
+fn all_journals_of_a_folder_are_told() {
+    use tickwire_fix_session::{FileStore, FileStoreOptions, Fsync, Store};
+    let folder = Folder::new("store-list");
+    let options = FileStoreOptions {
+        folder: folder.0.clone(),
+        name: "FIX.4.2-A-B".to_owned(),
+        fsync: Fsync::None,
+        archives_max: 2,
+    };
+    let mut store = FileStore::open(options, 7).expect("opens");
+    for _ in 0..2 {
+        store.append(b"message").expect("kept");
+        store.commit().expect("written");
+        store.reset(8).expect("begins anew");
+    }
+    drop(store);
+    std::fs::write(folder.0.join("FIX.4.2-A-B.journal.cut-99"), "torn").expect("written");
+    std::fs::write(folder.0.join("notes.txt"), "mine").expect("written");
+    let list = || {
+        let output = tickwire(&["store", "list", text(&folder.0)]);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (status, said) = list();
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(said.matches("1 messages in 1 commits").count(), 2, "{said}");
+    for name in
+        ["A-B.journal\n", "A-B.journal.archive-00000001\n", "A-B.journal.archive-00000002\n"]
+    {
+        assert!(said.contains(name), "{said}");
+    }
+    assert!(
+        said.contains("cut-99\n  4 bytes that were no whole commit") && !said.contains("notes")
+    );
+    // One that is no journal hides no other.
+    std::fs::write(folder.0.join("FIX.4.2-A-A.journal"), "x").expect("written");
+    let (status, said) = list();
+    assert!(status == Some(1) && said.contains("it ends in its header"), "{said}");
+    assert!(said.contains("A-B.journal.archive-00000002\n"), "{said}");
 }

@@ -23,8 +23,12 @@ pub fn fix_store(data: &[u8]) {
     let folder = Folder(std::env::temp_dir().join(name));
     fs::create_dir_all(&folder.0).expect("a folder");
     fs::write(folder.0.join("s.journal"), data).expect("written");
-    let options =
-        FileStoreOptions { folder: folder.0.clone(), name: "s".to_owned(), fsync: Fsync::None };
+    let options = FileStoreOptions {
+        folder: folder.0.clone(),
+        name: "s".to_owned(),
+        fsync: Fsync::None,
+        archives_max: 0,
+    };
     let Ok(mut store) = FileStore::open(options.clone(), 1) else { return };
     let next = store.next_sender();
     let mut bytes = Vec::new();

@@ -143,6 +143,7 @@ pub(super) fn read(
         warnings.push(Finding { line, text: text.to_owned() });
     }
     let store_syncs = keys.flag("FileStoreSync").unwrap_or(false);
+    let store_archives = keys.number("FileStoreArchives", "a number").unwrap_or(0);
     let store_folder = keys.path(&["FileStorePath"]);
     let log_folder = keys.path(&["FileLogPath"]);
     let log_rotation = read_log_rotation(&mut keys);
@@ -163,6 +164,7 @@ pub(super) fn read(
         connection,
         store_folder,
         store_syncs,
+        store_archives,
         log_folder,
         log_rotation,
         dictionaries,

@@ -196,6 +196,8 @@ pub struct SessionSettings {
     pub store_folder: Option<PathBuf>,
     /// `FileStoreSync`: the disk is waited for with every commit.
     pub store_syncs: bool,
+    /// `FileStoreArchives`: journals kept of numbers that a reset has ended.
+    pub store_archives: usize,
     /// `FileLogPath`.
     pub log_folder: Option<PathBuf>,
     /// `FileLogMaxBytes` and `FileLogMaxFiles`; a log grows without end if not given.

@@ -120,7 +120,7 @@ fn switches_of_other_engines_are_understood() {
 #[test]
 fn silence_numbers_and_headers_have_their_keys() {
     let keys = "HeartBeatTimeoutMultiplier=2.25\nTestRequestDelayMultiplier=0.5\n\
-        ValidateSequenceNumbers=N\nEnableLastMsgSeqNumProcessed=Y\nFileStoreSync=Y\n\
+        ValidateSequenceNumbers=N\nEnableLastMsgSeqNumProcessed=Y\nFileStoreSync=Y\nFileStoreArchives=3\n\
         SenderLocationID=LDN\nTargetLocationID=NYC\nLogonTag=95=3\nLogonTag1=96=a=b\n";
     let settings = Settings::parse(&acceptor_with(keys)).expect("well written");
     assert_eq!(settings.warnings, []);
@@ -128,6 +128,7 @@ fn silence_numbers_and_headers_have_their_keys() {
     let config = &session.config;
     assert_eq!((config.silence_permille, config.test_request_permille), (Some(3250), 1500));
     assert!(!config.check_seq_nums && config.last_seq_num_processed && session.store_syncs);
+    assert_eq!(session.store_archives, 3);
     assert_eq!(config.sender_location_id.as_deref(), Some("LDN"));
     assert_eq!(config.target_location_id.as_deref(), Some("NYC"));
     let fields = vec![(tickwire_fix::Tag(95), "3".into()), (tickwire_fix::Tag(96), "a=b".into())];

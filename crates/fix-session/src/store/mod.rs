@@ -3,7 +3,9 @@
 mod file;
 mod memory;
 
-pub use file::{FileStore, FileStoreOptions, Fsync, MovedAside, StoreReport, check_store};
+pub use file::{
+    FileStore, FileStoreOptions, Fsync, MovedAside, StoreReport, check_store, store_files,
+};
 pub use memory::MemoryStore;
 
 use crate::error::StoreError;

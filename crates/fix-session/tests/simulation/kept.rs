@@ -128,7 +128,7 @@ impl Kept {
 
 fn open(folder: &Path, name: &str) -> Result<FileStore, StoreError> {
     let (folder, name) = (folder.to_owned(), name.to_owned());
-    FileStore::open(FileStoreOptions { folder, name, fsync: Fsync::None }, 0)
+    FileStore::open(FileStoreOptions { folder, name, fsync: Fsync::None, archives_max: 0 }, 0)
 }
 
 /// Adds the first bytes of a frame. They are moved aside and told.

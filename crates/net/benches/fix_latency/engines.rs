@@ -40,7 +40,8 @@ impl Stores<'_> {
             Self::Memory => Box::new(MemoryStore::new()),
             Self::Files(folder) => {
                 let (folder, name) = (folder.to_owned(), id.file_name());
-                let options = FileStoreOptions { folder, name, fsync: Fsync::Batch };
+                let options =
+                    FileStoreOptions { folder, name, fsync: Fsync::Batch, archives_max: 0 };
                 Box::new(FileStore::open(options, unix_ns())?)
             }
         })

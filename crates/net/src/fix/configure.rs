@@ -168,6 +168,7 @@ struct Prepared {
     log_folder: Option<PathBuf>,
     log_rotation: Option<LogRotation>,
     fsync: Fsync,
+    archives_max: usize,
 }
 
 impl Prepared {
@@ -182,6 +183,7 @@ impl Prepared {
             log_folder: session.log_folder.clone(),
             log_rotation: session.log_rotation,
             fsync: if session.store_syncs { Fsync::Always } else { fsync },
+            archives_max: session.store_archives,
         })
     }
 
@@ -191,8 +193,12 @@ impl Prepared {
         let Some(folder) = &self.store_folder else {
             return Ok((Box::new(MemoryStore::new()), log));
         };
-        let options =
-            FileStoreOptions { folder: folder.clone(), name: id.file_name(), fsync: self.fsync };
+        let options = FileStoreOptions {
+            folder: folder.clone(),
+            name: id.file_name(),
+            fsync: self.fsync,
+            archives_max: self.archives_max,
+        };
         Ok((Box::new(open_store(options)?), log))
     }
 

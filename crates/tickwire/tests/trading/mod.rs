@@ -71,7 +71,8 @@ impl Stage {
     /// Opens a store that no process uses.
     fn store(&self, name: &str, id: SessionId) -> FileStore {
         let folder = self.folder.join(name);
-        let options = FileStoreOptions { folder, name: id.file_name(), fsync: Fsync::None };
+        let options =
+            FileStoreOptions { folder, name: id.file_name(), fsync: Fsync::None, archives_max: 0 };
         FileStore::open(options, 0).expect("the store opens")
     }
 

@@ -6,6 +6,7 @@
 //! the journal, and a journal that is damaged where frames follow is not opened. What survives what is said
 //! at [`Fsync`].
 
+mod archives;
 mod check;
 mod format;
 mod marks;
@@ -25,6 +26,7 @@ use super::Store;
 use crate::error::StoreError;
 use crate::files::{make_private_folder, private_file};
 
+pub use archives::store_files;
 pub use check::{StoreReport, check_store};
 
 /// A journal is written anew if it is at least this long, and more than half of it is of no use any more: when it is
@@ -59,6 +61,8 @@ pub struct FileStoreOptions {
     pub name: String,
     /// When the disk is waited for.
     pub fsync: Fsync,
+    /// Most journals kept of numbers that a reset has ended, `NAME.journal.archive-NUMBER`, the newest; 0 for none.
+    pub archives_max: usize,
 }
 
 /// The end of a journal that was no frame, moved to a file of its own when the store was opened.
@@ -142,6 +146,8 @@ impl FileStore {
             poisoned: None,
             moved_aside: None,
         };
+        archives::forget_unfinished(&path, &store.journal)
+            .map_err(|error| fail("look at archives of", error))?;
         let is_to_rewrite = store.recover().map_err(|error| fail("read", error))?;
         if is_to_rewrite {
             store.write_anew().map_err(|error| fail("write anew", error))?;
@@ -306,6 +312,25 @@ impl FileStore {
         Ok(())
     }
 
+    /// Makes an empty journal in place of this one, which becomes an archive if it is to and has anything to tell.
+    fn begin_anew(&self, created_ns: u64) -> io::Result<File> {
+        let path = self.path();
+        let is_empty = self.end <= Version::Two.header_len() as u64;
+        if self.options.archives_max == 0 || is_empty {
+            return create(&path, created_ns, |_| Ok(()));
+        }
+        if self.is_behind {
+            // Of a frame that did not fit the disk a part may be there.
+            self.journal.set_len(self.end)?;
+        }
+        archives::make_room(&path, self.options.archives_max - 1)?;
+        let archive = archives::add(&path)?;
+        create(&path, created_ns, |_| Ok(())).inspect_err(|_| {
+            // The journal is what it was; a second name of it is removed when the store is opened, if not now.
+            let _ = fs::remove_file(archive);
+        })
+    }
+
     fn error(&self, doing: &str, error: io::Error) -> StoreError {
         StoreError::new(format!("{doing} {}", self.path().display()), error)
     }
@@ -459,9 +484,8 @@ impl Store for FileStore {
 
     fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
         self.check_poison()?;
-        let path = self.path();
-        self.journal = create(&path, created_ns, |_| Ok(()))
-            .map_err(|error| self.error("begin anew", error))?;
+        let journal = self.begin_anew(created_ns);
+        self.journal = journal.map_err(|error| self.error("begin anew", error))?;
         self.is_behind = false;
         self.marks.clear();
         self.window.clear();

@@ -17,8 +17,12 @@ impl Folder {
     }
 
     fn open(&self) -> FileStore {
-        let options =
-            FileStoreOptions { folder: self.0.clone(), name: "s".to_owned(), fsync: Fsync::None };
+        let options = FileStoreOptions {
+            folder: self.0.clone(),
+            name: "s".to_owned(),
+            fsync: Fsync::None,
+            archives_max: 0,
+        };
         FileStore::open(options, 7).expect("opens")
     }
 
@@ -73,8 +77,12 @@ fn three_frames(folder: &Folder) -> (Vec<u8>, Vec<usize>) {
 }
 
 fn reopen(folder: &Folder) -> Result<FileStore, StoreError> {
-    let options =
-        FileStoreOptions { folder: folder.0.clone(), name: "s".to_owned(), fsync: Fsync::None };
+    let options = FileStoreOptions {
+        folder: folder.0.clone(),
+        name: "s".to_owned(),
+        fsync: Fsync::None,
+        archives_max: 0,
+    };
     FileStore::open(options, 0)
 }
 
@@ -402,8 +410,12 @@ fn a_journal_of_messages_that_may_be_asked_for_is_left_alone() {
 fn a_store_is_open_once() {
     let folder = Folder::new();
     let _store = folder.open();
-    let options =
-        FileStoreOptions { folder: folder.0.clone(), name: "s".to_owned(), fsync: Fsync::None };
+    let options = FileStoreOptions {
+        folder: folder.0.clone(),
+        name: "s".to_owned(),
+        fsync: Fsync::None,
+        archives_max: 0,
+    };
     let error = FileStore::open(options, 0).expect_err("in use");
     assert!(error.to_string().contains("another process"), "{error}");
 }
@@ -477,8 +489,12 @@ fn nobody_else_can_read_the_files_of_a_store() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let inner = folder.0.join("deep").join("er");
-    let options =
-        || FileStoreOptions { folder: inner.clone(), name: "s".to_owned(), fsync: Fsync::None };
+    let options = || FileStoreOptions {
+        folder: inner.clone(),
+        name: "s".to_owned(),
+        fsync: Fsync::None,
+        archives_max: 0,
+    };
     let mut store = FileStore::open(options(), 1).expect("opens");
     store.append(b"8=x").expect("kept");
     store.commit().expect("written");

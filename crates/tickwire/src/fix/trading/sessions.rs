@@ -122,8 +122,12 @@ impl SessionArgs {
     /// Opens the store of a session.
     pub fn open_store(&self, id: &SessionId) -> Result<BoxStore, Failure> {
         let Some(folder) = &self.store else { return Ok(Box::new(MemoryStore::new())) };
-        let options =
-            FileStoreOptions { folder: folder.clone(), name: id.file_name(), fsync: self.fsync() };
+        let options = FileStoreOptions {
+            folder: folder.clone(),
+            name: id.file_name(),
+            fsync: self.fsync(),
+            archives_max: 0,
+        };
         Ok(Box::new(open_store(options).map_err(Failure::Usage)?))
     }
 }
