@@ -190,3 +190,27 @@ fn a_new_connection_begins_with_a_new_message() {
     talk.session.handle_connected(NOW);
     assert_eq!(talk.say(1, "A", LOGON), ["35=A|98=0|108=30"]);
 }
+
+#[test]
+fn an_invalid_reject_is_not_answered_by_a_reject() {
+    let mut talk = Talk::logged_on(BeginString::Fix44);
+    assert!(talk.say(2, "3", "45=x|").is_empty());
+    assert!(talk.say(3, "3", "58=no RefSeqNum|").is_empty());
+    assert_eq!(numbers(&talk), (2, 4), "they are counted");
+    let told = talk.notices.iter().filter(|notice| matches!(notice, Notice::Invalid { .. }));
+    assert_eq!(told.count(), 2);
+    // Anything else is.
+    assert!(talk.say(4, "0", "55=x|")[0].starts_with("35=3|45=4|"));
+}
+
+#[test]
+fn a_logon_whose_application_version_nobody_knows_is_refused() {
+    for (version, is_known) in
+        [("9", true), ("10", true), ("7", true), ("33", false), ("x", false), ("2", false)]
+    {
+        let mut talk = Talk::new(BeginString::Fixt11, Role::Acceptor, |_| {});
+        let answers = talk.say(1, "A", &format!("98=0|108=30|1137={version}|"));
+        assert_eq!(!answers.is_empty(), is_known, "{version}: {answers:?}");
+        assert_eq!(talk.session.is_logged_on(), is_known, "{version}");
+    }
+}

@@ -11,6 +11,7 @@ use super::event::Head;
 use super::head::Header;
 use super::send::{Stamp, encode_new};
 use crate::config::Config;
+use crate::id::{ApplVersion, BeginString};
 use crate::now::{Now, SECOND_NS};
 use crate::secret::Secret;
 use crate::tags;
@@ -123,6 +124,7 @@ pub fn admit(config: &Config, now: Now, message: &Message<'_, '_>) -> Result<(),
     check(message.begin_string() == version, Refusal::BeginString)?;
     check(is_in_time(config, now, &head), Refusal::SendingTime)?;
     check(!config.reject_invalid || is_valid(config, message), Refusal::Invalid)?;
+    check(speaks(config, message), Refusal::Invalid)?;
     check(heartbeat_s(message).is_some(), Refusal::HeartBtInt)?;
     check(config.logon_from(now.wall_ns) == Some(now.wall_ns), Refusal::Schedule)
 }
@@ -150,12 +152,16 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Whether the CompIDs are those of the session.
+///
+/// Spec: FIX session layer, test cases 1c and 2k.
 pub(super) fn knows(config: &Config, head: &Header<'_>) -> bool {
     head.sender == config.id.target_comp_id.as_bytes()
         && head.target == config.id.sender_comp_id.as_bytes()
 }
 
 /// Whether SendingTime is near enough to the time of arrival.
+///
+/// Spec: FIX session layer, test cases 1d and 2o.
 pub(super) fn is_in_time(config: &Config, now: Now, head: &Header<'_>) -> bool {
     let Some(latency_max_s) = config.latency_max_s else { return true };
     let Some(sent) = head.sending_time else { return false };
@@ -176,6 +182,17 @@ fn is_valid(config: &Config, message: &Message<'_, '_>) -> bool {
             Validator::new(config.checks).validate(message, &dictionaries.session).is_ok()
         }
     }
+}
+
+/// Whether there is a dictionary for the application messages of a FIXT Logon.
+///
+/// Spec: FIXT 1.1, DefaultApplVerID.
+fn speaks(config: &Config, message: &Message<'_, '_>) -> bool {
+    let Some(dictionaries) = &config.dictionaries else { return true };
+    let said = message.field(tags::DEFAULT_APPL_VER_ID);
+    let (Some(said), BeginString::Fixt11) = (said, config.id.begin_string) else { return true };
+    let version = ApplVersion::parse(said.value);
+    dictionaries.application.iter().any(|(known, _)| Some(*known) == version)
 }
 
 /// Encodes a Logout for a peer that is not let in. It is not stored and uses no number: `seq_num` is the

@@ -46,7 +46,8 @@ pub enum Notice {
     },
     /// A message of the session was handled that calls for nothing.
     Handled,
-    /// A message is invalid and is handled all the same, because the configuration says so.
+    /// A message is invalid and is handled all the same, because the configuration says so; or it is a Reject, which
+    /// is not answered by another.
     Invalid {
         /// Its number.
         seq_num: u64,

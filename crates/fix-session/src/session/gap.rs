@@ -16,6 +16,8 @@ const LAST_BEFORE_42: u64 = 999_999;
 
 impl<S: Store> Core<S> {
     /// Keeps a message that came too early; `None` for one that is handled already.
+    ///
+    /// Spec: FIX session layer, test case 2b (MsgSeqNum too high), ordered message processing.
     pub(super) fn hold(&mut self, seq_num: u64, message: Option<&[u8]>) {
         let limits = &self.config.limits;
         let len = message.map_or(0, <[u8]>::len);
@@ -52,6 +54,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Asks for what is missing before `seq_num`, unless it was asked for.
+    ///
+    /// Spec: FIX session layer, test cases 1a, 2b and 20 (Resend Request, once a gap).
     pub(super) fn ask_for_missing(&mut self, now: Now, seq_num: u64) {
         let again = self.config.redundant_resend_requests;
         if self.asked.is_some_and(|asked| !again && seq_num >= asked.begin) {
@@ -101,6 +105,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Goes on with a higher number.
+    ///
+    /// Spec: FIX session layer, test case 11a, of what is sent.
     pub(super) fn skip_to(&mut self, now: Now, seq_num: u64) -> bool {
         let waits = self.transmit.lags(self.config.limits.transmit_len_max);
         if !self.is_logged_on() || waits || seq_num <= self.store.next_sender() {
@@ -111,6 +117,9 @@ impl<S: Store> Core<S> {
         true
     }
 
+    /// Handles a Sequence Reset.
+    ///
+    /// Spec: FIX session layer, test cases 10 (Gap Fill) and 11a to 11c (Reset).
     pub(super) fn handle_sequence_reset(
         &mut self,
         now: Now,
@@ -139,6 +148,9 @@ impl<S: Store> Core<S> {
         }
     }
 
+    /// Handles a Resend Request.
+    ///
+    /// Spec: FIX session layer, test cases 8 (what is sent again) and 20 (both sides ask: sent first, then asked).
     pub(super) fn handle_resend_request(
         &mut self,
         now: Now,

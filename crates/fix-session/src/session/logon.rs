@@ -15,6 +15,8 @@ use crate::tags;
 
 impl<S: Store> Core<S> {
     /// Sends an initiator's Logon.
+    ///
+    /// Spec: FIX session layer, Logon, test case 1B of initiators.
     pub(super) fn send_first_logon(&mut self, now: Now) {
         if self.is_reset_open && !self.config.reset_on_logon {
             return self.say_reset(now);
@@ -104,6 +106,9 @@ impl<S: Store> Core<S> {
         self.note_unsent(sent);
     }
 
+    /// Handles a Logon.
+    ///
+    /// Spec: FIX session layer, test cases 1a to 1e, and AlreadyLoggedOn of the acceptance suite.
     pub(super) fn handle_logon(
         &mut self,
         now: Now,
@@ -162,6 +167,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Lets the peer in: only now may its Logon change the store.
+    ///
+    /// Spec: FIX session layer, test cases 1a (MsgSeqNum right or too high), SessionReset of the acceptance suite.
     pub(super) fn accept_logon(&mut self, now: Now) {
         let Some(logon) = self.pending_logon.take() else { return };
         let is_first = !self.received_logon;
@@ -216,6 +223,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Takes over what the peer's Logon says of the session.
+    ///
+    /// Spec: FIX session layer, HeartBtInt: the acceptor takes the initiator's.
     fn take_terms(&mut self, logon: &PendingLogon) {
         self.received_logon = true;
         self.appl_version = logon.appl_ver_id.as_deref().and_then(ApplVersion::parse);
@@ -264,6 +273,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Returns NextExpectedMsgSeqNum if it is higher than any number that we can send next.
+    ///
+    /// Spec: FIX session layer, NextExpectedMsgSeqNum.
     fn too_high_expectation(&self, logon: &PendingLogon) -> Option<u64> {
         let expected = logon.next_expected.filter(|_| self.config.uses_next_expected())?;
         (!logon.reset && expected > self.store.next_sender()).then_some(expected)
@@ -285,6 +296,8 @@ impl<S: Store> Core<S> {
 
     /// The answer to our Logon with ResetSeqNumFlag must have the flag and MsgSeqNum 1: else the two sides
     /// do not agree on where they are.
+    ///
+    /// Spec: FIX session layer, ResetSeqNumFlag.
     fn is_answer_to_reset(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {
         if !self.awaits_reset() || reset && head.seq_num == 1 {
             return true;
@@ -317,6 +330,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Sends again what the peer says it has not got, without waiting to be asked.
+    ///
+    /// Spec: FIX session layer, NextExpectedMsgSeqNum.
     fn send_what_peer_expects(&mut self, logon: &PendingLogon, sender_before: u64) {
         let Some(expected) = logon.next_expected.filter(|_| self.config.uses_next_expected())
         else {

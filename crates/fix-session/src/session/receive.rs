@@ -33,6 +33,8 @@ pub(super) enum Order {
 
 impl<S: Store> Core<S> {
     /// Takes note of bytes that are no message, or of a garbled one.
+    ///
+    /// Spec: FIX session layer, test cases 2d, 3b and 3c (garbled: ignored, the number is still expected).
     pub(super) fn handle_garbage(&mut self) {
         self.counters.garbled += 1;
         if !self.received_logon {
@@ -97,11 +99,15 @@ impl<S: Store> Core<S> {
 
     /// Whether a message comes between our reset and the peer's answer to it: its number is one of
     /// the old numbering, and would be taken for a new one if it were held.
+    ///
+    /// Spec: FIX session layer, ResetSeqNumFlag.
     fn is_of_old_numbers(&self, msg_type: &[u8]) -> bool {
         self.received_logon && self.is_reset_open && !matches!(msg_type, b"A" | b"5")
     }
 
     /// Heartbeat, Test Request, Reject.
+    ///
+    /// Spec: FIX session layer, test cases 4b (Test Request: Heartbeat with its TestReqID) and 7 (Reject: counted).
     fn handle_simple(&mut self, now: Now, message: &Message<'_, '_>) {
         match message.msg_type() {
             b"1" => {
@@ -130,6 +136,8 @@ impl<S: Store> Core<S> {
     }
 
     /// A message with another BeginString ends the session.
+    ///
+    /// Spec: FIX session layer, test case 2i (BeginString: Logout).
     fn handle_other_version(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
         if message.msg_type() == b"5" {
             self.handle_logout(now, message, head);
@@ -144,6 +152,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Validates against the dictionaries; refuses what is invalid, unless it is to be let through.
+    ///
+    /// Spec: FIX session layer, test cases 2q (MsgType), 2t (first three fields) and 14a to 14i (fields).
     fn validate(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) -> bool {
         let outcome = match &self.config.dictionaries {
             None => message.fault().map_or(Ok(()), Err),
@@ -186,6 +196,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Whether a message may come in this state of the logon.
+    ///
+    /// Spec: FIX session layer, test case 1e (first message is not a Logon: disconnect).
     fn is_expected(&self, msg_type: &[u8]) -> bool {
         match msg_type {
             b"A" => true,
@@ -195,6 +207,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Checks what every message must fulfil; does what has to be done if not.
+    ///
+    /// Spec: FIX session layer, test cases 2a and 2b (MsgSeqNum), 2k (CompIDs) and 2o (SendingTime).
     pub(super) fn verify(
         &mut self,
         now: Now,
@@ -293,6 +307,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Ends the session because of a number lower than expected.
+    ///
+    /// Spec: FIX session layer, test case 2c.
     pub(super) fn end_because_low(&mut self, now: Now, seq_num: u64) {
         let expected = self.store.next_target();
         let text = format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
@@ -310,6 +326,8 @@ impl<S: Store> Core<S> {
     }
 
     /// A message without a number that can be read ends the session.
+    ///
+    /// Spec: FIX session layer, MsgSeqNum missing: Logout.
     fn refuse_without_number(&mut self, now: Now) {
         if self.received_logon {
             self.send_logout(now, b"MsgSeqNum missing or not a number");

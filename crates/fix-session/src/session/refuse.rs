@@ -22,6 +22,8 @@ const ROUTES: [(Tag, Tag); 6] = [
 ];
 
 /// Returns the way back: each routing field of a message that has a value, turned round, ascending.
+///
+/// Spec: FIX session layer, ReverseRoute of the acceptance suite.
 fn reverse_route<'m>(message: &Message<'m, '_>, version: BeginString) -> Vec<(Tag, &'m [u8])> {
     // Location ids came with FIX 4.1.
     let known = if version >= BeginString::Fix41 { 6 } else { 4 };
@@ -43,6 +45,8 @@ fn is_number(text: &[u8]) -> bool {
 
 impl<S: Store> Core<S> {
     /// Refuses a message that the reader or the validator found invalid.
+    ///
+    /// Spec: FIX session layer, test cases 14a to 14i.
     pub(super) fn refuse_invalid(
         &mut self,
         now: Now,
@@ -80,6 +84,14 @@ impl<S: Store> Core<S> {
         let resets = matches!(message.msg_type(), b"A" | b"4");
         if !resets && self.is_due(head.seq_num) {
             self.count_received(head.seq_num);
+        }
+        if message.msg_type() == b"3" {
+            // Rejects of Rejects would go to and fro without end.
+            let number = tag.and_then(|tag| std::str::from_utf8(tag).ok()?.parse().ok());
+            let (seq_num, tag) = (head.seq_num, number.map(Tag));
+            self.notices.push_back(Notice::Invalid { seq_num, reason, tag });
+            self.last_received_ns = now.steady_ns;
+            return self.after_received(now);
         }
         match self.send_reject(now, message, head.seq_num, reason, tag) {
             Ok(()) => {}
@@ -133,6 +145,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Sends a Business Message Reject, or a Reject in versions that have none.
+    ///
+    /// Spec: FIX session layer, test case 2r (MsgType not supported).
     pub(super) fn reject_business(
         &mut self,
         now: Now,

@@ -263,6 +263,9 @@ impl<S: Store> Core<S> {
         Ok(())
     }
 
+    /// Sends a Heartbeat.
+    ///
+    /// Spec: FIX session layer, test cases 4a and 4b.
     pub(super) fn send_heartbeat(&mut self, now: Now, test_req_id: Option<&[u8]>) {
         self.send_admin(now, "0", |writer| {
             if let Some(id) = test_req_id {
@@ -271,6 +274,9 @@ impl<S: Store> Core<S> {
         });
     }
 
+    /// Sends a Test Request.
+    ///
+    /// Spec: FIX session layer, test case 6.
     pub(super) fn send_test_request(&mut self, now: Now, id: &[u8]) {
         if self.is_logged_on() {
             self.send_admin(now, "1", |writer| writer.bytes(tags::TEST_REQ_ID, id));

@@ -15,6 +15,8 @@ impl<S: Store> Core<S> {
 
     /// Returns when a Test Request is due, once more for each that was not answered; never if silence
     /// is not noticed.
+    ///
+    /// Spec: FIX session layer, test case 6 (nothing received: Test Request).
     fn test_request_ns(&self) -> u64 {
         match self.config.silence_permille {
             None => u64::MAX,
@@ -25,12 +27,16 @@ impl<S: Store> Core<S> {
     }
 
     /// Returns when a peer counts as gone.
+    ///
+    /// Spec: FIX session layer, test case 6 (no answer: disconnect).
     fn silence_ns(&self) -> u64 {
         let permille = self.config.silence_permille;
         permille.map_or(u64::MAX, |permille| self.silent_for_ns(permille, 1))
     }
 
     /// Returns when a Heartbeat is due. None while an answer to a Test Request is waited for.
+    ///
+    /// Spec: FIX session layer, test case 4a (nothing sent: Heartbeat).
     fn heartbeat_due_ns(&self) -> Option<u64> {
         let due = self.last_sent_ns.saturating_add(self.heartbeat_ns);
         (self.test_requests == 0).then_some(due)

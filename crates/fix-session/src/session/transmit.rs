@@ -204,6 +204,9 @@ impl<S: Store> Core<S> {
         Ok(())
     }
 
+    /// Sends one number of a stretch again, or notes that it has no message.
+    ///
+    /// Spec: FIX session layer, test case 8 (messages of the session are filled over).
     fn replay_one(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
         let seq_num = replay.next;
         self.transmit.stored.clear();
@@ -235,6 +238,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Makes the stored message a possible duplicate; returns whether it is to be sent again.
+    ///
+    /// Spec: FIX session layer, test case 8 (PossDupFlag, OrigSendingTime).
     fn make_again(&mut self, now: Now, seq_num: u64) -> Result<bool, SendError> {
         let last_processed = self.last_processed();
         let Self { transmit, config, replay_reader, .. } = self;
@@ -251,6 +256,8 @@ impl<S: Store> Core<S> {
     }
 
     /// Tells that the numbers from `begin` to before `end` have no message.
+    ///
+    /// Spec: FIX session layer, test case 8 (Sequence Reset with GapFillFlag).
     fn fill_gap(&mut self, now: Now, begin: u64, end: u64) -> Result<(), SendError> {
         let orig = Some(UtcTimestamp::from_unix_nanos(now.wall_ns));
         let stamp = Stamp { now, seq_num: begin, orig, last_processed: self.last_processed() };

@@ -26,6 +26,10 @@ pub struct AcceptanceArgs {
     /// Whether a tag without a value is refused
     #[arg(long, value_name = "yes|no", default_value = "yes")]
     validate_fields_have_values: YesNo,
+    /// Whether a Business Message Reject over FIXT repeats DefaultApplVerID, as QuickFIX's suite has it; those of
+    /// quickfixgo and QuickFIX/n do not
+    #[arg(long, value_name = "yes|no", default_value = "yes")]
+    business_reject_version: YesNo,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -68,7 +72,7 @@ pub fn run(args: &AcceptanceArgs) -> Result<Outcome, Failure> {
         let id = SessionId::new(version, SENDER, target);
         let mut config = Config::new(Role::Acceptor, id);
         config.reset_on_logon = true;
-        config.business_reject_version = true;
+        config.business_reject_version = args.business_reject_version == YesNo::Yes;
         let fields_have_values = with_values && target != "NO_CHECK_FIELDS_HAVE_VALUES";
         config.checks = Checks { fields_have_values, ..Checks::default() };
         let dictionaries = dictionaries::shipped(version)?;
