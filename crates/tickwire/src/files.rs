@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::SharedOutput;
+use crate::output_file::OutputFile;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -96,8 +97,7 @@ pub fn open_capture(
 pub fn create(path: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
     match path {
         Some(path) if !is_standard(path) => {
-            let file = File::create(path);
-            let file = file.map_err(|error| Failure::file("write", path.display(), &error))?;
+            let file = OutputFile::create(path)?;
             Ok(Box::new(BufWriter::with_capacity(OUTPUT_BYTES, file)))
         }
         _ => Ok(Box::new(BufWriter::with_capacity(OUTPUT_BYTES, io::stdout().lock()))),

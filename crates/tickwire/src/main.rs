@@ -29,6 +29,7 @@ mod old_options;
 mod opra;
 mod options;
 mod output;
+mod output_file;
 mod progress;
 #[cfg(feature = "dds")]
 mod publish;

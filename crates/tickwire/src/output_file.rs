@@ -1,0 +1,43 @@
+//! A file that a command writes, whole or not at all.
+
+use crate::failure::Failure;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Names the file in errors, and removes it where it cannot be written to its end: nothing is left that reads as whole.
+#[derive(Debug)]
+pub struct OutputFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl OutputFile {
+    /// Creates the file, or empties it.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path);
+        let file = file.map_err(|error| Failure::file("write", path.display(), &error))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    fn fail(&self, error: &io::Error) -> io::Error {
+        if fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file()) {
+            // Where it cannot be removed either, the error still says that it is not whole.
+            let _ = fs::remove_file(&self.path);
+        }
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.file.write(bytes) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(self.fail(&error)),
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.fail(&error))
+    }
+}
