@@ -337,16 +337,16 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             }
         }
         self.pass_numbers(outcome.seq_num);
+        self.note_sent(delivery, outcome, sink);
         if let Some(next_seq_num) = outcome.reset_to {
             self.begin_epoch(next_seq_num, sink);
         }
-        self.note_sent(delivery.received_ns, outcome, sink);
     }
 
     /// Replayed packets are compared with the time at which a packet was sent that is known to be whole.
     fn note_sent(
         &mut self,
-        now_ns: u64,
+        delivery: &Delivery,
         outcome: &PacketOutcome,
         sink: &mut impl Sink<E::Message>,
     ) {
@@ -355,10 +355,10 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         else {
             return;
         };
-        replays.note_sent(sending_time);
+        replays.note_sent(delivery.seq_num, sending_time);
         // What waits may be of the session that a reset begins.
         if replays.is_waiting() && outcome.reset_to.is_none() {
-            self.release_replays(now_ns, sink);
+            self.release_replays(delivery.received_ns, sink);
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! | its messages were sent | |
 //! |---|---|
-//! | before any message of the session | of a session before: refused |
+//! | before the last message of the session before, or, unless its number is lower, before any of this one | of a session before: refused |
 //! | no later than the message delivered last | of this session: applied |
 //! | later | of the next session, or stamped anew by the service: waits until the lines show that time in this session, or for twice the skew bound; a reset in between shows that it is of no use |
 //!
@@ -109,9 +109,9 @@ impl<E> Replays<E> {
         }
     }
 
-    /// Notes the SendingTime of a message that was delivered.
-    pub(super) fn note_sent(&mut self, sending_time: u64) {
-        self.times.note(sending_time);
+    /// Notes the SendingTime of a message that was delivered in the packet of this number.
+    pub(super) fn note_sent(&mut self, seq_num: Option<u64>, sending_time: u64) {
+        self.times.note(seq_num, sending_time);
     }
 
     /// Takes note of what is to be told, and how many messages of the first packet are known; returns whether there was room.
@@ -184,9 +184,9 @@ impl<E> Replays<E> {
     fn take_ready(&mut self, now_ns: u64) -> Option<Waiting> {
         let is_ready = match self.waiting.front()? {
             Waiting::End(_) => true,
-            Waiting::Packet(Replay { received_ns, times, .. }) => {
+            Waiting::Packet(Replay { received_ns, seq_num, times, .. }) => {
                 now_ns >= received_ns.saturating_add(self.wait_ns)
-                    || self.times.session_of(*times) != ReplaySession::CurrentOrNext
+                    || self.times.session_of(*seq_num, *times) != ReplaySession::CurrentOrNext
             }
         };
         if !is_ready {
@@ -229,7 +229,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         };
         let times = decoding.sending_times(&mut replays.engine, bytes);
         let replay = Replay { received_ns, seq_num, known, times, bytes: bytes.to_vec() };
-        let is_refused = match replays.times.session_of(times) {
+        let is_refused = match replays.times.session_of(seq_num, times) {
             ReplaySession::Past => true,
             ReplaySession::Current if !replays.is_waiting() => {
                 return self.apply_replay(received_ns, &replay, sink);

@@ -33,6 +33,10 @@ pub(super) enum ReplaySession {
 /// SendingTimes of the messages delivered in the current session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SessionTimes {
+    /// That of the last message of the session before.
+    past: Option<u64>,
+    /// The number of the first packet delivered: what has lower ones may have been sent before it.
+    first: Option<u64>,
     /// A lower bound: sender threads and damaged times may put the first message above later ones.
     earliest: Option<u64>,
     /// That of the message delivered last, so that one damaged time does not last.
@@ -40,21 +44,25 @@ pub(super) struct SessionTimes {
 }
 
 impl SessionTimes {
-    /// Notes a message that was delivered.
-    pub(super) fn note(&mut self, time: u64) {
+    /// Notes a message that was delivered, and the number of its packet.
+    pub(super) fn note(&mut self, seq_num: Option<u64>, time: u64) {
+        self.first = self.first.or(seq_num);
+        self.past = self.past.map(|past| past.min(time));
         self.earliest = Some(self.earliest.map_or(time, |earliest| earliest.min(time)));
         self.last = Some(time);
     }
 
     /// A session begins: what was sent before is of the past.
     pub(super) const fn begin_session(&mut self) {
-        self.earliest = self.last;
+        *self = Self { past: self.last, first: None, earliest: None, last: self.last };
     }
 
-    /// Returns the session of a packet whose messages were sent at `times`.
-    pub(super) fn session_of(&self, times: Option<SendingTimes>) -> ReplaySession {
+    /// Returns the session of the packet of this number, whose messages were sent at `times`.
+    pub(super) fn session_of(&self, seq_num: u64, times: Option<SendingTimes>) -> ReplaySession {
         let Some(times) = times else { return ReplaySession::Current };
-        if self.earliest.is_some_and(|earliest| times.earliest < earliest) {
+        let is_after_first = self.first.is_none_or(|first| seq_num >= first);
+        let bound = if is_after_first { self.earliest.max(self.past) } else { self.past };
+        if bound.is_some_and(|bound| times.earliest < bound) {
             ReplaySession::Past
         } else if self.last.is_some_and(|last| times.latest <= last) {
             ReplaySession::Current

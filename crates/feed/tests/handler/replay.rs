@@ -33,10 +33,10 @@ fn handler() -> Tested {
 }
 
 fn handler_of(recovery: RecoveryOptions) -> Tested {
-    handler_with(TEMPLATES, recovery)
+    handler_with(TEMPLATES, recovery, None)
 }
 
-fn handler_with(templates: &str, recovery: RecoveryOptions) -> Tested {
+fn handler_with(templates: &str, recovery: RecoveryOptions, first_seq_num: Option<u64>) -> Tested {
     let program = Arc::new(Program::compile(TemplateSet::parse(templates).unwrap()).unwrap());
     let framing = Preset::Cme.framing();
     let engine = || {
@@ -46,7 +46,7 @@ fn handler_with(templates: &str, recovery: RecoveryOptions) -> Tested {
     };
     let options = HandlerOptions {
         framing,
-        arbiter: ArbiterOptions { hold_ns: 100, ..Default::default() },
+        arbiter: ArbiterOptions { hold_ns: 100, first_seq_num, ..Default::default() },
         recovery,
         ..Default::default()
     };
@@ -213,9 +213,15 @@ fn an_answer_counts_however_many_gaps_are_awaited() {
 
 /// A handler of messages that say when they were sent.
 fn timed_handler() -> Tested {
+    timed_handler_from(None)
+}
+
+/// As [`timed_handler`], of a feed whose first number may be known.
+fn timed_handler_from(first_seq_num: Option<u64>) -> Tested {
     let time = r#"<template name="Incremental" id="1"><uInt64 name="SendingTime" id="52"/>"#;
     let templates = TEMPLATES.replace(r#"<template name="Incremental" id="1">"#, time);
-    handler_with(&templates, RecoveryOptions { depth: Some(1), ..Default::default() })
+    let recovery = RecoveryOptions { depth: Some(1), ..Default::default() };
+    handler_with(&templates, recovery, first_seq_num)
 }
 
 /// As [`bid`], sent at `sent`.
@@ -248,6 +254,29 @@ fn packets_of_a_past_session_fill_no_gap() {
         assert_eq!(seen.replayed.len(), usize::from(is_of_gap), "sent at {sent}");
         assert_eq!(handler.counters().replays_refused, u64::from(!is_of_gap), "sent at {sent}");
     }
+}
+
+/// What was sent before the first packet that came is of the session too, if its number is lower; not what was
+/// sent before the end of the session before.
+#[test]
+fn the_first_packets_of_a_session_may_be_replayed() {
+    let (mut seen, mut handler) = (Seen::default(), timed_handler_from(Some(1)));
+    handler.handle_packet(0, A, &packet(2, &bid_at(22, 2, 11)), &mut seen);
+    handler.handle_timeout(1000, &mut seen);
+    let gap = Gap { first: 1, count: 1 };
+    assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    handler.handle_replayed(2000, 1, &bid_at(21, 1, 10), &mut seen);
+    assert_eq!((price(&handler, 9), handler.counters().replays_refused), (Some(11), 0));
+
+    handler.handle_packet(3000, A, &packet(3, &[0xC0, 0x83, 0x81]), &mut seen);
+    assert_eq!(handler.poll_lost(), Some(Lost::Reset));
+    handler.handle_packet(3001, A, &packet(2, &bid_at(42, 2, 13)), &mut seen);
+    handler.handle_timeout(5000, &mut seen);
+    assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    handler.handle_replayed(6000, 1, &bid_at(21, 1, 10), &mut seen);
+    assert_eq!((price(&handler, 9), handler.counters().replays_refused), (None, 1));
+    handler.handle_replayed(6001, 1, &bid_at(41, 1, 12), &mut seen);
+    assert_eq!((price(&handler, 9), handler.counters().replays_refused), (Some(13), 1));
 }
 
 /// The service may be in the next session already, which has packets of the same numbers.
@@ -302,7 +331,7 @@ fn a_packet_says_when_it_was_sent_first() {
         message
     };
     for (original, expected) in [(19, None), (21, Some(12))] {
-        let (mut seen, mut handler) = (Seen::default(), handler_with(&templates, recovery));
+        let (mut seen, mut handler) = (Seen::default(), handler_with(&templates, recovery, None));
         handler.handle_packet(0, A, &packet(1, &first_sent_at(None, 20, 1, 10)), &mut seen);
         handler.handle_packet(2, A, &packet(3, &first_sent_at(None, 22, 3, 12)), &mut seen);
         handler.handle_timeout(1000, &mut seen);
