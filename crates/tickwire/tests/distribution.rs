@@ -295,7 +295,7 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     assert!(last_values > 0, "{received:#}");
     assert!(sum(&received, "received") < written, "{received:#}");
     // The rows of times have live samples alone.
-    let timed: u64 = received["latencies"][0]["count"].as_u64().expect("a count");
+    let timed = received["latencies"][0]["count"].as_u64().unwrap_or(0);
     assert_eq!(timed + last_values, sum(&received, "received"), "{received:#}");
     assert_eq!(sum(&published, "messages"), 2_001);
     assert_eq!(sum(&published, "dropped"), 0);
