@@ -1,4 +1,4 @@
-//! Options over all commands: times have units, and a name means one thing.
+//! Options over all commands: times have units, and a name, long or short, means one thing.
 
 mod support;
 
@@ -10,12 +10,51 @@ use support::tickwire;
 const SEVERAL_FORMS: [(&str, &str); 1] =
     [("--snapshots", "a feed of snapshots: a file to write or to send, or the live feed")];
 
-/// What an option's line in a help text shows: its name and its value.
+/// Short flags that stand for another long one on one command, and why. A short flag stands for the
+/// same long one on all other commands.
+const OTHER_LONG_FORMS: [(&str, &str, &str, &str); 1] = [(
+    "fix client",
+    "-p",
+    "--preload",
+    "hftest, which it mirrors: hftest client -p 150000 -u 50000",
+)];
+
+/// The short flag of counts: it says how many on every command, and the long one of what.
+const COUNTS: (&str, [&str; 3]) = ("-n", ["--limit", "--messages", "--packets"]);
+
+/// Words of a help text that tell a length of time.
+const WORDS_OF_TIMES: [&str; 9] = [
+    "how long",
+    "so long",
+    "longest wait",
+    "longest time",
+    "interval",
+    "silence",
+    "seconds",
+    "minutes",
+    "time to ",
+];
+
+/// Options whose help text has such words, and whose value is no single time, and why.
+const NO_TIMES: [(&str, &str); 2] = [
+    ("--fsync", "a policy: from time to time is one"),
+    ("--silence", "from one time to another, both with units"),
+];
+
+/// What an option's lines in a help text show: its names, its value and its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shown {
     command: String,
+    short: Option<String>,
     name: String,
     value: Option<String>,
+    about: String,
+}
+
+impl Shown {
+    fn is_time(&self) -> bool {
+        self.value.as_deref().is_some_and(|value| value.contains("TIME"))
+    }
 }
 
 /// The options of a command and its subcommands.
@@ -33,12 +72,23 @@ fn options(command: &str, shown: &mut Vec<Shown>) {
         if in_commands && indent == 2 && first != "help" && !first.starts_with('-') {
             options(&format!("{command} {first}"), shown);
         }
-        let is_option = first.starts_with("--") || (first.starts_with('-') && first.ends_with(','));
-        if !in_commands && indent > 0 && indent <= 6 && is_option {
-            let name = if first.starts_with("--") { Some(first) } else { words.next() };
-            let (command, name) = (command.to_owned(), name.expect("a name").to_owned());
-            let value = words.next().filter(|word| word.starts_with(['<', '[']));
-            shown.push(Shown { command, name, value: value.map(str::to_owned) });
+        if in_commands || indent == 0 {
+            continue;
+        }
+        if indent <= 6 && first.starts_with('-') {
+            let short = (!first.starts_with("--")).then(|| first.trim_end_matches(',').to_owned());
+            let name = if short.is_none() { Some(first) } else { words.next() };
+            let name = name.filter(|name| name.starts_with("--"));
+            let name =
+                name.unwrap_or_else(|| panic!("{command}: {first} has no long form: {line}"));
+            let (command, name) = (command.trim().to_owned(), name.to_owned());
+            let value = words.clone().next().filter(|word| word.starts_with(['<', '[']));
+            let value = value.map(str::to_owned);
+            shown.push(Shown { command, short, name, value, about: String::new() });
+        }
+        if let Some(option) = shown.last_mut() {
+            let words = line.split_whitespace();
+            option.about.extend(words.flat_map(|word| [word, " "]).map(str::to_lowercase));
         }
     }
 }
@@ -51,7 +101,7 @@ fn every_option_means_one_thing_and_times_have_units() {
     let mut by_name: BTreeMap<&str, Vec<&Shown>> = BTreeMap::new();
     for option in &shown {
         let value = option.value.as_deref().unwrap_or_default();
-        for unit in ["SECONDS", "MILLIS", "MICROS", "NANOS", "<MS>", "<US>"] {
+        for unit in ["MINUTES", "SECONDS", "MILLIS", "MICROS", "NANOS", "<MS>", "<US>"] {
             assert!(!value.contains(unit), "{option:?}: times have units of their own: TIME");
         }
         by_name.entry(&option.name).or_default().push(option);
@@ -67,6 +117,86 @@ fn every_option_means_one_thing_and_times_have_units() {
         let times = times.count();
         assert!(times == 0 || times == options.len(), "{name} is not always a time: {options:?}");
     }
+}
+
+/// What the parser says of a command line that ends with an option that there is not.
+fn refusal(arguments: &str) -> String {
+    // A value is looked at when a known option follows it.
+    let run = tickwire(&format!("{arguments} --log off --no-such-option"));
+    assert_eq!(run.status, 2, "{arguments}: {}", run.err);
+    run.err
+}
+
+#[test]
+fn a_short_flag_means_one_thing() {
+    let mut shown = Vec::new();
+    options("", &mut shown);
+    let mut long_forms: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    let mut exceptions = 0;
+    for option in &shown {
+        let (Some(short), name) = (option.short.as_deref(), option.name.as_str()) else { continue };
+        let is_exception = OTHER_LONG_FORMS.iter().any(|(command, known, long, _)| {
+            (*command, *known, *long) == (option.command.as_str(), short, name)
+        });
+        exceptions += usize::from(is_exception);
+        if short == COUNTS.0 {
+            assert_eq!(option.value.as_deref(), Some("<COUNT>"), "{option:?}");
+            assert!(COUNTS.1.contains(&name), "{option:?}");
+        } else if !is_exception {
+            let commands = long_forms.entry(short).or_default().entry(name).or_default();
+            commands.push(&option.command);
+        }
+    }
+    assert!(long_forms.contains_key("-p"), "{long_forms:?}");
+    assert_eq!(exceptions, OTHER_LONG_FORMS.len(), "an exception that no command needs");
+    for (short, long) in long_forms {
+        assert_eq!(long.len(), 1, "{short} has several meanings: {long:?}");
+    }
+}
+
+#[test]
+fn every_length_of_time_takes_units() {
+    let mut shown = Vec::new();
+    options("", &mut shown);
+    assert!(shown.iter().filter(|option| option.is_time()).count() > 20, "{shown:?}");
+    for option in &shown {
+        let is_told = WORDS_OF_TIMES.iter().any(|words| option.about.contains(words));
+        let is_no_time = NO_TIMES.iter().any(|(name, _)| *name == option.name);
+        if option.value.is_some() && is_told && !is_no_time {
+            assert!(option.is_time(), "{option:?} is a time: its value is a TIME");
+        }
+    }
+    for Shown { command, name, .. } in shown.iter().filter(|option| option.is_time()) {
+        for time in ["500us", "2ms", "1.5s"] {
+            let error = refusal(&format!("{command} {name} {time}"));
+            // Some have limits, and some are whole seconds: they say so of a time that they have read.
+            let is_read = ["'--no-such-option'", " is not from ", "expected whole seconds"];
+            let is_read = is_read.iter().any(|text| error.contains(text));
+            assert!(is_read, "{command} {name} {time}: {error}");
+        }
+        let error = refusal(&format!("{command} {name} 2furlongs"));
+        assert!(error.contains("'2furlongs'"), "{command} {name}: {error}");
+    }
+}
+
+#[test]
+fn spellings_of_the_programs_that_commands_mirror_are_accepted() {
+    for arguments in [
+        "generate simple -t t.xml -o x.dat -n 30000",
+        "generate complex -t t.xml -o x.dat -n 30000 -seq 4",
+        "multicast -f x.dat -a 224.1.2.133 -p 13014 -s 1000",
+        "publish -t t.xml -f x.dat -tr udp -noecho",
+        "publish -t t.xml -tr udp -emptyBuilder",
+        "subscribe -tr udp -noecho",
+        "fix client -p 150000 -u 50000",
+        "fix client -r -p 150000 -u 50000",
+        "soak feed --minutes 3",
+    ] {
+        let error = refusal(arguments);
+        assert!(error.contains("'--no-such-option'"), "{arguments}: {error}");
+    }
+    let both = tickwire("soak feed --minutes 3 --time 3m");
+    assert!(both.err.contains("cannot be used with"), "{}", both.err);
 }
 
 #[test]

@@ -20,8 +20,13 @@ fn lines(path: &std::path::Path) -> Vec<Value> {
 #[test]
 fn what_is_generated_can_be_decoded() {
     let d = directory("generate");
-    for feed in ["simple -p 700", "complex -seq 2 -nosplit", "cme", "cme --channel 9", "random-cme"]
-    {
+    for feed in [
+        "simple --packet-size 700",
+        "complex -seq 2 -nosplit",
+        "cme",
+        "cme --channel 9",
+        "random-cme",
+    ] {
         let generate =
             format!("generate {feed} --force -n 200 -o {{d}}/f.bin --write-templates {{d}}/f.xml");
         run(&d, &generate);
@@ -102,7 +107,10 @@ fn wrong_arguments_are_refused_in_words() {
             &*format!("simple -t {other}"),
             "complex.xml: cannot make the feed: the template set lacks",
         ),
-        ("simple -p 20", "packets of 20 bytes are too small for this feed: allow at least "),
+        (
+            "simple --packet-size 20",
+            "packets of 20 bytes are too small for this feed: allow at least ",
+        ),
         ("complex -seq 0", "average of 0 entries a message: 1 to 500"),
         ("simple --framing cqg", "no place for a sequence number: choose cme"),
         ("simple --framing nyse", "unknown framing: give one of cme"),
@@ -110,7 +118,7 @@ fn wrong_arguments_are_refused_in_words() {
         ("simple -n many", "invalid value 'many'"),
         ("cme --channel 10", "possible values: 9, 11"),
         ("simple -t /no/such/file", "cannot open /no/such/file"),
-        ("cme -p 100 --snapshots /dev/null", "packets of 100 bytes are too small"),
+        ("cme --packet-size 100 --snapshots /dev/null", "packets of 100 bytes are too small"),
     ] {
         let run = tickwire(&format!("generate {arguments} -o {out}"));
         assert_ne!(run.status, 0, "{arguments}");

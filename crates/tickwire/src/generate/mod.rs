@@ -127,7 +127,7 @@ struct CommonArgs {
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 30_000)]
     messages: u64,
     /// Most bytes of a packet, which is filled with messages as they fit
-    #[arg(short, long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES")]
     packet_size: Option<usize>,
     /// Most messages of a packet
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]

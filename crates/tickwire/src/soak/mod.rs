@@ -6,6 +6,7 @@ mod process;
 mod round;
 
 use crate::failure::{Failure, Outcome};
+use crate::units::{Span, span_in};
 use crate::{files, output};
 use clap::{Args, Subcommand};
 use fastrand::Rng;
@@ -38,9 +39,12 @@ enum What {
 #[derive(Debug, Args)]
 struct FeedSoakArgs {
     /// How long to run; the day in hand is finished
-    #[arg(long, value_name = "MINUTES", default_value_t = 10)]
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="1700h"))]
+    time: Span,
+    /// The same as a number of minutes
+    #[arg(long, hide = true, value_name = "MINUTES", conflicts_with = "time")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    minutes: u64,
+    minutes: Option<u64>,
     /// End after so many days at the latest
     #[arg(long, value_name = "COUNT")]
     days: Option<u64>,
@@ -59,6 +63,12 @@ struct FeedSoakArgs {
     force: bool,
 }
 
+impl FeedSoakArgs {
+    fn duration(&self) -> Duration {
+        self.minutes.map_or(self.time.duration(), |minutes| Duration::from_secs(minutes * 60))
+    }
+}
+
 /// Memory of a receiver may grow by this much between its first and its last day.
 const GROWTH_BYTES_MAX: u64 = 32 << 20;
 
@@ -71,7 +81,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let place = Place::new()?;
     let mut random = Rng::with_seed(args.seed);
     let mut sums = Sums::default();
-    let until = Instant::now() + Duration::from_secs(args.minutes * 60);
+    let until = Instant::now() + args.duration();
     let (mut receiver, mut features) = (None, Features::draw(&mut random));
     let days_max = args.days.unwrap_or(u64::MAX);
     while !stop.is_set() && Instant::now() < until && sums.days < days_max {
