@@ -148,6 +148,10 @@ pub struct Arbitration {
     pub heartbeat: Option<Duration>,
     /// Sequence numbers held while one is missing.
     pub held: Option<u32>,
+    /// How long to wait for a missing packet that one line alone can bring.
+    pub single_line_hold: Option<Duration>,
+    /// Whether numbers restart only after a message of the feed (SequenceReset).
+    pub keep_numbering: Option<bool>,
 }
 
 /// How books become fresh again.
@@ -159,6 +163,10 @@ pub struct Recovery {
     pub natural_refresh: Option<bool>,
     /// Silence after which books are stale.
     pub silence: Option<Duration>,
+    /// Most updates held for one stale book.
+    pub updates_held_max: Option<u32>,
+    /// Most updates held for all stale books of the channel together.
+    pub updates_held_total_max: Option<u32>,
 }
 
 /// What books there are.
@@ -172,6 +180,12 @@ pub struct Books {
     pub kinds: Option<Vec<BookKind>>,
     /// Fields that name an instrument together.
     pub key: Option<Vec<KeyField>>,
+    /// Whether books are checked after each message.
+    pub checks: Option<bool>,
+    /// Whether books are empty before the first sequence number.
+    pub starts_empty: Option<bool>,
+    /// Most instruments of the channel.
+    pub instruments_max: Option<u32>,
 }
 
 /// The text of a framing and what it means.

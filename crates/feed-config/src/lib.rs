@@ -52,4 +52,7 @@ pub use config::{
     Instrument, KeyField, Lines, Login, Recovery, Replay, SeqNumSource, Settings,
 };
 pub use error::{ConfigError, ERRORS_MAX, Errors};
-pub use parse::{CHANNELS_MAX, LoadError, SKEW_MAX, TEXT_BYTES_MAX};
+pub use parse::{
+    CHANNELS_MAX, INSTRUMENTS_LIMIT, LoadError, SILENCE_MAX, SKEW_MAX, TEXT_BYTES_MAX,
+    UPDATES_HELD_LIMIT,
+};

@@ -18,11 +18,26 @@ impl Settings {
     /// These settings, with absent ones taken from `defaults`.
     pub fn or(&self, defaults: &Self) -> Self {
         let (own, other) = (&self.arbitration, &defaults.arbitration);
-        let arbitration = or!(own, other, Arbitration { hold, skew, heartbeat, held });
+        let arbitration = or!(
+            own,
+            other,
+            Arbitration { hold, skew, heartbeat, held, single_line_hold, keep_numbering }
+        );
         let (own, other) = (&self.recovery, &defaults.recovery);
-        let recovery = or!(own, other, Recovery { continuity, natural_refresh, silence });
+        let recovery = or!(
+            own,
+            other,
+            Recovery {
+                continuity,
+                natural_refresh,
+                silence,
+                updates_held_max,
+                updates_held_total_max
+            }
+        );
         let (own, other) = (&self.books, &defaults.books);
-        let books = or!(own, other, Books { by, depth, kinds, key });
+        let books =
+            or!(own, other, Books { by, depth, kinds, key, checks, starts_empty, instruments_max });
         Self {
             templates: self.templates_or(defaults).to_vec(),
             framing: self.framing.clone().or_else(|| defaults.framing.clone()),

@@ -37,7 +37,12 @@ const KEY_FIELDS_MAX: usize = 8;
 const HOLD_MAX: Duration = Duration::from_secs(10);
 /// Furthest that one line may be behind the other.
 pub const SKEW_MAX: Duration = Duration::from_secs(30);
-const SILENCE_MAX: Duration = Duration::from_secs(24 * 3600);
+/// Longest heartbeat interval and silence.
+pub const SILENCE_MAX: Duration = Duration::from_secs(24 * 3600);
+/// Most updates that can be held for stale books, for one or for all together.
+pub const UPDATES_HELD_LIMIT: u32 = 1 << 24;
+/// Most instruments that the limit of a channel can be set to.
+pub const INSTRUMENTS_LIMIT: u32 = 1 << 24;
 const TIMEOUT_MAX: Duration = Duration::from_secs(600);
 const HELD_MAX: u32 = 1 << 20;
 const DEPTH_MAX: u32 = 10_000;
@@ -347,18 +352,29 @@ fn duration(
 }
 
 fn arbitration(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Arbitration {
-    table.refuse_unknown(&["hold", "skew", "heartbeat", "held"], findings);
+    let known = ["hold", "skew", "heartbeat", "held", "single_line_hold", "keep_numbering"];
+    table.refuse_unknown(&known, findings);
     let held = table.get("held", findings);
+    let keep_numbering = table.get("keep_numbering", findings);
     Arbitration {
         hold: duration(table, "hold", Duration::ZERO, HOLD_MAX, findings),
         skew: duration(table, "skew", Duration::ZERO, SKEW_MAX, findings),
         heartbeat: duration(table, "heartbeat", Duration::from_millis(1), SILENCE_MAX, findings),
         held: held.and_then(|item| item.number(0..=HELD_MAX, findings)),
+        single_line_hold: duration(table, "single_line_hold", Duration::ZERO, HOLD_MAX, findings),
+        keep_numbering: keep_numbering.and_then(|item| item.boolean(findings)),
     }
 }
 
 fn recovery(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Recovery {
-    table.refuse_unknown(&["continuity", "natural_refresh", "silence"], findings);
+    let known =
+        ["continuity", "natural_refresh", "silence", "updates_held_max", "updates_held_total_max"];
+    table.refuse_unknown(&known, findings);
+    let mut held = |key| {
+        table.get(key, findings).and_then(|item| item.number(1..=UPDATES_HELD_LIMIT, findings))
+    };
+    let (updates_held_max, updates_held_total_max) =
+        (held("updates_held_max"), held("updates_held_total_max"));
     let continuity = table.get("continuity", findings);
     let natural_refresh = table.get("natural_refresh", findings);
     Recovery {
@@ -366,11 +382,17 @@ fn recovery(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Recovery {
             .and_then(|item| item.word(Continuity::ALL, Continuity::name, findings)),
         natural_refresh: natural_refresh.and_then(|item| item.boolean(findings)),
         silence: duration(table, "silence", Duration::from_millis(1), SILENCE_MAX, findings),
+        updates_held_max,
+        updates_held_total_max,
     }
 }
 
 fn books(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Books {
-    table.refuse_unknown(&["by", "depth", "kinds", "key"], findings);
+    let known = ["by", "depth", "kinds", "key", "checks", "starts_empty", "instruments_max"];
+    table.refuse_unknown(&known, findings);
+    let instruments_max = table.get("instruments_max", findings);
+    let mut boolean = |key| table.get(key, findings).and_then(|item| item.boolean(findings));
+    let (checks, starts_empty) = (boolean("checks"), boolean("starts_empty"));
     let by = table.get("by", findings);
     let depth = table.get("depth", findings);
     let kinds = table.get("kinds", findings);
@@ -385,6 +407,10 @@ fn books(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Books {
             items.iter().filter_map(kind).collect()
         }),
         key: key.map(|items| items.iter().filter_map(|item| key_field(item, findings)).collect()),
+        checks,
+        starts_empty,
+        instruments_max: instruments_max
+            .and_then(|item| item.number(1..=INSTRUMENTS_LIMIT, findings)),
     }
 }
 

@@ -101,12 +101,16 @@ impl Document {
             table.duration("skew", arbitration.skew);
             table.duration("heartbeat", arbitration.heartbeat);
             table.raw("held", arbitration.held);
+            table.duration("single_line_hold", arbitration.single_line_hold);
+            table.raw("keep_numbering", arbitration.keep_numbering);
         });
         let recovery = &settings.recovery;
         self.table(&format!("{prefix}recovery"), |table| {
             table.text("continuity", recovery.continuity.map(|continuity| continuity.name()));
             table.raw("natural_refresh", recovery.natural_refresh);
             table.duration("silence", recovery.silence);
+            table.raw("updates_held_max", recovery.updates_held_max);
+            table.raw("updates_held_total_max", recovery.updates_held_total_max);
         });
         let books = &settings.books;
         self.table(&format!("{prefix}books"), |table| {
@@ -115,6 +119,9 @@ impl Document {
             let kinds = books.kinds.as_deref();
             table.raw("kinds", kinds.map(|kinds| array(kinds, |kind| quoted(kind.name()))));
             table.raw("key", books.key.as_deref().map(|key| array(key, key_field)));
+            table.raw("checks", books.checks);
+            table.raw("starts_empty", books.starts_empty);
+            table.raw("instruments_max", books.instruments_max);
         });
     }
 

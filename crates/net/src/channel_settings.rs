@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tickwire_feed::arbiter::{ArbiterOptions, Line};
+use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
 use tickwire_feed::framing::{Framing, ResetPolicy};
 use tickwire_feed::handler::Source;
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
@@ -42,6 +42,8 @@ pub struct ChannelSettings {
     pub instruments: Vec<Instrument>,
     /// Kind, depth and keys of books.
     pub books: Books,
+    /// Longest silence of a line that is alive.
+    pub heartbeat: Option<Duration>,
     /// Silence after which books are stale.
     pub silence: Option<Duration>,
     settings: Settings,
@@ -142,6 +144,7 @@ pub fn channel_settings(config: &FeedConfig, name: &str) -> Result<ChannelSettin
         replay: channel.replay.clone(),
         instruments: channel.instruments.clone(),
         books: settings.books.clone(),
+        heartbeat: settings.arbitration.heartbeat,
         silence: settings.recovery.silence,
         settings,
     })
@@ -196,11 +199,22 @@ impl ChannelSettings {
         options.skew_ns = arbitration.skew.map_or(options.skew_ns, nanoseconds);
         options.silent_after_ns =
             arbitration.heartbeat.map_or(options.silent_after_ns, nanoseconds);
+        options.reorder_ns = arbitration.single_line_hold.map_or(options.reorder_ns, nanoseconds);
+        if arbitration.keep_numbering == Some(true) {
+            options.unexpected = UnexpectedPolicy::Drop;
+        }
     }
 
     /// Puts the file's values into `options`.
     pub fn apply_to_recovery(&self, options: &mut RecoveryOptions) {
         let recovery = &self.settings.recovery;
+        let count = |key: Option<u32>, default| key.map_or(default, |count| count as usize);
+        options.updates_held_max = count(recovery.updates_held_max, options.updates_held_max);
+        options.updates_held_total_max =
+            count(recovery.updates_held_total_max, options.updates_held_total_max);
+        options.instruments_max = count(self.books.instruments_max, options.instruments_max);
+        options.checks = self.books.checks.unwrap_or(options.checks);
+        options.starts_empty = self.books.starts_empty.unwrap_or(options.starts_empty);
         options.continuity = recovery.continuity.map_or(options.continuity, |by| match by {
             ConfigContinuity::MsgSeqNum => Continuity::SeqNum,
             ConfigContinuity::RptSeq => Continuity::RptSeq,

@@ -1,6 +1,7 @@
 //! The command line of `tickwire receive`.
 
 use super::captures::CaptureArgs;
+use super::handling::HandlingArgs;
 use super::instrument_key;
 use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
@@ -124,6 +125,9 @@ pub struct ReceiveArgs {
     /// Accept sequence numbers that restart only after a message of the feed (SequenceReset).
     #[arg(long, help_heading = "Arbitration")]
     keep_numbering: bool,
+
+    #[command(flatten)]
+    handling: HandlingArgs,
 
     /// How books name their levels; auto unless given.
     #[arg(long, value_name = "HOW", help_heading = "Books")]
@@ -431,10 +435,12 @@ impl ReceiveArgs {
             recovery.kinds = BookKinds::OutrightAndImplied;
         }
         recovery.depth = self.depth.or(recovery.depth);
-        recovery.checks = !self.no_checks;
+        recovery.checks &= !self.no_checks;
         recovery.natural_refresh |= self.natural_refresh;
+        self.handling.apply_to_arbiter(&mut arbiter);
+        self.handling.apply_to_recovery(&mut recovery);
+        let silence = self.handling.silence(self.settings.as_ref())?;
         // A line is silent after the interval of heartbeats, the channel after twice that.
-        let silence = self.settings.as_ref().and_then(|channel| channel.silence);
         let half_ns = |silence: Duration| u64::try_from(silence.as_nanos() / 2).unwrap_or(u64::MAX);
         let heartbeat_ns = Some(silence.map_or(arbiter.silent_after_ns, half_ns));
         let sequence = sequencing.source.clone();

@@ -6,6 +6,7 @@ mod defined;
 mod described;
 mod doubt;
 mod handler;
+mod handling;
 mod instrument_key;
 mod live;
 mod offline;

@@ -1,0 +1,92 @@
+//! Waits and limits of a channel's handler, on the command line.
+
+use crate::failure::Failure;
+use crate::units::Span;
+use std::time::Duration;
+use tickwire_feed::arbiter::ArbiterOptions;
+use tickwire_feed::recovery::RecoveryOptions;
+use tickwire_feed_config::{INSTRUMENTS_LIMIT, SILENCE_MAX, UPDATES_HELD_LIMIT};
+use tickwire_net::channel_settings::ChannelSettings;
+
+/// Options of arbiter and recovery that few feeds need; absent ones are as the feed file says, else the
+/// defaults.
+#[derive(Clone, Debug, clap::Args)]
+pub struct HandlingArgs {
+    /// Longest wait for a missing packet that one line alone can bring, because the other is missing or
+    /// silent: for packets out of order; at most --hold, 200us unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Arbitration")]
+    single_line_hold: Option<Span>,
+    /// Longest time between packets of a line that is alive: a line that is silent for longer is not waited
+    /// for; as the framing says, else 60s, unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = silence)]
+    heartbeat_interval: Option<Span>,
+    /// Books are stale once no line has brought anything for so long; twice the heartbeat interval
+    /// unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Books", value_parser = silence)]
+    silent_after: Option<Span>,
+    /// Whether books are empty before sequence number 1, so that they need no snapshot where the feed is
+    /// seen from its start; false where orders are carried over from the day before. True unless
+    /// given for feeds of single orders in messages of their own, else false.
+    #[arg(long, value_name = "true|false", hide_possible_values = true, help_heading = "Books")]
+    starts_empty: Option<bool>,
+    /// Most instruments; 65536 unless given. Updates of further ones are counted and dropped.
+    #[arg(long, value_name = "COUNT", help_heading = "Books")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(INSTRUMENTS_LIMIT)))]
+    instruments_max: Option<u32>,
+    /// Most updates held for one stale book, the oldest giving way; 1024 unless given.
+    #[arg(long, value_name = "COUNT", help_heading = "Books")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(UPDATES_HELD_LIMIT)))]
+    updates_held_max: Option<u32>,
+    /// Most updates held for all stale books of a channel together; 262144 unless given.
+    #[arg(long, value_name = "COUNT", help_heading = "Books")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(UPDATES_HELD_LIMIT)))]
+    updates_held_total_max: Option<u32>,
+}
+
+impl HandlingArgs {
+    /// Puts the values that are given into `options`.
+    pub fn apply_to_arbiter(&self, options: &mut ArbiterOptions) {
+        options.reorder_ns = self.single_line_hold.map_or(options.reorder_ns, Span::nanoseconds);
+        options.silent_after_ns =
+            self.heartbeat_interval.map_or(options.silent_after_ns, Span::nanoseconds);
+    }
+
+    /// Puts the values that are given into `options`.
+    pub fn apply_to_recovery(&self, options: &mut RecoveryOptions) {
+        let count = |given: Option<u32>, default| given.map_or(default, |count| count as usize);
+        options.starts_empty = self.starts_empty.unwrap_or(options.starts_empty);
+        options.instruments_max = count(self.instruments_max, options.instruments_max);
+        options.updates_held_max = count(self.updates_held_max, options.updates_held_max);
+        options.updates_held_total_max =
+            count(self.updates_held_total_max, options.updates_held_total_max);
+    }
+
+    /// Silence after which books are stale, if it is given or the feed file says it.
+    ///
+    /// # Errors
+    /// It is shorter than the heartbeat interval that is given, or that the feed file says.
+    pub fn silence(&self, channel: Option<&ChannelSettings>) -> Result<Option<Duration>, Failure> {
+        let silence = self.silent_after.map(Span::duration);
+        let silence = silence.or_else(|| channel?.silence);
+        let heartbeat = self.heartbeat_interval.map(Span::duration);
+        let heartbeat = heartbeat.or_else(|| channel?.heartbeat);
+        match (silence, heartbeat) {
+            (Some(silence), Some(heartbeat)) if silence < heartbeat => {
+                Err(Failure::Usage(format!(
+                    "books would always be stale: after a silence of {silence:?}, with heartbeats every \
+                     {heartbeat:?}"
+                )))
+            }
+            _ => Ok(silence),
+        }
+    }
+}
+
+fn silence(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse()?;
+    let is_fit = (Duration::from_millis(1)..=SILENCE_MAX).contains(&span.duration());
+    is_fit.then_some(span).ok_or_else(|| format!("{text} is not from 1ms to 24h"))
+}
+
+#[cfg(test)]
+mod tests;
