@@ -206,8 +206,12 @@ pub(crate) fn draw_handover(
     *b = Faults { silence: before, ..even(*b) };
 }
 
+/// Packets of a day of which at least an eighth is left behind a wrong line in its middle: lines agree again from 64 packets on.
+const WRONG_LINE_PACKETS_MIN: u64 = 512;
+
 /// Line B carries another channel all at once in the middle of the day, for a while, and maybe leads with it. Line A brings
-/// everything meanwhile. Returns how far the other channel's numbers lead, in nanoseconds.
+/// everything meanwhile. Not on a short day, which ends before lines agree again. Returns how far the other channel's numbers
+/// lead, in nanoseconds.
 pub(crate) fn draw_wrong_line_midway(
     choices: &mut Choices<'_>,
     day: &mut DayOptions,
@@ -216,6 +220,9 @@ pub(crate) fn draw_wrong_line_midway(
     let start_ns = day_ns(day) / choices.of(&[4, 2]);
     let end_ns = start_ns + day_ns(day) * choices.of(&[1, 2, 3]) / 8;
     let lead_ns = day.gap_ns * choices.of(&[0, 5, 30, 100]);
+    if day.packets < WRONG_LINE_PACKETS_MIN {
+        return 0;
+    }
     // Another reset, or another order to empty books, would be believed.
     day.day_changes.clear();
     day.empty_book = 0.0;
