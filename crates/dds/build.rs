@@ -12,7 +12,7 @@ const DESCRIPTORS: [&str; 3] =
 const PATCHES: [&str; 3] = [
     "patches/ask-keep-last-readers-for-acknowledgements.patch",
     "patches/late-readers-get-last-values-only.patch",
-    "patches/samples-know-their-number.patch",
+    "patches/samples-know-number-and-participant.patch",
 ];
 
 fn main() {

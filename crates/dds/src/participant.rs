@@ -52,6 +52,8 @@ pub struct Received<S> {
     /// Number of the last sample that its writer had written when they met, as its first heartbeat to this
     /// reader says, which may be a millisecond later; 0 where that is unknown.
     pub history_end: u64,
+    /// Whose the writer is, also where it has gone since; `None` for a writer of this process.
+    pub participant: Option<ParticipantId>,
 }
 
 impl<S> Received<S> {
@@ -185,14 +187,11 @@ pub trait Reader<S: Sample> {
     /// [`Error::Middleware`] where the middleware refuses.
     fn matched(&self) -> Result<u32, Error>;
 
-    /// The writers that match now, and whose they are.
+    /// Whose the writers are that match now, a participant for each.
     ///
     /// # Errors
     /// [`Error::Middleware`] where the middleware refuses.
-    fn writers(&self) -> Result<Vec<(u64, ParticipantId)>, Error>;
-
-    /// The participant whose [`writer`](Received::writer) this is; `None` where it no longer matches.
-    fn participant_of(&self, writer: u64) -> Option<ParticipantId>;
+    fn publishers(&self) -> Result<Vec<ParticipantId>, Error>;
 
     /// Samples lost on the way since the reader was created, as far as the middleware knows.
     ///

@@ -342,10 +342,9 @@ fn a_sample_keeps_the_time_that_its_writer_gave_it_and_tells_whose_it_is() {
     received.sort_by_key(|received| received.sample.sequence_number);
     assert_eq!(received[0].source_timestamp_ns, 1_234_567_890);
     assert_eq!(received[1].source_timestamp_ns, 5);
-    let owners = [0, 1].map(|index| reader.participant_of(received[index].writer));
-    assert!(owners[0].is_some());
+    let owners = [0, 1].map(|index| received[index].participant.unwrap());
     assert_eq!(owners[0], owners[1], "two writers of one participant");
-    assert_eq!(reader.participant_of(0), None);
+    assert_eq!(reader.publishers().unwrap(), owners);
 }
 
 #[test]
@@ -367,10 +366,15 @@ fn samples_have_their_writers_number_and_the_last_number_before_it_met_the_reade
     assert_eq!((received.writer_seq_num, received.history_end), (6, 5));
     assert!(!received.is_history());
 
-    let writers = reader.writers().unwrap();
-    let owner = reader.participant_of(received.writer).unwrap();
-    assert_eq!(writers, [(received.writer, owner)]);
+    let owner = received.participant.unwrap();
+    assert_eq!(reader.publishers().unwrap(), [owner]);
+    writer.write(&quote(7)).unwrap();
+    writer.wait_acknowledged(PATIENCE).unwrap();
     drop(writer);
     assert!(!reader.wait_matched(2, SILENCE).unwrap());
-    assert_eq!(reader.writers().unwrap(), []);
+    assert_eq!(reader.publishers().unwrap(), []);
+    while received.writer_seq_num != 7 {
+        assert!(reader.take(&mut received).unwrap());
+    }
+    assert_eq!(received.participant, Some(owner), "known of a writer that has gone");
 }

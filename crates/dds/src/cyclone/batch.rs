@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::entity::checked;
 use super::ffi;
-use crate::{Attempt, Error, InstanceState, Received, Sample};
+use crate::{Attempt, Error, InstanceState, ParticipantId, Received, Sample};
 
 /// Samples that one call takes from the middleware at most.
 const BATCH: usize = 64;
@@ -79,6 +79,8 @@ impl<S: Sample> Batch<S> {
         received.writer = info.publication_handle;
         received.writer_seq_num = info.writer_seq;
         received.history_end = info.history_end;
+        received.participant =
+            (info.participant != [0; 16]).then_some(ParticipantId(info.participant));
         // SAFETY: zero at first, which `Layout` promises to be a value, and filled by Cyclone since.
         let memory = unsafe { self.memory[self.next].assume_init_ref() };
         self.next += 1;

@@ -90,10 +90,12 @@ pub struct SampleInfo {
     pub sample_rank: u32,
     pub generation_rank: u32,
     pub absolute_generation_rank: u32,
-    /// Ours: patches/samples-know-their-number.patch.
+    /// Ours: patches/samples-know-number-and-participant.patch.
     pub writer_seq: u64,
     /// Ours, as above.
     pub history_end: u64,
+    /// Ours, as above.
+    pub participant: [u8; 16],
 }
 
 /// `dds_publication_matched_status_t` and `dds_subscription_matched_status_t`, which are alike.

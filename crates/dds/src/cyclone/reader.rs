@@ -61,6 +61,20 @@ impl<S: Sample> CycloneReader<S> {
     pub(super) fn held(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.held)
     }
+
+    /// The participant of a writer that matches; `None` where it has gone.
+    fn participant_of(&self, writer: u64) -> Option<ParticipantId> {
+        // SAFETY: the reader is alive; the handle is a number that Cyclone looks up.
+        let endpoint =
+            unsafe { ffi::dds_get_matched_publication_data(self.entity.handle(), writer) };
+        // SAFETY: null, or an endpoint of ours until it is freed.
+        let participant = unsafe { endpoint.as_ref() }.map(|found| found.participant_key);
+        if participant.is_some() {
+            // SAFETY: Cyclone made it for this call and it is freed once.
+            unsafe { ffi::dds_builtintopic_free_endpoint(endpoint) };
+        }
+        participant.map(ParticipantId)
+    }
 }
 
 impl<S: Sample> Reader<S> for CycloneReader<S> {
@@ -93,7 +107,7 @@ impl<S: Sample> Reader<S> for CycloneReader<S> {
         self.matching.count()
     }
 
-    fn writers(&self) -> Result<Vec<(u64, ParticipantId)>, Error> {
+    fn publishers(&self) -> Result<Vec<ParticipantId>, Error> {
         // Without any room Cyclone refuses.
         let mut handles = vec![0; 8];
         loop {
@@ -109,21 +123,7 @@ impl<S: Sample> Reader<S> for CycloneReader<S> {
             }
             handles.resize(count, 0);
         }
-        let with_owner = |writer| Some((writer, self.participant_of(writer)?));
-        Ok(handles.into_iter().filter_map(with_owner).collect())
-    }
-
-    fn participant_of(&self, writer: u64) -> Option<ParticipantId> {
-        // SAFETY: the reader is alive; the handle is a number that Cyclone looks up.
-        let endpoint =
-            unsafe { ffi::dds_get_matched_publication_data(self.entity.handle(), writer) };
-        // SAFETY: null, or an endpoint of ours until it is freed.
-        let participant = unsafe { endpoint.as_ref() }.map(|found| found.participant_key);
-        if participant.is_some() {
-            // SAFETY: Cyclone made it for this call and it is freed once.
-            unsafe { ffi::dds_builtintopic_free_endpoint(endpoint) };
-        }
-        participant.map(ParticipantId)
+        Ok(handles.into_iter().filter_map(|writer| self.participant_of(writer)).collect())
     }
 
     fn lost(&self) -> Result<u64, Error> {

@@ -30,7 +30,9 @@ pub struct Arrival {
     pub written_ns: i64,
     /// When it was taken, by this machine's.
     pub taken_ns: u64,
-    /// Names the writer among those that match.
+    /// Whose it is; `None` where that is this process.
+    pub publisher: Option<ParticipantId>,
+    /// Names the writer.
     pub writer: u64,
     /// Number of the sample among those of its writer, from 1.
     pub writer_seq_num: u64,
@@ -57,8 +59,8 @@ struct Station<S: Numbered> {
     echoes_refused: u64,
 }
 
-/// Takes an arrival, and a way to ask whose it is.
-type Take<'t> = &'t mut dyn FnMut(&Arrival, &dyn Fn() -> Option<ParticipantId>);
+/// Takes an arrival.
+type Take<'t> = &'t mut dyn FnMut(&Arrival);
 
 trait AnyStation: Send {
     fn drain(&mut self, take: Take<'_>) -> Result<usize, Error>;
@@ -94,12 +96,13 @@ impl<S: Numbered> AnyStation for Station<S> {
                 security: received.sample.key(),
                 written_ns: received.source_timestamp_ns,
                 taken_ns,
+                publisher: received.participant,
                 writer: received.writer,
                 writer_seq_num: received.writer_seq_num,
                 history_end: received.history_end,
                 is_history,
             };
-            take(&arrival, &|| reader.participant_of(arrival.writer));
+            take(&arrival);
         }
         Ok(count)
     }
@@ -201,7 +204,7 @@ impl Stations {
     pub fn receive(
         &mut self,
         timeout: Duration,
-        mut take: impl FnMut(&Arrival, &dyn Fn() -> Option<ParticipantId>),
+        mut take: impl FnMut(&Arrival),
     ) -> Result<usize, Error> {
         self.set.wait(&mut self.ready, timeout)?;
         let mut count = 0;
@@ -215,10 +218,7 @@ impl Stations {
     ///
     /// # Errors
     /// What the middleware refuses.
-    pub fn poll(
-        &mut self,
-        mut take: impl FnMut(&Arrival, &dyn Fn() -> Option<ParticipantId>),
-    ) -> Result<usize, Error> {
+    pub fn poll(&mut self, mut take: impl FnMut(&Arrival)) -> Result<usize, Error> {
         self.stations.iter_mut().map(|station| station.drain(&mut take)).sum()
     }
 

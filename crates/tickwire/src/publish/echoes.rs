@@ -83,7 +83,7 @@ fn measure(mut stations: Stations, count: &AtomicU64, over: &Stop) -> Result<Lat
     let mut latencies = Latencies::default();
     let row = latencies.add("one way, round trip halved");
     while !over.is_set() {
-        stations.receive(TICK, |arrival, _| {
+        stations.receive(TICK, |arrival| {
             if let Some(round_trip_ns) = arrival.age_ns() {
                 latencies.record(row, round_trip_ns / 2);
             }

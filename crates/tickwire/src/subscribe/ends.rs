@@ -2,11 +2,9 @@
 
 use super::ledger::{Ledger, Standing};
 use crate::distribution::DdsArgs;
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use tickwire_dds::{
-    CycloneParticipant, CycloneReader, Done, Error, Participant, ParticipantId, Reader, Received,
-    Sample,
+    CycloneParticipant, CycloneReader, Done, Error, Participant, Reader, Received, Sample,
 };
 
 /// How often to look who is there.
@@ -16,8 +14,6 @@ const WATCH_EVERY: Duration = Duration::from_millis(100);
 pub struct Ends {
     done: CycloneReader<Done>,
     stopped: CycloneReader<Done>,
-    /// Whose the writers of these topics are, also when they no longer match.
-    owners: HashMap<u64, ParticipantId>,
     watched: Instant,
 }
 
@@ -31,7 +27,6 @@ impl Ends {
         Ok(Self {
             done: participant.reader(Done::TOPIC, &qos)?,
             stopped: participant.reader(Done::STOPPED_TOPIC, &qos)?,
-            owners: HashMap::new(),
             watched: Instant::now(),
         })
     }
@@ -41,14 +36,11 @@ impl Ends {
     /// # Errors
     /// What the middleware refuses.
     pub fn take(&mut self, ledger: &mut Ledger) -> Result<(), Error> {
-        let owners = &self.owners;
         let mut take = |reader: &mut CycloneReader<Done>, standing: fn(u64) -> Standing| {
             let mut received = Received::default();
             while reader.take(&mut received)? {
                 if received.has_data {
-                    let owner = reader.participant_of(received.writer);
-                    let owner = owner.or_else(|| owners.get(&received.writer).copied());
-                    ledger.end(owner, standing(received.sample.samples));
+                    ledger.end(received.participant, standing(received.sample.samples));
                 }
             }
             Ok(())
@@ -66,13 +58,9 @@ impl Ends {
             return Ok(());
         }
         self.watched = Instant::now();
-        let writers = self.done.writers()?;
-        let present: Vec<_> = writers.iter().map(|(_, owner)| *owner).collect();
-        self.owners.extend(writers);
-        self.owners.extend(self.stopped.writers()?);
+        let present = self.done.publishers()?;
         // What one said before it went comes first.
         self.take(ledger)?;
-        self.owners.retain(|_, owner| present.contains(owner));
         for id in ledger.note_present(&present) {
             tracing::warn!(
                 "publisher {id} has gone without a word: what it wrote last may be lost"

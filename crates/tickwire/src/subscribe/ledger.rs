@@ -95,9 +95,9 @@ impl Ledger {
         Self { publishers: Vec::new(), writers: HashMap::new(), last: HashMap::new(), history }
     }
 
-    /// Counts a sample; `owner` tells whose it is.
-    pub fn count(&mut self, arrival: &Arrival, owner: &dyn Fn() -> Option<ParticipantId>) {
-        let publisher = self.follow(arrival, owner);
+    /// Counts a sample.
+    pub fn count(&mut self, arrival: &Arrival) {
+        let publisher = self.follow(arrival);
         let is_repeated = self.is_repeated(arrival);
         let received = &mut self.publishers[publisher].1;
         received.samples.add(arrival.kind);
@@ -112,7 +112,7 @@ impl Ledger {
     }
 
     /// Enters the sample in its writer's row; returns the index of its publisher.
-    fn follow(&mut self, arrival: &Arrival, owner: &dyn Fn() -> Option<ParticipantId>) -> usize {
+    fn follow(&mut self, arrival: &Arrival) -> usize {
         let key = (arrival.kind, arrival.writer);
         let number = arrival.writer_seq_num;
         if let Some(row) = self.writers.get_mut(&key) {
@@ -120,7 +120,7 @@ impl Ledger {
             row.live += u64::from(number > row.history_end);
             return row.publisher;
         }
-        let publisher = self.index_of(owner());
+        let publisher = self.index_of(arrival.publisher);
         if self.writers.len() >= ROWS_MAX {
             self.publishers[publisher].1.is_partly_followed = true;
             return publisher;
@@ -218,13 +218,9 @@ impl Ledger {
         self.publishers.iter().any(|(_, received)| is_done(received))
     }
 
-    /// The publisher's index. One that cannot be told any more, because it is gone by now, is taken for
-    /// the one heard last that has not ended.
+    /// The publisher's index; publishers of this process are one.
     fn index_of(&mut self, owner: Option<ParticipantId>) -> usize {
-        let known = match owner {
-            Some(_) => self.publishers.iter().position(|(publisher, _)| *publisher == owner),
-            None => self.publishers.iter().rposition(|(_, received)| received.written().is_none()),
-        };
+        let known = self.publishers.iter().position(|(publisher, _)| *publisher == owner);
         known.unwrap_or_else(|| {
             if self.publishers.len() >= PUBLISHERS_MAX {
                 self.publishers[PUBLISHERS_MAX - 1].1.is_partly_followed = true;
@@ -242,6 +238,7 @@ mod tests {
 
     fn arrival(kind: Kind, seq_num: u32, security: Option<u32>, writer: u64) -> Arrival {
         Arrival {
+            publisher: publisher(1),
             kind,
             seq_num,
             security,
@@ -268,7 +265,7 @@ mod tests {
         for &number in numbers {
             let is_history = number <= history_end;
             let base = arrival(Kind::Quote, number as u32, None, 10);
-            ledger.count(&Arrival { history_end, is_history, ..base }, &|| publisher(1));
+            ledger.count(&Arrival { history_end, is_history, ..base });
         }
         ledger
     }
@@ -281,8 +278,8 @@ mod tests {
     fn a_number_again_is_a_duplicate_and_another_writer_counts_anew() {
         let mut ledger = ledger();
         for (seq_num, writer) in [(1, 10), (5, 10), (5, 10), (2, 10), (1, 11)] {
-            let owner = publisher((writer - 9) as u8);
-            ledger.count(&arrival(Kind::Quote, seq_num, None, writer), &|| owner);
+            let publisher = publisher((writer - 9) as u8);
+            ledger.count(&Arrival { publisher, ..arrival(Kind::Quote, seq_num, None, writer) });
         }
         let counts: Vec<_> =
             ledger.publishers().iter().map(|one| (one.samples.sum(), one.duplicates)).collect();
@@ -293,23 +290,9 @@ mod tests {
     fn securities_of_one_message_share_its_number() {
         let mut ledger = ledger();
         for security in [1, 2, 3] {
-            let sample = arrival(Kind::MarketData, 7, Some(security), 10);
-            ledger.count(&sample, &|| publisher(1));
+            ledger.count(&arrival(Kind::MarketData, 7, Some(security), 10));
         }
         assert_eq!(ledger.publishers()[0].duplicates, 0);
-    }
-
-    #[test]
-    fn the_end_of_a_publisher_that_is_gone_is_that_of_the_one_heard_last() {
-        let mut ledger = ledger();
-        for (seq_num, writer) in [(1, 10), (2, 10), (1, 11)] {
-            let owner = publisher((writer - 9) as u8);
-            ledger.count(&arrival(Kind::Quote, seq_num, None, writer), &|| owner);
-        }
-        ledger.end(None, Standing::Done { written: 1 });
-        let written: Vec<_> = ledger.publishers().iter().map(Received::written).collect();
-        assert_eq!(written, [None, Some(1)]);
-        assert!(ledger.is_complete());
     }
 
     #[test]
@@ -350,7 +333,7 @@ mod tests {
         let count = PUBLISHERS_MAX as u8 + 1;
         for number in 1..=count {
             let sample = arrival(Kind::Quote, 1, None, u64::from(number));
-            ledger.count(&sample, &|| publisher(number));
+            ledger.count(&Arrival { publisher: publisher(number), ..sample });
             ledger.end(publisher(number), Standing::Done { written: 1 });
         }
         let all = ledger.publishers();

@@ -122,9 +122,7 @@ impl<'a> Subscription<'a> {
         let (mut first, mut last) = (None, Instant::now());
         loop {
             let Self { stations, ledger, latencies, .. } = self;
-            let take = |arrival: &_, owner: &dyn Fn() -> _| {
-                take(arrival, owner, ledger, latencies, row);
-            };
+            let take = |arrival: &_| take(arrival, ledger, latencies, row);
             let count = match self.args.spin {
                 true => stations.poll(take)?,
                 false => stations.receive(TICK, take)?,
@@ -150,7 +148,6 @@ impl<'a> Subscription<'a> {
 
 fn take(
     arrival: &crate::distribution::Arrival,
-    owner: &dyn Fn() -> Option<tickwire_dds::ParticipantId>,
     ledger: &mut Ledger,
     latencies: &mut Latencies,
     row: usize,
@@ -158,5 +155,5 @@ fn take(
     if let Some(age_ns) = arrival.age_ns() {
         latencies.record(row, age_ns);
     }
-    ledger.count(arrival, owner);
+    ledger.count(arrival);
 }
