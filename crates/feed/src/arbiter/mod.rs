@@ -31,8 +31,8 @@
 //! Where a line shows numbers of no epoch without one, because it lost the packet or there is none, the
 //! next epoch begins when the hold time is over, so that the other line can still bring packets of the
 //! old one, the reset among them.
-//! While a trusted line goes on in the old epoch, it does not begin: that line is behind, or what the other
-//! one shows is no reset. After `skew_ns` the arbiter stops waiting and takes it for none. If no more packets of
+//! While a trusted line goes on in the old epoch, or one that is put aside by a guess, it does not begin: that line is behind, or
+//! what the other one shows is no reset. After `skew_ns` the arbiter stops waiting and takes it for none. If no more packets of
 //! the next epoch can be kept before that, the epoch begins, unless the line that goes on has passed the number
 //! at which the other one left.
 //!

@@ -237,7 +237,8 @@ impl Arbiter {
         self.states.iter().filter(|state| state.has_left)
     }
 
-    /// The trusted lines that are in the current epoch and show no sign of another.
+    /// The lines that are in the current epoch and show no sign of another: those that agreed with the other one, unless they are
+    /// wrong for certain. One that is put aside by a guess may be the right one.
     fn staying(&self) -> impl Iterator<Item = &LineState> {
         let is_staying = |line: &Line| {
             let state = &self.states[line.index()];
@@ -245,7 +246,8 @@ impl Arbiter {
                 && state.run.is_none()
                 && state.epoch == self.epoch
                 && self.is_alive(*line)
-                && self.standing(*line) == Standing::Trusted
+                && state.is_trusted
+                && !self.is_wrong_for_certain(*line)
         };
         Line::ALL.into_iter().filter(is_staying).map(|line| &self.states[line.index()])
     }
@@ -294,7 +296,9 @@ impl Arbiter {
         let is_awaited = |line: Line| !has_left(&line) && self.is_alive(line);
         let left_ns =
             || self.states.iter().filter(|state| state.has_left).map(|state| state.left_ns);
-        let due_ns = left_ns().min()?.saturating_add(self.wait_ns());
+        let is_any_staying = self.staying().next().is_some();
+        let wait_ns = if is_any_staying { self.options.hold_ns } else { self.wait_ns() };
+        let due_ns = left_ns().min()?.saturating_add(wait_ns);
         let short_ns = left_ns().max()?.saturating_add(self.short_wait_ns());
         if self.is_start_shown_by_all() {
             return left_ns().min();

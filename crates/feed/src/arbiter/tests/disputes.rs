@@ -9,8 +9,8 @@ fn agreeing() -> Fed {
 
 /// Both lines bring 20 packets, `leader` first.
 fn agreeing_behind(leader: Line) -> Fed {
-    let mut arbiter =
-        Fed::new(ArbiterOptions { packets_held_max: 1024, behind_max: 512, ..options() });
+    let held = ArbiterOptions { packets_held_max: 1024, behind_max: 512, ..options() };
+    let mut arbiter = Fed::new(ArbiterOptions { reorder_ns: 10, ..held });
     for seq_num in 1..=20 {
         assert!(!packet(&mut arbiter, seq_num, leader, seq_num).is_empty());
         assert_eq!(packet(&mut arbiter, seq_num, leader.other(), seq_num), "");
@@ -134,4 +134,28 @@ fn packets_that_a_line_repeats_begin_no_epoch_where_the_other_line_differs() {
     arbiter.handle_timeout(1_000_000);
     assert_eq!((poll_all(&mut arbiter), differing), (String::new(), 4));
     assert_eq!(arbiter.counters().resets, 0);
+}
+
+/// Line B delivered packets of another channel, and line A is put aside, as nothing tells which of them is wrong.
+#[test]
+fn a_line_that_comes_back_begins_no_epoch_while_the_one_put_aside_goes_on() {
+    let mut arbiter = agreeing_behind(Line::B);
+    for seq_num in 21..=40 {
+        copy(&mut arbiter, seq_num, Line::B, seq_num, b"another");
+        assert_delivers(&mut arbiter, (seq_num, Line::B, b"another"));
+    }
+    for seq_num in 21..=25 {
+        assert_eq!(packet(&mut arbiter, 41, Line::A, seq_num), "");
+    }
+    assert!(arbiter.is_put_aside(Line::A));
+    // Below what it brought, as a new session would be.
+    for seq_num in 26..=40 {
+        let now_ns = seq_num * 1_000;
+        assert_eq!(packet(&mut arbiter, now_ns, Line::B, seq_num), "", "{seq_num}");
+        assert_eq!(packet(&mut arbiter, now_ns + 50, Line::A, seq_num), "", "{seq_num}");
+    }
+    assert_eq!(packet(&mut arbiter, 41_000, Line::B, 41), "D41b");
+    assert_eq!(packet(&mut arbiter, 41_000, Line::A, 41), "");
+    arbiter.handle_timeout(2_000_000_000);
+    assert_eq!((poll_all(&mut arbiter), arbiter.counters().resets), (String::new(), 0));
 }
