@@ -62,7 +62,9 @@ impl Arbiter {
         let Arrival { line, seq_num, .. } = *arrival;
         let (reorder_max, began_ns) = (self.options.reorder_max, self.now_ns);
         let Some(next) = self.next else { return };
-        let is_near = seq_num >= next && seq_num - next <= reorder_max;
+        let stopped_at =
+            self.states[line.other().index()].highest.map_or(next, |highest| next.max(highest + 1));
+        let is_near = seq_num >= next && seq_num.saturating_sub(stopped_at) <= reorder_max;
         let has_taken_over = self.takes_over(line);
         let alone = &mut self.states[line.index()].alone;
         *alone = match *alone {

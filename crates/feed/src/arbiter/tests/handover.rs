@@ -50,6 +50,18 @@ fn a_line_that_begins_soon_behind_the_awaited_number_stands_in_after_the_hold_ti
     assert_eq!(poll_all(&mut arbiter), format!("G21+2 {}", delivered_of_b(23, 8)));
 }
 
+/// Line A lost number 21 and stopped at 100, with what follows on that held.
+#[test]
+fn a_line_that_begins_where_the_other_one_stopped_stands_in_however_many_packets_wait() {
+    let mut arbiter = behind_a_dead_line();
+    for seq_num in 22..=100 {
+        assert_eq!(packet(&mut arbiter, 200 + seq_num, Line::A, seq_num), "");
+    }
+    let told = line_b(&mut arbiter, 310, 101, 20);
+    let of_a: Vec<String> = (22..=100).map(|seq_num| format!("D{seq_num}a")).collect();
+    assert_eq!(told, format!("G21+1 {} {}", of_a.join(" "), delivered_of_b(101, 20)));
+}
+
 #[test]
 fn a_line_that_begins_elsewhere_waits_until_the_other_one_is_silent() {
     for first in [1_000, 21 + 65] {
