@@ -1,8 +1,8 @@
 //! A line that begins to send when the other one has died.
 //!
 //! Nothing of it was ever compared, so it may be of another channel. It stands in for the other line before that counts
-//! as silent if its very first packet is near the one awaited, and the other one brings nothing from then on, for twice as
-//! long as it ever paused.
+//! as silent if its very first packet is near the one with which the other one would go on, and the other one brings nothing
+//! from then on, for twice as long as it ever paused. If it paused for so long already, only the very next number will do.
 
 use super::{Arbiter, Arrival, Line};
 
@@ -61,14 +61,11 @@ impl Arbiter {
     pub(super) fn note_alone(&mut self, arrival: &Arrival<'_>, is_first: bool) {
         let Arrival { line, seq_num, .. } = *arrival;
         let (reorder_max, began_ns) = (self.options.reorder_max, self.now_ns);
-        let Some(next) = self.next else { return };
-        let stopped_at =
-            self.states[line.other().index()].highest.map_or(next, |highest| next.max(highest + 1));
-        let is_near = seq_num >= next && seq_num.saturating_sub(stopped_at) <= reorder_max;
+        let is_beginning = is_first && self.is_where_other_stopped(line, seq_num);
         let has_taken_over = self.takes_over(line);
         let alone = &mut self.states[line.index()].alone;
         *alone = match *alone {
-            None if is_first && is_near => {
+            None if is_beginning => {
                 Some(Alone { began_ns, highest: seq_num, packets: 1, has_taken_over: false })
             }
             Some(alone) if has_taken_over => Some(Alone { has_taken_over, ..alone }),
@@ -79,6 +76,18 @@ impl Arbiter {
             }
             _ => None,
         };
+    }
+
+    /// Whether a line with this number goes on where the other one stopped. Once that pauses for longer than ever, its channel
+    /// has gone further, or pauses too: then the very next number goes on, and a near one is of another channel.
+    fn is_where_other_stopped(&self, line: Line, seq_num: u64) -> bool {
+        let Some(next) = self.next else { return false };
+        let other = &self.states[line.other().index()];
+        let highest = other.highest.filter(|_| other.epoch == self.epoch);
+        let stopped_at = highest.map_or(next, |highest| next.max(highest.saturating_add(1)));
+        let is_pausing = self.pause_over_ns(line.other()).is_some_and(|at_ns| self.now_ns > at_ns);
+        let reach = if is_pausing { 0 } else { self.options.reorder_max };
+        seq_num >= next && seq_num.saturating_sub(stopped_at) <= reach
     }
 
     /// A line brings a packet: the other one did not go on where it stopped, unless this one is only out of order.
@@ -102,8 +111,13 @@ impl Arbiter {
     /// When a line that goes on where the other one stopped takes over, if that brings nothing until then.
     pub(super) fn takes_over_at_ns(&self, line: Line) -> Option<u64> {
         self.states[line.index()].alone.filter(|alone| alone.packets >= PACKETS_MIN)?;
-        let other = &self.states[line.other().index()];
-        let pause_ns = other.pauses.longest_ns()?.saturating_mul(PAUSES_FACTOR);
-        Some(other.last_received_ns?.saturating_add(pause_ns.max(self.options.hold_ns)))
+        self.pause_over_ns(line.other())
+    }
+
+    /// When a line has paused for longer than it ever does.
+    fn pause_over_ns(&self, line: Line) -> Option<u64> {
+        let state = &self.states[line.index()];
+        let pause_ns = state.pauses.longest_ns()?.saturating_mul(PAUSES_FACTOR);
+        Some(state.last_received_ns?.saturating_add(pause_ns.max(self.options.hold_ns)))
     }
 }

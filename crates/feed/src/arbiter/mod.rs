@@ -63,8 +63,9 @@
 //! A line that has not agreed on any packet yet may be of another channel. Its packets are held until one of
 //! them is equal to the other line's; then all count. Once the other line is silent (`silent_after_ns`), the
 //! new line stands in for it; sooner if it begins to send where the other one stopped: eight packets, each at most
-//! `reorder_max` numbers behind the one before and the very first so near to the awaited one, while the other line brings nothing, for
-//! twice as long as it ever paused in its last 1,024 to 2,047 packets (256 at least). A number that the other line has lost is taken from
+//! `reorder_max` numbers behind the one before and the very first so near to where the other one stopped, while that brings nothing, for
+//! twice as long as it ever paused in its last 1,024 to 2,047 packets (256 at least). If it paused for so long before, the very first has
+//! to be the next one. A number that the other line has lost is taken from
 //! the new line when its hold time is over: the one guess that is left, as is which of two lines is wrong that begin together.
 //!
 //! # Cost and memory

@@ -45,9 +45,23 @@ fn a_line_that_goes_on_where_the_other_one_stopped_stands_in_for_it() {
 #[test]
 fn a_line_that_begins_soon_behind_the_awaited_number_stands_in_after_the_hold_time() {
     let mut arbiter = behind_a_dead_line();
-    assert_eq!(line_b(&mut arbiter, 1_000, 23, 8), "");
-    arbiter.handle_timeout(1_100);
+    assert_eq!(line_b(&mut arbiter, 230, 23, 8), "");
+    arbiter.handle_timeout(330);
     assert_eq!(poll_all(&mut arbiter), format!("G21+2 {}", delivered_of_b(23, 8)));
+}
+
+/// The exchange pauses, and line B, which carries another channel, joins in that pause.
+#[test]
+fn a_line_that_begins_near_the_awaited_number_when_the_other_one_pauses_for_long_waits() {
+    let mut arbiter = behind_a_dead_line();
+    for seq_num in 23..=62 {
+        copy(&mut arbiter, 1_000 + seq_num * 10, Line::B, seq_num, b"wrong");
+        assert_eq!(poll_all(&mut arbiter), "", "{seq_num}");
+    }
+    assert_eq!(packet(&mut arbiter, 2_000, Line::A, 21), "D21a");
+    assert_eq!(packet(&mut arbiter, 2_010, Line::A, 22), "D22a");
+    assert_eq!(packet(&mut arbiter, 2_020, Line::A, 23), "D23a");
+    assert_eq!(arbiter.counters().gaps, 0);
 }
 
 /// Line A lost number 21 and stopped at 100, with what follows on that held.
