@@ -79,11 +79,47 @@ impl Arbiter {
         let has_left = state.has_left;
         self.lines[line.index()].unexpected += 1;
         self.keep(arrival, false);
-        if has_left {
+        let is_run = run.packets >= packets_min.max(1);
+        if is_run && self.is_run_beside_other(line, &run) {
+            self.come_back(line, &run);
+        } else if has_left {
             self.begin_when_due();
-        } else if run.packets >= packets_min.max(1) {
+        } else if is_run {
             self.follow(line);
         }
+    }
+
+    /// Whether a line shows numbers at which the other one stands in the current epoch, which has sent within the hold time: the
+    /// lines differed, so one of them went on elsewhere, and is back.
+    fn is_run_beside_other(&self, line: Line, run: &Run) -> bool {
+        let is_told = self.states[line.index()].announced_first.is_some();
+        if self.dispute.is_none() || is_told {
+            return false;
+        }
+        let reorder_max = self.options.reorder_max;
+        let is_beside = |highest: u64| run.is_continued_by(highest, reorder_max, reorder_max);
+        let since_ns = self.now_ns.saturating_sub(self.options.hold_ns);
+        // The line itself has a run, so that it is not among these.
+        self.staying().any(|other| {
+            other.last_received_ns >= Some(since_ns) && other.highest.is_some_and(is_beside)
+        })
+    }
+
+    /// A line that went on elsewhere stands in the current epoch again: what it brings there does not go back any more.
+    fn come_back(&mut self, line: Line, run: &Run) {
+        let state = &mut self.states[line.index()];
+        state.highest = Some(run.highest);
+        state.below = None;
+        state.has_left = false;
+        state.run = None;
+        let Self { pending, window, .. } = self;
+        pending.retain(|known| {
+            let is_of_other = known.held.line != line;
+            if !is_of_other {
+                window.discard(known.held);
+            }
+            is_of_other
+        });
     }
 
     /// Counts a packet whose content is not known to the books, unless its line may be of another channel: one that was

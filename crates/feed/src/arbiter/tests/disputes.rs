@@ -159,3 +159,28 @@ fn a_line_that_comes_back_begins_no_epoch_while_the_one_put_aside_goes_on() {
     arbiter.handle_timeout(2_000_000_000);
     assert_eq!((poll_all(&mut arbiter), arbiter.counters().resets), (String::new(), 0));
 }
+
+/// Line B is further ahead than packets are out of order, and line A always first with the numbers at which it comes back.
+#[test]
+fn a_line_that_comes_back_to_where_the_other_one_stands_begins_no_epoch() {
+    let mut arbiter = agreeing_behind(Line::B);
+    for seq_num in 21..=120 {
+        copy(&mut arbiter, seq_num, Line::B, seq_num, b"another");
+        assert_delivers(&mut arbiter, (seq_num, Line::B, b"another"));
+    }
+    for seq_num in 21..=29 {
+        assert_eq!(packet(&mut arbiter, 121, Line::A, seq_num), "");
+    }
+    for seq_num in 30..=120 {
+        let now_ns = seq_num * 1_000;
+        assert_eq!(packet(&mut arbiter, now_ns, Line::A, seq_num), "", "{seq_num}");
+        assert_eq!(packet(&mut arbiter, now_ns + 50, Line::B, seq_num), "", "{seq_num}");
+        arbiter.handle_timeout(now_ns + 900);
+        assert_eq!(poll_all(&mut arbiter), "", "{seq_num}");
+    }
+    assert_eq!(packet(&mut arbiter, 121_000, Line::B, 121), "D121b");
+    assert_eq!(packet(&mut arbiter, 121_000, Line::A, 121), "");
+    arbiter.handle_timeout(2_000_000_000);
+    assert_eq!((poll_all(&mut arbiter), arbiter.counters().resets), (String::new(), 0));
+    assert_eq!(arbiter.packets_held(), 0);
+}
