@@ -11,6 +11,10 @@ use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
 /// Packets of a line below its leap, new on it, that show the number to be wrong; one may only be out of order.
 const CONTRADICTIONS_MIN: u32 = 2;
 
+/// A number further ahead is a leap however far packets are out of order: no more than the messages of a datagram, so that where
+/// messages are numbered the next packet confirms a leap.
+const LEAP_REACH_MAX: u64 = 127;
+
 /// A packet far ahead of every number known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leap {
@@ -30,13 +34,12 @@ impl Arbiter {
     /// Takes a packet of the current epoch that is a leap, or confirms one, to be sorted again. Returns whether it did.
     pub(super) fn sort_leap(&mut self, arrival: &Arrival<'_>) -> bool {
         let Arrival { line, seq_num, hash, .. } = *arrival;
-        let reorder_max = self.options.reorder_max;
         let own = self.leaps[line.index()].map(|leap| leap.pending);
         if own.is_some_and(|own| (own.seq_num, own.held.hash) == (seq_num, hash)) {
             self.lines[line.index()].duplicate += 1;
             return true;
         }
-        if own.is_some_and(|own| own.seq_num.abs_diff(seq_num) <= reorder_max) {
+        if own.is_some_and(|own| self.is_confirming(line, seq_num, own.seq_num)) {
             self.confirm_leap(line);
             self.sort_later(arrival);
             return true;
@@ -46,8 +49,7 @@ impl Arbiter {
             self.contradict_leap(line);
         }
         let other = self.leaps[line.other().index()].map(|leap| leap.pending.seq_num);
-        let is_confirming = other.is_some_and(|other| other.abs_diff(seq_num) <= reorder_max);
-        if is_confirming {
+        if other.is_some_and(|other| self.is_confirming(line, seq_num, other)) {
             self.confirm_leap(line.other());
             self.sort_later(arrival);
         } else if self.is_leap(line, seq_num) {
@@ -65,11 +67,24 @@ impl Arbiter {
 
     /// Whether a number of a trusted line is further ahead of all that came than packets are out of order.
     fn is_leap(&self, line: Line, seq_num: u64) -> bool {
-        let is_far = |known: u64| seq_num.saturating_sub(known) > self.options.reorder_max;
+        let reach = self.leap_reach();
+        let is_far = |known: u64| seq_num.saturating_sub(known) > reach;
         is_far(self.top)
             && self.next.is_some_and(is_far)
             && self.states[line.index()].highest.is_some_and(is_far)
             && self.standing(line) == Standing::Trusted
+    }
+
+    /// Whether a number of a line is near a leap, and nearer than to where the line stands.
+    fn is_confirming(&self, line: Line, seq_num: u64, leap: u64) -> bool {
+        let from_leap = leap.abs_diff(seq_num);
+        let is_nearer = |highest: u64| from_leap < highest.abs_diff(seq_num);
+        from_leap <= self.leap_reach() && self.states[line.index()].highest.is_none_or(is_nearer)
+    }
+
+    /// How far ahead a number is no leap.
+    pub(super) fn leap_reach(&self) -> u64 {
+        self.options.reorder_max.min(LEAP_REACH_MAX)
     }
 
     /// Copies a packet, counted as unexpected, that is sorted again.

@@ -44,9 +44,10 @@
 //!
 //! # Numbers that may be wrong
 //!
-//! A packet more than `reorder_max` numbers ahead of every packet known, its own line's included, waits for one that
-//! confirms its number: the next of its line, or one of the other line, within `reorder_max` numbers. Two packets of its
-//! line below it show the number to be wrong, and it is dropped. If neither comes, it counts after `skew_ns`. A packet alone
+//! A packet more than `reorder_max` numbers, or 127, ahead of every packet known, its own line's included, waits for one that
+//! confirms its number: the next of its line, or one of the other line, within as many numbers. Two packets of its
+//! line below it show the number to be wrong, and it is dropped. If neither comes, it counts after `skew_ns`. One that is not so far ahead is held, and
+//! opens no gap while its line goes on below it, number by number, with pauses of up to `skew_ns`. A packet alone
 //! beyond `ahead_max` counts once its line has gone on elsewhere: it lies in the middle of what the line lost, and may be the
 //! SequenceReset.
 //! While trusted lines bring only packets that are not next in order, [`Arbiter::out_of_sequence`] says so.
@@ -435,7 +436,7 @@ impl Arbiter {
         seq_num >= self.top
             && seq_num > next
             && seq_num - next < self.window.span()
-            && self.states[line.index()].is_followed_by(seq_num, self.options.reorder_max)
+            && self.states[line.index()].is_followed_by(seq_num, self.leap_reach())
             && self.window.at(seq_num).is_none()
             && self.is_undisturbed(arrival)
     }

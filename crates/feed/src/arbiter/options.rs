@@ -25,7 +25,7 @@ pub struct ArbiterOptions {
     /// How long to wait for a missing number after the first packet behind it came, in nanoseconds.
     ///
     /// Longer recovers more from the slower line; shorter delays less. The wait begins again while the line of that
-    /// packet goes on below it, number by number. Default 2 ms.
+    /// packet goes on below it, number by number, with pauses of up to `skew_ns`. Default 2 ms.
     pub hold_ns: u64,
     /// How long to wait where only one line can bring the missing number, because the other is not
     /// configured, silent or put aside: for packets of a line that are out of order, in nanoseconds. At

@@ -65,7 +65,8 @@ impl Arbiter {
         self.states[held.line.index()].below.is_some_and(|below| {
             below.seq_num < seq_num
                 && below.in_a_row >= IN_A_ROW_MIN
-                && self.now_ns < below.at_ns.saturating_add(self.wait_ns())
+                && below.at_ns >= held.received_ns
+                && self.now_ns < below.at_ns.saturating_add(self.options.skew_ns)
         })
     }
 

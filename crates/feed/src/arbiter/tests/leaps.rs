@@ -168,3 +168,39 @@ fn a_leap_behind_a_leap_loses_neither() {
     arbiter.handle_timeout(230);
     assert_eq!(poll_all(&mut arbiter), "G201+199 D400a D401a");
 }
+
+/// Line A brings number 21 as `wrong`, and lines go on with pauses of many hold times.
+fn with_a_damaged_number(wrong: u64) -> Fed {
+    let held = ArbiterOptions { packets_held_max: 2_048, behind_max: 4_096, ..options() };
+    let mut arbiter = Fed::new(ArbiterOptions { reorder_max: 1_024, ..held });
+    for seq_num in 1..=20 {
+        packet(&mut arbiter, seq_num, Line::A, seq_num);
+        packet(&mut arbiter, seq_num, Line::B, seq_num);
+    }
+    copy(&mut arbiter, 21, Line::A, wrong, b"21");
+    assert_eq!(packet(&mut arbiter, 21, Line::B, 21), "D21b");
+    for (seq_num, at_ns) in [(22, 22), (23, 23), (24, 1_000), (25, 2_000)] {
+        assert_eq!(packet(&mut arbiter, at_ns, Line::A, seq_num), format!("D{seq_num}a"));
+        assert_eq!(packet(&mut arbiter, at_ns, Line::B, seq_num), "");
+    }
+    for at_ns in [2_100, 2_900] {
+        arbiter.handle_timeout(at_ns);
+        assert_eq!(poll_all(&mut arbiter), "");
+    }
+    arbiter
+}
+
+/// Where messages are numbered, packets may be out of order by many numbers.
+#[test]
+fn a_damaged_number_that_is_far_ahead_is_dropped_where_packets_have_many_numbers() {
+    for wrong in [21 + 128, 21 + 160, 21 + 1_000] {
+        let arbiter = with_a_damaged_number(wrong);
+        assert_eq!((arbiter.packets_held(), arbiter.counters().gaps), (0, 0), "{wrong}");
+    }
+}
+
+#[test]
+fn a_damaged_number_that_is_near_opens_no_gap_while_its_line_goes_on_below() {
+    let arbiter = with_a_damaged_number(21 + 16);
+    assert_eq!((arbiter.packets_held(), arbiter.counters().gaps), (1, 0));
+}
