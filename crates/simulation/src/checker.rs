@@ -267,8 +267,9 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Leaves out packets sent while line B carried another channel, and numbers that this one has used: its packets may have
-    /// taken their places.
+    /// Leaves out packets sent while line B carried another channel, and numbers that this one has used, as its packets may
+    /// have taken their places. Behind those too what only one line brings may be missing until the lines agree again:
+    /// nobody knew which of them was wrong, and the right one may have been put aside.
     fn without_deceptions(&self, mut keys: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
         let Some(wrong) = self.scenario.wrong_midway() else { return keys };
         let slack_ns = 20 * self.scenario.day.gap_ns + self.scenario.handler.hold_ns;
@@ -279,16 +280,21 @@ impl<'s> Checker<'s> {
             packet.map(|packet| packet.sent_ns.saturating_sub(self.played.origin_ns))
         };
         keys.retain(|key| {
-            Some(key.1) > self.played.other_last
+            Some(key.1) > self.agreeing_from()
                 && sent_ns(key).is_some_and(|sent_ns| !wrong.contains(sent_ns))
         });
         keys
     }
 
-    /// Whether the lines have brought enough packets to agree again, with numbers that no other channel has used.
+    /// The number from which lines agree again, behind all that another channel has used.
+    fn agreeing_from(&self) -> Option<u64> {
+        self.played.other_last.map(|other| other.saturating_add(COPIES_TO_AGREE))
+    }
+
+    /// Whether the lines have brought enough packets to agree again.
     fn may_agree_again(&self) -> bool {
         let last = self.played.updates.last().and_then(|packet| packet.seq_num);
-        last > self.played.other_last.map(|other| other.saturating_add(COPIES_TO_AGREE))
+        last > self.agreeing_from()
     }
 
     /// Events of delivered messages must have been told once each, in order.
