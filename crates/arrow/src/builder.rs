@@ -14,6 +14,7 @@ use tickwire_text::json::{Form, push_record};
 
 use crate::column::{Booleans, Bytes, Column, FULL, Indexes, Misfit, Numbers, Words};
 use crate::header::HeaderColumns;
+use crate::staged::Staged;
 use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
 
 /// A value that has no place in its column, such as a string that is not UTF-8. Nothing of its message is in
@@ -46,6 +47,9 @@ pub struct TableBuilder {
     table: Table,
     header: HeaderColumns,
     cells: Cells,
+    /// `None` where each message's rows are appended at once.
+    staged: Option<Staged>,
+    /// With those of staged messages.
     rows: usize,
 }
 
@@ -64,7 +68,8 @@ impl TableBuilder {
     /// Begins a table without rows.
     pub fn new(table: Table) -> Self {
         let cells = Cells(table.kinds.iter().map(Cell::of).collect());
-        Self { table, header: HeaderColumns::new(), cells, rows: 0 }
+        let staged = Staged::of(&table);
+        Self { table, header: HeaderColumns::new(), cells, staged, rows: 0 }
     }
 
     /// The columns.
@@ -90,6 +95,12 @@ impl TableBuilder {
             self.table.template,
             "the message is of another template"
         );
+        if let Some(rows) = self.stage(message) {
+            self.rows += rows;
+            self.header.append(header, rows);
+            return Ok(rows);
+        }
+        self.append_staged();
         let root = self.table.root.clone();
         match self.cells.rows(&message.root(), &root, self.rows) {
             Ok(count) => {
@@ -106,11 +117,32 @@ impl TableBuilder {
         }
     }
 
+    /// Lets a message wait, and returns how many rows it has; `None` where it may not.
+    fn stage(&mut self, message: &Message) -> Option<usize> {
+        let staged = self.staged.as_mut()?;
+        let rows = staged.take(message)?;
+        if staged.is_full() {
+            self.append_staged();
+        }
+        Some(rows)
+    }
+
+    /// Appends the rows of the messages that wait.
+    fn append_staged(&mut self) {
+        let Some(staged) = self.staged.as_mut().filter(|staged| !staged.is_empty()) else { return };
+        self.cells.append_staged(staged, &self.table.root);
+        staged.clear();
+    }
+
     /// The rows since the last batch.
     ///
     /// # Errors
     /// Those of Arrow, which a table of this crate does not meet.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        self.append_staged();
+        if let Some(staged) = &mut self.staged {
+            staged.begin_batch();
+        }
         let mut arrays = self.header.take();
         for cell in &mut self.cells.0 {
             arrays.push(cell.finish()?);
@@ -121,6 +153,23 @@ impl TableBuilder {
 }
 
 impl Cells {
+    /// Appends the rows of staged messages, a column at a time.
+    fn append_staged(&mut self, staged: &Staged, root: &Node) {
+        const FITS: &str = "only messages whose values fit are staged";
+        for &column in &root.columns {
+            self.field(column).append_staged_roots(staged).expect(FITS);
+        }
+        let Some(Inner::Sequence(sequence)) = root.inner.first() else { return };
+        for &column in &sequence.node.columns {
+            self.field(column).append_staged_entries(staged).expect(FITS);
+        }
+        let indexes = self.entry(sequence.entry);
+        staged.entries().for_each(|entries| match entries {
+            Some(entries) => indexes.append_up_to(entries.len()),
+            None => indexes.append(None, 1),
+        });
+    }
+
     /// Appends the rows of a record, those of its sequences' entries, behind the row `base`; returns how many
     /// they are, one at least.
     fn rows(&mut self, record: &Record<'_>, node: &Node, base: usize) -> Result<usize, Unfitting> {
@@ -404,7 +453,15 @@ impl Cell {
                         .ok_or("the enumeration has no such element")
                 }))
             }
-            Kind::Text(slot) => {
+            Kind::Ascii(slot) => {
+                let slot = *slot;
+                Box::new(Bytes::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
+                    let text = r.read(&slot);
+                    out.extend_from_slice(text.unwrap_or_default());
+                    Ok(text.is_some())
+                }))
+            }
+            Kind::Unicode(slot) => {
                 let slot = *slot;
                 Box::new(Bytes::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
                     let Some(text) = r.read(&slot) else { return Ok(false) };

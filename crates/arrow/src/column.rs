@@ -10,6 +10,8 @@ use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder, OffsetBuffer
 use arrow_schema::{ArrowError, DataType};
 use tickwire_fast::{Entries, Record};
 
+use crate::staged::Staged;
+
 /// Rows that validity is reserved for.
 const ROWS: usize = 8192;
 
@@ -17,7 +19,7 @@ const ROWS: usize = 8192;
 pub(crate) type Misfit = &'static str;
 
 /// Bytes that the strings of a column may have in a batch.
-const BYTES_MAX: usize = 64 << 20;
+pub(crate) const BYTES_MAX: usize = 64 << 20;
 /// The column has no room for it: in an empty one it may have.
 pub(crate) const FULL: Misfit = "the strings of its rows are longer than 64 MiB together";
 
@@ -30,7 +32,25 @@ pub(crate) trait Column: Send {
     fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit>;
 
     /// Appends the values of entries.
-    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit>;
+    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
+        entries.iter().try_for_each(|entry| self.append(&entry, 1))
+    }
+
+    /// Appends the values of messages' own fields, each for all rows of its message.
+    fn append_staged_roots(&mut self, staged: &Staged) -> Result<(), Misfit> {
+        staged.roots().try_for_each(|(root, rows)| self.append(&root, rows))
+    }
+
+    /// Appends the values of messages' entries, null for a message without.
+    fn append_staged_entries(&mut self, staged: &Staged) -> Result<(), Misfit> {
+        staged.entries().try_for_each(|entries| match entries {
+            Some(entries) => self.append_entries(&entries),
+            None => {
+                self.append_nulls(1);
+                Ok(())
+            }
+        })
+    }
 
     fn append_nulls(&mut self, count: usize);
 
@@ -58,9 +78,33 @@ impl<A: ArrowPrimitiveType> Values<A> {
     /// Appends a number, or null, `count` times.
     pub(crate) fn append(&mut self, value: Option<A::Native>, count: usize) {
         self.values.resize(self.values.len() + count, value.unwrap_or_default());
-        match value {
-            Some(_) => self.nulls.append_n_non_nulls(count),
-            None => self.nulls.append_n_nulls(count),
+        self.append_validity(value.is_some(), count);
+    }
+
+    /// Appends numbers, up to the first that does not fit.
+    fn append_all(
+        &mut self,
+        numbers: impl Iterator<Item = Result<Option<A::Native>, Misfit>>,
+    ) -> Result<(), Misfit> {
+        // Neighbours are mostly alike in this, so validity is appended by runs.
+        let (mut run, mut is_present) = (0, true);
+        for number in numbers {
+            let number = number?;
+            self.values.push(number.unwrap_or_default());
+            if number.is_some() != is_present {
+                self.append_validity(is_present, run);
+                (run, is_present) = (0, !is_present);
+            }
+            run += 1;
+        }
+        self.append_validity(is_present, run);
+        Ok(())
+    }
+
+    fn append_validity(&mut self, is_present: bool, count: usize) {
+        match is_present {
+            true => self.nulls.append_n_non_nulls(count),
+            false => self.nulls.append_n_nulls(count),
         }
     }
 
@@ -123,10 +167,7 @@ where
     }
 
     fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
-        for entry in entries.iter() {
-            self.values.append((self.read)(&entry)?, 1);
-        }
-        Ok(())
+        self.values.append_all(entries.iter().map(|entry| (self.read)(&entry)))
     }
 
     fn append_nulls(&mut self, count: usize) {
@@ -224,10 +265,6 @@ where
         Ok(())
     }
 
-    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
-        entries.iter().try_for_each(|entry| self.append(&entry, 1))
-    }
-
     fn append_nulls(&mut self, count: usize) {
         self.values.append_n(count, false);
         self.nulls.append_n_nulls(count);
@@ -290,10 +327,6 @@ where
             self.nulls.append(is_present);
         }
         Ok(())
-    }
-
-    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
-        entries.iter().try_for_each(|entry| self.append(&entry, 1))
     }
 
     fn append_nulls(&mut self, count: usize) {

@@ -39,6 +39,7 @@ mod builder;
 mod column;
 mod errors;
 mod header;
+mod staged;
 mod table;
 mod writer;
 

@@ -78,7 +78,9 @@ pub(crate) enum Kind {
     Timestamp(Slot<Int>, ArrowTimeUnit),
     Date(Slot<Int>),
     SinceMidnight(Slot<Int>, ArrowTimeUnit),
-    Text(Slot<Text>),
+    Ascii(Slot<Text>),
+    /// UTF-8, unless the decoder is lenient.
+    Unicode(Slot<Text>),
     Binary(Slot<Text>),
     /// By its scale.
     Decimal(Slot<Scaled>, i8),
@@ -316,7 +318,8 @@ impl Planning<'_> {
                     (None, Epoch::Today) => Kind::Int(slot, Width::W64),
                 }
             }
-            FieldType::Ascii | FieldType::Unicode => Kind::Text(self.slot(handle)?),
+            FieldType::Ascii => Kind::Ascii(self.slot(handle)?),
+            FieldType::Unicode => Kind::Unicode(self.slot(handle)?),
             FieldType::ByteVector => Kind::Binary(self.slot(handle)?),
             FieldType::Decimal => return None,
         })
@@ -430,7 +433,7 @@ impl Kind {
             Self::Timestamp(_, unit) => DataType::Timestamp(*unit, Some("UTC".into())),
             Self::Date(_) => DataType::Date32,
             Self::SinceMidnight(_, unit) => DataType::Duration(*unit),
-            Self::Text(_) | Self::Json(_) => DataType::Utf8,
+            Self::Ascii(_) | Self::Unicode(_) | Self::Json(_) => DataType::Utf8,
             Self::Binary(_) | Self::Constant(Constant::Binary(_), _) => DataType::Binary,
             Self::Decimal(_, scale) | Self::Constant(Constant::Decimal(_, scale), _) => {
                 DataType::Decimal128(MANTISSA_DIGITS, *scale)

@@ -11,8 +11,9 @@ use crate::program::{FieldLayout, FieldRef, LANES_MAX, Program, Segment, Segment
 use crate::template::{Decimal, FieldType, TemplateId, Value};
 use std::sync::Arc;
 
-/// A message of one template, owned by whoever decodes or builds it.
-#[derive(Clone, Debug)]
+/// A message of one template, owned by whoever decodes or builds it. `clone_from` copies into the memory
+/// that a message has.
+#[derive(Debug)]
 pub struct Message {
     program: Arc<Program>,
     template: u32,
@@ -20,7 +21,7 @@ pub struct Message {
 }
 
 /// Words and bytes behind a message.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Store {
     /// Longer than `used` after a larger message: stale words are never reachable.
     pub(crate) words: Vec<Word>,
@@ -28,7 +29,33 @@ pub(crate) struct Store {
     pub(crate) bytes: Vec<u8>,
 }
 
+impl Clone for Message {
+    fn clone(&self) -> Self {
+        let mut copy = Self::new(Arc::clone(&self.program));
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        if !Arc::ptr_eq(&self.program, &source.program) {
+            self.program = Arc::clone(&source.program);
+        }
+        self.template = source.template;
+        self.store.copy_from(&source.store);
+    }
+}
+
 impl Store {
+    /// Copies what can be reached, with the room behind it.
+    fn copy_from(&mut self, source: &Self) {
+        let end = source.words.len().min(source.used + LANES_MAX);
+        self.words.clear();
+        self.words.extend_from_slice(&source.words[..end]);
+        self.used = source.used;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&source.bytes);
+    }
+
     pub(crate) fn clear(&mut self) {
         self.used = 0;
         self.bytes.clear();
@@ -141,6 +168,11 @@ impl Message {
     /// Template name.
     pub fn template_name(&self) -> &str {
         &self.program.templates()[self.template as usize].name.local
+    }
+
+    /// Bytes of all its strings that have more than 7 bytes: none of them is longer than this.
+    pub fn long_string_bytes(&self) -> usize {
+        self.store.bytes.len()
     }
 
     /// The fields of the template.
