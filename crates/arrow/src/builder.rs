@@ -8,11 +8,13 @@ use arrow_array::types::{self, ArrowPrimitiveType};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, TimeUnit};
 use tickwire_fast::template::Width;
-use tickwire_fast::{Entries, FieldValue, Int, Message, Record, Slot, UInt};
+use tickwire_fast::{Entries, FieldValue, Int, Message, Record, Slot, SlotKind, UInt};
 use tickwire_text::Header;
 use tickwire_text::json::{Form, push_record};
 
-use crate::column::{Booleans, Bytes, Column, FULL, Indexes, Misfit, Numbers, Words};
+use crate::column::{
+    Booleans, Column, FULL, FromSlot, Indexes, Made, Misfit, Numbers, Plain, Source, Words,
+};
 use crate::header::HeaderColumns;
 use crate::staged::Staged;
 use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
@@ -156,18 +158,22 @@ impl Cells {
     /// Appends the rows of staged messages, a column at a time.
     fn append_staged(&mut self, staged: &Staged, root: &Node) {
         const FITS: &str = "only messages whose values fit are staged";
+        let roots: Vec<_> = staged.roots().collect();
         for &column in &root.columns {
-            self.field(column).append_staged_roots(staged).expect(FITS);
+            self.field(column).append_roots(&roots).expect(FITS);
         }
         let Some(Inner::Sequence(sequence)) = root.inner.first() else { return };
+        let messages: Vec<_> = staged.entries().collect();
         for &column in &sequence.node.columns {
-            self.field(column).append_staged_entries(staged).expect(FITS);
+            self.field(column).append_messages(&messages).expect(FITS);
         }
         let indexes = self.entry(sequence.entry);
-        staged.entries().for_each(|entries| match entries {
-            Some(entries) => indexes.append_up_to(entries.len()),
-            None => indexes.append(None, 1),
-        });
+        for entries in messages {
+            match entries {
+                Some(entries) => indexes.append_up_to(entries.len()),
+                None => indexes.append(None, 1),
+            }
+        }
     }
 
     /// Appends the rows of a record, those of its sequences' entries, behind the row `base`; returns how many
@@ -315,19 +321,32 @@ impl Cells {
 fn numbers<A, R>(kind: &Kind, read: R) -> Box<dyn Column>
 where
     A: ArrowPrimitiveType,
-    R: Fn(&Record<'_>) -> Result<Option<A::Native>, Misfit> + Send + 'static,
+    R: Source<A::Native> + 'static,
 {
     Box::new(Numbers::<A, R>::new(kind.data_type(), read))
+}
+
+/// A column of a field's values, which all fit.
+fn values<A, K>(
+    kind: &Kind,
+    slot: Slot<K>,
+    convert: impl Fn(K::Value<'_>) -> A::Native + Send + 'static,
+) -> Box<dyn Column>
+where
+    A: ArrowPrimitiveType,
+    K: SlotKind + 'static,
+{
+    numbers::<A, _>(kind, FromSlot { slot, convert })
 }
 
 /// A column of unsigned integers. The decoder has checked their width.
 fn unsigned(kind: &Kind, slot: Slot<UInt>, width: Width) -> Box<dyn Column> {
     use types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
     match width {
-        Width::W8 => numbers::<UInt8Type, _>(kind, move |r| Ok(r.read(&slot).map(|v| v as u8))),
-        Width::W16 => numbers::<UInt16Type, _>(kind, move |r| Ok(r.read(&slot).map(|v| v as u16))),
-        Width::W32 => numbers::<UInt32Type, _>(kind, move |r| Ok(r.read(&slot).map(|v| v as u32))),
-        Width::W64 => numbers::<UInt64Type, _>(kind, move |r| Ok(r.read(&slot))),
+        Width::W8 => values::<UInt8Type, _>(kind, slot, |value| value as u8),
+        Width::W16 => values::<UInt16Type, _>(kind, slot, |value| value as u16),
+        Width::W32 => values::<UInt32Type, _>(kind, slot, |value| value as u32),
+        Width::W64 => values::<UInt64Type, _>(kind, slot, |value| value),
     }
 }
 
@@ -335,43 +354,39 @@ fn unsigned(kind: &Kind, slot: Slot<UInt>, width: Width) -> Box<dyn Column> {
 fn signed(kind: &Kind, slot: Slot<Int>, width: Width) -> Box<dyn Column> {
     use types::{Int8Type, Int16Type, Int32Type, Int64Type};
     match width {
-        Width::W8 => numbers::<Int8Type, _>(kind, move |r| Ok(r.read(&slot).map(|v| v as i8))),
-        Width::W16 => numbers::<Int16Type, _>(kind, move |r| Ok(r.read(&slot).map(|v| v as i16))),
-        Width::W32 => numbers::<Int32Type, _>(kind, move |r| Ok(r.read(&slot).map(|v| v as i32))),
-        Width::W64 => numbers::<Int64Type, _>(kind, move |r| Ok(r.read(&slot))),
+        Width::W8 => values::<Int8Type, _>(kind, slot, |value| value as i8),
+        Width::W16 => values::<Int16Type, _>(kind, slot, |value| value as i16),
+        Width::W32 => values::<Int32Type, _>(kind, slot, |value| value as i32),
+        Width::W64 => values::<Int64Type, _>(kind, slot, |value| value),
     }
 }
 
 fn timestamp(kind: &Kind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Column> {
     match unit {
-        TimeUnit::Second => {
-            numbers::<types::TimestampSecondType, _>(kind, move |r| Ok(r.read(&slot)))
-        }
+        TimeUnit::Second => values::<types::TimestampSecondType, _>(kind, slot, |value| value),
         TimeUnit::Millisecond => {
-            numbers::<types::TimestampMillisecondType, _>(kind, move |r| Ok(r.read(&slot)))
+            values::<types::TimestampMillisecondType, _>(kind, slot, |value| value)
         }
         TimeUnit::Microsecond => {
-            numbers::<types::TimestampMicrosecondType, _>(kind, move |r| Ok(r.read(&slot)))
+            values::<types::TimestampMicrosecondType, _>(kind, slot, |value| value)
         }
         TimeUnit::Nanosecond => {
-            numbers::<types::TimestampNanosecondType, _>(kind, move |r| Ok(r.read(&slot)))
+            values::<types::TimestampNanosecondType, _>(kind, slot, |value| value)
         }
     }
 }
 
 fn since_midnight(kind: &Kind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Column> {
     match unit {
-        TimeUnit::Second => {
-            numbers::<types::DurationSecondType, _>(kind, move |r| Ok(r.read(&slot)))
-        }
+        TimeUnit::Second => values::<types::DurationSecondType, _>(kind, slot, |value| value),
         TimeUnit::Millisecond => {
-            numbers::<types::DurationMillisecondType, _>(kind, move |r| Ok(r.read(&slot)))
+            values::<types::DurationMillisecondType, _>(kind, slot, |value| value)
         }
         TimeUnit::Microsecond => {
-            numbers::<types::DurationMicrosecondType, _>(kind, move |r| Ok(r.read(&slot)))
+            values::<types::DurationMicrosecondType, _>(kind, slot, |value| value)
         }
         TimeUnit::Nanosecond => {
-            numbers::<types::DurationNanosecondType, _>(kind, move |r| Ok(r.read(&slot)))
+            values::<types::DurationNanosecondType, _>(kind, slot, |value| value)
         }
     }
 }
@@ -384,7 +399,10 @@ fn constant(kind: &Kind, value: &Constant, at: Option<usize>) -> Box<dyn Column>
     macro_rules! number {
         ($arrow:ident, $value:expr) => {{
             let value = $value;
-            numbers::<types::$arrow, _>(kind, move |r| Ok(is_there(r).then_some(value)))
+            numbers::<types::$arrow, _>(
+                kind,
+                move |r: &Record<'_>| Ok(is_there(r).then_some(value)),
+            )
         }};
     }
     match value {
@@ -408,7 +426,7 @@ fn constant(kind: &Kind, value: &Constant, at: Option<usize>) -> Box<dyn Column>
         }
         Constant::Binary(bytes) => {
             let bytes = bytes.clone();
-            Box::new(Bytes::new(false, move |r: &Record<'_>, out: &mut Vec<u8>| {
+            Box::new(Made::new(false, move |r: &Record<'_>, out: &mut Vec<u8>| {
                 out.extend_from_slice(if is_there(r) { &bytes } else { &[] });
                 Ok(is_there(r))
             }))
@@ -426,7 +444,7 @@ impl Cell {
             Kind::SinceMidnight(slot, unit) => since_midnight(kind, *slot, *unit),
             Kind::Date(slot) => {
                 let slot = *slot;
-                numbers::<types::Date32Type, _>(kind, move |r| {
+                numbers::<types::Date32Type, _>(kind, move |r: &Record<'_>| {
                     let days = r.read(&slot).map(i32::try_from).transpose();
                     days.map_err(|_| "the date is beyond the 32 bits of Arrow's days")
                 })
@@ -449,58 +467,32 @@ impl Cell {
                     let mut elements = enumeration.elements.iter();
                     let index = elements.position(|element| element.value == value);
                     index
-                        .map(|index| Some(index as u16))
+                        .map(|index| Some(index as i16))
                         .ok_or("the enumeration has no such element")
                 }))
             }
-            Kind::Ascii(slot) => {
-                let slot = *slot;
-                Box::new(Bytes::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
-                    let text = r.read(&slot);
-                    out.extend_from_slice(text.unwrap_or_default());
-                    Ok(text.is_some())
-                }))
-            }
+            Kind::Ascii(slot) => Box::new(Plain::new(true, *slot)),
             Kind::Unicode(slot) => {
                 let slot = *slot;
-                Box::new(Bytes::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
+                Box::new(Made::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
                     let Some(text) = r.read(&slot) else { return Ok(false) };
                     std::str::from_utf8(text).map_err(|_| "the string is not UTF-8")?;
                     out.extend_from_slice(text);
                     Ok(true)
                 }))
             }
-            Kind::Binary(slot) => {
-                let slot = *slot;
-                Box::new(Bytes::new(false, move |r: &Record<'_>, out: &mut Vec<u8>| {
-                    let bytes = r.read(&slot);
-                    out.extend_from_slice(bytes.unwrap_or_default());
-                    Ok(bytes.is_some())
-                }))
-            }
+            Kind::Binary(slot) => Box::new(Plain::new(false, *slot)),
             Kind::Decimal(slot, _) => {
-                let slot = *slot;
-                numbers::<types::Decimal128Type, _>(kind, move |r| {
-                    Ok(r.read(&slot).map(|value| value.mantissa.into()))
-                })
+                values::<types::Decimal128Type, _>(kind, *slot, |value| value.mantissa.into())
             }
             Kind::Mantissa(slot) => {
-                let slot = *slot;
-                numbers::<types::Int64Type, _>(kind, move |r| {
-                    Ok(r.read(&slot).map(|value| value.mantissa))
-                })
+                values::<types::Int64Type, _>(kind, *slot, |value| value.mantissa)
             }
             Kind::Exponent(slot) => {
-                let slot = *slot;
-                numbers::<types::Int32Type, _>(kind, move |r| {
-                    Ok(r.read(&slot).map(|value| value.exponent))
-                })
+                values::<types::Int32Type, _>(kind, *slot, |value| value.exponent)
             }
             Kind::Float(slot) => {
-                let slot = *slot;
-                numbers::<types::Float64Type, _>(kind, move |r| {
-                    Ok(r.read(&slot).map(|value| value.to_f64()))
-                })
+                values::<types::Float64Type, _>(kind, *slot, |value| value.to_f64())
             }
             Kind::Constant(value, at) => constant(kind, value, *at),
             Kind::Present(index) => {
@@ -510,14 +502,11 @@ impl Cell {
                 }))
             }
             Kind::Length(slot) => {
-                let slot = *slot;
-                numbers::<types::UInt32Type, _>(kind, move |r| {
-                    Ok(r.read(&slot).map(|entries| entries.len() as u32))
-                })
+                values::<types::UInt32Type, _>(kind, *slot, |entries| entries.len() as u32)
             }
             Kind::Json(index) => {
                 let index = *index;
-                Box::new(Bytes::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
+                Box::new(Made::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
                     match r.value(index) {
                         FieldValue::Dynamic(_, inner) => {
                             push_record(out, inner, Form::Named);

@@ -8,9 +8,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
-use tickwire_fast::{Entries, Record};
-
-use crate::staged::Staged;
+use tickwire_fast::{Entries, Record, Slot, SlotKind, Text};
 
 /// Rows that validity is reserved for.
 const ROWS: usize = 8192;
@@ -36,15 +34,15 @@ pub(crate) trait Column: Send {
         entries.iter().try_for_each(|entry| self.append(&entry, 1))
     }
 
-    /// Appends the values of messages' own fields, each for all rows of its message.
-    fn append_staged_roots(&mut self, staged: &Staged) -> Result<(), Misfit> {
-        staged.roots().try_for_each(|(root, rows)| self.append(&root, rows))
+    /// Appends the values of messages' own fields, each for so many rows.
+    fn append_roots(&mut self, roots: &[(Record<'_>, usize)]) -> Result<(), Misfit> {
+        roots.iter().try_for_each(|(root, rows)| self.append(root, *rows))
     }
 
     /// Appends the values of messages' entries, null for a message without.
-    fn append_staged_entries(&mut self, staged: &Staged) -> Result<(), Misfit> {
-        staged.entries().try_for_each(|entries| match entries {
-            Some(entries) => self.append_entries(&entries),
+    fn append_messages(&mut self, messages: &[Option<Entries<'_>>]) -> Result<(), Misfit> {
+        messages.iter().try_for_each(|entries| match entries {
+            Some(entries) => self.append_entries(entries),
             None => {
                 self.append_nulls(1);
                 Ok(())
@@ -58,6 +56,50 @@ pub(crate) trait Column: Send {
 
     /// All values; the column is empty then.
     fn finish(&mut self) -> Result<ArrayRef, ArrowError>;
+}
+
+/// Where the numbers of a column come from.
+pub(crate) trait Source<V>: Send {
+    /// That of a record.
+    fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit>;
+
+    /// Appends those of entries, up to the first that does not fit.
+    fn append_all<A>(&self, entries: &Entries<'_>, values: &mut Values<A>) -> Result<(), Misfit>
+    where
+        A: ArrowPrimitiveType<Native = V>,
+    {
+        values.append_all(entries.iter().map(|entry| self.of(&entry)))
+    }
+}
+
+impl<V, F: Fn(&Record<'_>) -> Result<Option<V>, Misfit> + Send> Source<V> for F {
+    fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit> {
+        self(record)
+    }
+}
+
+/// A field whose values all fit, and what they are in the column.
+pub(crate) struct FromSlot<K, F> {
+    pub(crate) slot: Slot<K>,
+    pub(crate) convert: F,
+}
+
+impl<K, V, F> Source<V> for FromSlot<K, F>
+where
+    K: SlotKind,
+    F: Fn(K::Value<'_>) -> V + Send,
+{
+    fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit> {
+        Ok(record.read(&self.slot).map(&self.convert))
+    }
+
+    fn append_all<A>(&self, entries: &Entries<'_>, values: &mut Values<A>) -> Result<(), Misfit>
+    where
+        A: ArrowPrimitiveType<Native = V>,
+    {
+        let column = entries.column(&self.slot);
+        values.append_all(column.map(|value| Ok(value.map(&self.convert))))
+    }
 }
 
 /// Numbers that may be missing.
@@ -115,9 +157,15 @@ impl<A: ArrowPrimitiveType> Values<A> {
 
     /// All numbers; there are none then.
     pub(crate) fn take(&mut self) -> PrimitiveArray<A> {
-        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        let values = ScalarBuffer::from(emptied(&mut self.values));
         PrimitiveArray::new(values, self.nulls.finish())
     }
+}
+
+/// What is in a vector, which has room for as many again.
+fn emptied<T>(values: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(values.len());
+    std::mem::replace(values, room)
 }
 
 /// Indexes of entries.
@@ -141,7 +189,7 @@ pub(crate) struct Numbers<A: ArrowPrimitiveType, R> {
 impl<A, R> Numbers<A, R>
 where
     A: ArrowPrimitiveType,
-    R: Fn(&Record<'_>) -> Result<Option<A::Native>, Misfit>,
+    R: Source<A::Native>,
 {
     pub(crate) fn new(data_type: DataType, read: R) -> Self {
         Self { data_type, read, values: Values::new() }
@@ -155,19 +203,19 @@ where
 impl<A, R> Column for Numbers<A, R>
 where
     A: ArrowPrimitiveType,
-    R: Fn(&Record<'_>) -> Result<Option<A::Native>, Misfit> + Send,
+    R: Source<A::Native>,
 {
     fn len(&self) -> usize {
         self.values.len()
     }
 
     fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
-        self.values.append((self.read)(record)?, count);
+        self.values.append(self.read.of(record)?, count);
         Ok(())
     }
 
     fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
-        self.values.append_all(entries.iter().map(|entry| (self.read)(&entry)))
+        self.read.append_all(entries, &mut self.values)
     }
 
     fn append_nulls(&mut self, count: usize) {
@@ -185,24 +233,24 @@ where
 
 /// Words of a fixed list, such as the elements of an enumeration.
 pub(crate) struct Words<R> {
-    keys: Numbers<types::UInt16Type, R>,
+    keys: Numbers<types::Int16Type, R>,
     words: ArrayRef,
 }
 
 impl<R> Words<R>
 where
-    R: Fn(&Record<'_>) -> Result<Option<u16>, Misfit>,
+    R: Source<i16>,
 {
     /// `read` gives the index of a word.
     pub(crate) fn new(words: &[&str], read: R) -> Self {
         let words = Arc::new(StringArray::from_iter_values(words));
-        Self { keys: Numbers::new(DataType::UInt16, read), words }
+        Self { keys: Numbers::new(DataType::Int16, read), words }
     }
 }
 
 impl<R> Column for Words<R>
 where
-    R: Fn(&Record<'_>) -> Result<Option<u16>, Misfit> + Send,
+    R: Source<i16>,
 {
     fn len(&self) -> usize {
         self.keys.len()
@@ -280,41 +328,36 @@ where
     }
 }
 
-/// Strings or byte vectors. `read` appends the value of a record to a buffer, and says whether there is one.
-pub(crate) struct Bytes<R> {
+/// Strings or byte vectors that may be missing.
+struct Strings {
     is_text: bool,
-    read: R,
     bytes: Vec<u8>,
     ends: Vec<i32>,
     nulls: NullBufferBuilder,
 }
 
-impl<R> Bytes<R>
-where
-    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit>,
-{
-    pub(crate) fn new(is_text: bool, read: R) -> Self {
-        let (bytes, ends) = (Vec::new(), vec![0]);
-        Self { is_text, read, bytes, ends, nulls: NullBufferBuilder::new(ROWS) }
+impl Strings {
+    fn new(is_text: bool) -> Self {
+        Self { is_text, bytes: Vec::new(), ends: vec![0], nulls: NullBufferBuilder::new(ROWS) }
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len() - 1
     }
 
     fn end(&self) -> usize {
         self.ends.last().map_or(0, |end| *end as usize)
     }
-}
 
-impl<R> Column for Bytes<R>
-where
-    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit> + Send,
-{
-    fn len(&self) -> usize {
-        self.ends.len() - 1
+    /// Appends a string, or null, `count` times.
+    fn append(&mut self, string: Option<&[u8]>, count: usize) -> Result<(), Misfit> {
+        self.bytes.extend_from_slice(string.unwrap_or_default());
+        self.append_last(string.is_some(), count)
     }
 
-    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
-        let start = self.end();
-        let is_present = (self.read)(record, &mut self.bytes)?;
-        let end = self.bytes.len();
+    /// Makes `count` values of the bytes behind the last one.
+    fn append_last(&mut self, is_present: bool, count: usize) -> Result<(), Misfit> {
+        let (start, end) = (self.end(), self.bytes.len());
         if (end - start).saturating_mul(count).saturating_add(start) > BYTES_MAX {
             return Err(FULL);
         }
@@ -341,13 +384,93 @@ where
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        let ends = std::mem::replace(&mut self.ends, vec![0]);
+        let ends = emptied(&mut self.ends);
+        self.ends.push(0);
         let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
-        let bytes = Buffer::from_vec(std::mem::take(&mut self.bytes));
+        let bytes = Buffer::from_vec(emptied(&mut self.bytes));
         let nulls = self.nulls.finish();
         Ok(match self.is_text {
             true => Arc::new(StringArray::try_new(offsets, bytes, nulls)?),
             false => Arc::new(BinaryArray::try_new(offsets, bytes, nulls)?),
         })
+    }
+}
+
+/// The strings of a field, which all fit but for their number.
+pub(crate) struct Plain {
+    slot: Slot<Text>,
+    strings: Strings,
+}
+
+impl Plain {
+    pub(crate) fn new(is_text: bool, slot: Slot<Text>) -> Self {
+        Self { slot, strings: Strings::new(is_text) }
+    }
+}
+
+impl Column for Plain {
+    fn len(&self) -> usize {
+        self.strings.len()
+    }
+
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+        self.strings.append(record.read(&self.slot), count)
+    }
+
+    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
+        entries.column(&self.slot).try_for_each(|string| self.strings.append(string, 1))
+    }
+
+    fn append_nulls(&mut self, count: usize) {
+        self.strings.append_nulls(count);
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.strings.truncate(len);
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        self.strings.finish()
+    }
+}
+
+/// Strings that are made: `read` appends that of a record to a buffer, and says whether there is one.
+pub(crate) struct Made<R> {
+    read: R,
+    strings: Strings,
+}
+
+impl<R> Made<R>
+where
+    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit>,
+{
+    pub(crate) fn new(is_text: bool, read: R) -> Self {
+        Self { read, strings: Strings::new(is_text) }
+    }
+}
+
+impl<R> Column for Made<R>
+where
+    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit> + Send,
+{
+    fn len(&self) -> usize {
+        self.strings.len()
+    }
+
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+        let is_present = (self.read)(record, &mut self.strings.bytes)?;
+        self.strings.append_last(is_present, count)
+    }
+
+    fn append_nulls(&mut self, count: usize) {
+        self.strings.append_nulls(count);
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.strings.truncate(len);
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        self.strings.finish()
     }
 }

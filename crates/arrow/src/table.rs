@@ -351,10 +351,10 @@ impl Planning<'_> {
     }
 }
 
-/// Whether each element can be told by its name, and by an index of 16 bits.
+/// Whether each element can be told by its name, and by a signed index of 16 bits: pandas has no other.
 fn has_distinct_names(enumeration: &Enumeration) -> bool {
     let mut names = HashSet::new();
-    enumeration.elements.len() <= usize::from(u16::MAX)
+    enumeration.elements.len() <= i16::MAX as usize
         && enumeration.elements.iter().all(|element| names.insert(&element.name))
 }
 
@@ -417,7 +417,7 @@ fn int(width: Width) -> DataType {
 }
 
 fn words() -> DataType {
-    DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
+    DataType::Dictionary(Box::new(DataType::Int16), Box::new(DataType::Utf8))
 }
 
 impl Kind {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Decimal128Type, UInt16Type};
+use arrow_array::types::{Date32Type, Decimal128Type, Int16Type, UInt16Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use tickwire_arrow::{Decimals, Table, TableBuilder, TableOptions};
@@ -181,7 +181,7 @@ fn shown(batch: &RecordBatch, name: &str, row: usize) -> Option<String> {
             array.as_binary::<i32>().value(row).iter().map(|byte| format!("{byte:02x}")).collect()
         }
         DataType::Dictionary(..) => {
-            let words = array.as_dictionary::<UInt16Type>();
+            let words = array.as_dictionary::<Int16Type>();
             let key = usize::from(words.keys().value(row));
             words.values().as_string::<i32>().value(key).to_owned()
         }

@@ -440,6 +440,14 @@ impl<'m> Entries<'m> {
         (index < self.count).then(|| Record { words: words(), ..self.first })
     }
 
+    /// All entries in order, with their own words alone. Of a segment with words.
+    #[inline]
+    pub(crate) fn records(&self) -> impl ExactSizeIterator<Item = Record<'m>> + use<'m> {
+        let first = self.first;
+        let words = &first.words[..self.count * self.stride];
+        words.chunks_exact(self.stride.max(1)).map(move |words| Record { words, ..first })
+    }
+
     /// All entries in order.
     pub fn iter(&self) -> impl Iterator<Item = Record<'m>> + use<'m> {
         let entries = *self;

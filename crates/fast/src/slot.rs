@@ -216,6 +216,25 @@ impl<'m> Record<'m> {
     }
 }
 
+impl<'m> Entries<'m> {
+    /// The values of a field of all entries, in order; `None` where it is absent.
+    ///
+    /// # Panics
+    /// If the slot belongs to another segment.
+    #[inline]
+    pub fn column<K: SlotKind>(
+        &self,
+        slot: &Slot<K>,
+    ) -> impl ExactSizeIterator<Item = Option<K::Value<'m>>> + use<'m, K> {
+        assert_eq!(self.segment(), slot.segment, "the slot belongs to another segment");
+        let Slot { presence_at, presence, at, entries, .. } = *slot;
+        self.records().map(move |record| {
+            let is_present = record.word(presence_at as usize) & presence != 0;
+            is_present.then(|| K::load(&record, at as usize, entries))
+        })
+    }
+}
+
 /// What slots of one segment share, so that a record checks it once for all of them.
 ///
 /// # Examples
