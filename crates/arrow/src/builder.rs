@@ -163,16 +163,13 @@ impl Cells {
             self.field(column).append_roots(&roots).expect(FITS);
         }
         let Some(Inner::Sequence(sequence)) = root.inner.first() else { return };
-        let messages: Vec<_> = staged.entries().collect();
+        let entries = staged.entries().expect("of a table with a sequence");
         for &column in &sequence.node.columns {
-            self.field(column).append_messages(&messages).expect(FITS);
+            self.field(column).append_entries(&entries).expect(FITS);
         }
         let indexes = self.entry(sequence.entry);
-        for entries in messages {
-            match entries {
-                Some(entries) => indexes.append_up_to(entries.len()),
-                None => indexes.append(None, 1),
-            }
+        for (_, rows) in roots {
+            indexes.append_up_to(rows);
         }
     }
 

@@ -6,7 +6,9 @@ use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, DictionaryArray, PrimitiveArray, StringArray, types,
 };
-use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{
+    BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
+};
 use arrow_schema::{ArrowError, DataType};
 use tickwire_fast::{Entries, Record, Slot, SlotKind, Text};
 
@@ -37,17 +39,6 @@ pub(crate) trait Column: Send {
     /// Appends the values of messages' own fields, each for so many rows.
     fn append_roots(&mut self, roots: &[(Record<'_>, usize)]) -> Result<(), Misfit> {
         roots.iter().try_for_each(|(root, rows)| self.append(root, *rows))
-    }
-
-    /// Appends the values of messages' entries, null for a message without.
-    fn append_messages(&mut self, messages: &[Option<Entries<'_>>]) -> Result<(), Misfit> {
-        messages.iter().try_for_each(|entries| match entries {
-            Some(entries) => self.append_entries(entries),
-            None => {
-                self.append_nulls(1);
-                Ok(())
-            }
-        })
     }
 
     fn append_nulls(&mut self, count: usize);
@@ -97,20 +88,20 @@ where
     where
         A: ArrowPrimitiveType<Native = V>,
     {
-        let column = entries.column(&self.slot);
-        values.append_all(column.map(|value| Ok(value.map(&self.convert))))
+        values.append_column(entries, &self.slot, &self.convert);
+        Ok(())
     }
 }
 
 /// Numbers that may be missing.
 pub(crate) struct Values<A: ArrowPrimitiveType> {
     values: Vec<A::Native>,
-    nulls: NullBufferBuilder,
+    validity: BooleanBufferBuilder,
 }
 
 impl<A: ArrowPrimitiveType> Values<A> {
     pub(crate) fn new() -> Self {
-        Self { values: Vec::new(), nulls: NullBufferBuilder::new(ROWS) }
+        Self { values: Vec::new(), validity: BooleanBufferBuilder::new(ROWS) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -120,7 +111,7 @@ impl<A: ArrowPrimitiveType> Values<A> {
     /// Appends a number, or null, `count` times.
     pub(crate) fn append(&mut self, value: Option<A::Native>, count: usize) {
         self.values.resize(self.values.len() + count, value.unwrap_or_default());
-        self.append_validity(value.is_some(), count);
+        self.validity.append_n(count, value.is_some());
     }
 
     /// Appends numbers, up to the first that does not fit.
@@ -128,38 +119,52 @@ impl<A: ArrowPrimitiveType> Values<A> {
         &mut self,
         numbers: impl Iterator<Item = Result<Option<A::Native>, Misfit>>,
     ) -> Result<(), Misfit> {
-        // Neighbours are mostly alike in this, so validity is appended by runs.
-        let (mut run, mut is_present) = (0, true);
         for number in numbers {
             let number = number?;
             self.values.push(number.unwrap_or_default());
-            if number.is_some() != is_present {
-                self.append_validity(is_present, run);
-                (run, is_present) = (0, !is_present);
-            }
-            run += 1;
+            self.validity.append(number.is_some());
         }
-        self.append_validity(is_present, run);
         Ok(())
     }
 
-    fn append_validity(&mut self, is_present: bool, count: usize) {
-        match is_present {
-            true => self.nulls.append_n_non_nulls(count),
-            false => self.nulls.append_n_nulls(count),
-        }
+    /// Appends the values of a field.
+    fn append_column<K: SlotKind>(
+        &mut self,
+        entries: &Entries<'_>,
+        slot: &Slot<K>,
+        convert: impl Fn(K::Value<'_>) -> A::Native,
+    ) {
+        let column = entries.column(slot);
+        self.values.extend(column.map(|value| value.map(&convert).unwrap_or_default()));
+        append_presence(&mut self.validity, entries, slot);
     }
 
     pub(crate) fn truncate(&mut self, len: usize) {
         self.values.truncate(len);
-        self.nulls.truncate(len);
+        self.validity.truncate(len);
     }
 
     /// All numbers; there are none then.
     pub(crate) fn take(&mut self) -> PrimitiveArray<A> {
         let values = ScalarBuffer::from(emptied(&mut self.values));
-        PrimitiveArray::new(values, self.nulls.finish())
+        PrimitiveArray::new(values, nulls(&mut self.validity))
     }
+}
+
+/// Appends in which entries a field is present.
+fn append_presence<K: SlotKind>(
+    validity: &mut BooleanBufferBuilder,
+    entries: &Entries<'_>,
+    slot: &Slot<K>,
+) {
+    let mut presence = entries.column(slot).map(|value| value.is_some());
+    let is_present = |_| presence.next().unwrap_or_default();
+    validity.append_buffer(&BooleanBuffer::collect_bool(entries.len(), is_present));
+}
+
+/// Which values are missing, if any is; there are none then.
+fn nulls(validity: &mut BooleanBufferBuilder) -> Option<NullBuffer> {
+    Some(NullBuffer::new(validity.finish())).filter(|nulls| nulls.null_count() > 0)
 }
 
 /// What is in a vector, which has room for as many again.
@@ -175,7 +180,7 @@ impl Indexes {
     /// Appends 0, 1 and so on.
     pub(crate) fn append_up_to(&mut self, count: usize) {
         self.values.extend(0..count as u32);
-        self.nulls.append_n_non_nulls(count);
+        self.validity.append_n(count, true);
     }
 }
 
@@ -281,7 +286,7 @@ where
 pub(crate) struct Booleans<R> {
     read: R,
     values: BooleanBufferBuilder,
-    nulls: NullBufferBuilder,
+    validity: BooleanBufferBuilder,
 }
 
 impl<R> Booleans<R>
@@ -290,7 +295,7 @@ where
 {
     pub(crate) fn new(read: R) -> Self {
         let values = BooleanBufferBuilder::new(ROWS);
-        Self { read, values, nulls: NullBufferBuilder::new(ROWS) }
+        Self { read, values, validity: BooleanBufferBuilder::new(ROWS) }
     }
 }
 
@@ -306,7 +311,7 @@ where
         match (self.read)(record)? {
             Some(value) => {
                 self.values.append_n(count, value);
-                self.nulls.append_n_non_nulls(count);
+                self.validity.append_n(count, true);
             }
             None => self.append_nulls(count),
         }
@@ -315,16 +320,16 @@ where
 
     fn append_nulls(&mut self, count: usize) {
         self.values.append_n(count, false);
-        self.nulls.append_n_nulls(count);
+        self.validity.append_n(count, false);
     }
 
     fn truncate(&mut self, len: usize) {
         self.values.truncate(len);
-        self.nulls.truncate(len);
+        self.validity.truncate(len);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(BooleanArray::new(self.values.finish(), self.nulls.finish())))
+        Ok(Arc::new(BooleanArray::new(self.values.finish(), nulls(&mut self.validity))))
     }
 }
 
@@ -333,12 +338,17 @@ struct Strings {
     is_text: bool,
     bytes: Vec<u8>,
     ends: Vec<i32>,
-    nulls: NullBufferBuilder,
+    validity: BooleanBufferBuilder,
 }
 
 impl Strings {
     fn new(is_text: bool) -> Self {
-        Self { is_text, bytes: Vec::new(), ends: vec![0], nulls: NullBufferBuilder::new(ROWS) }
+        Self {
+            is_text,
+            bytes: Vec::new(),
+            ends: vec![0],
+            validity: BooleanBufferBuilder::new(ROWS),
+        }
     }
 
     fn len(&self) -> usize {
@@ -367,20 +377,20 @@ impl Strings {
             }
             // Below the limit it fits.
             self.ends.push(self.bytes.len() as i32);
-            self.nulls.append(is_present);
+            self.validity.append(is_present);
         }
         Ok(())
     }
 
     fn append_nulls(&mut self, count: usize) {
         self.ends.resize(self.ends.len() + count, self.end() as i32);
-        self.nulls.append_n_nulls(count);
+        self.validity.append_n(count, false);
     }
 
     fn truncate(&mut self, len: usize) {
         self.ends.truncate(len + 1);
         self.bytes.truncate(self.end());
-        self.nulls.truncate(len);
+        self.validity.truncate(len);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
@@ -388,7 +398,7 @@ impl Strings {
         self.ends.push(0);
         let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
         let bytes = Buffer::from_vec(emptied(&mut self.bytes));
-        let nulls = self.nulls.finish();
+        let nulls = nulls(&mut self.validity);
         Ok(match self.is_text {
             true => Arc::new(StringArray::try_new(offsets, bytes, nulls)?),
             false => Arc::new(BinaryArray::try_new(offsets, bytes, nulls)?),
@@ -418,7 +428,15 @@ impl Column for Plain {
     }
 
     fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
-        entries.column(&self.slot).try_for_each(|string| self.strings.append(string, 1))
+        for string in entries.column(&self.slot) {
+            self.strings.bytes.extend_from_slice(string.unwrap_or_default());
+            if self.strings.bytes.len() > BYTES_MAX {
+                return Err(FULL);
+            }
+            self.strings.ends.push(self.strings.bytes.len() as i32);
+        }
+        append_presence(&mut self.strings.validity, entries, &self.slot);
+        Ok(())
     }
 
     fn append_nulls(&mut self, count: usize) {

@@ -1,6 +1,6 @@
 //! Messages that wait for their columns, so that a column takes the values of many of them at once.
 
-use tickwire_fast::{Entries, Message, Record, Repeated, Slot};
+use tickwire_fast::{Entries, EntryBuffer, Message, Record, Repeated, Slot};
 
 use crate::column::BYTES_MAX;
 use crate::table::{Constant, Inner, Kind, SequenceNode, Table};
@@ -10,14 +10,14 @@ const MESSAGES_MAX: usize = 256;
 /// Longest string that is not among [`Message::long_string_bytes`].
 const SHORT_STRING: usize = 7;
 
-/// Messages of a flat table: a row an entry of its only sequence, or a row a message. Each of their values
-/// has a place in its column.
+/// Messages of a flat table: a row an entry of its only sequence, one at least, or a row a message. Each of
+/// their values has a place in its column.
 pub(crate) struct Staged {
     /// The first `len` wait; the memory of the others is used again.
     messages: Vec<(Message, usize)>,
     len: usize,
-    /// Its columns are the last ones.
-    sequence: Option<Slot<Repeated>>,
+    /// Where the sequence is, whose columns are the last ones, and copies of its entries.
+    sequence: Option<(Slot<Repeated>, EntryBuffer)>,
     /// Bytes that a column of strings may have in this batch, at most.
     string_bytes: usize,
 }
@@ -27,20 +27,27 @@ impl Staged {
     pub(crate) fn of(table: &Table) -> Option<Self> {
         let sequence = match &*table.root.inner {
             [] => None,
-            [Inner::Sequence(sequence)] if is_last(sequence, table) => Some(sequence.slot),
+            [Inner::Sequence(sequence)] if is_last(sequence, table) => {
+                Some((sequence.slot, EntryBuffer::of(&table.program, &sequence.slot)?))
+            }
             _ => return None,
         };
         let staged = Self { messages: Vec::new(), len: 0, sequence, string_bytes: 0 };
         table.kinds.iter().all(fits_always).then_some(staged)
     }
 
-    /// Takes a message and returns how many rows it has; `None` where its strings may be too many for the batch.
+    /// Takes a message and returns how many rows it has; `None` where its sequence has no entries, or its strings
+    /// may be too many for the batch.
     pub(crate) fn take(&mut self, message: &Message) -> Option<usize> {
-        let entries = self.sequence.and_then(|slot| message.root().read(&slot));
-        let rows = entries.map_or(1, |entries| entries.len().max(1));
-        self.note(message, rows);
+        let root = message.root();
+        let entries = self.sequence.as_ref().and_then(|(slot, _)| root.read(slot));
+        let rows = entries.map_or(1, |entries| entries.len());
+        self.note(message, rows.max(1));
         if self.string_bytes > BYTES_MAX {
             return None;
+        }
+        if let Some((_, buffer)) = &mut self.sequence {
+            buffer.push(&entries.filter(|entries| !entries.is_empty())?);
         }
         match self.messages.get_mut(self.len) {
             Some((free, its_rows)) => {
@@ -72,18 +79,17 @@ impl Staged {
         self.messages[..self.len].iter().map(|(message, rows)| (message.root(), *rows))
     }
 
-    /// The entries of the messages' sequence; `None` where there are none.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Option<Entries<'_>>> {
-        let slot = self.sequence;
-        self.roots().map(move |(root, _)| {
-            let entries = slot.and_then(|slot| root.read(&slot));
-            entries.filter(|entries| !entries.is_empty())
-        })
+    /// The entries of all messages.
+    pub(crate) fn entries(&self) -> Option<Entries<'_>> {
+        self.sequence.as_ref().map(|(_, buffer)| buffer.entries())
     }
 
     /// Forgets the messages.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
+        if let Some((_, buffer)) = &mut self.sequence {
+            buffer.clear();
+        }
     }
 
     /// A new batch begins.

@@ -61,6 +61,7 @@ pub struct TableOptions {
 /// `pkt`, `off`, `time`, `source`, `destination` and `line`. A path that is there already gets `#2` behind it.
 #[derive(Clone, Debug)]
 pub struct Table {
+    pub(crate) program: Arc<Program>,
     pub(crate) template: usize,
     pub(crate) schema: SchemaRef,
     pub(crate) kinds: Vec<Kind>,
@@ -153,7 +154,7 @@ pub(crate) struct SequenceNode {
 impl Table {
     /// The columns of a template, by its index in the program. Fields that the program's projection leaves out
     /// have none.
-    pub fn of(program: &Program, template: usize, options: &TableOptions) -> Self {
+    pub fn of(program: &Arc<Program>, template: usize, options: &TableOptions) -> Self {
         let outline = Outline::of(program);
         let fields = header::fields();
         let names = fields.iter().map(|field| field.name().clone()).collect();
@@ -173,7 +174,7 @@ impl Table {
             metadata.insert("tickwire.signature".to_owned(), signature.to_string());
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        Self { template, schema, kinds, root }
+        Self { program: Arc::clone(program), template, schema, kinds, root }
     }
 
     /// Name, type and metadata of the columns.

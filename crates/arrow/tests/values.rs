@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Decimal128Type, Int16Type, UInt16Type};
+use arrow_array::types::{Date32Type, Decimal128Type, Int16Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use tickwire_arrow::{Decimals, Table, TableBuilder, TableOptions};
@@ -182,7 +182,7 @@ fn shown(batch: &RecordBatch, name: &str, row: usize) -> Option<String> {
         }
         DataType::Dictionary(..) => {
             let words = array.as_dictionary::<Int16Type>();
-            let key = usize::from(words.keys().value(row));
+            let key = words.keys().value(row) as usize;
             words.values().as_string::<i32>().value(key).to_owned()
         }
         DataType::Decimal128(_, scale) => {

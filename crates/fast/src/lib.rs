@@ -13,6 +13,7 @@ pub mod code;
 mod decoder;
 mod dictionary;
 mod encoder;
+mod entry_buffer;
 mod error;
 mod limits;
 mod message;
@@ -33,6 +34,7 @@ pub use decoder::{
     ResetPolicy, Step, TraceEvent, TracedField, TracedPart, Visitor,
 };
 pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
+pub use entry_buffer::EntryBuffer;
 pub use error::{Description, Error, ErrorKind};
 pub use limits::Limits;
 pub use message::{Entries, FieldHandle, FieldValue, Message, Record};

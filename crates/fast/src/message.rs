@@ -440,11 +440,32 @@ impl<'m> Entries<'m> {
         (index < self.count).then(|| Record { words: words(), ..self.first })
     }
 
+    /// The first `count` records of a segment in a store that has nothing else.
+    pub(crate) fn of_store(
+        program: &'m Program,
+        store: &'m Store,
+        segment: SegmentRef,
+        count: usize,
+    ) -> Self {
+        let stride = program.segment(segment).record_words as usize;
+        Self { first: Record { program, store, words: &store.words, segment }, stride, count }
+    }
+
+    /// The words of all entries.
+    pub(crate) fn words(&self) -> &'m [Word] {
+        &self.first.words[..self.count * self.stride]
+    }
+
+    /// Whether any string of their message is too long for its word.
+    pub(crate) fn has_long_strings(&self) -> bool {
+        !self.first.store.bytes.is_empty()
+    }
+
     /// All entries in order, with their own words alone. Of a segment with words.
     #[inline]
     pub(crate) fn records(&self) -> impl ExactSizeIterator<Item = Record<'m>> + use<'m> {
         let first = self.first;
-        let words = &first.words[..self.count * self.stride];
+        let words = self.words();
         words.chunks_exact(self.stride.max(1)).map(move |words| Record { words, ..first })
     }
 

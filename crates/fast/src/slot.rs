@@ -179,6 +179,20 @@ impl<K> Clone for Slot<K> {
 
 impl<K> Copy for Slot<K> {}
 
+impl<K> Slot<K> {
+    /// Word of the record that has the value.
+    pub(crate) fn at(&self) -> usize {
+        self.at as usize
+    }
+}
+
+impl Slot<Repeated> {
+    /// The segment that each entry is.
+    pub(crate) fn entries(&self) -> SegmentRef {
+        self.entries
+    }
+}
+
 impl Program {
     /// The slot of a field; `None` where the field holds something other than `K`, is a constant, or
     /// is left out by the projection.
