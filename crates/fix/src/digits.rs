@@ -50,7 +50,8 @@ static SHORT: [u32; 1024] = {
 #[inline(always)]
 pub(crate) fn short(number: u32) -> (u64, usize) {
     let text = SHORT[number as usize & 1023];
-    (u64::from(text & 0x00FF_FFFF), (text >> 24) as usize)
+    // At most three: what goes by the length then needs no check.
+    (u64::from(text & 0x00FF_FFFF), (text >> 24 & 3) as usize)
 }
 
 /// Returns the three digits of a number below 1000, the first in the lowest byte; the highest byte is 0.

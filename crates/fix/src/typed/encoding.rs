@@ -1,9 +1,8 @@
 //! Encoding the members of a generated struct: a call a member, in the dictionary's order.
 
-use super::Stamped;
 use super::fill::Fields;
-use super::slots::{Fill, Value};
-use crate::value::{Decimal, LocalMktDate, MonthYear, UtcTime, UtcTimestamp};
+use super::slots::{Fill, Value, fraction};
+use crate::value::{Decimal, Moment, MonthYear};
 use crate::writer::{Part, Sheet, TagText, Written};
 
 /// Writes members from their slots. Members that are not there write nothing.
@@ -74,8 +73,8 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
     /// Writes a date.
     #[inline(always)]
     pub fn date(&mut self, tag: TagText, slot: usize) {
-        if let Some(value) = self.value::<LocalMktDate>(slot) {
-            self.part.date(tag, value);
+        if let Some((word, _)) = self.slots.words(slot) {
+            self.part.date_of(tag, Moment(word));
         }
     }
 
@@ -122,16 +121,16 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
     /// Writes a time of day.
     #[inline(always)]
     pub fn utc_time(&mut self, tag: TagText, slot: usize) {
-        if let Some(Stamped { value, precision }) = self.value::<Stamped<UtcTime>>(slot) {
-            self.part.utc_time(tag, value, precision);
+        if let Some(words) = self.slots.words(slot) {
+            self.part.time_of(tag, Moment(words.0), fraction(words));
         }
     }
 
     /// Writes a moment.
     #[inline(always)]
     pub fn utc_timestamp(&mut self, tag: TagText, slot: usize) {
-        if let Some(Stamped { value, precision }) = self.value::<Stamped<UtcTimestamp>>(slot) {
-            self.part.utc_timestamp(tag, value, precision);
+        if let Some(words) = self.slots.words(slot) {
+            self.part.timestamp_of(tag, Moment(words.0), fraction(words));
         }
     }
 

@@ -8,9 +8,11 @@ use super::{Stamped, Text};
 use crate::raw::Column;
 use crate::reader::{Columns, Message};
 use crate::value::{
-    Decimal, LocalMktDate, Minute, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
-    timestamp_words,
+    Decimal, LocalMktDate, Minute, Moment, MonthYear, MonthYearDetail, Precision, UtcTime,
+    UtcTimestamp, timestamp_words,
 };
+
+use crate::writer::Fraction;
 
 /// A value that is no text, in two words.
 pub(super) type Words = (u64, u64);
@@ -233,24 +235,25 @@ impl Value for Decimal {
 impl Value for LocalMktDate {
     #[inline(always)]
     fn to_words(self) -> Words {
-        (date_word(self), 0)
+        (Moment::of_date(self).0, 0)
     }
 
     #[inline(always)]
     fn from_words((word, _): Words) -> Self {
-        word_date(word)
+        Moment(word).date()
     }
 }
 
 impl Value for Stamped<UtcTime> {
     #[inline(always)]
     fn to_words(self) -> Words {
-        (time_word(self.value, self.precision), self.value.picos)
+        let word = Moment::of_time(self.value).0 | precision_word(self.precision);
+        (word, self.value.picos)
     }
 
     #[inline(always)]
     fn from_words((word, picos): Words) -> Self {
-        Self::new(word_time(word, picos), word_precision(word))
+        Self::new(Moment(word).time(picos), word_precision(word))
     }
 }
 
@@ -258,12 +261,13 @@ impl Value for Stamped<UtcTimestamp> {
     #[inline(always)]
     fn to_words(self) -> Words {
         let UtcTimestamp { date, time } = self.value;
-        (date_word(date) | time_word(time, self.precision), time.picos)
+        let moment = Moment::of_date(date).and(Moment::of_time(time));
+        (moment.0 | precision_word(self.precision), time.picos)
     }
 
     #[inline(always)]
     fn from_words((word, picos): Words) -> Self {
-        let (date, time) = (word_date(word), word_time(word, picos));
+        let (date, time) = (Moment(word).date(), Moment(word).time(picos));
         Self::new(UtcTimestamp { date, time }, word_precision(word))
     }
 }
@@ -289,36 +293,27 @@ impl Value for MonthYear {
     }
 }
 
-/// A day, where [`timestamp_words`] has it.
-#[inline(always)]
-fn date_word(date: LocalMktDate) -> u64 {
-    u64::from(date.month) << 8 | u64::from(date.day) << 16 | u64::from(date.year) << 32
-}
-
-#[inline(always)]
-const fn word_date(word: u64) -> LocalMktDate {
-    LocalMktDate { year: (word >> 32) as u16, month: (word >> 8) as u8, day: (word >> 16) as u8 }
-}
-
-/// A time without its fraction, where [`timestamp_words`] has it, and its precision in the highest byte.
-#[inline(always)]
-fn time_word(time: UtcTime, precision: Precision) -> u64 {
-    u64::from(time.hour)
-        | u64::from(time.minute) << 24
-        | u64::from(time.second) << 48
-        | precision_word(precision)
-}
-
+/// A precision, in the byte that a [`Moment`] leaves.
 #[inline(always)]
 const fn precision_word(precision: Precision) -> u64 {
-    let precision = match precision {
-        Precision::Seconds => 0,
-        Precision::Millis => 1,
-        Precision::Micros => 2,
-        Precision::Nanos => 3,
-        Precision::Picos => 4,
-    };
-    precision << 56
+    (precision as u64) << Moment::SPARE
+}
+
+#[inline(always)]
+const fn word_precision(word: u64) -> Precision {
+    match (word >> Moment::SPARE) as u8 {
+        0 => Precision::Seconds,
+        1 => Precision::Millis,
+        2 => Precision::Micros,
+        3 => Precision::Nanos,
+        _ => Precision::Picos,
+    }
+}
+
+/// Returns the fraction of a time that is kept.
+#[inline(always)]
+pub(super) const fn fraction((word, picos): Words) -> Fraction {
+    Fraction { picos, triples: (word >> Moment::SPARE) as u8 }
 }
 
 /// Reads a UTCTimestamp to what [`Value::to_words`] makes of it.
@@ -335,26 +330,10 @@ pub(super) fn timestamp_near(minute: &mut Minute, text: &[u8]) -> Option<Words> 
     Some((word | timestamp_precision(text), picos))
 }
 
-/// Returns the precision of a UTCTimestamp, in the highest byte.
+/// Returns the precision of a UTCTimestamp, as [`Value::to_words`] has it.
 #[inline(always)]
 fn timestamp_precision(text: &[u8]) -> u64 {
     if text.len() == 17 { 0 } else { precision_word(precision(text.len(), 17)) }
-}
-
-#[inline(always)]
-const fn word_time(word: u64, picos: u64) -> UtcTime {
-    UtcTime { hour: word as u8, minute: (word >> 24) as u8, second: (word >> 48) as u8, picos }
-}
-
-#[inline(always)]
-const fn word_precision(word: u64) -> Precision {
-    match word >> 56 {
-        0 => Precision::Seconds,
-        1 => Precision::Millis,
-        2 => Precision::Micros,
-        3 => Precision::Nanos,
-        _ => Precision::Picos,
-    }
 }
 
 #[cfg(test)]

@@ -86,6 +86,12 @@ impl Decimal {
         if self.high == 0 && self.low < 1000 { Some(self.low as u32) } else { None }
     }
 
+    /// Returns the digits as a number, and how many are after the point, of what has no sign and one to seven of them.
+    #[inline(always)]
+    pub(crate) const fn pointed(self) -> Option<(u64, u32)> {
+        if self.high.wrapping_sub(1) < 7 { Some((self.low, self.high as u32)) } else { None }
+    }
+
     /// Returns it as two words.
     #[inline(always)]
     pub(crate) const fn words(self) -> (u64, u64) {

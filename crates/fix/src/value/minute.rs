@@ -1,5 +1,7 @@
 //! Moments that are mostly in the same minute as the one before.
 
+use super::LocalMktDate;
+use super::moment::Moment;
 use super::time::{parse_fraction, timestamp_words};
 
 /// The minute of the moment that was read last: of one in the same minute, only what follows is read.
@@ -13,15 +15,11 @@ pub(crate) struct Minute {
     word: u64,
 }
 
-/// Where [`timestamp_words`] has the second.
-const SECOND: u32 = 48;
-
 impl Default for Minute {
     /// The minute from which on Unix counts.
     fn default() -> Self {
         let [day, time] = [*b"19700101", *b"\0-00:00:"].map(u64::from_le_bytes);
-        // Year, day and month.
-        Self { day, time, word: 1970 << 32 | 1 << 16 | 1 << 8 }
+        Self { day, time, word: Moment::of_date(LocalMktDate::EPOCH).0 }
     }
 }
 
@@ -58,7 +56,7 @@ impl Minute {
         let second = tens * 10 + ones;
         // Below 0, where high bits are set, if ones are none, or tens none or too many.
         let above = 9_u64.wrapping_sub(ones) | 60_u64.wrapping_sub(second);
-        (self.word | second << SECOND, other | above >> 8)
+        (self.word | second << Moment::SECOND, other | above >> 8)
     }
 
     /// Remembers the minute of a moment; `None` if there is no such moment.
@@ -67,7 +65,7 @@ impl Minute {
     fn go_to(&mut self, whole: &[u8; 17]) -> Option<()> {
         let (word, _) = timestamp_words(whole)?;
         let [day, time] = words(whole);
-        *self = Self { day, time: time << 8, word: word & ((1 << SECOND) - 1) };
+        *self = Self { day, time: time << 8, word: word & !(0xFF << Moment::SECOND) };
         Some(())
     }
 }

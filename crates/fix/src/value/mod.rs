@@ -2,6 +2,7 @@
 
 mod decimal;
 mod minute;
+mod moment;
 mod time;
 mod zoned;
 
@@ -10,6 +11,7 @@ pub use time::{LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, Utc
 pub use zoned::{TzTime, TzTimestamp, UtcOffset};
 
 pub(crate) use minute::Minute;
+pub(crate) use moment::Moment;
 pub(crate) use time::timestamp_words;
 
 use crate::digits::{ZEROS, are_digits, eight_digits};

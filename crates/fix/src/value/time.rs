@@ -1,5 +1,6 @@
 //! Dates and times as the standard writes them. Exact to the picosecond; leap seconds kept.
 
+use super::moment::Moment;
 use crate::digits::{ZEROS, are_digits, eight_digits, pairs, short_word};
 
 /// Picoseconds in a second.
@@ -283,8 +284,7 @@ impl UtcTimestamp {
 /// Parses a UTCTimestamp to a word and picoseconds: what [`UtcTimestamp::parse`] does, but all at once and without
 /// a look at the parts.
 ///
-/// In the word are, from the lowest byte, hour, month, day, minute, year in two bytes, and second: times are where
-/// reading them leaves them.
+/// The word is that of a [`Moment`].
 #[inline(always)]
 pub(crate) fn timestamp_words(text: &[u8]) -> Option<(u64, u64)> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -293,10 +293,12 @@ pub(crate) fn timestamp_words(text: &[u8]) -> Option<(u64, u64)> {
     const DATE_OTHERS: u64 = 0x7676_7676_7676_7676;
     const TIME_OTHERS: u64 = 0x7676_7F76_767F_7676;
     const TIME_PLACES: u64 = 0x00FF_0000_FF00_00FF;
-    /// Hour above 23, month above 12, day above 28, minute above 59, second above 60: the high bit is set.
-    const ABOVE: u64 = 0x0043_0000_4463_7368;
-    const ABOVE_BITS: u64 = 0x0080_0000_8080_8080;
-    const MONTH_AND_DAY: u64 = 0x0080_8000;
+    /// Hour above 23, minute above 59, month above 12, second above 60, day above 28: the high bit is set.
+    const ABOVE: u64 = 0x6343_7300_4400_0068;
+    const ABOVE_BITS: u64 = 0x8080_8000_8000_0080;
+    const MONTH_AND_DAY: u64 = 0xFF00_FF00_0000_0000;
+    const ONES: u64 = 0x0100_0100_0000_0000;
+    const DAY_BIT: u64 = 1 << 63;
     let (whole, fraction) = text.split_first_chunk::<17>()?;
     let (Some(date), Some(time)) = (whole.first_chunk(), whole.last_chunk()) else { return None };
     let date = u64::from_le_bytes(*date) ^ ZEROS;
@@ -306,22 +308,20 @@ pub(crate) fn timestamp_words(text: &[u8]) -> Option<(u64, u64)> {
     if others & HIGH | u64::from(whole[8] ^ b'-') != 0 {
         return None;
     }
-    let (date, time) = (pairs(date), pairs(time) & TIME_PLACES);
-    let year = (date & 0xFF) * 100 + (date >> 16 & 0xFF);
-    let month_day = date >> 24 & 0xFF00 | date >> 32 & 0x00FF_0000;
-    let parts = time | month_day;
-    let above = parts.wrapping_add(ABOVE) & ABOVE_BITS;
+    let (date, time) = (Moment::of_pairs(pairs(date)), pairs(time) & TIME_PLACES);
+    let parts = Moment(time).and(date);
+    let above = parts.0.wrapping_add(ABOVE) & ABOVE_BITS;
     // The high bit where month or day is 0.
-    let below = month_day.wrapping_sub(0x0001_0100) & MONTH_AND_DAY;
+    let below = (parts.0 & MONTH_AND_DAY).wrapping_sub(ONES) & (ONES << 7);
     if above | below != 0 {
         // Every month has 28 days; longer ones are looked at with care.
-        let (month, day) = ((parts >> 8) as u8, (parts >> 16) as u8);
-        if above != 0x0080_0000 || below != 0 || day > days_in_month(year as u16, month) {
+        let LocalMktDate { year, month, day } = parts.date();
+        if above != DAY_BIT || below != 0 || day > days_in_month(year, month) {
             return None;
         }
     }
     let picos = if fraction.is_empty() { 0 } else { parse_fraction(fraction)? };
-    Some((parts | year << 32, picos))
+    Some((parts.0, picos))
 }
 
 impl MonthYear {
@@ -413,9 +413,9 @@ mod tests {
     fn both_ways_to_read_a_timestamp_agree() {
         let agree = |text: &[u8]| {
             let words = UtcTimestamp::parse(text).map(|UtcTimestamp { date, time }| {
-                let ([low, high], UtcTime { hour, minute, second, .. }) =
-                    (date.year.to_le_bytes(), time);
-                let parts = [hour, date.month, date.day, minute, low, high, second, 0];
+                let UtcTime { hour, minute, second, .. } = time;
+                let [century, year] = [date.year / 100, date.year % 100].map(|part| part as u8);
+                let parts = [hour, century, year, minute, 0, date.month, second, date.day];
                 (u64::from_le_bytes(parts), time.picos)
             });
             assert_eq!(timestamp_words(text), words, "{}", String::from_utf8_lossy(text));

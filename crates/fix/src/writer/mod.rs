@@ -12,6 +12,7 @@ mod text;
 
 pub use part::{Part, Sheet, Written};
 pub use tag_text::TagText;
+pub(crate) use text::Fraction;
 
 use crate::error::{Error, ErrorKind};
 use crate::raw::{Buffer, Place, WINDOW};

@@ -3,10 +3,11 @@
 //! A [`Writer`](super::Writer) is too large for registers when it is passed to a function and returned from it. What
 //! is passed here is two registers each: where to write, and how far it is written.
 
+use super::text::Fraction;
 use super::{TagText, text};
 use crate::raw::{Pen, Place};
 use crate::reader::SOH;
-use crate::value::{Decimal, LocalMktDate, MonthYear, Precision, UtcTime, UtcTimestamp};
+use crate::value::{Decimal, LocalMktDate, Moment, MonthYear, Precision, UtcTime, UtcTimestamp};
 
 /// Where a message is written.
 #[derive(Clone, Copy, Debug)]
@@ -115,19 +116,45 @@ impl<'b> Part<'b> {
         value: UtcTimestamp,
         precision: Precision,
     ) {
-        self.place = text::timestamp(self.pen, self.place, tag.into(), value, precision);
+        let UtcTimestamp { date, time } = value;
+        let moment = Moment::of_date(date).and(Moment::of_time(time));
+        self.timestamp_of(tag, moment, Fraction::new(time.picos, precision));
+    }
+
+    /// Writes a UTCTimestamp from its parts.
+    #[inline(always)]
+    pub(crate) fn timestamp_of(
+        &mut self,
+        tag: impl Into<TagText>,
+        moment: Moment,
+        fraction: Fraction,
+    ) {
+        self.place = text::timestamp(self.pen, self.place, tag.into(), moment, fraction);
     }
 
     /// Writes a UTCTimeOnly.
     #[inline(always)]
     pub fn utc_time(&mut self, tag: impl Into<TagText>, value: UtcTime, precision: Precision) {
-        self.place = text::time_of_day(self.pen, self.place, tag.into(), value, precision);
+        let fraction = Fraction::new(value.picos, precision);
+        self.time_of(tag, Moment::of_time(value), fraction);
+    }
+
+    /// Writes a UTCTimeOnly from its parts.
+    #[inline(always)]
+    pub(crate) fn time_of(&mut self, tag: impl Into<TagText>, moment: Moment, fraction: Fraction) {
+        self.place = text::time_of_day(self.pen, self.place, tag.into(), moment, fraction);
     }
 
     /// Writes a UTCDateOnly or LocalMktDate.
     #[inline(always)]
     pub fn date(&mut self, tag: impl Into<TagText>, value: LocalMktDate) {
-        self.place = text::day(self.pen, self.place, tag.into(), value);
+        self.date_of(tag, Moment::of_date(value));
+    }
+
+    /// Writes a UTCDateOnly or LocalMktDate from its parts.
+    #[inline(always)]
+    pub(crate) fn date_of(&mut self, tag: impl Into<TagText>, moment: Moment) {
+        self.place = text::day(self.pen, self.place, tag.into(), moment);
     }
 
     /// Writes a MonthYear.

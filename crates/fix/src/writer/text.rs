@@ -1,17 +1,19 @@
 //! Values as text. Every function writes at a place and returns the place after: places stay in registers
 //! where a writer behind a reference would not.
 
-use crate::digits::{self, ZEROS, eight, leading_zero_bits, short_word, triple};
+use crate::digits::{self, ZEROS, eight, short, short_word, triple};
 use crate::raw::{Pen, Place, delimiters_in};
 use crate::reader::SOH;
-use crate::value::{
-    Decimal, LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp,
-};
+use crate::value::{Decimal, Moment, MonthYear, MonthYearDetail, Precision};
 
 use super::TagText;
 
+/// The first number of seven digits.
+const SIX_DIGITS: u64 = 1_000_000;
 /// The first number of nine digits.
 const EIGHT_DIGITS: u64 = 100_000_000;
+/// The first number of ten digits.
+const NINE_DIGITS: u64 = 1_000_000_000;
 
 /// A byte that is a delimiter, as a mark; those of texts are below, too.
 const DELIMITER: u64 = 1;
@@ -135,31 +137,50 @@ fn next_triple(pen: Pen<'_>, place: Place, number: u32) -> Place {
 /// Writes a delimiter, a tag, `=` and a number.
 #[inline(always)]
 pub(super) fn number(pen: Pen<'_>, place: Place, tag: TagText, value: u64) -> Place {
-    if value < EIGHT_DIGITS {
-        let (digits, len) = short_number(value);
-        field(pen, place, tag, [(0, digits)], len)
-    } else {
-        long_number(pen, self::tag(pen, place, tag), value)
+    if value < 1000 {
+        let (digits, len) = short(value as u32);
+        return field(pen, place, tag, [(0, digits)], len);
     }
+    if value < SIX_DIGITS {
+        let (words, len) = thousands(value as u32);
+        return field(pen, place, tag, words, len);
+    }
+    if value < NINE_DIGITS {
+        let (words, len) = millions(value as u32);
+        return field(pen, place, tag, words, len);
+    }
+    long_number(pen, self::tag(pen, place, tag), value)
 }
 
-/// Returns the digits of a number below [`EIGHT_DIGITS`], and how many there are.
+/// Returns a number below 1 000 000 in words as [`Pen::put`] has them, and how long it is: three digits are written
+/// behind those before them, which are not all zeros.
 #[inline(always)]
-fn short_number(value: u64) -> (u64, usize) {
-    let digits = eight(value as u32);
-    let cut = leading_zero_bits(digits);
-    (digits >> cut, 8 - cut as usize / 8)
+fn thousands(value: u32) -> ([(usize, u64); 2], usize) {
+    let (high, len) = short(value / 1000);
+    ([(0, high), (len, u64::from(triple(value % 1000)))], len + 3)
+}
+
+/// Returns a number below 1 000 000 000 in the same way.
+#[inline(always)]
+fn millions(value: u32) -> ([(usize, u64); 2], usize) {
+    let (high, len) = short(value / 1_000_000);
+    let [middle, low] = [value / 1000 % 1000, value % 1000].map(|part| u64::from(triple(part)));
+    ([(0, high), (len, middle | low << 24)], len + 6)
 }
 
 /// Writes a number.
 #[inline]
 pub(super) fn digits_of(pen: Pen<'_>, place: Place, value: u64) -> Place {
-    if value < EIGHT_DIGITS {
-        let (digits, len) = short_number(value);
-        pen.put(place, [(0, digits)], len)
-    } else {
-        long_number(pen, place, value)
+    if value < 1000 {
+        let (digits, len) = short(value as u32);
+        return pen.put(place, [(0, digits)], len);
     }
+    if value < NINE_DIGITS {
+        let below = value < SIX_DIGITS;
+        let (words, len) = if below { thousands(value as u32) } else { millions(value as u32) };
+        return pen.put(place, words, len);
+    }
+    long_number(pen, place, value)
 }
 
 /// Writes a number of nine and more digits.
@@ -189,7 +210,7 @@ fn padded(pen: Pen<'_>, mut place: Place, value: u64, len: u32) -> Place {
 pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) -> Place {
     // Most quantities are such.
     if let Some(number) = value.small() {
-        let (digits, len) = digits::short(number);
+        let (digits, len) = short(number);
         return field(pen, place, tag, [(0, digits)], len);
     }
     any_decimal(pen, self::tag(pen, place, tag), value)
@@ -197,27 +218,42 @@ pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) 
 
 /// Writes a decimal.
 #[inline(never)]
-fn any_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
+fn any_decimal(pen: Pen<'_>, place: Place, value: Decimal) -> Place {
+    // Most prices are such.
+    if let Some((number, places)) = value.pointed()
+        && number < EIGHT_DIGITS
+    {
+        return pointed(pen, place, number as u32, places);
+    }
+    other_decimal(pen, place, value)
+}
+
+/// Writes a number below 100 000 000 with a point before the last one to seven digits.
+#[inline(always)]
+fn pointed(pen: Pen<'_>, place: Place, number: u32, places: u32) -> Place {
+    let digits = eight(number);
+    // Where the digit before the point is, which is written also if it is 0.
+    let whole = (56 - 8 * places) & 56;
+    let cut = ((digits ^ ZEROS) | 1 << whole).trailing_zeros() & 56;
+    // The point is written over the first digit after it, and all these digits after the point.
+    let rest = digits >> whole & !0xFF | u64::from(b'.');
+    let (whole, cut) = (whole as usize / 8, cut as usize / 8);
+    let words = [(0, digits >> (8 * cut)), ((whole + 1 - cut) & 15, rest)];
+    pen.put(place, words, 9 - cut)
+}
+
+/// Writes any decimal.
+#[inline(never)]
+fn other_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
     if value.is_negative() {
         place = byte(pen, place, b'-');
     }
-    let exponent = value.exponent();
     let Some(number) = value.word() else { return wide_decimal(pen, place, value) };
-    if number >= EIGHT_DIGITS || !(-7..=0).contains(&exponent) {
-        return long_decimal(pen, place, number, exponent);
+    let exponent = value.exponent();
+    if number < EIGHT_DIGITS && (-7..=-1).contains(&exponent) {
+        return pointed(pen, place, number as u32, exponent.unsigned_abs().into());
     }
-    let places = u32::from(exponent.unsigned_abs());
-    let digits = eight(number as u32);
-    // One digit at least is before the point.
-    let cut = leading_zero_bits(digits).min(8 * (7 - places));
-    let (digits, len) = (digits >> cut, 8 - cut as usize / 8);
-    if places == 0 {
-        return pen.put(place, [(0, digits)], len);
-    }
-    let whole = len - places as usize;
-    // The point is written over the first digit after it, and all these digits after the point.
-    let rest = digits >> ((8 * whole) & 63) << 8 | u64::from(b'.');
-    pen.put(place, [(0, digits), (whole & 15, rest)], len + 1)
+    long_decimal(pen, place, number, exponent)
 }
 
 /// Writes a number and a point.
@@ -294,28 +330,22 @@ const fn pairs_of(numbers: u64, tens: u64) -> u64 {
 
 /// Returns a day as `YYYYMMDD`.
 #[inline(always)]
-fn day_word(date: LocalMktDate) -> u64 {
-    let (year, month, day) = (u64::from(date.year), u64::from(date.month), u64::from(date.day));
-    let century = (year / 100) & 127;
-    let numbers = century | (year % 100) << 16 | (month & 63) << 32 | (day & 63) << 48;
-    pairs_of(numbers, 0x000F_000F_000F_000F) | ZEROS
+fn day_word(moment: Moment) -> u64 {
+    pairs_of(moment.date_pairs(), 0x000F_000F_000F_000F) | ZEROS
 }
 
 /// Returns a time of day as `HH:MM:SS`.
 #[inline(always)]
-fn time_word(time: UtcTime) -> u64 {
+fn time_word(moment: Moment) -> u64 {
     const COLONS: u64 = b':' as u64 * 0x0000_0100_0001_0000;
     const DIGITS: u64 = ZEROS & 0xFFFF_00FF_FF00_FFFF;
-    let (hour, minute, second) =
-        (u64::from(time.hour), u64::from(time.minute), u64::from(time.second));
-    let numbers = hour & 63 | (minute & 63) << 24 | (second & 63) << 48;
-    pairs_of(numbers, 0x000F_0000_0F00_000F) | DIGITS | COLONS
+    pairs_of(moment.time_pairs(), 0x000F_0000_0F00_000F) | DIGITS | COLONS
 }
 
 /// Writes a delimiter, a tag, `=` and a day as `YYYYMMDD`.
 #[inline(always)]
-pub(super) fn day(pen: Pen<'_>, place: Place, tag: TagText, date: LocalMktDate) -> Place {
-    field(pen, place, tag, [(0, day_word(date))], 8)
+pub(super) fn day(pen: Pen<'_>, place: Place, tag: TagText, moment: Moment) -> Place {
+    field(pen, place, tag, [(0, day_word(moment))], 8)
 }
 
 /// Writes a month, and a day or a week.
@@ -334,21 +364,33 @@ pub(super) fn month_year(pen: Pen<'_>, mut place: Place, value: MonthYear) -> Pl
     }
 }
 
+/// A fraction of a second, and how much of it is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fraction {
+    pub(crate) picos: u64,
+    /// Digits, in triples.
+    pub(crate) triples: u8,
+}
+
+impl Fraction {
+    /// Returns a fraction that is written with a precision.
+    #[inline(always)]
+    pub(super) const fn new(picos: u64, precision: Precision) -> Self {
+        Self { picos, triples: precision as u8 }
+    }
+}
+
 /// Writes a delimiter, a tag, `=` and a time of day as `HH:MM:SS` and a fraction.
 #[inline(always)]
 pub(super) fn time_of_day(
     pen: Pen<'_>,
     place: Place,
     tag: TagText,
-    time: UtcTime,
-    precision: Precision,
+    moment: Moment,
+    fraction: Fraction,
 ) -> Place {
-    let place = field(pen, place, tag, [(0, time_word(time))], 8);
-    if precision == Precision::Seconds {
-        place
-    } else {
-        fraction(pen, place, time.picos, precision)
-    }
+    let place = field(pen, place, tag, [(0, time_word(moment))], 8);
+    if fraction.triples == 0 { place } else { self::fraction(pen, place, fraction) }
 }
 
 /// Writes a delimiter, a tag, `=`, a day, `-` and a time of day with a fraction.
@@ -357,29 +399,18 @@ pub(super) fn timestamp(
     pen: Pen<'_>,
     place: Place,
     tag: TagText,
-    stamp: UtcTimestamp,
-    precision: Precision,
+    moment: Moment,
+    fraction: Fraction,
 ) -> Place {
-    let UtcTimestamp { date, time } = stamp;
-    let words = [(0, day_word(date)), (8, u64::from(b'-')), (9, time_word(time))];
+    let words = [(0, day_word(moment)), (8, u64::from(b'-')), (9, time_word(moment))];
     let place = field(pen, place, tag, words, 17);
-    if precision == Precision::Seconds {
-        place
-    } else {
-        fraction(pen, place, time.picos, precision)
-    }
+    if fraction.triples == 0 { place } else { self::fraction(pen, place, fraction) }
 }
 
 /// Writes a point and a fraction of a second.
 #[inline(never)]
-fn fraction(pen: Pen<'_>, place: Place, picos: u64, precision: Precision) -> Place {
-    let places = match precision {
-        Precision::Seconds => return place,
-        Precision::Millis => 3,
-        Precision::Micros => 6,
-        Precision::Nanos => 9,
-        Precision::Picos => 12,
-    };
+fn fraction(pen: Pen<'_>, place: Place, Fraction { picos, triples }: Fraction) -> Place {
+    let places = u32::from(triples.min(4)) * 3;
     let place = byte(pen, place, b'.');
     padded(pen, place, picos / 10_u64.pow(12 - places), places)
 }
