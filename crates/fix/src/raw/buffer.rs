@@ -56,10 +56,10 @@ impl<'b> Buffer<'b> {
         self.pen
     }
 
-    /// Returns the sum of the bytes from `start` to a place, and of those after it to the end of a window: as many
+    /// Returns the lowest byte of the sum of the bytes from `start` to a place, and of those after it to the end of a window: as many
     /// windows as it takes. `None` if the place is before `start`, or less than a window is left there.
     #[inline(always)]
-    pub(crate) fn sum(&self, start: usize, place: Place) -> Option<u32> {
+    pub(crate) fn sum(&self, start: usize, place: Place) -> Option<u8> {
         let len = place.0.checked_sub(start)?;
         if !self.pen.has_room(place) {
             return None;
@@ -163,7 +163,8 @@ mod tests {
             for end in 0..=200_usize {
                 let to = start + (end.max(start) - start).div_ceil(WINDOW) * WINDOW;
                 let sum = expected.get(start..to).filter(|_| start <= end && end <= 200 - WINDOW);
-                let sum = sum.map(|bytes| bytes.iter().map(|byte| u32::from(*byte)).sum());
+                let sum =
+                    sum.map(|bytes| bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
                 assert_eq!(buffer.sum(start, Place::new(end)), sum, "{start} to {end}");
             }
         }

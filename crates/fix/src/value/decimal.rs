@@ -83,7 +83,9 @@ impl Decimal {
     /// Returns a whole number without sign below 1000.
     #[inline(always)]
     pub(crate) const fn small(self) -> Option<u32> {
-        if self.high == 0 && self.low < 1000 { Some(self.low as u32) } else { None }
+        // One comparison for both.
+        let whole = (self.high as u128) << 64 | self.low as u128;
+        if whole < 1000 { Some(self.low as u32) } else { None }
     }
 
     /// Returns the digits as a number, and how many are after the point, of what has no sign and one to seven of them.

@@ -63,9 +63,9 @@ pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'
     // The message is summed in windows, with zeros after it.
     let _ = out.pen().put(end, [(0, 0), (8, 0), (16, 0), (24, 0)], 0);
     let start = length_at - begin.len;
-    let sum = out.sum(start, end)?.wrapping_add(u32::from(SOH));
+    let sum = out.sum(start, end)?.wrapping_add(SOH);
     let tag = u64::from_le_bytes([SOH, b'1', b'0', b'=', 0, 0, 0, SOH]);
-    let _ = out.pen().put(end, [(0, tag | u64::from(triple(sum & 0xFF)) << 32)], 0);
+    let _ = out.pen().put(end, [(0, tag | u64::from(triple(sum.into())) << 32)], 0);
     out.finish().get_mut(start..end.at() + TRAILER_LEN)
 }
 

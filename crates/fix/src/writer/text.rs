@@ -73,11 +73,7 @@ fn long_tag(pen: Pen<'_>, place: Place, tag: u32) -> Place {
 /// Writes a delimiter, a tag, `=` and one byte.
 #[inline(always)]
 pub(super) fn char(pen: Pen<'_>, place: Place, tag: TagText, value: u8) -> Place {
-    if tag.long != 0 || tag.len > 7 {
-        return field(pen, place, tag, [(0, u64::from(value))], 1);
-    }
-    let word = tag.text | u64::from(value) << (8 * tag.len);
-    pen.put(place, [(0, word)], tag.len as usize + 1)
+    field(pen, place, tag, [(0, u64::from(value))], 1)
 }
 
 /// Writes a delimiter, a tag, `=` and bytes; returns the place after, and marks if they are none or one of them
