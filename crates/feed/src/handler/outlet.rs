@@ -173,6 +173,10 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
         }
     }
 
+    fn end_other_message(&mut self) {
+        self.recovery.settle();
+    }
+
     #[inline]
     fn end_message(&mut self, continues: bool) {
         match self.feed {

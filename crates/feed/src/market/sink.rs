@@ -170,7 +170,10 @@ pub trait MarketSink {
     /// SequenceReset (35=4): the channel the message came on counts anew from `next_seq_num`.
     fn sequence_reset(&mut self, _next_seq_num: u64, _sending_time: Option<u64>) {}
 
-    /// The message ends. With `continues` the exchange's transaction goes on in the next one
+    /// A message that changes no book ends: a transaction goes on if one does.
+    fn end_other_message(&mut self) {}
+
+    /// A message of changes or a snapshot ends. With `continues` the exchange's transaction goes on in the next one
     /// (LastFragment 893=0): books may be inconsistent until it ends.
     fn end_message(&mut self, _continues: bool) {}
 }

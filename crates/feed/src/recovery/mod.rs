@@ -228,7 +228,8 @@ impl Recovery {
     pub fn state(&self, instrument: Id) -> Result<(), StaleReason> {
         let known = self.instruments.get(instrument.index()).ok_or(StaleReason::NoSnapshot)?;
         if known.is_fresh(self.gap) && self.is_current() {
-            return Ok(());
+            let is_unfinished = self.is_in_transaction && known.is_touched;
+            return if is_unfinished { Err(StaleReason::Unfinished) } else { Ok(()) };
         }
         Err(match known.stale(self.gap) {
             Some(StaleReason::Gap) if self.is_out_of_sequence => StaleReason::OutOfSequence,
@@ -449,17 +450,39 @@ impl Recovery {
         is_new
     }
 
-    /// Takes a trading status. Returns whether it changes whether books may be crossed.
+    /// Takes a trading status: of an instrument, or of all, which counts for each of them until its next own one.
+    /// Returns whether it changes whether books may be crossed.
     pub fn handle_status(&mut self, status: &Status) -> bool {
         let may_cross = status.may_cross();
         match status.scope {
             StatusScope::Channel => {
-                std::mem::replace(&mut self.session_may_cross, may_cross) != may_cross
+                if std::mem::replace(&mut self.session_may_cross, may_cross) == may_cross {
+                    return false;
+                }
+                for id in self.ids.iter() {
+                    if let Some(known) = self.instruments.get_mut(id.index()) {
+                        known.may_cross = None;
+                    }
+                    self.look_again(id);
+                }
+                true
             }
             StatusScope::Instrument(id) => {
                 let known = self.instruments.get_mut(id.index());
-                known.is_some_and(|known| known.may_cross.replace(may_cross) != Some(may_cross))
+                let is_new = known
+                    .is_some_and(|known| known.may_cross.replace(may_cross) != Some(may_cross));
+                self.look_again(id);
+                is_new
             }
+        }
+    }
+
+    /// Has an instrument's books checked at the end of the message though none of them changed, if any is crossed.
+    fn look_again(&mut self, id: Id) {
+        let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
+        if !instrument.is_plainly_right(u8::MAX) {
+            instrument.kinds_changed = u8::MAX;
+            self.touch(id);
         }
     }
 

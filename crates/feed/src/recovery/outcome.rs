@@ -45,11 +45,13 @@ pub enum StaleReason {
     Contradicted,
     /// Packets come whose sequence numbers follow nothing, and none that is next in order.
     OutOfSequence,
+    /// The exchange's transaction, which changed the book, has not ended.
+    Unfinished,
 }
 
 impl StaleReason {
     /// All labels, in the order of [`index`](Self::index).
-    pub const LABELS: [&'static str; 12] = [
+    pub const LABELS: [&'static str; 13] = [
         "no_snapshot",
         "gap",
         "rpt_seq_gap",
@@ -62,6 +64,7 @@ impl StaleReason {
         "silence",
         "contradicted",
         "out_of_sequence",
+        "unfinished",
     ];
 
     /// The place of this reason's label in [`LABELS`](Self::LABELS).
@@ -79,6 +82,7 @@ impl StaleReason {
             Self::Silence => 9,
             Self::Contradicted => 10,
             Self::OutOfSequence => 11,
+            Self::Unfinished => 12,
         }
     }
 
@@ -106,6 +110,7 @@ impl fmt::Display for StaleReason {
             Self::Ahead => f.write_str("the snapshot is ahead of what the lines have brought"),
             Self::Silence => f.write_str("nothing has come on any line for too long"),
             Self::Contradicted => f.write_str("a snapshot differs from the book"),
+            Self::Unfinished => f.write_str("a change of several messages has not ended"),
             Self::OutOfSequence => {
                 f.write_str("packets come whose sequence numbers follow nothing")
             }

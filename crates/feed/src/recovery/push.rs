@@ -48,6 +48,10 @@ impl MarketSink for Recovery {
         }
     }
 
+    fn end_other_message(&mut self) {
+        self.settle();
+    }
+
     #[inline]
     fn end_message(&mut self, continues: bool) {
         Recovery::end_message(self, continues);

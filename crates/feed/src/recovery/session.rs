@@ -25,7 +25,7 @@ pub(super) struct Sessions {
     /// SendingTime of a SequenceReset whose session has not begun yet.
     reset_sent: Option<u64>,
     has_times: bool,
-    /// The latest SendingTime that the lines have shown.
+    /// The last SendingTime that the lines have shown in this session.
     sent: Option<u64>,
 }
 
@@ -39,12 +39,13 @@ impl Sessions {
         self.has_times
     }
 
-    /// Notes the SendingTime of a message of the lines.
+    /// Notes the SendingTime of a message of the lines. The last one counts, not the latest: a wrong one would
+    /// count for ever.
     pub(super) fn note_sent(&mut self, sending_time: u64) {
-        self.sent = self.sent.max(Some(sending_time));
+        self.sent = Some(sending_time);
     }
 
-    /// The latest SendingTime that the lines have shown; 0 before the first.
+    /// The last SendingTime that the lines have shown; 0 before the first.
     #[inline]
     pub(super) fn sent(&self) -> u64 {
         self.sent.unwrap_or(0)
@@ -88,7 +89,7 @@ impl Sessions {
 
     pub(super) fn note_reset_message(&mut self, sending_time: Option<u64>) {
         self.reset_sent = sending_time;
-        self.sent = self.sent.max(sending_time);
+        self.sent = sending_time.or(self.sent);
     }
 
     /// Begins a session.
@@ -100,13 +101,17 @@ impl Sessions {
             (None, Some(ended)) => Some(Ended { at_ns: now_ns, sending_time, ..ended }),
             (None, None) => None,
         };
+        // Times of day begin anew.
+        self.sent = sending_time;
     }
 
     /// Whether a snapshot that came at `now_ns` is of this session: for `skew_ns` after a reset one that
     /// could be of the session before is not, unless its SendingTime says so.
     pub(super) fn is_current(&self, snapshot: &Snapshot<'_>, now_ns: u64, skew_ns: u64) -> bool {
         let Some(ended) = self.ended else { return true };
-        if let (Some(sent), Some(reset)) = (snapshot.sending_time, ended.sending_time)
+        // Lines that go on earlier than the reset show that its time says nothing.
+        let reset = ended.sending_time.filter(|reset| self.sent.is_none_or(|sent| sent >= *reset));
+        if let (Some(sent), Some(reset)) = (snapshot.sending_time, reset)
             && sent != reset
         {
             return sent > reset;

@@ -156,9 +156,9 @@ fn role(fields: &[FieldLayout], entries: Option<bool>) -> Role {
         _ => &[],
     };
     match (entries, msg_type) {
+        (Some(_), b"W") => Role::Snapshot,
         (Some(true), _) => Role::Incremental,
         (Some(false), _) if has(tag::LAST_MSG_SEQ_NUM_PROCESSED) => Role::Snapshot,
-        (Some(false), b"W") => Role::Snapshot,
         (Some(false), _) => Role::Other,
         (None, b"d") => Role::Definition,
         (None, b"f") => Role::SecurityStatus,

@@ -46,6 +46,14 @@ pub(super) struct Reading<'a, S> {
     only_counts_events: bool,
     /// Depth by kind, as parts of the message told.
     depth: [Option<u32>; 2],
+    numbering: Numbering,
+}
+
+/// Whether entries of a snapshot have a position.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbering {
+    is_named: bool,
+    is_left_out: bool,
 }
 
 impl<'a, S> Reading<'a, S> {
@@ -59,7 +67,7 @@ impl<'a, S> Reading<'a, S> {
         sink: &'a mut S,
     ) -> Self {
         levels.clear();
-        let (number, usual, instrument, trade_date, depth) = Default::default();
+        let (number, usual, instrument, trade_date, depth, numbering) = Default::default();
         let (is_named, only_counts_events, codes) = (false, false, [&[][..]; 2]);
         Self {
             model,
@@ -77,6 +85,7 @@ impl<'a, S> Reading<'a, S> {
             trade_date,
             only_counts_events,
             depth,
+            numbering,
         }
     }
 
@@ -365,24 +374,49 @@ impl<'a, S: MarketSink> Reading<'a, S> {
             b'1' => Side::Offer,
             _ => return Ok(()),
         };
+        let kind = if is_implied(row) { BookKind::Implied } else { BookKind::Outright };
         let name = match self.model {
             BookModel::ByPrice => LevelName::Price,
             BookModel::ByOrder => LevelName::Order(required(order_id(row)?, tag::ENTRY_ID)?),
             BookModel::ByLevel => {
                 match row.get::<{ tag::PRICE_LEVEL }>().unsigned(tag::PRICE_LEVEL)? {
-                    Some(level) => LevelName::Level(u32::try_from(level).unwrap_or(u32::MAX)),
-                    None => return Ok(()),
+                    Some(level) => {
+                        self.numbering.is_named = true;
+                        LevelName::Level(u32::try_from(level).unwrap_or(u32::MAX))
+                    }
+                    None => {
+                        self.numbering.is_left_out = true;
+                        LevelName::Level(self.next_position(side, kind))
+                    }
                 }
             }
         };
         if self.levels.len() >= SNAPSHOT_LEVELS_MAX {
             return Err(invalid(tag::ENTRY_TYPE));
         }
-        let kind = if is_implied(row) { BookKind::Implied } else { BookKind::Outright };
         if self.depth[0].is_none() {
             self.depth[0] = depth(row)?;
         }
         self.levels.push(SnapshotLevel { kind, side, name, content: level_content(row)? });
+        Ok(())
+    }
+
+    /// The position behind the last one of a side: the best levels come first.
+    fn next_position(&self, side: Side, kind: BookKind) -> u32 {
+        let of_side = self.levels.iter().filter(|known| known.side == side && known.kind == kind);
+        of_side.count() as u32 + 1
+    }
+
+    /// Puts the levels of a snapshot in order. One with positions that some entries lack says too little.
+    fn order_levels(&mut self) -> Result<()> {
+        let position = |level: &SnapshotLevel| match level.name {
+            LevelName::Level(position) => position,
+            LevelName::Price | LevelName::Order(_) => 0,
+        };
+        if self.numbering.is_named && self.numbering.is_left_out {
+            return Err(MarketDataError::FieldAbsent { tag: tag::PRICE_LEVEL });
+        }
+        self.levels.sort_by_key(position);
         Ok(())
     }
 
@@ -437,7 +471,11 @@ impl<'a, S: MarketSink> Reading<'a, S> {
             }
             Role::Incremental | Role::Other => {}
         }
-        self.sink.end_message(role == Role::Incremental && fragment == Fragment::Middle);
+        match role {
+            Role::Incremental => self.sink.end_message(fragment == Fragment::Middle),
+            Role::Snapshot | Role::SequenceReset => self.sink.end_message(false),
+            _ => self.sink.end_other_message(),
+        }
         Ok(())
     }
 
@@ -448,6 +486,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         let last_tag = tag::LAST_MSG_SEQ_NUM_PROCESSED;
         let last = root.get::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>().unsigned(last_tag)?;
         let Some(instrument) = self.instrument else { return Ok(()) };
+        self.order_levels()?;
         let depth = depth(root)?.or(self.depth[0]);
         self.sink.snapshot(&Snapshot {
             instrument,

@@ -7,8 +7,8 @@ use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy, TemplateSet};
 use super::*;
 use crate::book::{Amount, BookUpdate, Side};
 use crate::market::{
-    Adapt, Clear, ClearScope, Definition, Instrument, InstrumentKey, Instruments, MarketEvent,
-    MarketSink, Snapshot, StatusScope, Update,
+    Adapt, Clear, ClearScope, Definition, Instrument, InstrumentKey, Instruments, LevelName,
+    MarketEvent, MarketSink, Snapshot, SnapshotLevel, StatusScope, Update,
 };
 use crate::recovery::{Continuity, Recovery, RecoveryOptions};
 
@@ -486,4 +486,48 @@ fn enums_are_read_by_their_elements() {
     let instrument = books.instruments().find(InstrumentKey::Number(7)).unwrap();
     let book = books.book(instrument, crate::market::BookKind::Outright).unwrap();
     assert_eq!((book.len(Side::Bid), book.len(Side::Offer)), (1, 0));
+}
+
+/// A snapshot with positions of levels, which entries may lack.
+const NUMBERED: &str = r#"<template name="W" id="2">
+  <string name="M" id="35"><constant value="W"/></string>
+  <uInt32 name="N" id="34"/><uInt32 name="P" id="369"/><uInt32 name="I" id="48"/>
+  <sequence name="E"><length name="L" id="268"/><string name="T" id="269"/>
+    <uInt32 name="A" id="279"/><uInt32 name="V" id="1023" presence="optional"/>
+    <decimal name="X" id="270"/><uInt32 name="S" id="271"/></sequence></template>"#;
+
+/// The position and price of bids of a snapshot with these entries.
+fn bids(positions: [Wire<'_>; 2]) -> Result<Vec<(LevelName, String)>, MarketDataError> {
+    struct Bids(Instruments, Vec<(LevelName, String)>);
+    impl MarketSink for Bids {
+        fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
+            self.0.intern(key)
+        }
+        fn snapshot(&mut self, snapshot: &Snapshot<'_>) {
+            let of = |level: &SnapshotLevel| (level.name, level.content.price.to_string());
+            self.1.extend(snapshot.levels.iter().map(of));
+        }
+    }
+    let [first, second] = positions;
+    let entries = [T("0"), N(0), first, D(0, 6), N(1), T("0"), N(0), second, D(0, 5), N(1)];
+    let head = [N(9), N(40), N(7), N(2)];
+    let program = program(NUMBERED);
+    let mut adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
+    let mut decoder = Decoder::new(program);
+    let bytes = message(2, &head.into_iter().chain(entries).collect::<Vec<_>>());
+    let decoded = decoder.decode(&bytes).expect("a message");
+    let mut sink = Bids(Instruments::new(100), Vec::new());
+    adapter.adapt(decoded.message, 9, &mut sink).map(|()| sink.1)
+}
+
+#[test]
+fn levels_of_a_snapshot_are_in_the_order_of_their_positions() {
+    let level = |position, price: &str| (LevelName::Level(position), price.to_owned());
+    let in_order = vec![level(1, "6"), level(2, "5")];
+    assert_eq!(bids([O(1), O(2)]).as_ref(), Ok(&in_order));
+    assert_eq!(bids([O(2), O(1)]), Ok(vec![level(1, "5"), level(2, "6")]));
+    assert_eq!(bids([Absent, Absent]).as_ref(), Ok(&in_order), "as they come");
+    let lacking = Err(MarketDataError::FieldAbsent { tag: 1023 });
+    assert_eq!(bids([O(1), Absent]), lacking, "which one is missing?");
+    assert_eq!(bids([Absent, O(1)]), lacking);
 }

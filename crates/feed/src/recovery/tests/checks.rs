@@ -48,7 +48,7 @@ fn a_book_may_be_crossed_within_a_message_and_a_transaction() {
     assert_eq!(price(&recovery), Ok(104));
     recovery.handle_update(&change(12, 103, 106));
     recovery.end_message(true);
-    assert_eq!(price(&recovery), Ok(106), "the transaction goes on");
+    assert_eq!(price(&recovery), Err(StaleReason::Unfinished), "the transaction goes on");
     recovery.handle_update(&offer(13, 104, 107));
     recovery.end_message(false);
     assert_eq!((price(&recovery), recovery.counters().inconsistent), (Ok(106), 0));
@@ -60,7 +60,8 @@ fn what_else_changes_waits_for_the_end_of_a_transaction_and_a_gap_ends_it() {
     recovery.handle_update(&change(11, 101, 104));
     recovery.end_message(true);
     recovery.settle();
-    assert_eq!((price(&recovery), recovery.counters().inconsistent), (Ok(104), 0));
+    let unfinished = Err(StaleReason::Unfinished);
+    assert_eq!((price(&recovery), recovery.counters().inconsistent), (unfinished, 0));
     recovery.handle_gap(Gap { first: 12, count: 1 });
     recovery.settle();
     assert_eq!(price(&recovery), Err(StaleReason::Gap));
@@ -168,5 +169,67 @@ fn a_crossed_snapshot_is_refused_unless_the_book_may_be_crossed() {
     assert_eq!(recovery.counters().faulty_snapshots, 1);
     recovery.handle_status(&Status { scope: StatusScope::Channel, code: 4 });
     assert_eq!(recovery.handle_snapshot(0, &whole(10, 100, &levels)), SnapshotOutcome::Recovered);
+    assert_eq!(price(&recovery), Ok(104));
+}
+
+/// A book that is crossed in an auction, by the status of the instrument or of all.
+fn crossed_in_auction(scope: StatusScope, code: u64) -> Recovery {
+    let mut recovery = two_sided(RecoveryOptions::default());
+    recovery.handle_status(&Status { scope, code });
+    recovery.handle_update(&change(11, 101, 104));
+    recovery.end_message(false);
+    assert_eq!(price(&recovery), Ok(104));
+    recovery
+}
+
+#[test]
+fn a_crossed_book_is_stale_when_the_auction_ends_without_a_change_of_it() {
+    let of_one = StatusScope::Instrument(ONE);
+    for (scope, auction, continuous) in [(of_one, 21, 17), (StatusScope::Channel, 5, 2)] {
+        let mut recovery = crossed_in_auction(scope, auction);
+        while recovery.next_change().is_some() {}
+        recovery.handle_status(&Status { scope, code: continuous });
+        recovery.settle();
+        assert_eq!(price(&recovery), Err(CROSSED));
+        let told = recovery.next_change().expect("a change");
+        assert_eq!((told.state, told.is_new_state), (Err(CROSSED), true));
+    }
+}
+
+#[test]
+fn a_session_that_opens_ends_the_auctions_of_its_instruments() {
+    let mut recovery = crossed_in_auction(StatusScope::Instrument(ONE), 21);
+    let scope = StatusScope::Channel;
+    recovery.handle_status(&Status { scope, code: 4 });
+    recovery.handle_status(&Status { scope, code: 2 });
+    recovery.settle();
+    assert_eq!(price(&recovery), Err(CROSSED));
+}
+
+#[test]
+fn a_status_tells_nothing_of_a_book_that_is_not_crossed() {
+    let mut recovery = two_sided(RecoveryOptions::default());
+    while recovery.next_change().is_some() {}
+    for code in [21, 17] {
+        recovery.handle_status(&Status { scope: StatusScope::Instrument(ONE), code });
+        recovery.settle();
+        assert!(recovery.next_change().is_none());
+    }
+}
+
+#[test]
+fn a_book_that_a_transaction_changed_is_fresh_when_it_ends() {
+    use crate::market::MarketSink;
+    let mut recovery = two_sided(RecoveryOptions::default());
+    recovery.handle_update(&change(11, 101, 104));
+    recovery.end_message(true);
+    assert_eq!(price(&recovery), Err(StaleReason::Unfinished), "crossed for the moment");
+    // Such as a Heartbeat or the status of another instrument.
+    MarketSink::end_other_message(&mut recovery);
+    assert_eq!(price(&recovery), Err(StaleReason::Unfinished));
+    recovery.finish();
+    assert_eq!(price(&recovery), Err(StaleReason::Unfinished), "the rest never came");
+    recovery.handle_update(&offer(12, 102, 105));
+    recovery.end_message(false);
     assert_eq!(price(&recovery), Ok(104));
 }

@@ -110,3 +110,35 @@ fn without_times_on_the_lines_no_snapshot_waits_for_them() {
     recovery.set_line_times(false);
     assert_eq!(sent_at(&mut recovery, 900, 10, 100), SnapshotOutcome::Recovered);
 }
+
+/// Times of day begin anew, so the last session's are no measure.
+#[test]
+fn a_snapshot_of_the_next_session_waits_where_times_begin_anew_or_one_was_wrong() {
+    for recovery in [by_rpt_seq(), by_seq_num()] {
+        let mut recovery = at_500(recovery);
+        recovery.note_sequence_reset(Some(20));
+        recovery.handle_reset();
+        recovery.note_sending_time(30);
+        recovery.handle_progress(12);
+        assert_eq!(sent_at(&mut recovery, 40, 11, 3), SnapshotOutcome::Ahead, "{recovery:?}");
+
+        let mut recovery = at_500(by_rpt_seq());
+        recovery.note_sending_time(1 << 60);
+        recovery.note_sending_time(510);
+        assert_eq!(sent_at(&mut recovery, 900, 10, 100), SnapshotOutcome::Ahead);
+    }
+}
+
+#[test]
+fn a_reset_with_a_time_later_than_all_that_follow_refuses_no_snapshot() {
+    for recovery in [by_rpt_seq(), by_seq_num()] {
+        let mut recovery = at_500(recovery);
+        recovery.note_sequence_reset(Some(86_000));
+        recovery.handle_reset();
+        recovery.note_sending_time(20);
+        recovery.handle_progress(12);
+        recovery.note_sending_time(40);
+        recovery.handle_progress(13);
+        assert_eq!(sent_at(&mut recovery, 30, 12, 3), SnapshotOutcome::Recovered);
+    }
+}
