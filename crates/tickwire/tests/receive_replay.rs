@@ -75,7 +75,7 @@ fn a_record_shows_what_was_shown_live() {
     // Group and port of B and of snapshots are those behind A's.
     let lines = format!("-a {} -p 23100", address());
     let common = format!(
-        "-t {} --framing cme {lines} --line-b --snapshots --hold 200ms --show messages,books,events",
+        "-t {} --framing cme {lines} --line-b --snapshots --show messages,books,events",
         templates.display()
     );
     let out = d.join("live.jsonl");

@@ -134,17 +134,7 @@ impl CaptureDriver {
         handler: &mut H,
         sink: &mut S,
     ) {
-        let due = |handler: &H| handler.poll_timeout().filter(|due_ns| *due_ns <= to_ns);
-        let mut last_ns = None;
-        while let Some(due_ns) = due(handler) {
-            // A timer that does not move on is due at the end of the interval, once.
-            let at_ns = if last_ns == Some(due_ns) { to_ns } else { due_ns.max(self.now_ns) };
-            handler.handle_timeout(at_ns, sink);
-            if at_ns == to_ns && due(handler) == Some(due_ns) {
-                break;
-            }
-            last_ns = Some(due_ns);
-        }
+        handler.fire_due(self.now_ns, to_ns, sink);
         self.now_ns = to_ns;
     }
 }

@@ -16,6 +16,21 @@ pub trait PacketHandler<S: ?Sized> {
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` if no timer is set.
     fn poll_timeout(&self) -> Option<u64>;
 
+    /// Acts on the timers that are due by `to_ns`, each at its time, so that what becomes of packets depends on when
+    /// they were received and not on when this is called. It was called up to `from_ns` before.
+    fn fire_due(&mut self, from_ns: u64, to_ns: u64, sink: &mut S) {
+        let mut last_ns = None;
+        while let Some(due_ns) = self.poll_timeout().filter(|due_ns| *due_ns <= to_ns) {
+            // A timer that does not move on is due at the end of the interval, once.
+            let at_ns = if last_ns == Some(due_ns) { to_ns } else { due_ns.max(from_ns) };
+            self.handle_timeout(at_ns, sink);
+            if at_ns == to_ns && self.poll_timeout() == Some(due_ns) {
+                break;
+            }
+            last_ns = Some(due_ns);
+        }
+    }
+
     /// Says that nothing more comes: the end of captures.
     fn finish(&mut self, _sink: &mut S) {}
 }

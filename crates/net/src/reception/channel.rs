@@ -154,15 +154,19 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
             if let Some(recorder) = &mut taking.recorder {
                 recorder.record(socket.line, datagram.received_unix_ns, datagram.bytes);
             }
-            self.now_ns = self.now_ns.max(datagram.received_ns);
-            let Self { handler, sink, .. } = self;
-            handler.handle_packet(self.now_ns, socket.source, datagram.bytes, sink);
+            let received_ns = self.now_ns.max(datagram.received_ns);
+            let Self { handler, sink, now_ns, .. } = self;
+            // As captures do: a record that is replayed gives what came live.
+            handler.fire_due(*now_ns, received_ns, sink);
+            *now_ns = received_ns;
+            handler.handle_packet(received_ns, socket.source, datagram.bytes, sink);
         }
         Ok(true)
     }
 
     fn handle_timeout(&mut self, now_ns: u64) {
-        self.now_ns = self.now_ns.max(now_ns);
-        self.handler.handle_timeout(self.now_ns, &mut self.sink);
+        let now_ns = self.now_ns.max(now_ns);
+        self.handler.fire_due(self.now_ns, now_ns, &mut self.sink);
+        self.now_ns = now_ns;
     }
 }
