@@ -51,12 +51,13 @@ impl Recovery {
         if self.instruments.get(snapshot.instrument.index()).is_none() {
             return SnapshotOutcome::TooOld;
         }
+        // Those of the lines show whether that of a reset says anything.
+        self.watch_times();
         if !self.sessions.is_current(snapshot, self.now_ns, self.options.skew_ns) {
             self.counters.old_session_snapshots += 1;
             return SnapshotOutcome::OldSession;
         }
         self.touch(snapshot.instrument);
-        self.watch_times();
         let is_fresh = self.instruments[snapshot.instrument.index()].stale(self.gap).is_none();
         if self.is_ahead(snapshot) {
             self.counters.ahead_snapshots += 1;

@@ -135,8 +135,10 @@ fn a_reset_with_a_time_later_than_all_that_follow_refuses_no_snapshot() {
         let mut recovery = at_500(recovery);
         recovery.note_sequence_reset(Some(86_000));
         recovery.handle_reset();
-        recovery.note_sending_time(20);
         recovery.handle_progress(12);
+        assert_eq!(sent_at(&mut recovery, 10, 11, 3), SnapshotOutcome::OldSession);
+        assert!(recovery.wants_times());
+        recovery.note_sending_time(20);
         recovery.note_sending_time(40);
         recovery.handle_progress(13);
         assert_eq!(sent_at(&mut recovery, 30, 12, 3), SnapshotOutcome::Recovered);
