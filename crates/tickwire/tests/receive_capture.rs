@@ -330,3 +330,22 @@ fn one_thread_reads_captures_so_one_cpu_is_named() {
     assert_eq!(run.status, 2, "{}", run.err);
     assert!(run.err.contains("--cpu names 2 CPUs for 1 threads"), "{}", run.err);
 }
+
+#[test]
+fn what_is_decoded_and_in_no_book_is_told_and_is_status_1() {
+    let d = lossy_capture("capture-no-book");
+    let d = d.display();
+    let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/f.pcap --line-b --snapshots");
+    let other_key = format!("{arguments} --instrument-key 55");
+    let counted = counters(&other_key, 1);
+    assert!(count(&counted, "/not_understood") >= 1_995, "{counted}");
+    let run = tickwire(&format!("receive {other_key}"));
+    assert!(run.out.contains("messages were not understood"), "{}", run.out);
+
+    let small = format!("{arguments} --instruments-max 3");
+    let counted = counters(&small, 1);
+    assert_eq!(count(&counted, "/not_understood"), 0);
+    assert!(count(&counted, "/books/refused_instruments") > 0, "{counted}");
+    let run = tickwire(&format!("receive {small}"));
+    assert!(run.out.contains("raise --instruments-max"), "{}", run.out);
+}

@@ -62,7 +62,8 @@ fn refused_with_captures(arg: Arg) -> Arg {
 /// The input is multicast sockets, or captures (--capture), whose times are the clock then. Live
 /// reception ends with the Done message, --messages, --idle, or Ctrl-C; the counters come as a
 /// table at the end. A feed file may describe several channels: all, or those that are named, are
-/// received together, and each line of output tells its channel. Faults of the feed are logged. Exit status 1: packets were not decoded, or
+/// received together, and each line of output tells its channel. Faults of the feed are logged. Exit status 1:
+/// packets were not decoded or messages not understood, instruments had no room, or
 /// snapshots differed. Forms of the output: docs/receive.md.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_args(refused_with_captures))]

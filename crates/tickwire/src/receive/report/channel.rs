@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use tickwire_feed::arbiter::LineCounters;
 use tickwire_feed::capture::CaptureDriver;
-use tickwire_feed::handler::{HandlerView, Source};
+use tickwire_feed::handler::{HandlerCounters, HandlerView, Source};
 use tickwire_feed::replay::ReplayCounters;
 use tickwire_net::histogram::Summary;
 use tickwire_net::multicast::Receiver;
@@ -81,10 +81,13 @@ impl<'r> ChannelReport<'r> {
         }
     }
 
-    /// Whether packets were not decoded, or snapshots showed books to be wrong.
+    /// Whether packets were not decoded or messages not understood, instruments had no room, or snapshots showed
+    /// books to be wrong.
     pub fn is_flawed(&self) -> bool {
         let truncated = self.lines.iter().any(|line| line.truncated > 0);
         self.not_decoded() > 0
+            || self.not_understood() > 0
+            || self.refused_instruments() > 0
             || truncated
             || self.unplaced().is_some()
             || self.handler.recovery.counters().mismatches > 0
@@ -112,6 +115,18 @@ impl<'r> ChannelReport<'r> {
             + counters.definitions.undecodable
             + counters.replays.undecodable
             + malformed
+    }
+
+    /// Decoded messages about books that say too little, or what cannot be: books are stale by them as by a gap.
+    fn not_understood(&self) -> u64 {
+        let HandlerCounters { messages, snapshots, definitions, replays, .. } =
+            self.handler.counters;
+        [messages, snapshots, definitions, replays].iter().map(|feed| feed.not_understood).sum()
+    }
+
+    /// How often an instrument was named for which there was no room.
+    fn refused_instruments(&self) -> u64 {
+        self.handler.recovery.counters().too_many_instruments
     }
 
     /// Writes the tables of lines and times.
@@ -227,6 +242,7 @@ impl<'r> ChannelReport<'r> {
                 writeln!(out, "{hint}")?;
             }
         }
+        self.write_unused(out)?;
         for line in self.lines.iter().filter(|line| line.truncated > 0) {
             let (source, truncated) = (line.source, line.truncated);
             writeln!(
@@ -245,6 +261,34 @@ impl<'r> ChannelReport<'r> {
             writeln!(
                 out,
                 "Nothing was decoded: is --framing that of the feed, and are the templates its own?"
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was decoded and is in no book.
+    fn write_unused(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let not_understood = self.not_understood();
+        if not_understood > 0 {
+            writeln!(
+                out,
+                "{not_understood} messages were not understood (the log says why): are --books and \
+                 --instrument-key those of the feed?"
+            )?;
+        }
+        let refused = self.refused_instruments();
+        if refused > 0 {
+            writeln!(
+                out,
+                "There was no room for instruments named {refused} times: their books are missing; raise \
+                 --instruments-max"
+            )?;
+        }
+        let faulty = self.handler.recovery.counters().faulty_snapshots;
+        if faulty > 0 {
+            writeln!(
+                out,
+                "{faulty} snapshots were not used: their levels are no book, or deeper than the feed says"
             )?;
         }
         Ok(())
@@ -273,6 +317,7 @@ impl<'r> ChannelReport<'r> {
             "resets": arbiter.resets,
             "undecodable": counters.messages.undecodable,
             "unknown_template": counters.messages.unknown_template,
+            "not_understood": self.not_understood(),
             "snapshots": counters.snapshots.decoded,
             "definitions": counters.definitions.decoded,
             "books": {
@@ -282,6 +327,8 @@ impl<'r> ChannelReport<'r> {
                 "recovered": recovery.recovered,
                 "verified": recovery.verified,
                 "mismatches": recovery.mismatches,
+                "faulty_snapshots": recovery.faulty_snapshots,
+                "refused_instruments": self.refused_instruments(),
             },
             "lines": lines,
         });
