@@ -349,3 +349,13 @@ fn what_is_decoded_and_in_no_book_is_told_and_is_status_1() {
     let run = tickwire(&format!("receive {small}"));
     assert!(run.out.contains("raise --instruments-max"), "{}", run.out);
 }
+
+#[test]
+fn an_instrument_that_never_came_is_told() {
+    let d = lossy_capture("capture-no-instrument");
+    let d = d.display();
+    let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/f.pcap --line-b --snapshots");
+    let run = tickwire(&format!("receive {arguments} --show books --instrument NOSUCH"));
+    assert_eq!((run.status, run.out.as_str()), (0, ""), "{}", run.err);
+    assert!(run.err.contains("NOSUCH: the feed has named no such instrument"), "{}", run.err);
+}

@@ -1,6 +1,6 @@
 //! The forms of a book.
 
-use super::row::{Cell, Row, push_json_level};
+use super::row::{Cell, Printable, Row, push_json_level};
 use std::fmt::Write as _;
 use tickwire_feed::book::{Book, Level, Side};
 use tickwire_feed::market::{BookKind, Definition, Instrument};
@@ -177,7 +177,7 @@ impl<'b> Shot<'b> {
         let mut line = channel.map_or_else(String::new, |channel| format!("{channel} "));
         tickwire_text::push_date_time(&mut line, self.time_ns);
         // Writing to a string does not fail.
-        let _ = write!(line, " {} {}", self.name, self.state_name());
+        let _ = write!(line, " {} {}", Printable(self.name), self.state_name());
         if let Err(reason) = self.state {
             let _ = write!(line, " ({})", reason.label());
         }

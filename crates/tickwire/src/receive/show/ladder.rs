@@ -1,6 +1,7 @@
 //! Books as ladders on a terminal, drawn over the ones before.
 
 use super::book::Shot;
+use super::row::Printable;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tickwire_feed::book::{Level, Side};
@@ -68,9 +69,9 @@ impl Ladders {
 /// A heading, then bids and offers side by side, best first.
 fn ladder(channel: Option<&str>, shot: &Shot<'_>) -> String {
     let mut text = channel.map_or_else(String::new, |channel| format!("{channel} "));
-    text.push_str(shot.name);
+    let _ = write!(text, "{}", Printable(shot.name));
     if let Some(symbol) = shot.definition.and_then(|definition| definition.symbol.as_deref()) {
-        let _ = write!(text, " {symbol}");
+        let _ = write!(text, " {}", Printable(symbol));
     }
     let _ = write!(text, "  {} {}", shot.kind, shot.state_name());
     if let Err(reason) = shot.state {

@@ -20,7 +20,7 @@ use event::{EVENT_COLUMNS, TRADE_COLUMNS};
 use message::{Messages, Origin};
 use order::Order;
 use row::{Cell, Row};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use tickwire_fast::{Limits, MessageBuilder, Program};
@@ -344,17 +344,33 @@ impl Printer {
     /// Writes what is shown at the end, and what was gathered.
     pub fn finish(&mut self, recovery: &Recovery) {
         self.let_go(Order::close_all);
+        self.warn_of_absent(recovery);
         if self.options.at_end {
             self.books_at_end(recovery);
         }
         self.flush();
     }
 
+    /// Tells of instruments that were asked for and never came. Of several channels each has its own.
+    fn warn_of_absent(&self, recovery: &Recovery) {
+        let instruments = recovery.instruments();
+        let is_known = |wanted: &str| {
+            instruments.iter().any(|instrument| instruments.name(instrument) == wanted)
+        };
+        for wanted in self.options.instruments.iter().filter(|wanted| !is_known(wanted)) {
+            if self.channel.is_none() {
+                tracing::warn!("--instrument {wanted}: the feed has named no such instrument");
+            }
+        }
+    }
+
     fn books_at_end(&mut self, recovery: &Recovery) {
         let instruments = recovery.instruments();
         let by_name =
             instruments.iter().map(|instrument| (instruments.name(instrument), instrument));
-        let by_name: BTreeMap<&str, Instrument> = by_name.collect();
+        let mut by_name: Vec<(&str, Instrument)> = by_name.collect();
+        // Two keys may have one name; the one that came first stays before the other.
+        by_name.sort_by_key(|(name, _)| *name);
         for (name, instrument) in by_name {
             if !self.options.wants(name) {
                 continue;

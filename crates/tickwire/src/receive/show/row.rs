@@ -1,6 +1,6 @@
 //! Things with named members, in each form.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use tickwire_feed::book::Amount;
 use tickwire_text::json::{Members, push_string, push_unsigned};
 
@@ -121,17 +121,30 @@ pub fn push_text(out: &mut Vec<u8>, row: &Row) {
                 Ok(())
             }
             ("channel" | "event" | "instrument" | "state", Cell::Text(text)) => {
-                write!(line, "{text}")
+                write!(line, "{}", Printable(text))
             }
             ("kind", Cell::Text(text)) if text == "outright" => continue,
             (name, Cell::Number(number)) => write!(line, "{name} {number}"),
-            (name, Cell::Text(text)) => write!(line, "{name} {text}"),
+            (name, Cell::Text(text)) => write!(line, "{name} {}", Printable(text)),
             (name, Cell::Level(price, size, _)) => write!(line, "{name} {size} @ {price}"),
         };
         line.push(' ');
     }
     out.extend_from_slice(line.trim_end().as_bytes());
     out.push(b'\n');
+}
+
+/// A text of the feed for a terminal: control characters, which would break its line or steer the terminal, are
+/// written as escapes.
+pub struct Printable<'t>(pub &'t str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|character| match character.is_control() {
+            true => write!(f, "{}", character.escape_default()),
+            false => f.write_char(character),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -172,5 +185,13 @@ mod tests {
              offer_size,offer_orders\n1000000000,SBER:TQBR,fresh,,outright,133310,1.5,3,,,\n"
         );
         assert_eq!(text, "1970-01-01T00:00:01.000000000Z SBER:TQBR fresh bid 1.5 @ 133310\n");
+    }
+
+    #[test]
+    fn names_of_the_feed_do_not_steer_a_terminal() {
+        let row = vec![("instrument", Cell::Text("A\u{1b}[2J\nB\u{9b}".to_owned()))];
+        let mut text = Vec::new();
+        push_text(&mut text, &row);
+        assert_eq!(text, b"A\\u{1b}[2J\\nB\\u{9b}\n");
     }
 }
