@@ -359,3 +359,50 @@ fn an_instrument_that_never_came_is_told() {
     assert_eq!((run.status, run.out.as_str()), (0, ""), "{}", run.err);
     assert!(run.err.contains("NOSUCH: the feed has named no such instrument"), "{}", run.err);
 }
+
+/// The second entry of some messages has an action that does not exist, and good entries are behind it.
+#[test]
+fn engines_agree_on_messages_that_are_understood_in_part() {
+    let d = directory("capture-engines");
+    generate(&d, "cme -n 300 --framing cme");
+    let (text, changed) = (d.join("f.jsonl"), d.join("g.jsonl"));
+    let d = d.display();
+    let run =
+        tickwire(&format!("decode -t {d}/f.xml --framing cme {d}/f.bin -o {}", text.display()));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let lines = std::fs::read_to_string(text).expect("lines");
+    let mut damaged = 0;
+    let lines = lines.lines().enumerate().map(|(index, line)| {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        let is_long = line.pointer("/msg/MDEntries/2").is_some();
+        if let Some(action) = line.pointer_mut("/msg/MDEntries/1/MDUpdateAction")
+            && index % 7 == 5
+            && is_long
+        {
+            *action = 9.into();
+            damaged += 1;
+        }
+        format!("{line}\n")
+    });
+    std::fs::write(&changed, lines.collect::<String>()).expect("a file");
+    assert!(damaged > 10, "{damaged}");
+    let changed = changed.display();
+    let run = tickwire(&format!("encode -t {d}/f.xml --framing cme {changed} -o {d}/g.bin"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let of = |engine: &str| {
+        let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/g.bin --engine {engine}");
+        let run = tickwire(&format!("receive {arguments} --show books,events"));
+        assert_eq!(run.status, 1, "{engine}: {}", run.err);
+        assert!(
+            run.err.contains(&format!("{damaged} messages were not understood")),
+            "{}",
+            run.err
+        );
+        run.out
+    };
+    let dynamic = of("dynamic");
+    assert!(dynamic.lines().count() > 500);
+    for engine in ["scalar", "generated"] {
+        assert!(of(engine) == dynamic, "{engine} shows something else");
+    }
+}

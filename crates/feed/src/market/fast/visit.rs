@@ -144,6 +144,10 @@ impl<'m, S: MarketSink> VisitTags<'m> for Entries<'_, '_, S> {
 
     #[inline(always)]
     fn entry<E: ShowTags>(&mut self, entry: &'m E, arena: &'m [u8]) {
+        // What is behind an entry that is wrong is not believed, as with the other engines.
+        if self.result.is_err() {
+            return;
+        }
         if self.part == Part::UsualEntries {
             let mut usual = Usual::default();
             entry.show_tags(arena, &mut usual);
@@ -151,8 +155,6 @@ impl<'m, S: MarketSink> VisitTags<'m> for Entries<'_, '_, S> {
                 return;
             }
         }
-        if self.result.is_ok() {
-            self.result = self.read(entry, arena);
-        }
+        self.result = self.read(entry, arena);
     }
 }
