@@ -146,6 +146,17 @@ fn the_suffix_of_the_output_tells_its_format() {
 }
 
 #[test]
+fn columns_are_not_written_as_text_by_a_suffix() {
+    for output in ["x.parquet", "x.arrow", "x.Feather"] {
+        let (run, content) = decode_to("columns", output, "");
+        assert_eq!((run.status, content.len()), (2, 0), "{output}: {}", run.err);
+        assert!(run.err.contains("tickwire export"), "{output}: {}", run.err);
+        let (run, content) = decode_to("columns", output, "--format csv");
+        assert_eq!((run.status, content.starts_with(b"pkt,")), (0, true), "{output}: {}", run.err);
+    }
+}
+
+#[test]
 fn the_suffix_of_the_output_tells_its_compression() {
     let (_, plain) = decode_to("plain", "x.csv", "");
     let (_, gzip) = decode_to("gzip", "x.csv.gz", "");

@@ -25,6 +25,7 @@ use crate::output::{OutputArgs, compression_of};
 use crate::progress::Progress;
 use clap::ValueEnum;
 use spread::Spread;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
@@ -69,6 +70,12 @@ impl OutputFormat {
             _ => None,
         }
     }
+}
+
+/// Whether a file name stands for columns.
+fn is_of_columns(path: &Path) -> bool {
+    let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    matches!(suffix.as_deref(), Some("parquet" | "arrow" | "arrows" | "ipc" | "feather"))
 }
 
 /// Decode the messages of a capture file.
@@ -152,6 +159,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let progress = Progress::of(path);
     let mut inputs: Vec<&Path> = args.templates.paths()?.iter().map(PathBuf::as_path).collect();
     inputs.extend(args.input.path());
+    args.check_suffix()?;
     let out = args.output.create(&inputs)?;
     let reader = args.input.open_live(&progress, out.clone(), replay)?;
     let threads = args.threads_used();
@@ -191,6 +199,20 @@ impl DecodeArgs {
             _ if one_only => 1,
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(THREADS_MAX),
+        }
+    }
+
+    /// Refuses an output whose suffix is that of columns, unless its format is given.
+    fn check_suffix(&self) -> Result<(), Failure> {
+        match self.output.path() {
+            Some(path) if self.format.is_none() && is_of_columns(path) => {
+                Err(Failure::Usage(format!(
+                    "--output {}: decode writes text; `tickwire export` writes this format, and --format \
+                     says which text a file of any name has",
+                    path.display()
+                )))
+            }
+            _ => Ok(()),
         }
     }
 
