@@ -54,7 +54,7 @@ pub struct HandlerCounters {
     pub snapshots: MessageCounters,
     /// Lost messages that a replay service sent again.
     pub replays: MessageCounters,
-    /// Packets that a replay service sent and that are of no gap awaited.
+    /// Packets that a replay service sent and that are of no gap awaited, or came again or out of order: not used.
     pub replays_not_awaited: u64,
     /// Packets that a replay service sent and that may be of another session by their SendingTimes: not used.
     pub replays_refused: u64,

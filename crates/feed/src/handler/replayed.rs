@@ -7,7 +7,7 @@
 //! |---|---|
 //! | before the last message of the session before, or, unless its number is lower, before any of this one | of a session before: refused |
 //! | no later than the message delivered last | of this session: applied |
-//! | later | of the next session, or stamped anew by the service: waits until the lines show that time in this session, or for twice the skew bound; a reset in between shows that it is of no use |
+//! | later | of the next session, or stamped anew by the service: waits until the lines show that time in this session. A reset in between shows that it is of no use. After twice the skew bound it is applied if the lines brought nothing that tells a time, and refused if they did: no clock is so far ahead |
 //!
 //! Packets that come behind a waiting one wait too, and so do the ends of gaps.
 
@@ -54,6 +54,8 @@ struct Awaited {
     known: u32,
     /// The next number, if all before it were replayed.
     next: u64,
+    /// The number behind the last packet that was replayed: one below it comes again, or too late.
+    end: u64,
 }
 
 impl Awaited {
@@ -71,6 +73,8 @@ struct Replay {
     /// Messages at its front that are known already.
     known: u32,
     times: Option<SendingTimes>,
+    /// Messages that had told the time of the lines when it came.
+    told_before: u64,
     bytes: Vec<u8>,
 }
 
@@ -142,22 +146,26 @@ impl<E> Replays<E> {
             if self.awaited.len() >= AWAITED_MAX {
                 self.awaited.pop_front();
             }
-            self.awaited.push_back(Awaited { gap, known, next: gap.first });
+            self.awaited.push_back(Awaited { gap, known, next: gap.first, end: gap.first });
         }
         Some(lost)
     }
 
-    /// The awaited gap that a packet is of.
-    fn awaited_with(&self, seq_num: u64) -> Option<&Awaited> {
-        self.awaited
-            .iter()
-            .find(|awaited| (awaited.gap.first..=awaited.gap.last()).contains(&seq_num))
+    /// The awaited gap that a packet is of, unless it or a later one of the gap was replayed already.
+    fn awaited_with(&mut self, seq_num: u64) -> Option<&mut Awaited> {
+        let is_of = |of: &&mut Awaited| (of.gap.first..=of.gap.last()).contains(&seq_num);
+        self.awaited.iter_mut().find(is_of).filter(|awaited| seq_num >= awaited.end)
     }
 
-    /// Notes that a packet with the numbers from `first` to `last` was replayed whole.
-    fn advance(&mut self, first: u64, last: u64) {
-        if let Some(awaited) = self.awaited.iter_mut().find(|awaited| awaited.next == first) {
-            awaited.next = last.saturating_add(1);
+    /// Notes what was replayed of the packet with this number.
+    fn advance(&mut self, seq_num: u64, replayed: ReplayedPacket) {
+        let Some(awaited) = self.awaited_with(seq_num) else { return };
+        awaited.end = seq_num.saturating_add(1);
+        if let ReplayedPacket::Whole { last } = replayed {
+            awaited.end = last.saturating_add(1);
+            if awaited.next == seq_num {
+                awaited.next = awaited.end;
+            }
         }
     }
 
@@ -197,6 +205,12 @@ impl<E> Replays<E> {
         Some(ready)
     }
 
+    /// Whether the lines went on while a packet waited, and never came to its time.
+    fn is_out_of_reach(&self, replay: &Replay) -> bool {
+        self.times.told() > replay.told_before
+            && self.times.session_of(replay.seq_num, replay.times) == ReplaySession::CurrentOrNext
+    }
+
     /// Whether anything waits for the lines.
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
@@ -228,7 +242,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             return;
         };
         let times = decoding.sending_times(&mut replays.engine, bytes);
-        let replay = Replay { received_ns, seq_num, known, times, bytes: bytes.to_vec() };
+        let (told_before, bytes) = (replays.times.told(), bytes.to_vec());
+        let replay = Replay { received_ns, seq_num, known, times, told_before, bytes };
         let is_refused = match replays.times.session_of(seq_num, times) {
             ReplaySession::Past => true,
             ReplaySession::Current if !replays.is_waiting() => {
@@ -251,9 +266,13 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     /// Applies the packets of which the lines have shown the session, or that waited for long enough.
     pub(super) fn release_replays(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
-        while let Some(ready) = self.replays.as_mut().and_then(|replays| replays.take_ready(now_ns))
+        while let Some(replays) = &mut self.replays
+            && let Some(ready) = replays.take_ready(now_ns)
         {
             match ready {
+                Waiting::Packet(replay) if replays.is_out_of_reach(&replay) => {
+                    self.counters.replays_refused += 1;
+                }
                 Waiting::Packet(replay) => self.apply_replay(now_ns, &replay, sink),
                 Waiting::End(gap) => self.end_replay(gap, sink),
             }
@@ -264,13 +283,15 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         let Self { replays: Some(replays), decoding, counters, .. } = self else { return };
         decoding.recovery.set_time(now_ns);
         let Replay { received_ns, seq_num, known, ref bytes, .. } = *replay;
+        if replays.awaited_with(seq_num).is_none() {
+            counters.replays_not_awaited += 1;
+            return;
+        }
         let of_packet = Delivery::of_packet(Some(seq_num), Line::A, received_ns);
         let packet = Delivery { index: known, ..of_packet };
         let counters = &mut counters.replays;
-        let outcome = decoding.replayed(&mut replays.engine, bytes, packet, counters, sink);
-        if let ReplayedPacket::Whole { last } = outcome {
-            replays.advance(seq_num, last);
-        }
+        let replayed = decoding.replayed(&mut replays.engine, bytes, packet, counters, sink);
+        replays.advance(seq_num, replayed);
     }
 
     fn end_replay(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {

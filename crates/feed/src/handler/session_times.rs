@@ -41,20 +41,28 @@ pub(super) struct SessionTimes {
     earliest: Option<u64>,
     /// That of the message delivered last, so that one damaged time does not last.
     last: Option<u64>,
+    /// Messages that told their time, in all sessions.
+    told: u64,
 }
 
 impl SessionTimes {
+    /// Messages that told their time so far.
+    pub(super) const fn told(&self) -> u64 {
+        self.told
+    }
+
     /// Notes a message that was delivered, and the number of its packet.
     pub(super) fn note(&mut self, seq_num: Option<u64>, time: u64) {
         self.first = self.first.or(seq_num);
         self.past = self.past.map(|past| past.min(time));
         self.earliest = Some(self.earliest.map_or(time, |earliest| earliest.min(time)));
         self.last = Some(time);
+        self.told += 1;
     }
 
     /// A session begins: what was sent before is of the past.
     pub(super) const fn begin_session(&mut self) {
-        *self = Self { past: self.last, first: None, earliest: None, last: self.last };
+        *self = Self { past: self.last, first: None, earliest: None, ..*self };
     }
 
     /// Returns the session of the packet of this number, whose messages were sent at `times`.

@@ -95,6 +95,14 @@ fn price(handler: &Tested, instrument: u64) -> Option<i64> {
     Some(book.best(Side::Bid)?.price.mantissa)
 }
 
+/// The bids of a fresh book.
+fn bids(handler: &Tested, instrument: u64) -> Option<Vec<i64>> {
+    let recovery = handler.recovery();
+    let instrument = recovery.instruments().find(InstrumentKey::Number(instrument))?;
+    let book = recovery.book(instrument, BookKind::Outright).ok()?;
+    Some(book.levels(Side::Bid).map(|level| level.price.mantissa).collect())
+}
+
 /// Packets 1 and 2 come, 3 and 4 are lost, 5 comes.
 fn with_a_gap(seen: &mut Seen) -> (Tested, Gap) {
     let mut handler = handler();
@@ -136,6 +144,39 @@ fn a_gap_that_was_replayed_in_part_proves_nothing_of_other_books() {
     // Its own count proves a book, as ever.
     handler.handle_packet(3000, A, &packet(6, &bid(8, 2, 21)), &mut seen);
     assert_eq!((price(&handler, 9), price(&handler, 8)), (None, Some(21)));
+}
+
+/// Without RptSeq nothing in an update tells that it was applied: a service that answers twice, or out of order,
+/// would have made a wrong book.
+#[test]
+fn a_packet_is_replayed_once_and_in_order() {
+    for (numbers, expected) in [
+        (&[2, 3][..], Some(vec![13, 12, 11, 10])),
+        (&[2, 2, 3], Some(vec![13, 12, 11, 10])),
+        (&[2, 3, 2, 3], Some(vec![13, 12, 11, 10])),
+        (&[3, 2], None),
+    ] {
+        let recovery = RecoveryOptions {
+            continuity: Continuity::SeqNum,
+            starts_empty: true,
+            depth: Some(9),
+            ..Default::default()
+        };
+        let (mut seen, mut handler) = (Seen::default(), handler_with(TEMPLATES, recovery, Some(1)));
+        handler.handle_packet(0, A, &packet(1, &bid(9, 1, 10)), &mut seen);
+        handler.handle_packet(2, A, &packet(4, &bid(9, 1, 13)), &mut seen);
+        handler.handle_timeout(1000, &mut seen);
+        let gap = Gap { first: 2, count: 2 };
+        assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+        for seq_num in numbers {
+            let price = 9 + *seq_num as u8;
+            handler.handle_replayed(2000, *seq_num, &bid(9, 1, price), &mut seen);
+        }
+        handler.handle_replay_done(gap, &mut seen);
+        assert_eq!(bids(&handler, 9), expected, "{numbers:?}");
+        let again = numbers.len() - seen.replayed.len();
+        assert_eq!(handler.counters().replays_not_awaited, again as u64, "{numbers:?}");
+    }
 }
 
 #[test]
@@ -305,8 +346,21 @@ fn a_packet_sent_later_than_the_lines_have_shown_counts_once_they_have() {
     assert_eq!((price(&handler, 9), seen.replayed, seen.done), (Some(13), vec![2], vec![gap]));
 }
 
+/// Times of day of yesterday's service may be later than all that the lines show today.
 #[test]
-fn a_packet_sent_later_counts_if_no_session_begins_for_twice_the_skew_bound() {
+fn a_packet_of_a_time_that_the_lines_never_come_to_fills_no_gap() {
+    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let gap = with_a_timed_gap(&mut handler, &mut seen);
+    handler.handle_replayed(2000, 2, &bid_at(40, 2, 11), &mut seen);
+    handler.handle_replay_done(gap, &mut seen);
+    handler.handle_packet(3000, A, &packet(4, &bid_at(23, 4, 13)), &mut seen);
+    handler.handle_timeout(2000 + 2 * ArbiterOptions::default().skew_ns, &mut seen);
+    assert_eq!((price(&handler, 9), handler.counters().replays_refused), (None, 1));
+    assert_eq!((seen.replayed, seen.done), (vec![], vec![gap]));
+}
+
+#[test]
+fn a_packet_sent_later_counts_if_the_lines_are_silent_for_twice_the_skew_bound() {
     let (mut seen, mut handler) = (Seen::default(), timed_handler());
     with_a_timed_gap(&mut handler, &mut seen);
     handler.handle_replayed(2000, 2, &bid_at(40, 2, 11), &mut seen);

@@ -86,7 +86,7 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
         |c| c.replays.decoded;
     "decode_failed_replayed_packets", "Replayed packets in which a message could not be decoded",
         |c| c.replays.undecodable;
-    "feed_unawaited_replayed_packets", "Replayed packets of no gap awaited",
+    "feed_unawaited_replayed_packets", "Replayed packets of no gap awaited, or that came again or out of order",
         |c| c.replays_not_awaited;
     "feed_refused_replayed_packets",
         "Replayed packets not used because they may be of another session by their SendingTimes",
