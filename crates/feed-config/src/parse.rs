@@ -32,9 +32,10 @@ const SERVERS_MAX: usize = 16;
 /// Most template files of a channel.
 const TEMPLATE_FILES_MAX: usize = 64;
 /// Most fields of an instrument key.
-const KEY_FIELDS_MAX: usize = 8;
+pub const KEY_FIELDS_MAX: usize = 8;
 
-const HOLD_MAX: Duration = Duration::from_secs(10);
+/// Longest wait for a missing packet.
+pub const HOLD_MAX: Duration = Duration::from_secs(10);
 /// Furthest that one line may be behind the other.
 pub const SKEW_MAX: Duration = Duration::from_secs(30);
 /// Longest heartbeat interval and silence.

@@ -44,6 +44,8 @@ pub struct ChannelSettings {
     pub books: Books,
     /// Longest silence of a line that is alive.
     pub heartbeat: Option<Duration>,
+    /// Longest wait for a missing packet that one line alone can bring.
+    pub single_line_hold: Option<Duration>,
     /// Silence after which books are stale.
     pub silence: Option<Duration>,
     settings: Settings,
@@ -145,6 +147,7 @@ pub fn channel_settings(config: &FeedConfig, name: &str) -> Result<ChannelSettin
         instruments: channel.instruments.clone(),
         books: settings.books.clone(),
         heartbeat: settings.arbitration.heartbeat,
+        single_line_hold: settings.arbitration.single_line_hold,
         silence: settings.recovery.silence,
         settings,
     })

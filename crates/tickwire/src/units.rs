@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
+use tickwire_feed_config::HOLD_MAX;
 
 /// A length of time, such as `2ms`, `500us`, `1.5s` or `1m30s`; `0` needs no unit.
 ///
@@ -64,6 +65,15 @@ fn seconds_or_span(text: &str) -> Result<Span, String> {
         Ok(_) => format!("{}s", text.trim()).parse(),
         Err(_) => text.parse(),
     }
+}
+
+/// Parses a wait for a missing packet, as long as a feed file may say.
+pub fn hold(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse()?;
+    let is_fit = span.duration() <= HOLD_MAX;
+    is_fit
+        .then_some(span)
+        .ok_or_else(|| format!("a missing packet is waited for at most {HOLD_MAX:?}"))
 }
 
 /// Parses a time that must be in this range, written as users write it; a number alone is seconds.

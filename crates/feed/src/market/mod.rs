@@ -17,7 +17,8 @@ mod sink;
 pub use choice::{BookAdapter, BookChoice};
 pub use event::{ExchangeTime, MarketEvent, Statistic, Status, StatusScope, Trade, TradeAction};
 pub use fast::{
-    AdapterOptions, BookModel, MarketDataAdapter, MarketDataError, OrderAdapter, OrderFields,
+    AdapterOptions, BookModel, KEY_FIELDS_MAX, MarketDataAdapter, MarketDataError, OrderAdapter,
+    OrderFields,
 };
 pub use instruments::{Definition, Instrument, InstrumentKey, Instruments};
 pub use sink::{

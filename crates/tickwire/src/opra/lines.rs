@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
 use crate::progress::Progress;
-use crate::units::Span;
+use crate::units::{Span, hold};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
@@ -35,7 +35,7 @@ pub struct LineArgs {
     #[arg(long, value_name = "PORT", default_value_t = Ports::default().first_b, requires = "lines")]
     first_port_b: u16,
     /// Longest wait for a missing packet once one behind it has come, by the times of the captures
-    #[arg(long, value_name = "TIME", default_value = "2ms")]
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = hold)]
     hold: Span,
 }
 

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::options::{RecordArgs, recorded_text};
 use crate::output::{OutputArgs, SharedOutput};
 use crate::progress::Progress;
-use crate::units::{Size, Span};
+use crate::units::{Size, Span, hold};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
@@ -61,7 +61,7 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "IP", requires = "group_b")]
     source_b: Option<Ipv4Addr>,
     /// Longest wait for a missing packet once one behind it has come
-    #[arg(long, value_name = "TIME", default_value = "2ms")]
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = hold)]
     hold: Span,
     /// Spin instead of sleeping while nothing comes: lower latency, a CPU busy
     #[arg(long)]

@@ -9,7 +9,7 @@ use crate::options::{
     sequencing,
 };
 use crate::output;
-use crate::units::{Size, Span, span_in};
+use crate::units::{Size, Span, hold, span_in};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickwire_fast::{MachineCode, TemplateSet};
@@ -46,8 +46,8 @@ pub struct PublishArgs {
     /// SequenceNumber unless given.
     #[arg(long, value_name = "FIELD", help_heading = "Lines")]
     seq_num: Option<SeqNumField>,
-    /// Longest wait for a missing packet once one behind it has come; 2ms unless given.
-    #[arg(long, value_name = "TIME", help_heading = "Lines")]
+    /// Longest wait for a missing packet once one behind it has come; at most 10s, 2ms unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Lines", value_parser = hold)]
     hold: Option<Span>,
     /// Receive buffer of each socket.
     #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]

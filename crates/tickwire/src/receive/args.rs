@@ -10,7 +10,7 @@ use crate::options::{
     RecordArgs, SourceArgs, TemplateArgs, WhenCompiled, sequencing,
 };
 use crate::output;
-use crate::units::{Size, Span};
+use crate::units::{Size, Span, hold};
 use clap::{Arg, ValueEnum};
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
@@ -108,8 +108,8 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "thread|eager|off|COUNT", default_value = "thread")]
     machine_code: WhenCompiled,
 
-    /// Longest wait for a missing packet once one behind it has come; 2ms unless given.
-    #[arg(long, value_name = "TIME", help_heading = "Arbitration")]
+    /// Longest wait for a missing packet once one behind it has come; at most 10s, 2ms unless given.
+    #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = hold)]
     hold: Option<Span>,
     /// How far one line may be behind the other when sequence numbers restart, and a snapshot ahead
     /// of the lines; at most 30s, 1s unless given.
@@ -439,6 +439,7 @@ impl ReceiveArgs {
         recovery.checks &= !self.no_checks;
         recovery.natural_refresh |= self.natural_refresh;
         self.handling.apply_to_arbiter(&mut arbiter);
+        self.handling.check_holds(self.settings.as_ref(), &arbiter)?;
         self.handling.apply_to_recovery(&mut recovery);
         let silence = self.handling.silence(self.settings.as_ref())?;
         // A line is silent after the interval of heartbeats, the channel after twice that.

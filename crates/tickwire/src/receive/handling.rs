@@ -1,7 +1,7 @@
 //! Waits and limits of a channel's handler, on the command line.
 
 use crate::failure::Failure;
-use crate::units::Span;
+use crate::units::{Span, hold};
 use std::time::Duration;
 use tickwire_feed::arbiter::ArbiterOptions;
 use tickwire_feed::recovery::RecoveryOptions;
@@ -14,7 +14,7 @@ use tickwire_net::channel_settings::ChannelSettings;
 pub struct HandlingArgs {
     /// Longest wait for a missing packet that one line alone can bring, because the other is missing or
     /// silent: for packets out of order; at most --hold, 200us unless given.
-    #[arg(long, value_name = "TIME", help_heading = "Arbitration")]
+    #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = hold)]
     single_line_hold: Option<Span>,
     /// Longest time between packets of a line that is alive: a line that is silent for longer is not waited
     /// for; as the framing says, else 60s, unless given.
@@ -59,6 +59,27 @@ impl HandlingArgs {
         options.updates_held_max = count(self.updates_held_max, options.updates_held_max);
         options.updates_held_total_max =
             count(self.updates_held_total_max, options.updates_held_total_max);
+    }
+
+    /// Checks that a wait for what one line alone can bring, where it is given or the feed file says it, is no
+    /// longer than that for any line.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn check_holds(
+        &self,
+        channel: Option<&ChannelSettings>,
+        options: &ArbiterOptions,
+    ) -> Result<(), Failure> {
+        let given = self.single_line_hold.map(Span::duration);
+        let given = given.or_else(|| channel?.single_line_hold);
+        let hold = Duration::from_nanos(options.hold_ns);
+        match given {
+            Some(alone) if alone > hold => Err(Failure::Usage(format!(
+                "a packet that one line alone can bring would be waited for longer, {alone:?}, than one that                  either can, {hold:?}: give a --single-line-hold of at most --hold"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Silence after which books are stale, if it is given or the feed file says it.

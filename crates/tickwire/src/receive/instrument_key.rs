@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use tickwire_fast::{FieldLayout, Program, SegmentRef, Storage};
-use tickwire_feed_config::KeyField;
+use tickwire_feed_config::{KEY_FIELDS_MAX, KeyField};
 
 /// Parses a field of `--instrument-key`.
 pub fn parse(text: &str) -> Result<KeyField, String> {
@@ -26,6 +26,12 @@ pub fn tags(key: &[KeyField], program: &Program) -> Result<Vec<u32>, Failure> {
         }),
     }
     };
+    if key.len() > KEY_FIELDS_MAX {
+        let given = key.len();
+        return Err(Failure::Usage(format!(
+            "--instrument-key has {given} fields: an instrument's key has at most {KEY_FIELDS_MAX}"
+        )));
+    }
     key.iter().map(tag).collect()
 }
 

@@ -7,7 +7,6 @@ use tickwire_fast::{Entries, Message, Program};
 
 use super::bind::{Role, Shape};
 use super::entries::{Reading, sending_time};
-use super::options::KEY_FIELDS_MAX;
 use super::row::{Bound, Slots};
 use super::tags::{PLACES, TAGS, place_of, tag};
 use super::visit::{self, Part};
@@ -47,7 +46,7 @@ impl Key {
     /// Tags that are none of [`TAGS`] have the places behind them, in order.
     fn new(tags: Vec<u32>) -> Self {
         let of = |(index, tag): (usize, &u32)| match place_of(*tag) {
-            PLACES => TAGS.len() + index.min(KEY_FIELDS_MAX - 1),
+            PLACES => TAGS.len() + index,
             place => place,
         };
         let places = tags.iter().enumerate().map(of).collect();
@@ -57,6 +56,9 @@ impl Key {
 
 impl MarketDataAdapter {
     /// Looks up the fields of every template.
+    ///
+    /// # Panics
+    /// The key has more than [`KEY_FIELDS_MAX`](super::KEY_FIELDS_MAX) fields.
     pub fn new(program: Arc<Program>, options: &AdapterOptions) -> Self {
         let (model, key) = (options.model(&program), options.key(&program));
         let templates = program.templates().iter();

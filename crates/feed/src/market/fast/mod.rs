@@ -18,7 +18,7 @@ mod visit;
 pub use error::MarketDataError;
 pub use messages::MarketDataAdapter;
 pub(super) use options::has_entries;
-pub use options::{AdapterOptions, BookModel};
+pub use options::{AdapterOptions, BookModel, KEY_FIELDS_MAX};
 pub use orders::{OrderAdapter, OrderFields};
 
 #[cfg(test)]

@@ -23,12 +23,13 @@ pub struct AdapterOptions {
     /// How the feed names levels; `None` takes what [`detect_model`] finds.
     pub model: Option<BookModel>,
     /// FIX tags of the fields that name an instrument, in order. Empty takes what [`detect_key`]
-    /// finds: SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol.
+    /// finds: SecurityID (48), else Symbol (55) with TradingSessionID (336), else Symbol. At most
+    /// [`KEY_FIELDS_MAX`].
     pub key: Vec<u32>,
 }
 
 /// Most fields of an instrument's key.
-pub(super) const KEY_FIELDS_MAX: usize = 4;
+pub const KEY_FIELDS_MAX: usize = 8;
 
 impl AdapterOptions {
     pub(super) fn model(&self, program: &Program) -> BookModel {
@@ -36,8 +37,8 @@ impl AdapterOptions {
     }
 
     pub(super) fn key(&self, program: &Program) -> Vec<u32> {
-        let key = if self.key.is_empty() { detect_key(program) } else { self.key.clone() };
-        key.into_iter().take(KEY_FIELDS_MAX).collect()
+        assert!(self.key.len() <= KEY_FIELDS_MAX, "a key has at most {KEY_FIELDS_MAX} fields");
+        if self.key.is_empty() { detect_key(program) } else { self.key.clone() }
     }
 }
 

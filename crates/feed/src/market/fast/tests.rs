@@ -232,6 +232,26 @@ fn a_key_may_be_chosen() {
     assert_eq!(lines, ["7:9 outright Bid price 5"]);
 }
 
+/// The last field counts as the first one does.
+#[test]
+fn a_key_has_as_many_fields_as_are_allowed() {
+    let tags: Vec<u32> = (1300..).take(KEY_FIELDS_MAX).collect();
+    let field = |tag: &u32| format!(r#"<uInt32 name="F{tag}" id="{tag}"/>"#);
+    let fields: String = tags.iter().map(field).collect();
+    let program = program(&incremental(&format!("{fields}{PRICE_AND_SIZE}")));
+    let options = AdapterOptions { key: tags.clone(), ..Default::default() };
+    let adapter = MarketDataAdapter::new(program.clone(), &options);
+    let mut wire = vec![N(1), N(0), T("0")];
+    wire.extend((0..KEY_FIELDS_MAX as u8).map(N));
+    wire.extend([D(0, 5), N(3)]);
+    let (lines, _) = say(&program, adapter, &[message(1, &wire)]);
+    assert_eq!(lines, ["0:1:2:3:4:5:6:7 outright Bid price 5"]);
+
+    let options = AdapterOptions { key: vec![48; KEY_FIELDS_MAX + 1], ..Default::default() };
+    let made = std::panic::catch_unwind(|| MarketDataAdapter::new(program.clone(), &options));
+    assert!(made.is_err(), "a ninth field would be left out");
+}
+
 #[test]
 fn levels_are_named_as_entries_name_them() {
     let id = r#"<uInt32 name="I" id="48"/>"#;

@@ -124,3 +124,37 @@ fn books_that_would_always_be_stale_are_refused() {
         }
     }
 }
+
+#[test]
+fn a_wait_for_one_line_is_no_longer_than_that_for_either() {
+    for (key, flags) in [
+        ("", "--hold 3ms --single-line-hold 4ms"),
+        ("", "--single-line-hold 3ms"),
+        ("arbitration = { hold = '3ms', single_line_hold = '4ms' }", ""),
+        ("arbitration.single_line_hold = '1ms'", "--hold 500us"),
+    ] {
+        match options("holds", key, flags) {
+            Err(Failure::Usage(text)) => assert!(text.contains("--single-line-hold"), "{text}"),
+            other => panic!("{key}, {flags}: {other:?}"),
+        }
+    }
+    options("holds", "", "--hold 100us").expect("the default wait for one line is cut to the hold");
+}
+
+#[test]
+fn a_key_has_at_most_eight_fields() {
+    options("key", "", "--instrument-key 1,2,3,4,5,6,7,8").expect("eight fields");
+    match options("key", "", "--instrument-key 1,2,3,4,5,6,7,8,9") {
+        Err(Failure::Usage(text)) => assert!(text.contains("at most 8"), "{text}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_hold_has_the_limit_of_a_feed_file() {
+    for flags in ["--hold 11s", "--hold 1h", "--single-line-hold 11s"] {
+        let words = ["tickwire", "receive"].into_iter().chain(flags.split_whitespace());
+        let error = CommandLine::try_parse_from(words).expect_err(flags).to_string();
+        assert!(error.contains("at most 10s"), "{error}");
+    }
+}
