@@ -124,14 +124,14 @@ impl Arbiter {
     /// A number comes that is held, unconfirmed. Returns whether the packet is to be accepted in place of
     /// the held one.
     pub(super) fn settle_unconfirmed(&mut self, arrival: &Arrival<'_>) -> bool {
-        let Arrival { line, seq_num, hash, .. } = *arrival;
+        let Arrival { line, seq_num, hash, received_ns, .. } = *arrival;
         let Some(held) = self.window.at(seq_num).copied() else { return true };
         if held.line == line {
             self.lines[line.index()].duplicate += 1;
             return false;
         }
         if held.hash == hash {
-            self.dispute = None;
+            self.end_dispute(received_ns);
             let is_proof = self.standing(line) == Standing::Trusted;
             self.states[held.line.index()].is_trusted |= is_proof;
             Line::ALL.into_iter().for_each(|line| self.note_copy(line, Verdict::Equal));

@@ -150,6 +150,14 @@ impl Arbiter {
         left_out
     }
 
+    /// An equal copy of the current epoch ends a dispute, and what it says of the packets delivered since: no other
+    /// has to come, as at the end of a day.
+    pub(super) fn end_dispute(&mut self, received_ns: u64) {
+        if self.dispute.take().is_some() && received_ns >= self.unexpected_ns {
+            self.note_in_sequence();
+        }
+    }
+
     /// Takes the packets of a wrong line out of the window that the other line has not brought; that at `but` is compared.
     fn drop_unconfirmed_of(&mut self, wrong: Line, but: u64) {
         let Some(next) = self.next else { return };

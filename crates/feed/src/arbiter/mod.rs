@@ -574,13 +574,19 @@ impl Arbiter {
         Some(Output::Deliver { seq_num: next, line, received_ns, out_of_sequence, packet })
     }
 
+    /// Lines bring what is next in order, or agree on what was.
+    #[inline]
+    const fn note_in_sequence(&mut self) {
+        self.unexpected_in_a_row = 0;
+        self.is_unexpected_behind = false;
+    }
+
     /// Moves behind a packet that is delivered.
     fn note_delivery(&mut self, source: Source) {
         let is_replacement = self.end_rejection(source.seq_num);
         self.leader.get_or_insert(source.line);
         if source.received_ns >= self.unexpected_ns && !self.is_in_doubt() {
-            self.unexpected_in_a_row = 0;
-            self.is_unexpected_behind = false;
+            self.note_in_sequence();
         }
         self.pass(source.seq_num, 1);
         self.counters.delivered += u64::from(!is_replacement);

@@ -269,7 +269,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     fn handle_next(&mut self, next: Option<Output<'_>>, sink: &mut impl Sink<E::Message>) {
         if let Some(Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet }) = next
         {
-            self.decoding.note_sequence(out_of_sequence, sink);
+            self.decoding.note_sequence(out_of_sequence, Some(seq_num), sink);
             let delivery = self.begin_delivery(seq_num, line, received_ns);
             // The packet is the caller's: nothing of this channel is borrowed.
             let outcome = self.running().decode(packet.bytes(), delivery, sink);
@@ -285,7 +285,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                 Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet } => {
                     let Self { rejected, unnumbered, decoding, .. } = self;
                     unnumbered.note_numbered();
-                    decoding.note_sequence(out_of_sequence, sink);
+                    decoding.note_sequence(out_of_sequence, Some(seq_num), sink);
                     let index = take_rejected(rejected, seq_num);
                     let of_packet = Delivery::of_packet(Some(seq_num), line, received_ns);
                     let delivery = Delivery { index, ..of_packet };
@@ -300,9 +300,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                 Output::Reset { seq_num } => self.handle_reset(seq_num, sink),
             }
         }
-        if let Some(out_of_sequence) = self.arbiter.out_of_sequence() {
-            self.decoding.note_sequence(Some(out_of_sequence), sink);
-        }
+        self.decoding.note_sequence(self.arbiter.out_of_sequence(), None, sink);
         while let Some(event) = self.arbiter.poll_event() {
             sink.handle_line(&event);
         }

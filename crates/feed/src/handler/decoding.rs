@@ -403,15 +403,17 @@ impl<A> Decoding<A> {
         self.settle(sink);
     }
 
-    /// Tells books whether packets have come that follow nothing, later than what is delivered next.
+    /// Tells books whether packets have come that follow nothing, later than what is delivered next: the packet with
+    /// this number, if one is.
     #[inline]
     pub(super) fn note_sequence<M: ?Sized>(
         &mut self,
         out_of_sequence: Option<OutOfSequence>,
+        next: Option<u64>,
         sink: &mut impl Sink<M>,
     ) {
         if out_of_sequence.is_some() || self.recovery.is_out_of_sequence() {
-            self.change_sequence(out_of_sequence, sink);
+            self.change_sequence(out_of_sequence, next, sink);
         }
     }
 
@@ -419,6 +421,7 @@ impl<A> Decoding<A> {
     fn change_sequence<M: ?Sized>(
         &mut self,
         out_of_sequence: Option<OutOfSequence>,
+        next: Option<u64>,
         sink: &mut impl Sink<M>,
     ) {
         match out_of_sequence {
@@ -427,7 +430,7 @@ impl<A> Decoding<A> {
                     return;
                 }
             }
-            None => self.recovery.handle_in_sequence(),
+            None => self.recovery.handle_in_sequence(next),
         }
         self.settle(sink);
     }

@@ -425,12 +425,14 @@ impl Recovery {
         self.is_out_of_sequence
     }
 
-    /// Says that a packet is next in order again.
-    pub fn handle_in_sequence(&mut self) {
+    /// Says that a packet is next in order again, the one with this number, or that the lines agree on what was
+    /// delivered last.
+    pub fn handle_in_sequence(&mut self, next: Option<u64>) {
         self.is_out_of_sequence = false;
         if std::mem::take(&mut self.hides_updates) {
             // Only what includes this packet shows that nothing is missing.
-            self.gap = self.gaps.lose(self.sessions.position().saturating_add(1));
+            let position = self.sessions.position();
+            self.gap = self.gaps.lose(next.map_or(position, |_| position.saturating_add(1)));
         }
         self.touch_all();
     }

@@ -89,6 +89,7 @@ fn lines_that_differ_without_a_sign_of_which_is_wrong_are_out_of_sequence_until_
     assert_eq!(packet(&mut arbiter, 31, Line::A, 31), "D31a");
     assert!(arbiter.out_of_sequence().is_some());
     assert_eq!(packet(&mut arbiter, 31, Line::B, 31), "");
+    assert!(arbiter.out_of_sequence().is_none(), "also if none comes any more");
     assert_eq!(packet(&mut arbiter, 32, Line::A, 32), "D32a");
     assert!(arbiter.out_of_sequence().is_none());
 }
