@@ -2,6 +2,8 @@
 //!
 //! Spec: FAST 1.1 §10.
 
+use std::ops::Add;
+
 use crate::error::ErrorKind;
 
 /// How much of the reportable errors a decoder lets pass.
@@ -43,6 +45,21 @@ impl Findings {
             + self.overlong_presence_map
             + self.presence_map_bits
             + self.overlong_string
+    }
+}
+
+impl Add for Findings {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            decimal_range: self.decimal_range + other.decimal_range,
+            invalid_utf8: self.invalid_utf8 + other.invalid_utf8,
+            overlong_integer: self.overlong_integer + other.overlong_integer,
+            overlong_presence_map: self.overlong_presence_map + other.overlong_presence_map,
+            presence_map_bits: self.presence_map_bits + other.presence_map_bits,
+            overlong_string: self.overlong_string + other.overlong_string,
+        }
     }
 }
 

@@ -7,7 +7,6 @@
 
 mod arguments;
 mod bench;
-mod channels;
 mod decode;
 mod demo;
 #[cfg(feature = "dds")]
@@ -18,7 +17,6 @@ mod export;
 mod failure;
 mod feed;
 mod files;
-mod findings;
 mod fix;
 mod generate;
 mod grammar;
@@ -34,7 +32,6 @@ mod progress;
 #[cfg(feature = "dds")]
 mod publish;
 mod receive;
-mod recent;
 mod soak;
 #[cfg(feature = "dds")]
 mod subscribe;

@@ -296,6 +296,11 @@ impl Framing {
         self
     }
 
+    /// Returns whether something stands around the messages of a packet, so that they are found from its start on alone.
+    pub fn has_packet_headers(&self) -> bool {
+        self.preamble_bytes > 0 || self.packet_envelope() != Envelope::Bare
+    }
+
     /// Returns the length of the preamble in bytes.
     pub const fn preamble_bytes(&self) -> usize {
         self.preamble_bytes

@@ -1,25 +1,20 @@
 //! `tickwire decode`: messages of a capture as JSON lines, CSV, FIX text or a table.
 
 mod output;
-mod place;
 mod report;
 mod run;
-mod selection;
 mod spread;
-mod streams;
 mod summary;
 
 pub use output::Output;
 pub use report::Report;
 pub use run::Run;
-pub use selection::Selection;
 pub use summary::entries_of;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, Replay, Sample, TemplateArgs, reset_policy,
-    with_reset_template,
+    DecoderArgs, FramingArgs, InputArgs, Replay, TemplateArgs, reset_policy, with_reset_template,
 };
 use crate::output::{OutputArgs, compression_of};
 use crate::progress::Progress;
@@ -30,6 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use summary::Summary;
+use tickwire_captures::{CaptureDecoder, Sample, Selection};
 use tickwire_fast::{CompileOptions, Findings, Program};
 use tickwire_feed::capture::Kind;
 use tickwire_feed::framing::Framing;
@@ -154,7 +150,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let options = CompileOptions { fields: args.fields.clone(), ..CompileOptions::default() };
     let program = Arc::new(files::compile(set, &options)?);
     let options = args.decoder.checked_options(reset_policy(&framing), &program)?;
-    let selection = Selection::new(&program, &args.template)?;
+    let selection = select(&program, &args.template)?;
 
     let progress = Progress::of(path);
     let mut inputs: Vec<&Path> = args.templates.paths()?.iter().map(PathBuf::as_path).collect();
@@ -169,20 +165,23 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     }
     let mut run = Run {
         output: args.writer(out, &program, &selection)?,
-        options,
-        framing,
         selection,
         left: args.limit.unwrap_or(u64::MAX),
         report: Report::new(&name, &progress, options.limits),
         sample: Sample::new(DOUBTED_PACKETS),
         findings: Findings::default(),
         timed: args.format() == OutputFormat::Summary,
-        program,
     };
-    run.decode_all(reader)?;
-    report_doubt(&mut run.report, &run.program, &run.framing, &run.sample);
+    let mut decoder = CaptureDecoder::new(program.clone(), options, framing);
+    run.decode_all(&mut decoder, reader)?;
+    report_doubt(&mut run.report, &program, &framing, &run.sample);
     run.finish(args.quiet);
     Ok(Outcome::flawed_if(run.report.is_flawed()))
+}
+
+/// The templates of these names or ids; all where none is named.
+pub fn select(program: &Program, names: &[String]) -> Result<Selection, Failure> {
+    Selection::new(program, names).map_err(|unknown| Failure::Usage(unknown.to_string()))
 }
 
 /// Says where values or errors are those of another framing or reset policy.

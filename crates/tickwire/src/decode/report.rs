@@ -1,8 +1,8 @@
 //! What is said on standard error: errors as they come, counts at the end.
 
-use super::place::{MessagePlace, PacketPlace};
 use crate::progress::Progress;
 use std::fmt::Display;
+use tickwire_captures::{Lost, MessagePlace, PacketPlace};
 use tickwire_fast::{Error, ErrorKind, Findings, Limits, Program};
 use tickwire_feed::capture::{Packet, Statistics};
 
@@ -68,15 +68,6 @@ impl Line {
     fn is_error(&self) -> bool {
         matches!(self, Self::Error(_))
     }
-}
-
-/// What is lost with a message that is not decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
-    /// The rest of its block: so many bytes.
-    Block(usize),
-    /// The rest of its packet or stream: so many bytes.
-    Rest(usize),
 }
 
 /// How much was given up.
@@ -188,11 +179,6 @@ impl<'r> Report<'r> {
             Some(place.packet),
             &format!("{description}{advice}; {bytes} bytes given up"),
         );
-    }
-
-    /// Packets given up so far.
-    pub fn packets_given_up(&self) -> u64 {
-        self.counts.given_up.packets
     }
 
     /// A packet that is given up for another reason than a message in it.

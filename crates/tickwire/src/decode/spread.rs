@@ -2,20 +2,17 @@
 
 use super::report::{Held, Report};
 use super::run::Run;
-use super::selection::Selection;
-use super::streams::Streams;
 use super::{DOUBTED_PACKETS, DecodeArgs, report_doubt};
-use crate::channels::Channels;
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::findings;
-use crate::options::{Sample, reset_policy};
+use crate::options::reset_policy;
 use crate::progress::Progress;
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 use std::sync::Arc;
+use tickwire_captures::{CaptureDecoder, Sample, Selection};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet};
 use tickwire_feed::framing::{Framing, ResetPolicy};
@@ -80,7 +77,7 @@ impl Spread<'_> {
             let (piece, of_thread) = end?;
             out.write_all(&piece.text)?;
             report.take_over(piece.report);
-            found = findings::sum(found, of_thread);
+            found = found + of_thread;
         }
         out.flush()?;
         report.capture(reader.statistics());
@@ -128,8 +125,7 @@ struct Piece {
 /// What a thread keeps from packet to packet.
 struct Worker {
     run: Run<'static>,
-    channels: Channels,
-    streams: Streams,
+    decoder: CaptureDecoder,
     text: Text,
     /// What the output begins with.
     heading: Vec<u8>,
@@ -147,9 +143,6 @@ impl Worker {
         let heading = text.take();
         let options = args.decoder.options(reset_policy(&framing));
         let run = Run {
-            program: program.clone(),
-            options,
-            framing,
             selection: selection.clone(),
             output,
             left: u64::MAX,
@@ -159,22 +152,19 @@ impl Worker {
             findings: Findings::default(),
             timed: false,
         };
-        let channels = Channels::new(program.clone(), options, framing);
-        Ok(Self { run, channels, streams: Streams::default(), text, heading })
+        let decoder = CaptureDecoder::new(program.clone(), options, framing);
+        Ok(Self { run, decoder, text, heading })
     }
 
     fn decode(&mut self, owned: &OwnedPacket) -> Result<Piece, Failure> {
         let packet = Packet { bytes: &owned.bytes, ..owned.packet };
-        match packet.stream {
-            Some(position) => self.run.piece(&mut self.streams, &packet, position)?,
-            None => self.run.datagram(&mut self.channels, &packet)?,
-        }
+        self.run.packet(&mut self.decoder, &packet)?;
         Ok(self.piece())
     }
 
     fn finish(mut self) -> Result<(Piece, Findings), Failure> {
-        self.streams.finish(&mut self.run)?;
-        let findings = findings::sum(self.channels.findings(), self.streams.findings());
+        self.decoder.finish(&mut self.run)?;
+        let findings = self.decoder.findings();
         Ok((self.piece(), findings))
     }
 

@@ -3,11 +3,9 @@
 mod print;
 mod rows;
 
-use crate::channels::{Channel, Channels, lose_dictionaries};
 use crate::failure::{Failure, Outcome};
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, TemplateArgs, is_by_packet, reset_policy,
-    with_reset_template,
+    DecoderArgs, FramingArgs, InputArgs, TemplateArgs, reset_policy, with_reset_template,
 };
 use crate::progress::Progress;
 use crate::{files, hex};
@@ -15,6 +13,7 @@ use print::{ERROR, write_rows, write_title};
 use rows::Rows;
 use std::io::Write;
 use std::sync::Arc;
+use tickwire_captures::{Channel, Channels, lose_dictionaries};
 use tickwire_fast::{CompileOptions, Decoder, Error, Program};
 use tickwire_feed::capture::{Kind, Packet};
 use tickwire_feed::framing::{Framing, Segment, next_block};
@@ -122,7 +121,7 @@ impl<W: Write> Explainer<'_, W> {
                     reader.statistics().missing().map(|text| format!("; {text}")).collect();
                 return Err(Failure::Usage(format!("{name} has no packet {wanted}{missing}")));
             };
-            if packet.stream.is_some() && !is_whole && is_by_packet(&self.framing) {
+            if packet.stream.is_some() && !is_whole && self.framing.has_packet_headers() {
                 return Err(Failure::Usage(format!(
                     "{name}: packet {} is a piece of a TCP stream; decode explains no streams of \
                      packets: extract one and give it with --hex",

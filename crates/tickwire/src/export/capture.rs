@@ -1,10 +1,10 @@
 //! Exporting one capture.
 
 use super::tables::{SharedTables, Tables, Target};
-use crate::decode::{Output, Report, Run, Selection};
+use crate::decode::{Output, Report, Run};
 use crate::failure::Failure;
 use crate::files;
-use crate::options::{CaptureArgs, DecoderArgs, InputArgs, Sample, reset_policy};
+use crate::options::{CaptureArgs, DecoderArgs, InputArgs, reset_policy};
 use crate::progress::Progress;
 use serde_json::{Value, json};
 use std::fs;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tickwire_arrow::{LostData, TableOptions};
+use tickwire_captures::{CaptureDecoder, Sample, Selection};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
@@ -108,17 +109,15 @@ pub fn export(
         }));
     let mut run = Run {
         output: Output::Messages(Box::new(tables.clone())),
-        options,
-        framing: job.framing,
         selection: job.selection.clone(),
         left: u64::MAX,
         report,
         sample: Sample::new(DOUBTED_PACKETS),
         findings: Findings::default(),
         timed: false,
-        program: job.program.clone(),
     };
-    run.decode_all(reader)?;
+    let mut decoder = CaptureDecoder::new(job.program.clone(), options, job.framing);
+    run.decode_all(&mut decoder, reader)?;
     if let Some(doubt) = doubt(run.sample.packets(), job.program.set(), &job.framing) {
         run.report.remark(&format!("warning: {doubt}"));
     }

@@ -4,7 +4,7 @@ use super::capture::{Exported, Job, State, export};
 use super::directory::Directory;
 use super::manifest::Again;
 use super::tables::Target;
-use crate::decode::Selection;
+use crate::decode::select;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
@@ -112,7 +112,7 @@ pub fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     let set = with_reset_template(set, &framing);
     let options = CompileOptions { fields: args.fields.clone(), ..CompileOptions::default() };
     let program = Arc::new(files::compile(set, &options)?);
-    let selection = Selection::new(&program, &args.template)?;
+    let selection = select(&program, &args.template)?;
     let job = Job {
         capture: &args.capture,
         decoder: &args.decoder,

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use std::str::FromStr;
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
 use tickwire_feed::framing::detect::detect;
-use tickwire_feed::framing::{Envelope, Framing, ParseFramingError, QuickFast};
+use tickwire_feed::framing::{Framing, ParseFramingError, QuickFast};
 use tickwire_net::channel_settings::ChannelSettings;
 
 /// A framing, or the wish that it be found.
@@ -157,9 +157,4 @@ pub fn with_reset_template(set: TemplateSet, framing: &Framing) -> TemplateSet {
         Some(id) => set.with_reset_template(TemplateId(id)),
         None => set,
     }
-}
-
-/// Whether the framing can only be found from the start of a packet on.
-pub fn is_by_packet(framing: &Framing) -> bool {
-    framing.preamble_bytes() > 0 || framing.packet_envelope() != Envelope::Bare
 }

@@ -1,6 +1,5 @@
 //! Which file is read, and how it is laid out.
 
-use super::Sample;
 use crate::failure::Failure;
 use crate::files;
 use crate::output::SharedOutput;
@@ -8,6 +7,7 @@ use crate::progress::Progress;
 use std::io::{Cursor, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use tickwire_captures::Sample;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Suffixes};
 use tickwire_feed::framing::detect::PACKETS_MAX;
 

@@ -3,12 +3,13 @@
 use super::ReceiveArgs;
 use crate::failure::Failure;
 use crate::files;
-use crate::options::{Endpoints, Sample};
+use crate::options::Endpoints;
 use clap::ValueEnum;
 use std::io::Read;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use tickwire_captures::Sample;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::capture::{
     CaptureOptions, CaptureReader, Format, Kind, LineMap, Merge, OtherPackets, Survey,

@@ -1,8 +1,8 @@
 //! The channels of a capture: datagrams to one address and port are one feed.
 
-use crate::findings;
 use crate::recent::Recent;
 use std::net::SocketAddr;
+use std::ops::Add;
 use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Findings, Program};
 use tickwire_feed::framing::{Framer, Framing};
@@ -60,7 +60,7 @@ impl Channels {
         let Self { program, options, framing, by_destination, findings, let_go } = self;
         by_destination.find_or_begin(destination, |old| {
             if let Some((destination, old)) = old {
-                *findings = findings::sum(*findings, *old.decoder.findings());
+                *findings = *findings + *old.decoder.findings();
                 *let_go += 1;
                 if let (1, Some(destination)) = (*let_go, destination) {
                     remark(&let_go_text(destination));
@@ -78,7 +78,7 @@ impl Channels {
     /// What the decoders of all channels let pass.
     pub fn findings(&self) -> Findings {
         let channels = self.by_destination.values().map(|channel| *channel.decoder.findings());
-        channels.fold(self.findings, findings::sum)
+        channels.fold(self.findings, Findings::add)
     }
 }
 

@@ -1,18 +1,14 @@
 //! A stream decodes to the same messages however it is cut.
 
 use super::*;
-use crate::decode::output::Output;
-use crate::decode::report::Report;
-use crate::decode::selection::Selection;
-use crate::options::{Sample, reset_policy};
-use std::cell::RefCell;
-use std::io;
-use std::rc::Rc;
+use crate::CaptureDecoder;
+use std::convert::Infallible;
+use std::fmt::Display;
 use std::sync::Arc;
-use tickwire_fast::{DecoderOptions, Limits, Message, Program, TemplateSet};
+use tickwire_fast::{Decoded, DecoderOptions, Error, Program, TemplateSet};
 use tickwire_feed::framing::Framing;
+use tickwire_text::Header;
 use tickwire_text::json::{Form, push_record};
-use tickwire_text::{Header, MessageWriter};
 
 const XML: &str = r#"<templates>
   <template name="T" id="1"><uInt32 name="a"><copy/></uInt32><string name="b"/></template>
@@ -28,21 +24,30 @@ const MESSAGES: [&[u8]; 4] = [
     &[0xc0, 0x81, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0xc8],
 ];
 
-/// Values, and lengths, of the messages written.
-#[derive(Clone, Default)]
-struct Written(Rc<RefCell<Vec<String>>>);
+/// Values, and lengths, of the messages, and whether something was lost.
+#[derive(Default)]
+struct Seen {
+    messages: Vec<String>,
+    is_flawed: bool,
+}
 
-impl MessageWriter for Written {
-    fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
+impl CaptureSink for Seen {
+    type Error = Infallible;
+
+    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Infallible> {
         let mut text = Vec::new();
-        push_record(&mut text, message.root(), Form::Wire);
+        push_record(&mut text, decoded.message.root(), Form::Wire);
         let text = String::from_utf8_lossy(&text);
-        self.0.borrow_mut().push(format!("{:?} {:?} {text}", header.offset, header.len));
+        self.messages.push(format!("{:?} {:?} {text}", header.offset, header.len));
         Ok(())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    fn message_failed(&mut self, _: MessagePlace, _: &Error, _: &Program, _: Lost) {
+        self.is_flawed = true;
+    }
+
+    fn packet_failed(&mut self, _: PacketPlace, _: &dyn Display) {
+        self.is_flawed = true;
     }
 }
 
@@ -50,21 +55,10 @@ impl MessageWriter for Written {
 fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, bool) {
     let set = TemplateSet::parse(XML).expect("templates");
     let program = Arc::new(Program::compile(set).expect("a program"));
-    let written = Written::default();
-    let reset = reset_policy(framing);
-    let mut run = Run {
-        selection: Selection::new(&program, &[]).expect("all"),
-        program,
-        options: DecoderOptions { reset, ..DecoderOptions::default() },
-        framing: *framing,
-        output: Output::Messages(Box::new(written.clone())),
-        left: u64::MAX,
-        report: Report::held(Limits::default()),
-        sample: Sample::new(0),
-        findings: Findings::default(),
-        timed: false,
-    };
-    let mut streams = Streams::default();
+    let reset = framing.reset_policy().into();
+    let options = DecoderOptions { reset, ..DecoderOptions::default() };
+    let mut decoder = CaptureDecoder::new(program, options, *framing);
+    let mut seen = Seen::default();
     let mut offset = 0;
     let address = "10.0.0.1:9".parse().ok().filter(|_| is_tcp);
     for (index, piece) in pieces.iter().enumerate() {
@@ -80,12 +74,11 @@ fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, b
             stream: Some(position),
             missing_bytes: 0,
         };
-        run.piece(&mut streams, &packet, position).expect("written");
+        let Ok(()) = decoder.decode(&packet, &mut seen);
         offset += piece.len() as u64;
     }
-    streams.finish(&mut run).expect("written");
-    let written = written.0.borrow().clone();
-    (written, run.report.is_flawed())
+    let Ok(()) = decoder.finish(&mut seen);
+    (seen.messages, seen.is_flawed)
 }
 
 /// A framing, and the header of a message that it asks for.

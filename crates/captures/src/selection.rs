@@ -1,6 +1,7 @@
 //! Which messages are written.
 
-use crate::failure::Failure;
+use std::fmt;
+
 use tickwire_fast::{Message, Program, TemplateId};
 
 /// The templates whose messages are wanted.
@@ -10,9 +11,24 @@ pub struct Selection {
     wanted: Option<Vec<bool>>,
 }
 
+/// A name that no template has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownTemplate(String);
+
+impl fmt::Display for UnknownTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnknownTemplate {}
+
 impl Selection {
     /// Finds templates by id or name; no names want all.
-    pub fn new(program: &Program, names: &[String]) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// [`UnknownTemplate`] for a name that no template has.
+    pub fn new(program: &Program, names: &[String]) -> Result<Self, UnknownTemplate> {
         if names.is_empty() {
             return Ok(Self { wanted: None });
         }
@@ -20,7 +36,7 @@ impl Selection {
         for name in names {
             let found = find(program, name);
             if found.is_empty() {
-                return Err(Failure::Usage(unknown(program, name)));
+                return Err(UnknownTemplate(unknown(program, name)));
             }
             found.into_iter().for_each(|index| wanted[index] = true);
         }

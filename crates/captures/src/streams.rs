@@ -1,14 +1,12 @@
 //! Byte streams: raw files and TCP, cut anywhere.
 
-use super::place::{MessagePlace, Origin, PacketPlace};
-use super::report::Lost;
-use super::run::Run;
 use crate::channels::lose_dictionaries;
-use crate::failure::Failure;
-use crate::findings;
-use crate::options::is_by_packet;
+use crate::place::{MessagePlace, Origin, PacketPlace};
 use crate::recent::Recent;
+use crate::sink::{CaptureSink, Lost};
+use crate::work::Work;
 use std::fmt::Display;
+use std::ops::Add;
 use tickwire_fast::{Decoder, Findings, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
 use tickwire_feed::framing::{Envelope, Framer, next_block};
@@ -21,7 +19,7 @@ const TRIED_BYTES_MAX: usize = 4 << 10;
 const STREAMS_MAX: usize = 256;
 
 /// The streams of a capture, each with a decoder of its own.
-pub struct Streams {
+pub(crate) struct Streams {
     by_flow: Recent<u64, Stream>,
     /// Those of the streams let go.
     findings: Findings,
@@ -52,31 +50,31 @@ impl Default for Streams {
 
 impl Streams {
     /// Takes the next piece of a stream and decodes what is whole.
-    pub fn piece(
+    pub(crate) fn piece<S: CaptureSink>(
         &mut self,
-        run: &mut Run<'_>,
+        work: &mut Work<'_, S>,
         packet: &Packet<'_>,
         position: StreamPosition,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), S::Error> {
         let place = PacketPlace::of(packet);
         let stream = self.by_flow.find_or_begin(position.flow, |old| {
             if let Some((flow, old)) = old {
-                self.findings = findings::sum(self.findings, *old.decoder.findings());
-                old.report_rest(run, flow);
+                self.findings = self.findings + *old.decoder.findings();
+                old.report_rest(work, flow);
             }
-            Stream::new(run, place, position)
+            Stream::new(work, place, position)
         });
         stream.last = place;
         if packet.source.is_some() {
             stream.packet = place.index;
         }
         if position.lost_bytes > 0 {
-            stream.lose(run, position);
+            stream.lose(work, position);
         }
         if let Some(framer) = &mut stream.framer {
             let place = PacketPlace { index: stream.packet, ..place };
             let segments = framer.split_stream(packet.bytes);
-            run.segments(&mut stream.decoder, place, Origin::Stream, segments)?;
+            work.segments(&mut stream.decoder, place, Origin::Stream, segments)?;
             stream.given_up |= framer.is_lost();
             return Ok(());
         }
@@ -85,37 +83,44 @@ impl Streams {
         }
         stream.held.extend_from_slice(packet.bytes);
         if stream.held.len() >= stream.wanted {
-            stream.decode(run)?;
+            stream.decode(work)?;
         }
         Ok(())
     }
 
     /// Decodes what is held, and reports what ends inside a message.
-    pub fn finish(&mut self, run: &mut Run<'_>) -> Result<(), Failure> {
+    pub(crate) fn finish<S: CaptureSink>(
+        &mut self,
+        work: &mut Work<'_, S>,
+    ) -> Result<(), S::Error> {
         for (flow, stream) in self.by_flow.iter_mut() {
-            stream.decode(run)?;
-            if run.left > 0 {
-                stream.report_rest(run, *flow);
+            stream.decode(work)?;
+            if work.sink.wants_more() {
+                stream.report_rest(work, *flow);
             }
         }
         Ok(())
     }
 
     /// What the decoders of all streams let pass.
-    pub fn findings(&self) -> Findings {
+    pub(crate) fn findings(&self) -> Findings {
         let streams = self.by_flow.values().map(|stream| *stream.decoder.findings());
-        streams.fold(self.findings, findings::sum)
+        streams.fold(self.findings, Findings::add)
     }
 }
 
 impl Stream {
-    fn new(run: &mut Run<'_>, place: PacketPlace, position: StreamPosition) -> Self {
+    fn new<S: CaptureSink>(
+        work: &mut Work<'_, S>,
+        place: PacketPlace,
+        position: StreamPosition,
+    ) -> Self {
         // FIXT messages are found wherever a stream begins, and a piece is a packet without a length.
-        let has_lengths = run.framing.length_field().is_some()
-            || run.framing.packet_envelope() == Envelope::Counted;
-        let is_found_anywhere = is_by_packet(&run.framing) && !has_lengths;
+        let has_lengths = work.setup.framing.length_field().is_some()
+            || work.setup.framing.packet_envelope() == Envelope::Counted;
+        let is_found_anywhere = work.setup.framing.has_packet_headers() && !has_lengths;
         if position.joined_midway && !is_found_anywhere {
-            run.report.remark(&format!(
+            work.sink.remark(&format!(
                 "{place}: the capture does not show the start of stream {}; its values are right \
                  only if this packet starts with a message or its preamble, and the dictionaries were \
                  empty",
@@ -123,8 +128,12 @@ impl Stream {
             ));
         }
         Self {
-            decoder: Decoder::with_options(run.program.clone(), run.options),
-            framer: is_by_packet(&run.framing).then(|| Framer::new(run.framing)),
+            decoder: Decoder::with_options(work.setup.program.clone(), work.setup.options),
+            framer: work
+                .setup
+                .framing
+                .has_packet_headers()
+                .then(|| Framer::new(work.setup.framing)),
             held: Vec::new(),
             offset: position.offset,
             wanted: 0,
@@ -135,7 +144,7 @@ impl Stream {
     }
 
     /// Bytes are missing: packets can be found again, messages cannot.
-    fn lose(&mut self, run: &mut Run<'_>, position: StreamPosition) {
+    fn lose<S: CaptureSink>(&mut self, work: &mut Work<'_, S>, position: StreamPosition) {
         let StreamPosition { lost_bytes, flow, .. } = position;
         if let Some(framer) = &mut self.framer {
             framer.clear();
@@ -143,13 +152,13 @@ impl Stream {
         }
         let goes_on = self.framer.as_ref().is_some_and(|framer| !framer.is_lost());
         if goes_on {
-            run.report.packet_failed(
+            work.packet_failed(
                 self.last,
                 format_args!("{lost_bytes} bytes are missing before it in stream {flow}"),
             );
         } else if !self.given_up {
             self.give_up(
-                run,
+                work,
                 format_args!(
                     "{lost_bytes} bytes are missing before it in stream {flow}; the rest of the \
                      stream is given up, as the start of the next message or packet is not known"
@@ -159,10 +168,10 @@ impl Stream {
         }
     }
 
-    fn decode(&mut self, run: &mut Run<'_>) -> Result<(), Failure> {
+    fn decode<S: CaptureSink>(&mut self, work: &mut Work<'_, S>) -> Result<(), S::Error> {
         let mut at = 0;
-        while run.left > 0 && !self.given_up && at < self.held.len() {
-            match self.block(run, at)? {
+        while work.sink.wants_more() && !self.given_up && at < self.held.len() {
+            match self.block(work, at)? {
                 Some(end) if end > at => at = end,
                 _ => break,
             }
@@ -171,7 +180,7 @@ impl Stream {
         self.offset += at as u64;
         if !self.given_up && self.held.len() > HELD_BYTES_MAX {
             self.give_up(
-                run,
+                work,
                 format_args!(
                     "a message is longer than {HELD_BYTES_MAX} bytes; the stream is given up"
                 ),
@@ -189,14 +198,18 @@ impl Stream {
 
     /// Decodes the block at `at` and returns where the next one starts; `None` if it is not whole, or
     /// failed and that is not known.
-    fn block(&mut self, run: &mut Run<'_>, at: usize) -> Result<Option<usize>, Failure> {
-        let block = match next_block(&run.framing, &self.held, at) {
+    fn block<S: CaptureSink>(
+        &mut self,
+        work: &mut Work<'_, S>,
+        at: usize,
+    ) -> Result<Option<usize>, S::Error> {
+        let block = match next_block(&work.setup.framing, &self.held, at) {
             Ok(Some(block)) => block,
             Ok(None) => return Ok(None),
             Err(error) => {
                 let offset = self.offset + error.offset as u64;
                 let why = format!("stream offset {offset}: {}", error.kind);
-                self.give_up(run, why);
+                self.give_up(work, why);
                 return Ok(None);
             }
         };
@@ -205,7 +218,7 @@ impl Stream {
             return Ok(None);
         }
         let mut at = block.start;
-        while at < block.end && run.left > 0 {
+        while at < block.end && work.sink.wants_more() {
             let step = match block.has_length {
                 true => self.decoder.decode(&self.held[at..block.end]).map(Step::Message),
                 false => self.decoder.decode_stream(&self.held[at..]),
@@ -214,7 +227,7 @@ impl Stream {
                 Ok(Step::Message(decoded)) => {
                     let offset = self.offset + at as u64;
                     let packet = PacketPlace { index: self.packet, ..self.last };
-                    run.take(&packet.header(&[], offset, decoded.len), &decoded)?;
+                    work.sink.message(&packet.header(&[], offset, decoded.len), &decoded)?;
                     at += decoded.len;
                 }
                 Ok(Step::NeedMore) => return Ok((!block.is_one_message).then_some(at)),
@@ -225,7 +238,7 @@ impl Stream {
                         true => Lost::Block(block.end - at),
                         false => Lost::Rest(self.held.len() - at),
                     };
-                    run.report.message_failed(place, &error, &run.program, lost);
+                    work.message_failed(place, &error, lost);
                     self.given_up = !block.has_length;
                     return Ok(block.has_length.then_some(block.end));
                 }
@@ -237,19 +250,19 @@ impl Stream {
         Ok(Some(at))
     }
 
-    fn give_up(&mut self, run: &mut Run<'_>, why: impl Display) {
+    fn give_up<S: CaptureSink>(&mut self, work: &mut Work<'_, S>, why: impl Display) {
         self.given_up = true;
-        run.report.packet_failed(self.last, why);
+        work.packet_failed(self.last, why);
     }
 
     /// Reports what is held and will not be decoded, as the stream is at its end.
-    fn report_rest(&self, run: &mut Run<'_>, flow: u64) {
+    fn report_rest<S: CaptureSink>(&self, work: &mut Work<'_, S>, flow: u64) {
         if self.given_up {
             return;
         }
         let waiting = self.framer.as_ref().map_or(0, Framer::waiting_bytes);
         if waiting > 0 {
-            run.report.packet_failed(
+            work.packet_failed(
                 self.last,
                 format_args!(
                     "stream {flow} ends inside a packet: its last {waiting} bytes given up"
@@ -258,7 +271,7 @@ impl Stream {
         }
         if !self.held.is_empty() {
             let (len, offset) = (self.held.len(), self.offset);
-            run.report.packet_failed(
+            work.packet_failed(
                 self.last,
                 format_args!(
                     "stream {flow} ends inside a message: {len} bytes at offset {offset} given up"

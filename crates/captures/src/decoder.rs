@@ -1,0 +1,92 @@
+//! Packets of a capture to messages.
+
+use crate::channels::Channels;
+use crate::sink::CaptureSink;
+use crate::streams::Streams;
+use crate::work::{Setup, Work};
+use std::io::Read;
+use std::sync::Arc;
+use tickwire_fast::{DecoderOptions, Findings, Program};
+use tickwire_feed::capture::{CaptureError, CaptureReader, Kind, Packet};
+use tickwire_feed::framing::Framing;
+
+/// Longest raw file that is taken as one packet.
+const PACKET_BYTES_MAX: usize = 16 << 20;
+
+/// Decodes the packets of one capture, in their order.
+pub struct CaptureDecoder {
+    setup: Setup,
+    channels: Channels,
+    streams: Streams,
+    /// Whether a raw file was taken as one packet.
+    is_read: bool,
+}
+
+impl CaptureDecoder {
+    /// A decoder before the first packet.
+    pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
+        Self {
+            channels: Channels::new(program.clone(), options, framing),
+            streams: Streams::default(),
+            setup: Setup { program, options, framing },
+            is_read: false,
+        }
+    }
+
+    /// The program that decodes.
+    pub const fn program(&self) -> &Arc<Program> {
+        &self.setup.program
+    }
+
+    /// The next packet of a capture; `None` at its end. Where packets have preambles without a length, a raw file is
+    /// one packet.
+    ///
+    /// # Errors
+    /// As [`CaptureReader::next_packet`].
+    pub fn next_packet<'p>(
+        &mut self,
+        reader: &'p mut CaptureReader<impl Read>,
+    ) -> Result<Option<Packet<'p>>, CaptureError> {
+        let framing = &self.setup.framing;
+        let is_whole = reader.kind() == Kind::Stream
+            && framing.preamble_bytes() > 0
+            && framing.length_field().is_none();
+        if !is_whole {
+            return reader.next_packet();
+        }
+        if std::mem::replace(&mut self.is_read, true) {
+            return Ok(None);
+        }
+        let packet = reader.read_whole(PACKET_BYTES_MAX)?;
+        Ok(Some(Packet { stream: None, ..packet }))
+    }
+
+    /// Decodes a packet.
+    ///
+    /// # Errors
+    /// The sink's.
+    pub fn decode<S: CaptureSink>(
+        &mut self,
+        packet: &Packet<'_>,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
+        let mut work = Work::new(&self.setup, sink);
+        match packet.stream {
+            Some(position) => self.streams.piece(&mut work, packet, position),
+            None => work.datagram(&mut self.channels, packet),
+        }
+    }
+
+    /// Decodes what streams hold at the end of a capture, and reports what is not whole.
+    ///
+    /// # Errors
+    /// The sink's.
+    pub fn finish<S: CaptureSink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
+        self.streams.finish(&mut Work::new(&self.setup, sink))
+    }
+
+    /// What decoders let pass so far.
+    pub fn findings(&self) -> Findings {
+        self.channels.findings() + self.streams.findings()
+    }
+}
