@@ -1,5 +1,6 @@
 //! `tickwire grammar`: checks, shows, runs and generates packet grammars.
 
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::{Args, Subcommand};
@@ -87,7 +88,7 @@ pub fn run(args: &GrammarArgs) -> Result<Outcome, Failure> {
             writeln!(out, "{name}: {statements} statements, actions: {actions}{names}")?;
             out.flush()?;
             for warning in program.warnings() {
-                anstream::eprintln!("warning: {}", describe(grammar, warning));
+                tell!("warning: {}", describe(grammar, warning));
             }
         }
         Action::Show { grammar, stages: true, .. } => {

@@ -33,6 +33,8 @@ pub fn begin(filter: Option<&str>) -> Result<(), Failure> {
     };
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
+        // Else a line that finds no room, on a full disk, is a panic of the thread that logs.
+        .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal());
     // Something else in the process may have taken the logs: then they go there.
     let _ = tracing_subscriber::registry().with(layer).with(targets).try_init();

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod bench;
+mod console;
 mod decode;
 mod demo;
 #[cfg(feature = "dds")]
@@ -43,6 +44,7 @@ mod words;
 
 use arguments::{Command, CommandLine};
 use clap::Parser;
+use console::tell;
 use failure::{Failure, Outcome};
 use std::process::ExitCode;
 
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
     let arguments = match old_options::rewrite(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(text) => {
-            anstream::eprintln!("tickwire: {text}");
+            tell!("tickwire: {text}");
             return Failure::Usage(text).status();
         }
     };
@@ -60,7 +62,7 @@ fn main() -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
             if let Failure::Data(text) | Failure::Usage(text) = &failure {
-                anstream::eprintln!("tickwire: {text}");
+                tell!("tickwire: {text}");
             }
             failure.status()
         }

@@ -1,5 +1,6 @@
 //! Progress on a terminal while a long file is read or made.
 
+use crate::console::tell;
 use crate::files;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Read};
@@ -78,8 +79,8 @@ impl Progress {
     /// Writes a line to standard error without the bar in between.
     pub fn print(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| anstream::eprintln!("{line}")),
-            None => anstream::eprintln!("{line}"),
+            Some(bar) => bar.suspend(|| tell!("{line}")),
+            None => tell!("{line}"),
         }
     }
 }

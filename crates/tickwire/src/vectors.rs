@@ -1,5 +1,6 @@
 //! `tickwire vectors`: runs conformance cases through the decoder.
 
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::{files, hex};
 use serde_json::Value as Json;
@@ -39,7 +40,7 @@ pub fn run(args: &VectorsArgs) -> Result<Outcome, Failure> {
             Ok(result) => out.write_all(&result)?,
             Err(text) => {
                 flawed = true;
-                anstream::eprintln!("{name}:{}: {text}", index + 1);
+                tell!("{name}:{}: {text}", index + 1);
             }
         }
     }

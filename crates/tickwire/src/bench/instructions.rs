@@ -4,6 +4,7 @@
 //! up unseen. Another compiler makes other code: counts are compared only if the compiler is the same.
 
 use super::counted;
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::Args;
@@ -45,7 +46,7 @@ pub fn run(args: &InstructionsArgs) -> Result<Outcome, Failure> {
     if let (Some(recorded), Some(path)) = (&recorded, &args.check)
         && recorded.compiler != COMPILER
     {
-        anstream::eprintln!(
+        tell!(
             "tickwire: SKIPPED: {} was recorded with {}, this is {COMPILER}; record anew with \
              --record",
             path.display(),

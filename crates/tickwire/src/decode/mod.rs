@@ -11,6 +11,7 @@ pub use report::Report;
 pub use run::Run;
 pub use summary::entries_of;
 
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
@@ -251,7 +252,7 @@ impl DecodeArgs {
 fn warn_untagged(field: &str) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
-        anstream::eprintln!(
+        tell!(
             "tickwire: field \"{field}\" has no id in the template file and is left out; so are \
              others without one"
         );

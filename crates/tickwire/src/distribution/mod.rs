@@ -14,6 +14,7 @@ pub use parent::{ParentArgs, stop_on_signals};
 pub use station::{Arrival, Role, Stations};
 pub use topics::topic_names;
 
+use crate::console::tell;
 use crate::failure::Failure;
 use serde_json::Value;
 use std::io::Write;
@@ -25,11 +26,12 @@ pub fn dds_failure(error: &tickwire_dds::Error) -> Failure {
 }
 
 /// Says how far things are: on standard output, or beside it where that is kept for the report.
-pub fn say(json: Option<&Path>, text: &str) {
+pub fn say(json: Option<&Path>, text: &str) -> Result<(), Failure> {
     match json {
-        Some(path) if crate::files::is_standard(path) => anstream::eprintln!("{text}"),
-        _ => println!("{text}"),
+        Some(path) if crate::files::is_standard(path) => tell!("{text}"),
+        _ => writeln!(std::io::stdout(), "{text}")?,
     }
+    Ok(())
 }
 
 /// Writes a report as JSON, if a file is named.

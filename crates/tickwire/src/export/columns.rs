@@ -4,6 +4,7 @@ use super::capture::{Exported, Job, State, export};
 use super::directory::Directory;
 use super::manifest::Again;
 use super::tables::Target;
+use crate::console::tell;
 use crate::decode::select;
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -232,7 +233,7 @@ impl ExportArgs {
             return;
         }
         for (table, rows) in &exported.rows {
-            anstream::eprintln!("{}: {rows} rows of {table}", exported.name);
+            tell!("{}: {rows} rows of {table}", exported.name);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::capture::{Exported, Job, State, export};
 use super::manifest::{Again, Manifest};
 use super::tables::Target;
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -40,10 +41,7 @@ impl Directory<'_> {
             match manifest.errors_of(capture, &state).filter(|_| self.again == Again::Resume) {
                 Some(0) => {}
                 Some(errors) => {
-                    anstream::eprintln!(
-                        "{}: exported before, with {errors} errors",
-                        capture.display()
-                    );
+                    tell!("{}: exported before, with {errors} errors", capture.display());
                     outcome = Outcome::Flawed;
                 }
                 None => left.push((capture.as_path(), name)),
@@ -68,7 +66,7 @@ impl Directory<'_> {
         let last = failures.pop();
         for (capture, failure) in failures {
             if let Failure::Data(text) | Failure::Usage(text) = failure {
-                anstream::eprintln!("{}: not exported: {text}", capture.display());
+                tell!("{}: not exported: {text}", capture.display());
             }
         }
         last.map_or(Ok(outcome), |(_, failure)| Err(failure))

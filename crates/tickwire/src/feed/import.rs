@@ -1,6 +1,7 @@
 //! `tickwire feed import`: exchanges' configuration XML to a feed file.
 
 use super::error_lines;
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::{files, output};
 use std::io::Write;
@@ -47,7 +48,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     write!(out, "{}", imported.config.to_toml())?;
     out.flush()?;
     for note in &imported.notes {
-        anstream::eprintln!("tickwire: {name}: {note}");
+        tell!("tickwire: {name}: {note}");
     }
     Ok(Outcome::Clean)
 }

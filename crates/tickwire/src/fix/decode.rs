@@ -5,6 +5,7 @@ use super::expected::explained;
 use super::input::MessagesArgs;
 use super::json::Names;
 use super::versions::DictionaryArgs;
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::{Args, ValueEnum};
@@ -49,7 +50,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
             Ok(examined) => examined,
             Err(text) => {
                 errors += 1;
-                anstream::eprintln!("{name}: {place}: {text}");
+                tell!("{name}: {place}: {text}");
                 return Ok(());
             }
         };
@@ -57,7 +58,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         wrong.extend(message.fault().map(|fault| explained(&fault, &message, known)));
         errors += u64::from(!wrong.is_empty());
         for text in &wrong {
-            anstream::eprintln!("{name}: {place}: {text}");
+            tell!("{name}: {place}: {text}");
         }
         let (session, application) = known.unwrap_or((&empty, &empty));
         if args.format == Format::Text {

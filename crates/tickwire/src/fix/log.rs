@@ -2,6 +2,7 @@
 
 use super::expected::explained;
 use super::versions::{DictionaryArgs, Versions};
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use clap::Args;
 use std::fs::File;
@@ -88,7 +89,7 @@ impl<W: Write> Printer<'_, W> {
                     others += 1;
                     if others <= TOLD_MAX {
                         let expected = "expected a time, < or >, and a message";
-                        anstream::eprintln!("{name}: line {number}: no message: {expected}");
+                        tell!("{name}: line {number}: no message: {expected}");
                     }
                 }
             }
@@ -96,7 +97,7 @@ impl<W: Write> Printer<'_, W> {
         }
         self.flaws += others;
         if others > TOLD_MAX {
-            anstream::eprintln!("{name}: {others} lines in all are no messages");
+            tell!("{name}: {others} lines in all are no messages");
         }
         if messages == 0 {
             let text = "no message found: is it a log of tickwire? for others: tickwire fix decode";
@@ -112,7 +113,7 @@ impl<W: Write> Printer<'_, W> {
             Ok(message) => message,
             Err(error) => {
                 self.flaws += 1;
-                anstream::eprintln!("{place}: garbled: {error}");
+                tell!("{place}: garbled: {error}");
                 return Ok(writeln!(self.out, "{} {way} garbled: {}", line.time, raw())?);
             }
         };
@@ -125,7 +126,7 @@ impl<W: Write> Printer<'_, W> {
         let known = self.versions.of(&message);
         if let Some(fault) = message.fault() {
             self.flaws += 1;
-            anstream::eprintln!("{place}: {}", explained(&fault, &message, known));
+            tell!("{place}: {}", explained(&fault, &message, known));
         }
         if self.args.raw {
             return Ok(writeln!(self.out, "{} {way} {}", line.time, raw())?);

@@ -1,5 +1,6 @@
 //! Which dictionaries a message is read with.
 
+use crate::console::tell;
 use crate::failure::Failure;
 use crate::files;
 use clap::Args;
@@ -87,7 +88,7 @@ pub fn read(path: &Path, is_strict: bool) -> Result<Dictionary, Failure> {
         warnings if is_strict => return Err(refused(warnings)),
         warnings => {
             for warning in warnings {
-                anstream::eprintln!("warning: {name}: {warning}");
+                tell!("warning: {name}: {warning}");
             }
         }
     }

@@ -6,6 +6,7 @@ mod report;
 
 pub use args::MulticastArgs;
 
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::progress::Progress;
@@ -57,7 +58,7 @@ fn tell_missing(feeds: &[Feed<'_>], playback: &Playback) -> bool {
     let missing = files.zip(playback.tracks()).flat_map(|(file, track)| {
         track.missing().map(move |text| format!("{}: {text}", files::name_of(file)))
     });
-    missing.inspect(|text| anstream::eprintln!("tickwire: {text}")).count() > 0
+    missing.inspect(|text| tell!("tickwire: {text}")).count() > 0
 }
 
 /// A line: what it is called, where it goes, and what befalls it.

@@ -2,6 +2,7 @@
 
 use super::draft;
 use super::{PacketFile, VersionName};
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::{files, output};
 use std::io::{BufRead, BufReader};
@@ -66,7 +67,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     packets.end()?;
     packets.file.finish()?;
     if packets.divided > 0 {
-        anstream::eprintln!(
+        tell!(
             "{name}: {} messages cannot follow those before them in their packet and begin another",
             packets.divided
         );

@@ -1,6 +1,7 @@
 //! `tickwire opra vectors`: runs conformance cases through a decoder.
 
 use super::decoder::{Decoder, DecoderName};
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::{files, hex};
 use serde_json::Value as Json;
@@ -41,7 +42,7 @@ pub fn run(args: &VectorsArgs) -> Result<Outcome, Failure> {
             Ok(result) => out.write_all(&result)?,
             Err(text) => {
                 flawed = true;
-                anstream::eprintln!("{name}:{}: {text}", index + 1);
+                tell!("{name}:{}: {text}", index + 1);
             }
         }
     }

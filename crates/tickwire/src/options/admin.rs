@@ -1,5 +1,6 @@
 //! Serving the administration of FIX sessions.
 
+use crate::console::tell;
 use crate::failure::Failure;
 use std::path::PathBuf;
 use tickwire_net::fix::EngineHandle;
@@ -34,8 +35,8 @@ impl AdminArgs {
             .map_err(|error| Failure::Usage(format!("--admin: {error}")))?;
         let place = format!("administration at http://{}/sessions", server.address());
         match &self.admin_token {
-            Some(path) => anstream::eprintln!("{place}, token in {}", path.display()),
-            None => anstream::eprintln!("{place}, token {}", token.expose()),
+            Some(path) => tell!("{place}, token in {}", path.display()),
+            None => tell!("{place}, token {}", token.expose()),
         }
         Ok(Some(server))
     }

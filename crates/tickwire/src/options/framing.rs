@@ -1,6 +1,7 @@
 //! What an exchange puts around FAST messages.
 
 use super::Reset;
+use crate::console::tell;
 use crate::failure::Failure;
 use std::str::FromStr;
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
@@ -102,7 +103,7 @@ impl FramingArgs {
         }
         let found = detect(packets, set)
             .map_err(|undetected| Failure::Data(format!("{name}: {undetected}")))?;
-        anstream::eprintln!("{name}: found {found}");
+        tell!("{name}: found {found}");
         Ok(match self.reset {
             Some(reset) => found.framing.reset(reset.into()),
             None => found.framing,

@@ -10,6 +10,7 @@ mod sources;
 
 pub use args::PublishArgs;
 
+use crate::console::tell;
 use crate::distribution::{self, Kind, Latencies, dds_failure};
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -150,7 +151,7 @@ fn join(
     let count = args.subscribers();
     let is_matched = outlet.wait_matched(count, patience).map_err(fail)?;
     if !is_matched && !stop.is_set() {
-        anstream::eprintln!(
+        tell!(
             "tickwire: not {count} subscribers on all topics after {patience:?}: publishing all the \
              same; both sides need the same --domain, --partition, --topics and --network"
         );
@@ -176,10 +177,13 @@ fn finish(
     let fail = |error: tickwire_dds::Error| dds_failure(&error);
     let Some(outlet) = publishing.outlet_mut() else { return Ok((None, true)) };
     let is_whole = end != End::Stopped;
-    if is_whole {
-        distribution::say(args.json.as_deref(), "Writing Done token.");
-    }
+    let said = match is_whole {
+        true => distribution::say(args.json.as_deref(), "Writing Done token."),
+        false => Ok(()),
+    };
     let is_acknowledged = outlet.finish(is_whole, args.patience()).map_err(fail)?;
+    // Only now: subscribers are to know the end even where nobody reads this.
+    said?;
     let written = outlet.counters().written.sum();
     let heard = echoes.map(|echoes| echoes.finish(written, stop)).transpose().map_err(fail)?;
     Ok((heard, is_acknowledged))

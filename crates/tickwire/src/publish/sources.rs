@@ -85,7 +85,7 @@ fn lines(
         let Some(endpoint) = endpoint else { continue };
         let receiver = Receiver::open(endpoint, options).map_err(fail)?;
         inputs.push((Source::Incremental(line), receiver));
-        distribution::say(args.json.as_deref(), &format!("Listening to {endpoint}."));
+        distribution::say(args.json.as_deref(), &format!("Listening to {endpoint}."))?;
     }
     let wait = if args.spin { Wait::Spin } else { Wait::Block };
     let mut reception = Reception::new(wait).map_err(fail)?;

@@ -5,6 +5,7 @@ use super::handler::{ChannelHandler, FeedSink};
 use super::report::{ChannelReport, Inputs, Report};
 use super::sink::End;
 use super::{Described, Session, pin};
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use tickwire_feed::capture::{CaptureDriver, MergedPacket};
 use tickwire_feed::handler::HandlerView;
@@ -117,7 +118,7 @@ impl Session<'_> {
         let resident_at_start = resident_bytes();
         let mut pass = self.pass(self.lines()?)?;
         for text in &pass.missing {
-            anstream::eprintln!("tickwire: {text}");
+            tell!("tickwire: {text}");
         }
         if !pass.has_matched() && !self.stop.is_set() {
             pass = self.pass_instead(&pass)?;
@@ -174,7 +175,7 @@ impl Session<'_> {
         let mut merge = open_all(&captures)?;
         let driven = |(described, lines): (&Described, Lines)| {
             if let Some(remark) = lines.remark.filter(|_| !self.args.quiet) {
-                anstream::eprintln!("tickwire: {remark}");
+                tell!("tickwire: {remark}");
             }
             let sink = Logged::new(self.sink(described, 0)?).limit(LogLimit::First(LOGGED_MAX));
             Ok(Driven {
@@ -197,7 +198,7 @@ impl Session<'_> {
                 }
                 Err(broken) => {
                     let name = captures::name_of(&captures, broken.input);
-                    anstream::eprintln!("tickwire: {name}: {}", broken.error);
+                    tell!("tickwire: {name}: {}", broken.error);
                     pass.is_broken = true;
                 }
             }

@@ -80,8 +80,9 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     let exporter = args.metrics.serve(metrics.all())?;
     let participant = args.dds.join()?;
     let subscription = Subscription::new(&participant, args, metrics, stop);
-    let report = subscription.and_then(|mut subscription| subscription.run());
-    let report = report.map_err(|error| dds_failure(&error))?;
+    let mut subscription = subscription.map_err(|error| dds_failure(&error))?;
+    crate::distribution::say(args.json.as_deref(), "Subscribed; waiting for samples.")?;
+    let report = subscription.run().map_err(|error| dds_failure(&error))?;
     report.write(args.json.as_deref())?;
     drop(exporter);
     Ok(Outcome::flawed_if(report.is_flawed()))
@@ -118,7 +119,6 @@ impl<'a> Subscription<'a> {
 
     fn run(&mut self) -> Result<Report, tickwire_dds::Error> {
         let row = self.latencies.add("one way, shared clock");
-        crate::distribution::say(self.args.json.as_deref(), "Subscribed; waiting for samples.");
         let (mut first, mut last) = (None, Instant::now());
         loop {
             let Self { stations, ledger, latencies, .. } = self;

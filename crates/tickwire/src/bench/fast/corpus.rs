@@ -1,5 +1,6 @@
 //! What is decoded: captures beside the project where they are.
 
+use crate::console::tell;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{FramingArgs, reset_policy, with_reset_template};
@@ -94,7 +95,7 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
         if capture.exists() {
             corpora.push(Corpus::read(known, &capture)?);
         } else {
-            anstream::eprintln!("tickwire: {} is not there: left out", capture.display());
+            tell!("tickwire: {} is not there: left out", capture.display());
         }
     }
     let made = [

@@ -9,6 +9,7 @@ use super::counted;
 use super::plot::Bars;
 use super::report::{ReportArgs, rounded};
 use super::timing::{self, Case};
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{FramingArgs, TemplateArgs};
@@ -203,7 +204,7 @@ fn peer_rows<'c>(
 ) -> Vec<Row<'c>> {
     let mut rows = Vec::new();
     for peer in peers::ALL.iter().filter(|peer| wanted(peer.name)) {
-        let left_out = |why: &str| anstream::eprintln!("tickwire: {} left out: {why}", peer.name);
+        let left_out = |why: &str| tell!("tickwire: {} left out: {why}", peer.name);
         if let Err(why) = peer.build(folder) {
             left_out(&why);
             continue;

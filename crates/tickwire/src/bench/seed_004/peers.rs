@@ -1,6 +1,7 @@
 //! Other engines on the same bytes in the same run, each in a program of its own.
 
 use super::Label;
+use crate::console::tell;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
@@ -34,7 +35,7 @@ pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label,
     let mut found = Vec::new();
     for peer in &ALL {
         let folder = folder.join(peer.name);
-        let left_out = |why: &str| anstream::eprintln!("tickwire: {} left out: {why}", peer.name);
+        let left_out = |why: &str| tell!("tickwire: {} left out: {why}", peer.name);
         if let Err(why) = run(peer.build, &[], &folder) {
             left_out(&why);
             continue;

@@ -10,6 +10,7 @@ pub use report::Live;
 pub use soak::soak;
 
 use super::DemoArgs;
+use crate::console::tell;
 use crate::distribution::Row;
 use crate::failure::Failure;
 use chain::{Chain, Plan};
@@ -38,7 +39,7 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
         if stop.is_set() {
             break;
         }
-        anstream::eprintln!(
+        tell!(
             "{name}: {messages} messages at {} a second, subscriber, publisher and multicaster as \
              processes",
             args.rate

@@ -2,6 +2,7 @@
 
 use super::chain::{Chain, Plan};
 use super::report::Counters;
+use crate::console::tell;
 use crate::demo::DemoArgs;
 use crate::distribution::write_json;
 use crate::failure::{Failure, Outcome};
@@ -36,7 +37,7 @@ pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failu
         seed: args.seed,
         echo: false,
     };
-    anstream::eprintln!("{messages} messages at {} a second for {seconds} s", args.rate);
+    tell!("{messages} messages at {} a second for {seconds} s", args.rate);
     let started = Instant::now();
     let mut chain = Chain::start(&plan, stop)?;
     let (mut warm, mut last) = (None, [None; 2]);

@@ -4,6 +4,7 @@ use super::order::OrderRoom;
 use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
 use super::times::Codec;
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::options::AdminArgs;
 use clap::Args;
@@ -116,7 +117,7 @@ impl Application for Server {
     fn handle_refused(&mut self, refused: &Refused<'_>) {
         // Whoever was let in but for its store is to be helped.
         if refused.refusal == Refusal::Store {
-            anstream::eprintln!("tickwire: {}", refused.text);
+            tell!("tickwire: {}", refused.text);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Configuration and stores of the trading sessions.
 
 use super::super::dictionaries;
+use crate::console::tell;
 use crate::failure::Failure;
 use crate::options::MetricsArgs;
 use crate::units::whole_seconds;
@@ -95,7 +96,7 @@ impl SessionArgs {
         let mut settings = Settings::parse(&text)
             .map_err(|errors| Failure::Usage(format!("{name}:\n{errors}")))?;
         for warning in &settings.warnings {
-            anstream::eprintln!("warning: {name}: {warning}");
+            tell!("warning: {name}: {warning}");
         }
         if let Some(session) = settings.sessions.first()
             && session.config.role != first

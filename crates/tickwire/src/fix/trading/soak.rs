@@ -128,6 +128,15 @@ impl Application for Clients {
     }
 }
 
+/// Sets a flag when it is dropped.
+struct StopOnDrop<'s>(&'s Stop);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}
+
 /// Returns resident memory in bytes; 0 where it cannot be told.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
@@ -183,6 +192,8 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let server_stop = Stop::new();
     let memory = std::thread::scope(|scope| -> Result<Vec<u64>, Failure> {
         let serving = scope.spawn(|| server.run(&server_stop));
+        // Also where this ends early, since the scope waits for the thread.
+        let _stopping = StopOnDrop(&server_stop);
         let mut samples = Vec::new();
         let step_ns = args.time.nanoseconds().max(10_000_000_000) / 10;
         let mut next_ns = monotonic_ns() + step_ns;

@@ -8,6 +8,7 @@ use super::status::{Counts, Status};
 use crate::failure::{Failure, Outcome};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use tickwire_fix::UtcTimestamp;
@@ -65,7 +66,7 @@ pub struct Client {
     round_trips: Histogram<u64>,
     wants_logout: bool,
     is_done: bool,
-    failure: Option<String>,
+    failure: Option<Failure>,
     metrics: Option<ClientMetrics>,
 }
 
@@ -131,7 +132,7 @@ impl Client {
             self.preloaded.push_back(order);
         }
         if count > 0 {
-            anstream::println!("{} NewOrderSingle msgs preloaded.", self.preloaded.len());
+            self.print(&format!("{} NewOrderSingle msgs preloaded.\n", self.preloaded.len()));
         }
     }
 
@@ -154,7 +155,7 @@ impl Client {
     /// Returns how the run ended.
     pub fn outcome(&self) -> Result<Outcome, Failure> {
         match &self.failure {
-            Some(failure) => Err(Failure::Data(failure.clone())),
+            Some(failure) => Err(failure.clone()),
             None => Ok(Outcome::Clean),
         }
     }
@@ -165,8 +166,20 @@ impl Client {
     }
 
     fn fail(&mut self, text: String) {
-        self.failure.get_or_insert(text);
+        self.end_with(Failure::Data(text));
+    }
+
+    fn end_with(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
         self.stop.set();
+    }
+
+    /// Prints text for a person at the menu.
+    fn print(&mut self, text: &str) {
+        let mut out = anstream::stdout().lock();
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            self.end_with(error.into());
+        }
     }
 
     /// Shows a person at the menu what has changed.
@@ -175,7 +188,9 @@ impl Client {
         let peer = sessions.peer(key).map(|peer| peer.to_string()).unwrap_or_default();
         let preloaded = self.preloaded.len() as u64;
         let counts = Counts { sent: self.sent, preloaded, reports: self.reports };
-        self.status.show(session, &peer, counts, now.steady_ns);
+        for line in self.status.changes(session, &peer, counts, now.steady_ns) {
+            self.print(&format!("{line}\n"));
+        }
     }
 
     fn take_commands(&mut self, sessions: &mut Sessions, now: Now) {
@@ -190,14 +205,14 @@ impl Client {
             };
             match self.menu.line(&line) {
                 Ok(command) => self.obey(command, sessions, now),
-                Err(text) => anstream::print!("{text}"),
+                Err(text) => self.print(text),
             }
         }
     }
 
     fn obey(&mut self, command: Command, sessions: &mut Sessions, _: Now) {
         match command {
-            Command::Help => anstream::print!("{HELP}"),
+            Command::Help => self.print(HELP),
             Command::Send(count) => self.to_send += count,
             Command::SendPreloaded => self.to_send += self.preloaded.len() as u64,
             Command::Batch(count) => {
@@ -213,7 +228,7 @@ impl Client {
         }
         let is_logged_on = self.key.and_then(|key| sessions.session(key));
         if !is_logged_on.is_some_and(|session| session.is_logged_on()) {
-            anstream::println!("not logged on");
+            self.print("not logged on\n");
         }
     }
 

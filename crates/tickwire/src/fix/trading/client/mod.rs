@@ -111,18 +111,26 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     };
     engine.application_mut().begin(key, last);
     engine.run(&stop).map_err(failed)?;
-    let mut out = std::io::stdout().lock();
     let mut codec = Codec::default();
     if let Some(session) = engine.sessions().session(key) {
         codec.add(session.counters());
     }
     let client = engine.application();
     codec.decode_ns += client.read_ns();
+    let reported = report(client, &codec);
+    // What went wrong with the session comes before nobody reading the report.
+    let outcome = client.outcome()?;
+    reported?;
+    Ok(outcome)
+}
+
+fn report(client: &Client, codec: &Codec) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
     writeln!(out, "{} NewOrderSingle msgs sent", client.sent())?;
     writeln!(out, "{} ExecutionReport msgs received", client.reports())?;
     codec.print(&mut out, "client")?;
     print_round_trips(&mut out, "client", &Summary::from(client.round_trips()))?;
-    client.outcome()
+    Ok(())
 }
 
 /// Adds the session that the command line describes.

@@ -36,20 +36,26 @@ pub struct Status {
 }
 
 impl Status {
-    /// Prints what has changed since the last call. `peer` is the other end of the connection.
-    pub fn show(&mut self, session: &Session<BoxStore>, peer: &str, counts: Counts, now_ns: u64) {
-        for line in self.lines(stage_of(session), session.config().heartbeat_s, peer) {
-            anstream::println!("{line}");
-        }
+    /// Returns a line for each thing that has changed since the last call. `peer` is the other end of the
+    /// connection.
+    pub fn changes(
+        &mut self,
+        session: &Session<BoxStore>,
+        peer: &str,
+        counts: Counts,
+        now_ns: u64,
+    ) -> Vec<String> {
+        let mut lines = self.lines(stage_of(session), session.config().heartbeat_s, peer);
         if counts != self.counts && now_ns >= self.next_ns {
             self.counts = counts;
             self.next_ns = now_ns.saturating_add(COUNTS_NS);
             let Counts { sent, preloaded, reports } = counts;
-            anstream::println!(
+            lines.push(format!(
                 "{sent} NewOrderSingle msgs sent, {preloaded} remaining, \
                  {reports} ExecutionReport msgs received"
-            );
+            ));
         }
+        lines
     }
 
     /// Returns the lines that lead to a stage from the one before.
