@@ -35,8 +35,17 @@ impl MessageLog {
         Ok(Self { out: BufWriter::with_capacity(BUFFER_LEN, file), path, len, rotation })
     }
 
-    /// Appends whole lines.
+    /// Appends whole lines. Errors name the file.
     pub(super) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.append(lines).map_err(|error| self.named(&error))
+    }
+
+    /// Hands the lines to the file. Errors name it.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush().map_err(|error| self.named(&error))
+    }
+
+    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let len = lines.len() as u64;
         if let Some(rotation) = self.rotation
             && self.len > 0
@@ -48,8 +57,8 @@ impl MessageLog {
         self.out.write_all(lines)
     }
 
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
     }
 
     fn numbered(&self, number: u32) -> PathBuf {

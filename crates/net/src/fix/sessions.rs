@@ -162,6 +162,10 @@ impl Sessions {
                 let session = slot.session.config().id.to_string();
                 tracing::error!(target: "tickwire::fix", session, "closing its store: {error}");
             }
+            if let Some(Err(error)) = slot.log.as_mut().map(MessageLog::flush) {
+                let session = slot.session.config().id.to_string();
+                tracing::error!(target: "tickwire::fix", session, "closing its message log: {error}");
+            }
             self.note_store_failure(key, failure);
             self.initiators.retain(|(added, _)| *added != key);
             self.gone.add(slot.session.counters());
@@ -366,10 +370,17 @@ impl Sessions {
     pub(super) fn sync(&mut self, key: SessionKey) {
         if let Some(slot) = self.slot_mut(key) {
             slot.session.sync();
-            if slot.log.as_mut().is_some_and(|log| log.flush().is_err()) {
-                slot.log = None;
-            }
         }
+    }
+
+    /// Hands lines of the message log to the disk; an error ends the log.
+    pub(super) fn flush_log(&mut self, key: SessionKey) -> io::Result<()> {
+        let Some(Slot { log, .. }) = self.slot_mut(key) else { return Ok(()) };
+        let flushed = log.as_mut().map_or(Ok(()), MessageLog::flush);
+        if flushed.is_err() {
+            *log = None;
+        }
+        flushed
     }
 
     /// Returns a session that has something to transmit, each once.

@@ -51,7 +51,12 @@ impl Token {
                 let mut options = std::fs::OpenOptions::new();
                 options.write(true).create_new(true);
                 std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                writeln!(options.open(path)?, "{}", token.0)?;
+                let mut file = options.open(path)?;
+                if let Err(error) = writeln!(file, "{}", token.0) {
+                    // Else the next start finds a file without a token.
+                    let _ = std::fs::remove_file(path);
+                    return Err(error);
+                }
                 Ok(token)
             }
             Err(error) => Err(error),

@@ -12,6 +12,7 @@ use std::time::Duration;
 use mio::{Events, Poll, Token};
 use tickwire_fix::Reader;
 use tickwire_fix_session::{Config, Notice, Now};
+use tracing::Level;
 
 use self::connect::Dialer;
 use super::application::Application;
@@ -341,9 +342,25 @@ impl<A: Application> Engine<A> {
         let interval = u64::try_from(self.options.sync_interval.as_nanos()).unwrap_or(u64::MAX);
         self.next_sync_ns = now.steady_ns.saturating_add(interval);
         self.has_committed = false;
+        self.sync_all(now);
+    }
+
+    fn sync_all(&mut self, now: Now) {
         for key in self.sessions.keys() {
             self.sessions.sync(key);
+            let flushed = self.sessions.flush_log(key);
+            self.note_log(key, flushed, now);
         }
+    }
+
+    /// Logs that a session's message log could not be written and tells the application.
+    fn note_log(&mut self, key: SessionKey, written: io::Result<()>, now: Now) {
+        let Err(error) = written else { return };
+        if let Some(session) = self.sessions.session(key) {
+            let text = format!("the message log ends: {error}");
+            self.events.note(Level::ERROR, "message_log", &session.config().id, text, now);
+        }
+        self.application.handle_log_failure(key, &error);
     }
 }
 

@@ -209,12 +209,11 @@ impl<A: Application> Engine<A> {
             }
         }
         let blocked = connection.blocked_ns;
+        let finished = connection.closing && blocked.is_none();
         let is_due = session.poll_timeout().is_some_and(|at| at <= now.steady_ns);
         sessions.note_store_failure(key, failure);
-        if let Err(error) = sessions.write_log(key) {
-            self.application.handle_log_failure(key, &error);
-        }
-        let finished = connection.closing && blocked.is_none();
+        let written = sessions.write_log(key);
+        self.note_log(key, written, now);
         if is_due {
             self.wake_at(now.steady_ns);
         }

@@ -50,9 +50,7 @@ impl<A: Application> Engine<A> {
             self.turn_with(&mut events, Some(TURN))?;
         }
         self.requests.end();
-        for key in self.sessions.keys() {
-            self.sessions.sync(key);
-        }
+        self.sync_all(super::now());
         self.is_ending = false;
         Ok(())
     }

@@ -6,13 +6,14 @@
 use crate::failure::Failure;
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use tickwire_fix_session::files::{make_private_folder, private_file};
 
 /// Execution reports that the application has handled.
 #[derive(Debug)]
 pub struct Journal {
+    path: PathBuf,
     file: File,
     known: HashSet<Vec<u8>>,
     line: Vec<u8>,
@@ -44,7 +45,7 @@ impl Journal {
             known.insert(exec_id);
         }
         file.set_len(len).map_err(failed)?;
-        Ok(Self { file, known, line, finished })
+        Ok(Self { path: path.to_owned(), file, known, line, finished })
     }
 
     /// Returns how many orders are finished.
@@ -52,8 +53,8 @@ impl Journal {
         self.finished
     }
 
-    /// Takes note of a report; returns whether it is new.
-    pub fn add(&mut self, exec_id: &[u8], is_last: bool) -> std::io::Result<bool> {
+    /// Takes note of a report; returns whether it is new. An error names the file.
+    pub fn add(&mut self, exec_id: &[u8], is_last: bool) -> io::Result<bool> {
         if !self.known.insert(exec_id.to_vec()) {
             return Ok(false);
         }
@@ -61,7 +62,9 @@ impl Journal {
         self.line.extend_from_slice(exec_id);
         self.line.extend_from_slice(if is_last { b" last\n" } else { b" more\n" });
         self.finished += u64::from(is_last);
-        self.file.write_all(&self.line)?;
+        let written = self.file.write_all(&self.line);
+        let name = self.path.display();
+        written.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
         Ok(true)
     }
 }

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::options::AdminArgs;
 use clap::Args;
 use hdrhistogram::Histogram;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use tickwire_fix::BusinessRejectReason;
@@ -67,7 +67,7 @@ pub struct Server {
     reports: u64,
     /// Set when a counterparty logs out, if that ends the server.
     once: Option<Stop>,
-    /// A message that could not be sent.
+    /// The first thing that went wrong on this side: a message that was not sent, a store or a log.
     failure: Option<String>,
     metrics: FixMetrics,
     /// Times from the arrival of an order to the last report on it.
@@ -109,15 +109,24 @@ impl Application for Server {
     }
 
     fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
-        if let (Notice::Disconnect(Why::LoggedOut { .. }), Some(stop)) = (notice, &self.once) {
-            stop.set();
+        match (notice, &self.once) {
+            (Notice::Disconnect(Why::LoggedOut { .. }), Some(stop)) => stop.set(),
+            (Notice::Disconnect(Why::Store(text)) | Notice::StoreFailed { text }, _) => {
+                self.fail(text.clone());
+            }
+            _ => {}
         }
+    }
+
+    fn handle_log_failure(&mut self, _: SessionKey, error: &io::Error) {
+        self.fail(format!("a message log ended: {error}"));
     }
 
     fn handle_refused(&mut self, refused: &Refused<'_>) {
         // Whoever was let in but for its store is to be helped.
         if refused.refusal == Refusal::Store {
             tell!("tickwire: {}", refused.text);
+            self.fail(refused.text.to_owned());
         }
     }
 
@@ -132,8 +141,12 @@ impl Application for Server {
 impl Server {
     fn note(&mut self, error: Option<tickwire_fix_session::SendError>) {
         if let Some(error) = error {
-            self.failure.get_or_insert(error.to_string());
+            self.fail(format!("a message was not sent: {error}"));
         }
+    }
+
+    fn fail(&mut self, text: String) {
+        self.failure.get_or_insert(text);
     }
 }
 
@@ -259,7 +272,7 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
     writeln!(out, "{} orders received, {} execution reports sent", server.orders, server.reports)?;
     codec.print(&mut out, "server")?;
     match &server.failure {
-        Some(failure) => Err(Failure::Data(format!("a message was not sent: {failure}"))),
+        Some(failure) => Err(Failure::Data(failure.clone())),
         None => Ok(Outcome::Clean),
     }
 }

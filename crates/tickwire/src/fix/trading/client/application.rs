@@ -8,11 +8,11 @@ use super::status::{Counts, Status};
 use crate::failure::{Failure, Outcome};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use tickwire_fix::UtcTimestamp;
-use tickwire_fix_session::{Delivery, Head, Notice, Now, SendError};
+use tickwire_fix_session::{Delivery, Head, Notice, Now, SendError, Why};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::fix::{Application, BoxStore, FixMetrics, SessionKey, Sessions};
@@ -67,6 +67,8 @@ pub struct Client {
     wants_logout: bool,
     is_done: bool,
     failure: Option<Failure>,
+    /// How the message log ended before the session did.
+    log_failure: Option<String>,
     metrics: Option<ClientMetrics>,
 }
 
@@ -103,6 +105,7 @@ impl Client {
             round_trips: histogram::latency(),
             is_done: false,
             failure: None,
+            log_failure: None,
             metrics: None,
         })
     }
@@ -154,9 +157,10 @@ impl Client {
 
     /// Returns how the run ended.
     pub fn outcome(&self) -> Result<Outcome, Failure> {
-        match &self.failure {
-            Some(failure) => Err(failure.clone()),
-            None => Ok(Outcome::Clean),
+        match (&self.failure, &self.log_failure) {
+            (Some(failure), _) => Err(failure.clone()),
+            (None, Some(text)) => Err(Failure::Data(text.clone())),
+            (None, None) => Ok(Outcome::Clean),
         }
     }
 
@@ -296,7 +300,7 @@ impl Client {
                     return self
                         .fail(format!("execution report {id} came twice without PossDupFlag"));
                 }
-                Err(error) => return self.fail(format!("cannot write the journal: {error}")),
+                Err(error) => return self.fail(format!("cannot write the journal {error}")),
             }
         }
         self.reports += 1;
@@ -319,9 +323,21 @@ impl Application for Client {
     }
 
     fn handle_notice(&mut self, _: SessionKey, notice: &Notice) {
-        if let Notice::RejectReceived { text, seq_num } = notice {
-            self.fail(format!("the server rejected message {seq_num}: {text}"));
+        match notice {
+            Notice::RejectReceived { text, seq_num } => {
+                self.fail(format!("the server rejected message {seq_num}: {text}"));
+            }
+            Notice::Disconnect(Why::Store(text)) | Notice::StoreFailed { text } => {
+                // The cause of a disconnection may be told after it.
+                self.failure = Some(Failure::Data(text.clone()));
+                self.stop.set();
+            }
+            _ => {}
         }
+    }
+
+    fn handle_log_failure(&mut self, _: SessionKey, error: &io::Error) {
+        self.log_failure.get_or_insert(format!("the message log ended: {error}"));
     }
 
     fn handle_disconnected(&mut self, _: SessionKey) {
