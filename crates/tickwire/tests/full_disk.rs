@@ -6,6 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// An exchange's configuration to import.
+const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../feed-config/testdata/cme.xml");
+
 /// Runs the program in a directory; files may have so many blocks, of 512 or 1,024 bytes.
 fn run(directory: &Path, blocks_max: &str, arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_tickwire");
@@ -24,24 +27,39 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
     let decode = [&["decode", "-f", "day.pcap", "-o", "out"][..], &capture].concat();
     let packed = [&["decode", "-f", "day.pcap", "-o", "out.zst"][..], &capture].concat();
     let receive = [&["receive", "--capture", "day.pcap", "--json", "out"][..], &capture].concat();
-    let commands: [&[&str]; 8] = [
+    let lines = [&["decode", "-f", "day.pcap", "-o", "day.jsonl"][..], &capture].concat();
+    assert!(run(directory, "unlimited", &lines).status.success());
+    let trace = ["opra", "generate", "--messages", "50", "-o", "trace.bin"];
+    assert!(run(directory, "unlimited", &trace).status.success());
+    let simple =
+        ["generate", "simple", "-n", "50", "-o", "simple.bin", "--write-templates", "simple.xml"];
+    assert!(run(directory, "unlimited", &simple).status.success());
+    let encode = [&["encode", "day.jsonl", "-o", "out"][..], &capture].concat();
+    let packets =
+        [&["encode", "day.jsonl", "--output-format", "pcap", "-o", "out"][..], &capture].concat();
+    let commands: Vec<&[&str]> = vec![
         &decode,
         &packed,
         &receive,
+        &encode,
+        &packets,
+        &["opra", "bench", "trace.bin", "--time", "0", "--threads", "1", "--plot", "out.svg"],
+        &["feed", "import", CONFIGURATION, "-o", "out"],
+        &["multicast", "-f", "day.pcap", "-p", "23996", "--rate", "100000", "--json", "out"],
+        &["soak", "feed", "--days", "0", "--json", "out"],
+        #[cfg(feature = "dds")]
+        &["publish", "-f", "simple.bin", "-t", "simple.xml", "--empty-builder", "--json", "out"],
         &["generate", "day", "-n", "300", "-o", "out"],
         &["generate", "day", "-n", "300", "-o", "whole", "--force", "--truth", "out"],
         &["generate", "simple", "--messages", "3000", "-o", "out"],
         &["opra", "generate", "--messages", "3000", "-o", "out"],
         &["templates", "generate", "day.xml", "-o", "out"],
     ];
+    // Of these the whole output is short, or there are files beside it, which have room.
+    let short = ["--truth", "receive", "import", "multicast", "soak", "bench", "publish"];
     for arguments in commands {
         let out = arguments.iter().find(|argument| argument.starts_with("out")).unwrap();
-        // Room for the files beside it, where the one in question is short.
-        let blocks = if arguments.contains(&"--truth") || arguments.contains(&"receive") {
-            "0"
-        } else {
-            "2"
-        };
+        let blocks = if arguments.iter().any(|word| short.contains(word)) { "0" } else { "2" };
         let output = run(directory, blocks, arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
@@ -50,6 +68,27 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
         assert!(!directory.join(out).exists(), "{arguments:?} leaves a part of {out}");
         let _ = fs::remove_file(directory.join("whole"));
     }
+}
+
+#[test]
+fn feeds_that_are_saved_are_whole_or_not_there() {
+    let directory = &support::directory("full_save");
+    let arguments = ["demo", "--messages", "2000", "--live-messages", "0", "--save", "feeds"];
+    // Room for the templates, not for the packets.
+    let output = run(directory, "8", &arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("feeds/simple.bin: File too large"), "{errors}");
+    assert!(!directory.join("feeds/simple.bin").exists());
+}
+
+#[test]
+fn a_soak_whose_files_find_no_room_is_an_error() {
+    let directory = &support::directory("full_soak");
+    let output = run(directory, "8", &["soak", "feed", "--days", "1", "-n", "300"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("updates.pcap: File too large"), "{errors}");
 }
 
 #[test]

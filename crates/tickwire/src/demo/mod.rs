@@ -207,8 +207,9 @@ fn save(feeds: &[Feed], directory: &Path) -> Result<(), Failure> {
     for feed in feeds {
         let contents = [feed.templates.as_bytes(), &feed.file()];
         for (path, content) in saved_files(directory, feed.name).into_iter().zip(contents) {
-            let written = std::fs::write(&path, content);
-            written.map_err(|error| Failure::file("write", path.display(), &error))?;
+            let mut out = files::create(Some(&path))?;
+            out.write_all(content)?;
+            out.flush()?;
         }
     }
     Ok(())

@@ -12,30 +12,53 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// A `tickwire` process; killed when dropped.
 pub struct Process {
+    command: String,
     child: Child,
     output: PathBuf,
+    errors: PathBuf,
 }
 
 impl Process {
-    /// Starts `tickwire` with these arguments, its standard output in a file.
+    /// Starts `tickwire` with these arguments, its standard output in a file, and standard error in one beside
+    /// it.
     pub fn start(arguments: &[String], output: &Path) -> Result<Self, Failure> {
         let failed =
             |error| Failure::Usage(format!("cannot start tickwire {arguments:?}: {error}"));
         let program = std::env::current_exe().map_err(failed)?;
-        let out = File::create(output).map_err(failed)?;
+        let create = |path: &Path| {
+            File::create(path).map_err(|error| Failure::file("write", path.display(), &error))
+        };
+        let errors = output.with_extension("err");
+        let (out, err) = (create(output)?, create(&errors)?);
         let child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(out)
-            .stderr(Stdio::null())
+            .stderr(err)
             .spawn()
             .map_err(failed)?;
-        Ok(Self { child, output: output.to_owned() })
+        let command = arguments.first().cloned().unwrap_or_default();
+        Ok(Self { command, child, output: output.to_owned(), errors })
     }
 
-    /// True if it has ended by itself.
-    pub fn has_ended(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)))
+    /// Returns whether it has ended by itself.
+    ///
+    /// # Errors
+    /// It could not do its work: a status above 1, or a signal. The last line that it told is in the failure.
+    pub fn has_ended(&mut self) -> Result<bool, Failure> {
+        let status = self.child.try_wait().map_err(|error| {
+            Failure::Usage(format!("cannot wait for tickwire {}: {error}", self.command))
+        })?;
+        match status {
+            None => Ok(false),
+            Some(status) if matches!(status.code(), Some(0 | 1)) => Ok(true),
+            Some(status) => {
+                let told = std::fs::read_to_string(&self.errors).unwrap_or_default();
+                let last = told.lines().last().unwrap_or_default();
+                let text = format!("tickwire {} failed, {status}: {last}", self.command);
+                Err(Failure::Usage(text))
+            }
+        }
     }
 
     /// Kills it as `kill -9` does.
@@ -49,7 +72,7 @@ impl Process {
     pub fn interrupt(mut self, timeout: Duration) -> Result<String, Failure> {
         let _ = i32::try_from(self.child.id()).map(|id| kill(Pid::from_raw(id), Signal::SIGINT));
         let started = Instant::now();
-        while !self.has_ended() {
+        while !self.has_ended()? {
             if started.elapsed() > timeout {
                 return Err(Failure::Data("a process did not end when interrupted".to_owned()));
             }
@@ -71,5 +94,27 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_could_not_do_its_work_is_an_error_and_not_an_end() {
+        let directory =
+            std::env::temp_dir().join(format!("tickwire-process-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let output = directory.join("books.jsonl");
+        // The program is this test, which knows no such option.
+        let process = Process::start(&["--no-such-option".to_owned()], &output).unwrap();
+        let failure = process.interrupt(Duration::from_secs(20)).unwrap_err();
+        let Failure::Usage(text) = failure else { panic!("{failure:?}") };
+        assert!(text.contains("tickwire --no-such-option failed"), "{text}");
+        let output = directory.join("none").join("books.jsonl");
+        let failure = Process::start(&[], &output).err().unwrap();
+        assert!(matches!(failure, Failure::Usage(text) if text.contains("books.jsonl")));
+        std::fs::remove_dir_all(directory).unwrap();
     }
 }

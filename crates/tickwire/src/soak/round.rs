@@ -126,7 +126,7 @@ impl<'p> Round<'p> {
         let (started, within) = (Instant::now(), |random: &mut Rng| day.mul_f64(random.f64()));
         let mut kill_receiver = random.bool().then(|| within(random) / 2);
         let kill_sender = (random.u8(0..4) == 0).then(|| within(random));
-        while !sender.has_ended() {
+        while !sender.has_ended()? {
             std::thread::sleep(TICK);
             let elapsed = started.elapsed();
             if kill_receiver.is_some_and(|at| elapsed >= at) {
