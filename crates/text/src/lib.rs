@@ -57,7 +57,7 @@ pub use fix_converter::{ConvertError, FixConverter};
 pub use header::Header;
 pub use json_lines::JsonLines;
 pub use plain::Plain;
-pub use scalar::push_date_time;
+pub use scalar::{element_name, push_date_time};
 
 use std::io;
 use tickwire_fast::Message;

@@ -44,7 +44,7 @@ pub fn push_scalar(
 
 /// The name of the element with this value; `None` where none has it, and where one of another value has the same
 /// name: only the number tells them apart then.
-pub(crate) fn element_name(enumeration: &Enumeration, value: u64) -> Option<&str> {
+pub fn element_name(enumeration: &Enumeration, value: u64) -> Option<&str> {
     let mut elements = enumeration.elements.iter();
     let name = &elements.find(|element| element.value == value)?.name;
     let mut others = enumeration.elements.iter();

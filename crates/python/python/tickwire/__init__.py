@@ -1,0 +1,198 @@
+"""FAST captures to messages and Arrow columns.
+
+>>> import pathlib, tempfile
+>>> directory = pathlib.Path(tempfile.mkdtemp())
+>>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'
+>>> _ = (directory / "t.xml").write_text(xml)
+>>> packet = bytes([0xC0, 0x81, 0x87, 0xFE, 0x07, 0xE8])
+>>> _ = (directory / "x.bin").write_bytes(len(packet).to_bytes(4, "big") + packet)
+>>> capture = open(directory / "x.bin", templates=directory / "t.xml")
+>>> for message in capture:
+...     print(message.template, message.Id, message.Px, message.to_dict())
+Quote 7 10.00 {'Id': 7, 'Px': {'m': 1000, 'e': -2}}
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from tickwire import _tickwire
+from tickwire._errors import DecodeError, TemplateError, TickwireError
+from tickwire._tickwire import Batches, Decoder, Message, Record, TemplateSet
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = [
+    "Batches",
+    "Capture",
+    "DecodeError",
+    "Decoder",
+    "Message",
+    "Record",
+    "TemplateError",
+    "TemplateSet",
+    "TickwireError",
+    "open",
+]
+
+Path = str | os.PathLike[str]
+
+
+class Capture:
+    """A capture that was opened: iterate over it for messages, or take the columns of a template.
+
+    Each iteration and each table reads the file from its start. Data that cannot be decoded raise `DecodeError`
+    after the messages before them, and the iteration can go on behind them; with ``on_error="keep"`` they are
+    gathered in ``errors`` and nothing is raised.
+    """
+
+    def __init__(self, inner: _tickwire.Capture) -> None:
+        self._inner = inner
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._inner)
+
+    @property
+    def framing(self) -> str:
+        """What is around the messages of a packet: as given, or as it was found."""
+        return self._inner.framing
+
+    @property
+    def templates(self) -> list[str]:
+        """Names of the templates whose messages are wanted."""
+        return self._inner.templates
+
+    @property
+    def errors(self) -> list[DecodeError]:
+        """What could not be decoded so far, the first 10,000."""
+        return self._inner.errors
+
+    @property
+    def error_count(self) -> int:
+        """How much could not be decoded so far."""
+        return self._inner.error_count
+
+    def counts(self) -> dict[str, int]:
+        """Decode the capture once and count messages by name of the template.
+
+        Templates of one name are counted together.
+        """
+        counts: dict[str, int] = {}
+        for name, count in self._inner.counts():
+            counts[name] = counts.get(name, 0) + count
+        return counts
+
+    def batches(self, template: str | int | None = None, entries: bool = True) -> Batches:
+        """Record batches of a template's messages, by the Arrow C stream interface.
+
+        What is returned can be given to ``pyarrow.table``, ``polars.DataFrame``, DuckDB and others, without copies.
+        A row is an innermost entry of a sequence with the fields around it repeated, or a message where ``entries``
+        is false. The template is named or given by its id; it may be left out where the capture has messages of one
+        alone.
+        """
+        return self._inner.batches(None if template is None else str(template), entries)
+
+    def table(self, template: str | int | None = None, entries: bool = True) -> pyarrow.Table:
+        """All messages of a template as a pyarrow table."""
+        import pyarrow
+
+        return pyarrow.table(self.batches(template, entries))
+
+    def to_polars(self, template: str | int | None = None, entries: bool = True) -> polars.DataFrame:
+        """All messages of a template as a polars data frame."""
+        import polars
+
+        return polars.DataFrame(self.batches(template, entries))
+
+    def to_pandas(self, template: str | int | None = None, entries: bool = True) -> pandas.DataFrame:
+        """All messages of a template as a pandas data frame."""
+        return self.table(template, entries).to_pandas()
+
+    def to_parquet(
+        self,
+        path: Path,
+        template: str | int | None = None,
+        entries: bool = True,
+        **options: Any,
+    ) -> None:
+        """Write all messages of a template to a Parquet file, a batch at a time.
+
+        ``options`` are those of ``pyarrow.parquet.ParquetWriter``; compression is zstd unless they name another. The
+        file appears under its name when it is whole.
+        """
+        import pyarrow
+        import pyarrow.parquet
+
+        partial = os.fspath(path) + ".partial"
+        reader = pyarrow.RecordBatchReader.from_stream(self.batches(template, entries))
+        try:
+            with pyarrow.parquet.ParquetWriter(
+                partial, reader.schema, **{"compression": "zstd", **options}
+            ) as writer:
+                for batch in reader:
+                    writer.write_batch(batch)
+            os.replace(partial, path)
+        except BaseException:
+            if os.path.exists(partial):
+                os.unlink(partial)
+            raise
+
+
+def open(
+    path: Path,
+    templates: Path | Sequence[Path] | TemplateSet,
+    framing: str = "none",
+    reset: str | None = None,
+    input_format: str | None = None,
+    *,
+    messages: Sequence[str | int] | None = None,
+    fields: Sequence[str] | None = None,
+    start: datetime.datetime | int | None = None,
+    end: datetime.datetime | int | None = None,
+    on_error: Literal["raise", "keep"] = "raise",
+) -> Capture:
+    """Open a capture: pcap, pcapng, packets behind their lengths, or a raw stream; plain, gzip or zstd.
+
+    - ``templates``: template files of the feed (FAST 1.1 or 1.2 XML), or a `TemplateSet`
+    - ``framing``: what is around the messages of a packet: a preset such as ``"cme"``, a description, or ``"auto"``
+    - ``reset``: when dictionaries are emptied: ``"never"``, ``"packet"``, ``"message"``, ``"template"``; as the
+      framing says unless given
+    - ``input_format``: ``"pcap"``, ``"u32be"``, ``"u32le"`` or ``"raw"``; found unless given
+    - ``messages``: names or ids of the templates whose messages are wanted; all unless given
+    - ``fields``: names or paths of the fields wanted; the others are not stored
+    - ``start`` and ``end``: capture times wanted, up to but without ``end``; nanoseconds since 1970-01-01 UTC, or
+      datetimes with a time zone
+    - ``on_error``: ``"raise"``, or ``"keep"`` to gather errors in ``Capture.errors``
+    """
+    names = None if messages is None else [str(name) for name in messages]
+    return Capture(
+        _tickwire.open(
+            os.fspath(path),
+            templates,
+            framing,
+            reset,
+            input_format,
+            messages=names,
+            fields=None if fields is None else list(fields),
+            start=_nanoseconds(start),
+            end=_nanoseconds(end),
+            on_error=on_error,
+        )
+    )
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+def _nanoseconds(time: datetime.datetime | int | None) -> int | None:
+    if time is None or isinstance(time, int):
+        return time
+    if time.tzinfo is None:
+        raise ValueError(f"{time} has no time zone: give it one, such as datetime.timezone.utc")
+    return (time - _EPOCH) // datetime.timedelta(microseconds=1) * 1000

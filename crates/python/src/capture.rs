@@ -1,0 +1,337 @@
+//! Captures: what `tickwire.open` returns.
+
+use crate::batches::Batches;
+use crate::errors;
+use crate::fault::Fault;
+use crate::message::{Message, Owned};
+use crate::pull::{Job, Pull, Source, Take};
+use crate::templates::{Templates, compile};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tickwire_captures::Selection;
+use tickwire_fast::{CompileOptions, Program, Storage, TemplateId, TemplateSet};
+use tickwire_feed::capture::Format;
+use tickwire_feed::framing::detect::detect;
+use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_text::Header;
+
+/// What is done where data cannot be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// An exception, after the messages before.
+    Raise,
+    /// It is noted in `errors`, and decoding goes on.
+    Keep,
+}
+
+/// Errors kept; further ones are only counted.
+const ERRORS_MAX: usize = 10_000;
+
+/// What was not decoded.
+#[derive(Default)]
+pub struct Kept {
+    faults: Vec<Fault>,
+    count: u64,
+}
+
+/// The errors of all that reads a capture.
+#[derive(Clone)]
+pub struct Errors {
+    on_error: OnError,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Errors {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes faults. Returns the first if it is to be raised.
+    pub fn note(&self, faults: Vec<Fault>) -> Option<Fault> {
+        let raised = match self.on_error {
+            OnError::Raise => faults.first().cloned(),
+            OnError::Keep => None,
+        };
+        let mut kept = self.lock();
+        kept.count += faults.len() as u64;
+        let room = ERRORS_MAX.saturating_sub(kept.faults.len());
+        kept.faults.extend(faults.into_iter().take(room));
+        raised
+    }
+}
+
+/// Opens a capture.
+#[pyfunction]
+#[pyo3(signature = (
+    path, templates, framing = "none", reset = None, input_format = None, *, messages = None, fields = None,
+    start = None, end = None, on_error = "raise",
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+pub fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    templates: Templates,
+    framing: &str,
+    reset: Option<&str>,
+    input_format: Option<&str>,
+    messages: Option<Vec<String>>,
+    fields: Option<Vec<String>>,
+    start: Option<u64>,
+    end: Option<u64>,
+    on_error: &str,
+) -> PyResult<Capture> {
+    let wrong = |text: String| PyValueError::new_err(text);
+    let format = input_format.map(|name| {
+        name.parse::<Format>().map_err(|error| wrong(format!("input_format {name}: {error}")))
+    });
+    let reset = reset.map(|name| {
+        name.parse::<ResetPolicy>().map_err(|error| wrong(format!("reset {name}: {error}")))
+    });
+    let on_error = match on_error {
+        "raise" => OnError::Raise,
+        "keep" => OnError::Keep,
+        other => return Err(wrong(format!("on_error {other}: expected raise or keep"))),
+    };
+    let set = templates.0;
+    let source = Source { path, format: format.transpose()? };
+    let framing = match framing {
+        "auto" => find_framing(&source, &set).map_err(|text| errors::usage(py, &text))?,
+        name => name.parse().map_err(|error| wrong(format!("framing {name}: {error}")))?,
+    };
+    let framing = match reset.transpose()? {
+        Some(reset) => framing.reset(reset),
+        None => framing,
+    };
+    let set = match framing.reset_template_id() {
+        Some(id) => set.with_reset_template(TemplateId(id)),
+        None => set,
+    };
+    let program = Arc::new(compile(py, set, fields)?);
+    let selection = Selection::new(&program, &messages.unwrap_or_default())
+        .map_err(|unknown| wrong(unknown.to_string()))?;
+    // What is wrong with the file is told at once.
+    source.open().map_err(|text| errors::usage(py, &text))?;
+    let times = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
+    let job = Job { source, framing, program, selection, times };
+    let errors = Errors { on_error, kept: Arc::default() };
+    Ok(Capture { job, errors })
+}
+
+fn find_framing(source: &Source, set: &TemplateSet) -> Result<Framing, String> {
+    let name = source.path.display();
+    let found = detect(&source.sample()?, set).map_err(|error| format!("{name}: {error}"))?;
+    Ok(found.framing)
+}
+
+/// A capture: iterate over it for messages, or take columns of a template.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Capture {
+    job: Job,
+    errors: Errors,
+}
+
+#[pymethods]
+impl Capture {
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Messages> {
+        let pull = Pull::new(&self.job, Queue::default());
+        let pull = pull.map_err(|text| errors::usage(py, &text))?;
+        Ok(Messages {
+            pull: Mutex::new(Pulled { pull, raised: None }),
+            errors: self.errors.clone(),
+        })
+    }
+
+    /// How packets are framed: as given, or as it was found.
+    #[getter]
+    fn framing(&self) -> String {
+        self.job.framing.to_string()
+    }
+
+    /// Names of the templates whose messages are wanted.
+    #[getter]
+    fn templates(&self) -> Vec<String> {
+        let indexes = self.job.selection.templates(&self.job.program);
+        let name = |index: usize| self.job.program.templates()[index].name.to_string();
+        indexes.into_iter().map(name).collect()
+    }
+
+    /// What could not be decoded, as exceptions: the first 10,000 of all that read this capture so far.
+    #[getter]
+    fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        let faults = self.errors.lock().faults.clone();
+        faults.into_iter().map(|fault| fault.exception(py).into_value(py).into_any()).collect()
+    }
+
+    /// How much could not be decoded.
+    #[getter]
+    fn error_count(&self) -> u64 {
+        self.errors.lock().count
+    }
+
+    /// Decodes the capture once and counts messages by name of the template.
+    fn counts(&self, py: Python<'_>) -> PyResult<Vec<(String, u64)>> {
+        let counts = py.detach(|| self.count());
+        let counts = counts.map_err(|text| errors::usage(py, &text))?;
+        let name = |index: usize| self.job.program.templates()[index].name.to_string();
+        let seen = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+        Ok(seen.map(|(index, count)| (name(index), count)).collect())
+    }
+
+    /// Record batches of a template's messages, a row an entry; without `entries` a row a message.
+    #[pyo3(signature = (template = None, entries = true))]
+    fn batches(&self, py: Python<'_>, template: Option<&str>, entries: bool) -> PyResult<Batches> {
+        let index = self.template(py, template)?;
+        let program = &self.job.program;
+        let id = index.to_string();
+        let template = &program.templates()[index];
+        let name = template.id.map_or_else(|| template.name.to_string(), |id| id.to_string());
+        let mut job = self.job.clone();
+        if !entries {
+            job.program =
+                Arc::new(without_entries(program, index).map_err(|text| errors::usage(py, &text))?);
+        }
+        job.selection = Selection::new(&job.program, std::slice::from_ref(&name))
+            .map_err(|unknown| errors::usage(py, &format!("{unknown} ({id})")))?;
+        Ok(Batches::new(job, index, self.errors.clone()))
+    }
+}
+
+impl Capture {
+    /// Index of the template that is named, or of the only one that the capture has messages of.
+    fn template(&self, py: Python<'_>, name: Option<&str>) -> PyResult<usize> {
+        let program = &self.job.program;
+        if let Some(name) = name {
+            let selection = Selection::new(program, &[name.to_owned()])
+                .map_err(|unknown| PyValueError::new_err(unknown.to_string()))?;
+            return match selection.templates(program)[..] {
+                [index] => Ok(index),
+                _ => Err(PyValueError::new_err(format!(
+                    "several templates are named {name}: give the id of one"
+                ))),
+            };
+        }
+        if let [index] = self.job.selection.templates(program)[..] {
+            return Ok(index);
+        }
+        let counts = py.detach(|| self.count()).map_err(|text| errors::usage(py, &text))?;
+        let seen: Vec<usize> = (0..counts.len()).filter(|index| counts[*index] > 0).collect();
+        match seen[..] {
+            [index] => Ok(index),
+            [] => Err(PyValueError::new_err("the capture has no message: name a template")),
+            _ => {
+                let names: Vec<String> = seen
+                    .iter()
+                    .map(|index| {
+                        format!("{} ({})", program.templates()[*index].name, counts[*index])
+                    })
+                    .collect();
+                Err(PyValueError::new_err(format!(
+                    "the capture has messages of several templates: name one of {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// Messages by template.
+    fn count(&self) -> Result<Vec<u64>, String> {
+        let counts = vec![0; self.job.program.templates().len()];
+        let mut pull = Pull::new(&self.job, Counts(counts))?;
+        while !pull.is_ended() {
+            pull.step();
+            pull.take_faults();
+        }
+        Ok(std::mem::take(&mut pull.taken().0))
+    }
+}
+
+/// The program for what is in no sequence of a template.
+fn without_entries(program: &Program, template: usize) -> Result<Program, String> {
+    let fields = program.fields_of(program.templates()[template].segment);
+    let plain = fields
+        .iter()
+        .filter(|field| !matches!(field.storage, Storage::Sequence { .. } | Storage::Discarded));
+    let names = plain.map(|field| field.name.local.to_string()).collect();
+    let options = CompileOptions { fields: Some(names), ..CompileOptions::default() };
+    Program::compile_with(program.set().clone(), &options).map_err(|error| error.to_string())
+}
+
+struct Counts(Vec<u64>);
+
+impl Take for Counts {
+    fn take(&mut self, _: &Header<'_>, message: &tickwire_fast::Message) -> Result<(), Box<Fault>> {
+        self.0[message.template_index()] += 1;
+        Ok(())
+    }
+}
+
+/// Messages that wait to be handed out.
+#[derive(Default)]
+struct Queue(VecDeque<Owned>);
+
+impl Take for Queue {
+    fn take(
+        &mut self,
+        header: &Header<'_>,
+        message: &tickwire_fast::Message,
+    ) -> Result<(), Box<Fault>> {
+        self.0.push_back(Owned {
+            message: Arc::new(message.clone()),
+            packet: header.packet,
+            time_ns: header.time_ns,
+            offset: header.offset,
+            len: header.len,
+        });
+        Ok(())
+    }
+}
+
+struct Pulled {
+    pull: Pull<Queue>,
+    /// To be raised when the messages before it were handed out.
+    raised: Option<Fault>,
+}
+
+/// The messages of a capture, in order.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Messages {
+    pull: Mutex<Pulled>,
+    errors: Errors,
+}
+
+#[pymethods]
+impl Messages {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        match py.detach(|| self.next()) {
+            Ok(message) => Ok(message.map(Message::from)),
+            Err(fault) => Err(fault.exception(py)),
+        }
+    }
+}
+
+impl Messages {
+    fn next(&self) -> Result<Option<Owned>, Box<Fault>> {
+        let mut pulled = self.pull.lock().unwrap_or_else(PoisonError::into_inner);
+        let Pulled { pull, raised } = &mut *pulled;
+        loop {
+            if let Some(message) = pull.taken().0.pop_front() {
+                return Ok(Some(message));
+            }
+            if let Some(fault) = raised.take() {
+                return Err(Box::new(fault));
+            }
+            if pull.is_ended() {
+                return Ok(None);
+            }
+            pull.step();
+            *raised = self.errors.note(pull.take_faults());
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Data that cannot be decoded, and where they are.
+
+use crate::errors;
+use pyo3::prelude::*;
+use tickwire_captures::{MessagePlace, PacketPlace};
+use tickwire_fast::{Error, Program};
+
+/// Why data are not decoded.
+#[derive(Clone, Debug, Default)]
+pub struct Fault {
+    /// For people, with everything below.
+    pub text: String,
+    /// The specification's code, such as `D9`.
+    pub code: Option<String>,
+    pub template: Option<String>,
+    /// Path of the field.
+    pub field: Option<String>,
+    /// Byte in the packet, or in its stream.
+    pub offset: Option<u64>,
+    pub packet: Option<u64>,
+    /// Of the packet in the file.
+    pub file_offset: Option<u64>,
+}
+
+impl Fault {
+    /// A message that cannot be decoded, of `program`.
+    pub fn of_message(error: &Error, offset: u64, text: String, program: &Program) -> Self {
+        let template = |field| program.templates()[program.template_of(field)].name.to_string();
+        Self {
+            text,
+            code: error.code().map(|code| code.to_string()),
+            template: error.field().map(template),
+            field: error.field().map(|field| program.path(field).to_string()),
+            offset: Some(offset.saturating_add(error.offset() as u64)),
+            ..Self::default()
+        }
+    }
+
+    /// A message of a capture.
+    pub fn of_capture(place: MessagePlace, error: &Error, program: &Program) -> Self {
+        let fault = Self::of_message(error, place.offset, place.describe(error, program), program);
+        Self {
+            packet: Some(place.packet.index),
+            file_offset: Some(place.packet.file_offset),
+            ..fault
+        }
+    }
+
+    /// A packet.
+    pub fn of_packet(place: PacketPlace, text: String) -> Self {
+        let (packet, file_offset) = (Some(place.index), Some(place.file_offset));
+        Self { text, packet, file_offset, ..Self::default() }
+    }
+
+    /// The file.
+    pub fn of_file(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+
+    /// As an exception.
+    pub fn exception(self, py: Python<'_>) -> PyErr {
+        let Self { text, code, template, field, offset, packet, file_offset } = self;
+        errors::decode(py, (text, code, template, field, offset, packet, file_offset))
+    }
+}

@@ -1,0 +1,30 @@
+//! Tickwire for Python: captures to messages and Arrow columns.
+//!
+//! The module `tickwire._tickwire`; what users import is `python/tickwire`, which adds what needs other libraries.
+
+mod batches;
+mod capture;
+mod codec;
+mod errors;
+mod fault;
+mod message;
+mod pull;
+mod templates;
+mod values;
+
+use pyo3::prelude::*;
+
+/// Decoding in Rust, for the package `tickwire`.
+#[pymodule]
+mod _tickwire {
+    #[pymodule_export]
+    use super::batches::Batches;
+    #[pymodule_export]
+    use super::capture::{Capture, Messages, open};
+    #[pymodule_export]
+    use super::codec::Decoder;
+    #[pymodule_export]
+    use super::message::{Message, Record};
+    #[pymodule_export]
+    use super::templates::TemplateSet;
+}

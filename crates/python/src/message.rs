@@ -1,0 +1,207 @@
+//! Decoded messages, and the records in them.
+
+use crate::values::{json_dict, native};
+use pyo3::exceptions::{PyAttributeError, PyKeyError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::Arc;
+use tickwire_fast::{FieldValue, Record as FastRecord};
+
+/// A decoded message, with where it came from.
+#[derive(Clone)]
+pub struct Owned {
+    pub message: Arc<tickwire_fast::Message>,
+    pub packet: Option<u64>,
+    pub time_ns: Option<u64>,
+    pub offset: Option<u64>,
+    pub len: Option<usize>,
+}
+
+/// A decoded message. Its fields are attributes, and items by name.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Message {
+    owned: Owned,
+}
+
+impl From<Owned> for Message {
+    fn from(owned: Owned) -> Self {
+        Self { owned }
+    }
+}
+
+#[pymethods]
+impl Message {
+    /// Name of the template.
+    #[getter]
+    fn template(&self) -> &str {
+        self.owned.message.template_name()
+    }
+
+    /// Id of the template; None where it has none.
+    #[getter]
+    fn id(&self) -> Option<u32> {
+        self.owned.message.template_id().map(|id| id.0)
+    }
+
+    /// Index of the packet in its capture, from 0.
+    #[getter]
+    fn packet(&self) -> Option<u64> {
+        self.owned.packet
+    }
+
+    /// Capture time in nanoseconds since 1970-01-01 UTC.
+    #[getter]
+    fn time(&self) -> Option<u64> {
+        self.owned.time_ns
+    }
+
+    /// Offset of the message in its packet or stream, in bytes.
+    #[getter]
+    fn offset(&self) -> Option<u64> {
+        self.owned.offset
+    }
+
+    /// Length of the message in bytes.
+    #[getter]
+    fn length(&self) -> Option<usize> {
+        self.owned.len
+    }
+
+    /// All fields as `tickwire decode` writes them in JSON.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        json_dict(py, self.owned.message.root())
+    }
+
+    /// Names of the fields.
+    fn keys(&self) -> Vec<String> {
+        keys(self.owned.message.root())
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        attribute(py, &self.owned.message, &[], name)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        item(py, &self.owned.message, &[], name)
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.owned.message.root().index_of(name).is_some()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let fields = self.to_dict(py)?.repr()?;
+        Ok(format!("<{} {fields}>", self.template()))
+    }
+}
+
+/// A group, or an entry of a sequence.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Record {
+    message: Arc<tickwire_fast::Message>,
+    path: Vec<Step>,
+}
+
+/// From a record to one in it: the field, and the entry where it is a sequence.
+#[derive(Clone, Copy)]
+struct Step {
+    field: usize,
+    entry: usize,
+}
+
+#[pymethods]
+impl Record {
+    /// All fields as `tickwire decode` writes them in JSON.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        json_dict(py, resolve(&self.message, &self.path)?)
+    }
+
+    /// Names of the fields.
+    fn keys(&self) -> PyResult<Vec<String>> {
+        Ok(keys(resolve(&self.message, &self.path)?))
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        attribute(py, &self.message, &self.path, name)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        item(py, &self.message, &self.path, name)
+    }
+
+    fn __contains__(&self, name: &str) -> PyResult<bool> {
+        Ok(resolve(&self.message, &self.path)?.index_of(name).is_some())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<{}>", self.to_dict(py)?.repr()?))
+    }
+}
+
+fn keys(record: FastRecord<'_>) -> Vec<String> {
+    let fields = record.fields().filter(|(_, value)| !matches!(value, FieldValue::Discarded));
+    fields.map(|(field, _)| field.name.local.to_string()).collect()
+}
+
+/// The record at a path.
+fn resolve<'m>(message: &'m tickwire_fast::Message, path: &[Step]) -> PyResult<FastRecord<'m>> {
+    path.iter().try_fold(message.root(), |record, step| match record.value(step.field) {
+        FieldValue::Group(inner) | FieldValue::Dynamic(_, inner) => Ok(inner),
+        FieldValue::Sequence(entries) => {
+            entries.entry(step.entry).ok_or_else(|| PyKeyError::new_err(step.entry))
+        }
+        _ => Err(PyKeyError::new_err(step.field)),
+    })
+}
+
+fn attribute<'py>(
+    py: Python<'py>,
+    message: &Arc<tickwire_fast::Message>,
+    path: &[Step],
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    match field(py, message, path, name)? {
+        Some(value) => Ok(value),
+        None => {
+            let template = message.template_name();
+            Err(PyAttributeError::new_err(format!("{template} has no field {name} here")))
+        }
+    }
+}
+
+fn item<'py>(
+    py: Python<'py>,
+    message: &Arc<tickwire_fast::Message>,
+    path: &[Step],
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    field(py, message, path, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+}
+
+/// The value of a field of the record at a path; `None` if it has no such field, or it was left out.
+fn field<'py>(
+    py: Python<'py>,
+    message: &Arc<tickwire_fast::Message>,
+    path: &[Step],
+    name: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let record = resolve(message, path)?;
+    let Some(index) = record.index_of(name) else { return Ok(None) };
+    let inner = |entry| Record {
+        message: message.clone(),
+        path: [path, &[Step { field: index, entry }]].concat(),
+    };
+    let value = match record.value(index) {
+        FieldValue::Discarded => return Ok(None),
+        FieldValue::Group(_) | FieldValue::Dynamic(..) => Bound::new(py, inner(0))?.into_any(),
+        FieldValue::Sequence(entries) => {
+            let list = PyList::empty(py);
+            for entry in 0..entries.len() {
+                list.append(Bound::new(py, inner(entry))?)?;
+            }
+            list.into_any()
+        }
+        value => native(py, &record.layouts()[index], value)?,
+    };
+    Ok(Some(value))
+}

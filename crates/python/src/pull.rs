@@ -1,0 +1,184 @@
+//! Reading a capture piece by piece.
+
+use crate::fault::Fault;
+use std::fmt::Display;
+use std::fs::File;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tickwire_captures::{CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Selection};
+use tickwire_fast::{Decoded, DecoderOptions, Error, Message, Program};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_text::Header;
+
+/// A file, and its layout where that is named.
+#[derive(Clone)]
+pub struct Source {
+    pub path: PathBuf,
+    pub format: Option<Format>,
+}
+
+/// A capture, and how it is decoded.
+#[derive(Clone)]
+pub struct Job {
+    pub source: Source,
+    pub framing: Framing,
+    pub program: Arc<Program>,
+    pub selection: Selection,
+    /// Capture times wanted, nanoseconds since 1970-01-01 UTC; messages without a time are all wanted.
+    pub times: Range<u64>,
+}
+
+impl Source {
+    /// The capture, opened from its start.
+    pub fn open(&self) -> Result<CaptureReader<File>, String> {
+        let Self { path, format, .. } = self;
+        let name = path.display();
+        let file = File::open(path).map_err(|error| format!("cannot open {name}: {error}"))?;
+        let mut options = CaptureOptions::new().file_name(path.to_string_lossy());
+        if let Some(format) = format {
+            options = options.format(*format);
+        }
+        CaptureReader::open(file, options).map_err(|error| format!("{name}: {error}"))
+    }
+
+    /// The first packets, to find the framing by.
+    pub fn sample(&self) -> Result<Vec<Vec<u8>>, String> {
+        /// As many as `tickwire decode --framing auto` looks at.
+        const PACKETS_MAX: usize = 1000;
+        let mut sample = tickwire_captures::Sample::new(PACKETS_MAX);
+        let mut reader = self.open()?;
+        // What is wrong with the file is told when it is decoded.
+        while let Ok(Some(packet)) = reader.next_packet() {
+            sample.add(&packet);
+            if sample.is_full() {
+                break;
+            }
+        }
+        Ok(sample.packets().to_vec())
+    }
+}
+
+impl Job {
+    /// Whether nothing goes on from packet to packet, so that packets out of the time range need no decoding.
+    fn is_by_packet(&self) -> bool {
+        let policy = self.framing.reset_policy();
+        let starts_empty = matches!(policy, ResetPolicy::Packet | ResetPolicy::Message);
+        starts_empty && self.framing.chunk_fields().is_none()
+    }
+}
+
+/// Takes the messages that are wanted.
+pub trait Take {
+    /// Takes one; what cannot be taken is a fault.
+    fn take(&mut self, header: &Header<'_>, message: &Message) -> Result<(), Box<Fault>>;
+}
+
+/// A capture being decoded.
+pub struct Pull<T> {
+    reader: CaptureReader<File>,
+    decoder: CaptureDecoder,
+    sink: Sink<T>,
+    skips: bool,
+    is_ended: bool,
+    /// Packets that were not decoded, as they are out of the time range.
+    pub packets_skipped: u64,
+}
+
+/// Where the messages of a capture go.
+struct Sink<T> {
+    selection: Selection,
+    times: Range<u64>,
+    take: T,
+    faults: Vec<Fault>,
+}
+
+impl<T: Take> Pull<T> {
+    /// Opens a capture.
+    pub fn new(job: &Job, take: T) -> Result<Self, String> {
+        let reset = job.framing.reset_policy().into();
+        let options = DecoderOptions { reset, ..DecoderOptions::default() };
+        let (selection, times) = (job.selection.clone(), job.times.clone());
+        Ok(Self {
+            reader: job.source.open()?,
+            decoder: CaptureDecoder::new(job.program.clone(), options, job.framing),
+            sink: Sink { selection, times, take, faults: Vec::new() },
+            skips: job.is_by_packet(),
+            is_ended: false,
+            packets_skipped: 0,
+        })
+    }
+
+    /// Where messages were taken to.
+    pub fn taken(&mut self) -> &mut T {
+        &mut self.sink.take
+    }
+
+    /// What was not decoded since this was asked last.
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.sink.faults)
+    }
+
+    /// Whether the capture is at its end.
+    pub fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Decodes the next packet.
+    pub fn step(&mut self) {
+        let packet = match self.decoder.next_packet(&mut self.reader) {
+            Ok(Some(packet)) => packet,
+            Ok(None) => return self.end(),
+            Err(error) => {
+                self.sink.faults.push(Fault::of_file(error.to_string()));
+                return self.end();
+            }
+        };
+        if self.skips && packet.stream.is_none() && !self.sink.wants_time(packet.timestamp_ns) {
+            self.packets_skipped += 1;
+            return;
+        }
+        let Ok(()) = self.decoder.decode(&packet, &mut self.sink);
+    }
+
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.is_ended, true) {
+            let Ok(()) = self.decoder.finish(&mut self.sink);
+            let missing = self.reader.statistics().missing();
+            self.sink.faults.extend(missing.map(|text| Fault::of_file(text.to_string())));
+        }
+    }
+}
+
+impl<T> Sink<T> {
+    fn wants_time(&self, time_ns: Option<u64>) -> bool {
+        time_ns.is_none_or(|time_ns| self.times.contains(&time_ns))
+    }
+}
+
+impl<T: Take> CaptureSink for Sink<T> {
+    type Error = std::convert::Infallible;
+
+    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Self::Error> {
+        if self.selection.contains(decoded.message)
+            && self.wants_time(header.time_ns)
+            && let Err(fault) = self.take.take(header, decoded.message)
+        {
+            self.faults.push(*fault);
+        }
+        Ok(())
+    }
+
+    fn message_failed(&mut self, place: MessagePlace, error: &Error, program: &Program, _: Lost) {
+        self.faults.push(Fault::of_capture(place, error, program));
+    }
+
+    fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display) {
+        self.faults.push(Fault::of_packet(place, format!("{place}: {why}")));
+    }
+
+    fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {
+        self.packet_failed(place, why);
+    }
+}

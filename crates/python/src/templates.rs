@@ -1,0 +1,129 @@
+//! Template sets.
+
+use crate::errors;
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+use tickwire_fast::template::ParseLimits;
+use tickwire_fast::{CompileOptions, Program};
+
+/// Templates of a feed: FAST 1.1 or 1.2 XML, in one file or several that are one set together.
+#[pyclass(module = "tickwire", frozen)]
+pub struct TemplateSet {
+    pub set: tickwire_fast::TemplateSet,
+}
+
+#[pymethods]
+impl TemplateSet {
+    /// Reads template files.
+    #[new]
+    fn new(py: Python<'_>, paths: Paths) -> PyResult<Self> {
+        Ok(Self { set: read(py, &paths.0)? })
+    }
+
+    /// Parses templates from text.
+    #[staticmethod]
+    fn parse(py: Python<'_>, xml: &str) -> PyResult<Self> {
+        let parsed = parse(Path::new("templates"), xml.as_bytes());
+        Ok(Self { set: parsed.map_err(|lines| errors::templates(py, lines))? })
+    }
+
+    /// Everything that is wrong in template files, a line each; empty where they can be used.
+    #[staticmethod]
+    fn check(py: Python<'_>, paths: Paths) -> PyResult<Vec<String>> {
+        let mut lines = Vec::new();
+        for path in &paths.0 {
+            lines.extend(parse(path, &read_bytes(py, path)?).err().unwrap_or_default());
+        }
+        if lines.is_empty()
+            && let Err(error) = read(py, &paths.0)
+        {
+            lines.push(error.value(py).to_string());
+        }
+        Ok(lines)
+    }
+
+    /// Names of the templates, in the order of the file.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.set.templates().iter().map(|template| template.name.local.to_string()).collect()
+    }
+
+    /// The digest of what the templates mean, whatever their text looks like.
+    #[getter]
+    fn signature(&self) -> String {
+        self.set.signature().to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<TemplateSet of {} templates, {}>", self.set.templates().len(), self.signature())
+    }
+}
+
+/// One path or several.
+pub struct Paths(pub Vec<PathBuf>);
+
+impl<'py> FromPyObject<'_, 'py> for Paths {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract::<PathBuf>() {
+            Ok(path) => Ok(Self(vec![path])),
+            Err(_) => object.extract::<Vec<PathBuf>>().map(Self),
+        }
+    }
+}
+
+/// Templates as an argument: a set, or paths.
+pub struct Templates(pub tickwire_fast::TemplateSet);
+
+impl<'py> FromPyObject<'_, 'py> for Templates {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.cast::<TemplateSet>() {
+            Ok(set) => Ok(Self(set.get().set.clone())),
+            Err(_) => Ok(Self(read(object.py(), &object.extract::<Paths>()?.0)?)),
+        }
+    }
+}
+
+fn read_bytes(py: Python<'_>, path: &Path) -> PyResult<Vec<u8>> {
+    std::fs::read(path)
+        .map_err(|error| errors::usage(py, &format!("cannot open {}: {error}", path.display())))
+}
+
+fn read(py: Python<'_>, paths: &[PathBuf]) -> PyResult<tickwire_fast::TemplateSet> {
+    let mut sets = Vec::new();
+    for path in paths {
+        let parsed = parse(path, &read_bytes(py, path)?);
+        sets.push(parsed.map_err(|lines| errors::templates(py, lines))?);
+    }
+    if let [set] = &sets[..] {
+        return Ok(set.clone());
+    }
+    let templates = sets.iter().flat_map(|set| set.templates().iter().cloned()).collect();
+    tickwire_fast::TemplateSet::from_templates(templates, &ParseLimits::default())
+        .map_err(|wrong| errors::templates(py, vec![wrong.to_string()]))
+}
+
+/// Errors are `FILE:line:column: text`, all of them.
+fn parse(path: &Path, bytes: &[u8]) -> Result<tickwire_fast::TemplateSet, Vec<String>> {
+    tickwire_fast::TemplateSet::parse_bytes(bytes).map_err(|wrong| {
+        let mut lines: Vec<String> =
+            wrong.errors.iter().map(|error| format!("{}: {error}", path.display())).collect();
+        if wrong.omitted > 0 {
+            lines.push(format!("and {} more", wrong.omitted));
+        }
+        lines
+    })
+}
+
+/// Compiles a set, for some fields only where they are named.
+pub fn compile(
+    py: Python<'_>,
+    set: tickwire_fast::TemplateSet,
+    fields: Option<Vec<String>>,
+) -> PyResult<Program> {
+    let options = CompileOptions { fields, ..CompileOptions::default() };
+    Program::compile_with(set, &options).map_err(|error| errors::usage(py, &error.to_string()))
+}

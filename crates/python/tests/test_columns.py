@@ -1,0 +1,94 @@
+"""Columns of a template, taken by other libraries."""
+
+from pathlib import Path
+
+import feed
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+import tickwire
+
+PACKETS = [
+    feed.quote("AB", 3, [(1001, 5), (1000, 7)]) + feed.status(9, b"\x00\xff"),
+    feed.quote("C", None, []),
+]
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> tickwire.Capture:
+    templates = feed.write(tmp_path, "t.xml", feed.TEMPLATES)
+    return tickwire.open(
+        feed.write(tmp_path, "c.bin", feed.prefixed(PACKETS)), templates, input_format="u32be"
+    )
+
+
+def test_a_row_is_an_entry(capture: tickwire.Capture) -> None:
+    table = capture.table("Quote")
+    assert table.num_rows == 3
+    assert table["Symbol"].to_pylist() == ["AB", "AB", "C"]
+    assert table["Levels/Price.mantissa"].to_pylist() == [1001, 1000, None]
+    assert table["Levels/Size"].to_pylist() == [5, 7, None]
+    assert table["Count"].to_pylist() == [3, 3, None]
+    assert table["pkt"].to_pylist() == [0, 0, 1]
+    assert table.schema.metadata[b"tickwire.template"] == b"Quote"
+
+
+def test_a_row_is_a_message_without_entries(capture: tickwire.Capture) -> None:
+    table = capture.table("Quote", entries=False)
+    assert table["Symbol"].to_pylist() == ["AB", "C"]
+    assert not any(name.startswith("Levels") for name in table.column_names)
+
+
+def test_the_template_may_be_left_out_where_one_alone_is_there(
+    capture: tickwire.Capture, tmp_path: Path
+) -> None:
+    assert capture.counts() == {"Quote": 2, "Status": 1}
+    with pytest.raises(ValueError, match=r"Quote \(2\), Status \(1\)"):
+        capture.table()
+    with pytest.raises(ValueError, match="Nothing"):
+        capture.table("Nothing")
+    assert capture.table(2)["State"].to_pylist() == [9]
+    path = feed.write(tmp_path, "one.bin", feed.prefixed([feed.status(1, b"")]))
+    assert tickwire.open(path, tmp_path / "t.xml", input_format="u32be").table().num_rows == 1
+
+
+def test_other_libraries_take_the_stream(capture: tickwire.Capture) -> None:
+    frame = capture.to_polars("Quote")
+    assert isinstance(frame, polars.DataFrame) and frame["Levels/Size"].to_list() == [5, 7, None]
+    pandas_frame = capture.to_pandas("Quote")
+    assert isinstance(pandas_frame, pandas.DataFrame) and list(pandas_frame["Symbol"]) == ["AB", "AB", "C"]
+    batches = list(pyarrow.RecordBatchReader.from_stream(capture.batches("Quote")))
+    assert sum(batch.num_rows for batch in batches) == 3
+    stream = capture.batches("Quote")
+    assert pyarrow.table(stream) == pyarrow.table(stream), "each taker reads from the start"
+
+
+def test_many_rows_come_in_batches(tmp_path: Path) -> None:
+    templates = feed.write(tmp_path, "t.xml", feed.TEMPLATES)
+    path = feed.write(tmp_path, "c.bin", feed.prefixed([feed.status(n, b"x") for n in range(20_000)]))
+    stream = tickwire.open(path, templates, input_format="u32be").batches("Status")
+    batches = list(pyarrow.RecordBatchReader.from_stream(stream))
+    assert len(batches) > 1
+    assert pyarrow.Table.from_batches(batches)["State"].to_pylist() == list(range(20_000))
+
+
+def test_parquet_appears_when_it_is_whole(capture: tickwire.Capture, tmp_path: Path) -> None:
+    path = tmp_path / "q.parquet"
+    capture.to_parquet(path, "Quote")
+    assert pyarrow.parquet.read_table(path)["Levels/Size"].to_pylist() == [5, 7, None]
+    assert pyarrow.parquet.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
+    broken = feed.write(tmp_path, "b.bin", feed.prefixed([*PACKETS, b"\xc0\x85"]))
+    other = tickwire.open(broken, tmp_path / "t.xml", input_format="u32be")
+    with pytest.raises(Exception, match="template id 5"):
+        other.to_parquet(tmp_path / "b.parquet", "Quote")
+    assert sorted(file.name for file in tmp_path.glob("*.parquet*")) == ["q.parquet"]
+
+
+def test_errors_of_columns_may_be_kept(tmp_path: Path) -> None:
+    templates = feed.write(tmp_path, "t.xml", feed.TEMPLATES)
+    path = feed.write(tmp_path, "b.bin", feed.prefixed([PACKETS[0], b"\xc0\x85", PACKETS[1]]))
+    kept = tickwire.open(path, templates, reset="packet", input_format="u32be", on_error="keep")
+    assert kept.table("Quote").num_rows == 3
+    assert [error.code for error in kept.errors] == ["D9"]
