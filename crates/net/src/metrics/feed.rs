@@ -59,6 +59,8 @@ struct LineMetrics {
 struct ArbitratedMetrics {
     counters: Group<LineCounters>,
     lost: Gauge,
+    /// The furthest that a packet came behind a later one, in sequence numbers.
+    out_of_order_max: Gauge,
     /// 1 while the line is put aside.
     put_aside: Gauge,
 }
@@ -72,6 +74,7 @@ pub struct FeedMetrics {
     recovery: Group<RecoveryCounters>,
     events: Vec<(Counter, EventCount)>,
     held: Gauge,
+    held_max: Gauge,
     /// 1 while new templates wait for a reset.
     staged: Gauge,
     waiting_updates: Gauge,
@@ -125,6 +128,7 @@ impl FeedMetrics {
             |reason| metrics.gauge("book_stale_books", "Stale books", &with("reason", reason));
         let lines = sources.into_iter().map(|source| LineMetrics::new(metrics, &channel, source));
         let held = "Packets waiting for those before them";
+        let held_max = "Most packets that waited at the same time";
         Self {
             lines: lines.collect(),
             arbiter: Group::new(metrics, &ARBITER, &channel),
@@ -132,6 +136,7 @@ impl FeedMetrics {
             recovery: Group::new(metrics, &RECOVERY, &channel),
             events: EVENTS.into_iter().map(event).collect(),
             held: metrics.gauge("feed_held_packets", held, &channel),
+            held_max: metrics.gauge("feed_held_packets_max", held_max, &channel),
             staged: metrics.gauge(
                 "decode_waiting_templates",
                 "1 while new templates wait for a reset to take effect",
@@ -166,6 +171,7 @@ impl FeedMetrics {
         self.messages.publish(handler.counters);
         self.recovery.publish(&handler.recovery.counters());
         self.held.set(handler.arbiter.packets_held() as u64);
+        self.held_max.set(handler.arbiter.counters().held_peak as u64);
         self.staged.set(handler.is_replacement_waiting.into());
         self.waiting_updates.set(handler.recovery.updates_held() as u64);
         for (counter, count) in &self.events {
@@ -191,9 +197,11 @@ impl LineMetrics {
         let help = "Sequence numbers delivered or declared lost that the line has not brought";
         let is_arbitrated = matches!(source, Source::Incremental(_));
         let put_aside = "1 while packets that the line alone brings are not delivered";
+        let out_of_order = "Most sequence numbers that a packet was below the highest of its line";
         let arbitrated = || ArbitratedMetrics {
             counters: Group::new(metrics, &LINE, &labels),
             lost: metrics.gauge("feed_lost_seq_nums", help, &labels),
+            out_of_order_max: metrics.gauge("feed_out_of_order_max", out_of_order, &labels),
             put_aside: metrics.gauge("feed_line_put_aside", put_aside, &labels),
         };
         Self {
@@ -223,6 +231,7 @@ impl LineMetrics {
             let counters = handler.arbiter.line_counters(line);
             arbitrated.counters.publish(&counters);
             arbitrated.lost.set(counters.lost);
+            arbitrated.out_of_order_max.set(counters.out_of_order_by_max);
             arbitrated.put_aside.set(handler.arbiter.is_put_aside(line).into());
         }
     }
@@ -258,3 +267,6 @@ impl LoopMetrics {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,7 +38,7 @@ pub(super) const INPUT: [Named<InputCounters>; 3] = named! {
     "feed_unnumbered_packets", "Packets of messages that have no number", |c| c.unnumbered;
 };
 
-pub(super) const LINE: [Named<LineCounters>; 10] = named! {
+pub(super) const LINE: [Named<LineCounters>; 11] = named! {
     "feed_first_packets", "Packets that were the first with their number, in time", |c| c.first;
     "feed_duplicate_packets", "Packets whose number had come already", |c| c.duplicate;
     "feed_replacement_packets", "Packets taken because the first copy was not decoded",
@@ -51,6 +51,8 @@ pub(super) const LINE: [Named<LineCounters>; 10] = named! {
     "feed_out_of_order_packets", "Packets below the highest number of their line",
         |c| c.out_of_order;
     "feed_not_held_packets", "Packets longer than the arbiter holds", |c| c.too_long;
+    "feed_not_polled_packets", "Packets dropped because those before them were not taken",
+        |c| c.not_polled;
 };
 
 pub(super) const ARBITER: [Named<ArbiterCounters>; 4] = named! {
@@ -64,8 +66,11 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
     "decode_messages", "Messages decoded", |c| c.messages.decoded;
     "decode_failed_packets", "Packets in which a message could not be decoded",
         |c| c.messages.undecodable;
-    "decode_unknown_template_messages", "Messages of templates that are not known",
-        |c| c.messages.unknown_template;
+    "decode_unknown_template_messages", "Messages of templates that are not known, on any feed",
+        |c| {
+            let beside = c.snapshots.unknown_template + c.definitions.unknown_template;
+            c.messages.unknown_template + beside + c.replays.unknown_template
+        };
     "decode_snapshot_messages", "Messages of the snapshot feed decoded", |c| c.snapshots.decoded;
     "decode_failed_snapshot_packets",
         "Packets of the snapshot feed in which a message could not be decoded",

@@ -1,0 +1,163 @@
+//! Every count of a feed is in what Prometheus reads.
+
+use super::*;
+use tickwire_feed::handler::MessageCounters;
+
+/// What Prometheus reads of a group whose counts are these.
+fn published<C: 'static>(named: &'static [Named<C>], counts: &C) -> String {
+    let metrics = Metrics::new();
+    Group::new(&metrics, named, &[]).publish(counts);
+    metrics.encode()
+}
+
+/// Each of these counts must be the value of one metric. The structs are written in full here, so that a
+/// count that is added has to be published or left out with a reason.
+fn assert_each_published<C: 'static>(named: &'static [Named<C>], counts: &C, expected: &[u64]) {
+    let text = published(named, counts);
+    let mut values: Vec<u64> = text
+        .lines()
+        .filter(|line| line.contains("_total{"))
+        .filter_map(|line| line.rsplit_once(' ')?.1.parse().ok())
+        .collect();
+    values.sort_unstable();
+    assert_eq!(values, expected, "{text}");
+}
+
+fn messages(first: u64) -> MessageCounters {
+    MessageCounters {
+        decoded: first,
+        undecodable: first + 1,
+        unknown_template: first + 2,
+        not_understood: first + 3,
+        seq_num_not_trusted: first + 4,
+    }
+}
+
+#[test]
+fn every_count_of_a_line_and_of_arbitration_is_published() {
+    let socket = ReceiverCounters {
+        // Calls of the system, not packets.
+        batches: 0,
+        packets: 1,
+        bytes: 2,
+        too_long: 3,
+        dropped_by_kernel: 4,
+        implausible_stamps: 5,
+    };
+    assert_each_published(&SOCKET, &socket, &[1, 2, 3, 4, 5]);
+    // Packets and bytes are those of the socket.
+    let input = InputCounters { packets: 0, bytes: 0, malformed: 1, no_seq_num: 2, unnumbered: 3 };
+    assert_each_published(&INPUT, &input, &[1, 2, 3]);
+    let line = LineCounters {
+        // The sum of the others.
+        received: 0,
+        first: 1,
+        duplicate: 2,
+        replacement: 3,
+        late: 4,
+        old_epoch: 5,
+        unexpected: 6,
+        put_aside: 7,
+        differing: 8,
+        too_long: 9,
+        not_polled: 10,
+        out_of_order: 11,
+        // Gauges.
+        out_of_order_by_max: 0,
+        lost: 0,
+    };
+    assert_each_published(&LINE, &line, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    // The last is a gauge.
+    let arbiter =
+        ArbiterCounters { delivered: 1, gaps: 2, gap_seq_nums: 3, resets: 4, held_peak: 0 };
+    assert_each_published(&ARBITER, &arbiter, &[1, 2, 3, 4]);
+}
+
+#[test]
+fn every_count_of_messages_and_books_is_published() {
+    let handler = HandlerCounters {
+        // Published by line.
+        lines: Default::default(),
+        definition_lines: Default::default(),
+        snapshot_lines: Default::default(),
+        messages: messages(10),
+        // Sequence numbers of these feeds' messages are not compared with packets'.
+        definitions: MessageCounters { seq_num_not_trusted: 0, ..messages(20) },
+        snapshots: MessageCounters { seq_num_not_trusted: 0, ..messages(30) },
+        replays: MessageCounters { seq_num_not_trusted: 0, ..messages(40) },
+        replays_not_awaited: 5,
+        replays_refused: 6,
+        replacements: 7,
+    };
+    let (unknown, misunderstood) = (12 + 22 + 32 + 42, 13 + 23 + 33 + 43);
+    let expected = [5, 6, 7, 10, 11, 14, 20, 21, 30, 31, 40, 41, unknown, misunderstood];
+    assert_each_published(&MESSAGES, &handler, &expected);
+    let recovery = RecoveryCounters {
+        applied: 1,
+        held: 2,
+        dropped: 3,
+        old: 4,
+        replayed: 5,
+        too_many_instruments: 6,
+        // Those of arbitration.
+        gaps: 0,
+        broken: 7,
+        inconsistent: 8,
+        recovered: 9,
+        verified: 10,
+        mismatches: 11,
+        faulty_snapshots: 12,
+        old_session_snapshots: 13,
+        ahead_snapshots: 14,
+        incomplete_snapshots: 15,
+    };
+    assert_each_published(
+        &RECOVERY,
+        &recovery,
+        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+    );
+}
+
+#[test]
+fn every_count_of_replay_recording_and_events_is_published() {
+    let replay = ReplayCounters { gaps: 1, requests: 2, replayed: 3, abandoned: 4, failures: 5 };
+    assert_each_published(&REPLAY, &replay, &[1, 2, 3, 4, 5]);
+    let record = RecordCounters {
+        recorded: 1,
+        unrecorded: 2,
+        bytes: 3,
+        files: 4,
+        waits: 5,
+        // A gauge.
+        waited_ns: 0,
+    };
+    assert_each_published(&RECORD, &record, &[1, 2, 3, 4, 5]);
+    let events = EventCounters { trades: 1, statistics: 2, statuses: 3, definitions: 4, others: 5 };
+    assert_eq!(EVENTS.map(|(_, count)| count(&events)), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn gauges_tell_books_by_reason_and_lines_by_age() {
+    let metrics = Metrics::new();
+    let sources = [Source::Incremental(Line::A), Source::Snapshot(Line::B)];
+    let _feed = FeedMetrics::new(&metrics, Some("x"), sources);
+    let text = metrics.encode();
+    for reason in StaleReason::LABELS {
+        let wanted = format!("tickwire_book_stale_books{{channel=\"x\",reason=\"{reason}\"}} 0\n");
+        assert!(text.contains(&wanted), "{text}");
+    }
+    for name in [
+        "feed_line_age_seconds",
+        "feed_line_put_aside",
+        "feed_lost_seq_nums",
+        "feed_out_of_order_max",
+    ] {
+        let line = "{channel=\"x\",feed=\"incremental\",line=\"a\"}";
+        assert!(text.contains(&format!("tickwire_{name}{line} 0")), "{name}: {text}");
+    }
+    for name in
+        ["book_fresh_books", "book_waiting_updates", "feed_held_packets", "feed_held_packets_max"]
+    {
+        assert!(text.contains(&format!("tickwire_{name}{{channel=\"x\"}} 0\n")), "{name}: {text}");
+    }
+}
