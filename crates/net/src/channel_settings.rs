@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
-use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
 use tickwire_feed::handler::Source;
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
 use tickwire_feed::replay::ReplayOptions;
@@ -28,6 +28,8 @@ pub struct ChannelSettings {
     pub templates: Vec<PathBuf>,
     /// What is around the messages of a packet.
     pub framing: Option<Framing>,
+    /// The preset that the framing is described by, if any.
+    pub preset: Option<Preset>,
     /// When dictionaries are reset, if not as the framing says.
     pub reset: Option<ResetPolicy>,
     /// Where sequence numbers are; found in framing and templates if absent.
@@ -139,6 +141,7 @@ pub fn channel_settings(config: &FeedConfig, name: &str) -> Result<ChannelSettin
         name: name.to_owned(),
         templates,
         framing: settings.framing.as_ref().map(|framing| *framing.framing()),
+        preset: settings.framing.as_ref().and_then(|framing| Preset::named_in(framing.text())),
         reset: settings.reset,
         seq_num: settings.seq_num.clone(),
         inputs,

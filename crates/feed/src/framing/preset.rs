@@ -207,6 +207,20 @@ impl Preset {
         }
     }
 
+    /// Returns the preset that the text of a framing begins with: `cme`, or `cme,envelope=counted`.
+    pub fn named_in(text: &str) -> Option<Self> {
+        text.split(',').next()?.trim().parse().ok()
+    }
+
+    /// Returns the heartbeat interval of a feed, in nanoseconds: that of the preset which was named, however its
+    /// framing was changed, else what [`heartbeat_of`](Self::heartbeat_of) tells. 60 s where the preset has none.
+    pub fn heartbeat_for(named: Option<Self>, framing: &Framing) -> u64 {
+        match named {
+            Some(preset) => preset.heartbeat_ns().unwrap_or(HEARTBEAT_NS),
+            None => Self::heartbeat_of(framing),
+        }
+    }
+
     /// Returns the heartbeat interval of a feed of which only the framing is known, in nanoseconds: the
     /// longest of the presets with this framing. 60 s, a guess on the safe side, where one of them has
     /// none or there is no such preset.
@@ -284,7 +298,33 @@ mod tests {
     }
 
     #[test]
-    fn heartbeats_are_those_of_the_documents_or_a_minute() {
+    fn a_preset_that_is_named_has_its_own_heartbeat_however_its_framing_is_changed() {
+        let seconds = [
+            (Preset::B3Umdf, 30),
+            (Preset::Cme, 30),
+            (Preset::Cqg, 60),
+            (Preset::EurexT7, 10),
+            (Preset::MoexAsts, 30),
+            (Preset::MoexForts, 30),
+            (Preset::MoexSpectra, 30),
+            (Preset::None, 60),
+            (Preset::SzseStep, 60),
+        ];
+        assert_eq!(seconds.len(), Preset::ALL.len());
+        for (preset, seconds) in seconds {
+            let changed = preset.framing().reset(ResetPolicy::Never);
+            for framing in [preset.framing(), changed] {
+                let interval_ns = Preset::heartbeat_for(Some(preset), &framing);
+                assert_eq!(interval_ns, seconds * 1_000_000_000, "{preset}");
+            }
+            assert_eq!(Preset::named_in(preset.name()), Some(preset));
+        }
+        assert_eq!(Preset::named_in("CME, envelope=counted"), Some(Preset::Cme));
+        assert_eq!(Preset::named_in("preamble=5,seq=0:4:be"), None);
+    }
+
+    #[test]
+    fn heartbeats_of_framings_are_the_longest_of_their_presets_or_a_minute() {
         for (preset, seconds) in [
             (Preset::Cme, 30),
             (Preset::B3Umdf, 30),

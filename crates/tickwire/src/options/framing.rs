@@ -6,14 +6,15 @@ use crate::failure::Failure;
 use std::str::FromStr;
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
 use tickwire_feed::framing::detect::detect;
-use tickwire_feed::framing::{Framing, ParseFramingError, QuickFast};
+use tickwire_feed::framing::{Framing, ParseFramingError, Preset, QuickFast};
 use tickwire_net::channel_settings::ChannelSettings;
 
 /// A framing, or the wish that it be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FramingChoice {
     Auto,
-    Named(Framing),
+    /// The framing, and the preset that it was described by, if any.
+    Named(Framing, Option<Preset>),
 }
 
 impl FromStr for FramingChoice {
@@ -23,7 +24,7 @@ impl FromStr for FramingChoice {
         if text.eq_ignore_ascii_case("auto") {
             Ok(Self::Auto)
         } else {
-            text.parse().map(Self::Named)
+            Ok(Self::Named(text.parse()?, Preset::named_in(text)))
         }
     }
 }
@@ -78,9 +79,20 @@ impl FramingArgs {
     /// option leaves the file's reset out: it belongs to the file's framing.
     pub fn set_channel(&mut self, channel: &ChannelSettings) {
         if self.framing.is_none() {
-            self.framing = channel.framing.map(FramingChoice::Named);
+            self.framing =
+                channel.framing.map(|framing| FramingChoice::Named(framing, channel.preset));
             self.reset = self.reset.or(channel.reset.map(Reset::from));
         }
+    }
+
+    /// The interval of the feed's heartbeats in nanoseconds: that of the preset that is named, else what the
+    /// framing in use tells.
+    pub fn heartbeat_ns(&self, framing: &Framing) -> u64 {
+        let named = match self.framing {
+            Some(FramingChoice::Named(_, preset)) => preset,
+            Some(FramingChoice::Auto) | None => None,
+        };
+        Preset::heartbeat_for(named, framing)
     }
 
     /// Whether the framing is to be found from the packets.
@@ -127,7 +139,7 @@ impl FramingArgs {
     pub fn framing(&self) -> Result<Framing, Failure> {
         let named = match self.framing {
             None => Framing::default(),
-            Some(FramingChoice::Named(framing)) => framing,
+            Some(FramingChoice::Named(framing, _)) => framing,
             Some(FramingChoice::Auto) => {
                 return Err(Failure::Usage(
                     "--framing auto needs packets to look at, which sockets have not: capture some \

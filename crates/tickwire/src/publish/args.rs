@@ -132,8 +132,11 @@ impl PublishArgs {
     }
 
     /// How lines A and B become one.
-    pub fn arbiter(&self, sequencing: &Sequencing) -> ArbiterOptions {
-        let mut options = sequencing.arbiter_options();
+    pub fn arbiter(&self, sequencing: &Sequencing, framing: &Framing) -> ArbiterOptions {
+        let mut options = ArbiterOptions {
+            silent_after_ns: self.framing.heartbeat_ns(framing),
+            ..sequencing.arbiter_options()
+        };
         if let Some(channel) = &self.settings {
             channel.apply_to_arbiter(&mut options);
         }

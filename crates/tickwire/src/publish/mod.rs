@@ -25,7 +25,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_dds::fill::Filler;
 use tickwire_fast::{CompileOptions, Decoder, DecoderOptions, Program};
-use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::RecoveryOptions;
@@ -83,12 +82,13 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         let decoder = Decoder::with_options(program.clone(), options);
         Stamped::new(Dynamic::new(decoder, &sequencing.field), times.clone())
     };
+    let arbiter = args.arbiter(&sequencing, &framing);
     let options = HandlerOptions {
         framing,
-        arbiter: args.arbiter(&sequencing),
+        arbiter,
         sequence: sequencing.source.clone(),
         recovery: RecoveryOptions::default(),
-        heartbeat_ns: Some(Preset::heartbeat_of(&framing)),
+        heartbeat_ns: Some(arbiter.silent_after_ns),
     };
     let mut handler = Handler::new(options, engine, NoBooks)
         .map_err(|error| Failure::Usage(format!("the feed cannot be handled: {error}")))?;

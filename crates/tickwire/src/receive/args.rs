@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickwire_fast::{MachineCode, TemplateSet};
 use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
-use tickwire_feed::framing::{Framing, Preset};
+use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
 use tickwire_feed::market::{BookAdapter, BookChoice};
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
@@ -403,7 +403,7 @@ impl ReceiveArgs {
         books: &BookAdapter,
     ) -> Result<HandlerOptions, Failure> {
         let mut defaults = ArbiterOptions {
-            silent_after_ns: Preset::heartbeat_of(&framing),
+            silent_after_ns: self.framing.heartbeat_ns(&framing),
             ..sequencing.arbiter_options()
         };
         if let Some(channel) = &self.settings {

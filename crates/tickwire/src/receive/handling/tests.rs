@@ -62,8 +62,9 @@ fn options(name: &str, key: &str, flags: &str) -> Result<HandlerOptions, Failure
     std::fs::create_dir_all(&directory).expect("a directory");
     let feed: PathBuf = directory.join("feed.toml");
     let templates = concat!(env!("CARGO_MANIFEST_DIR"), "/../exchange/templates/cme.xml");
+    let framing = if key.starts_with("framing") { "" } else { "framing = 'cme'" };
     let text = format!(
-        "templates = {templates:?}\nframing = 'cme'\n{key}\n\
+        "templates = {templates:?}\n{framing}\n{key}\n\
          [channels.x.lines]\na = {{ group = '233.252.0.1', port = 9001 }}\n"
     );
     std::fs::write(&feed, text).expect("a feed file");
@@ -109,6 +110,23 @@ fn flags_override_keys() {
         let options = options("override", key, flag).expect("options");
         assert!(is_so(&options), "{key}, {flag}: {options:?}");
     }
+}
+
+#[test]
+fn the_preset_that_is_named_says_how_often_lines_are_heard() {
+    for (flags, seconds) in [
+        ("--framing moex-forts", 30),
+        ("--framing eurex-t7 --reset never", 10),
+        ("--framing cme,reset=message", 30),
+        ("--framing none", 60),
+        ("", 30),
+    ] {
+        let options = options("heard", "", flags).expect("options");
+        assert_eq!(options.arbiter.silent_after_ns, seconds * 1_000_000_000, "{flags}");
+        assert_eq!(options.heartbeat_ns, Some(seconds * 1_000_000_000), "{flags}");
+    }
+    let named = options("heard", "framing = 'moex-forts'", "").expect("options");
+    assert_eq!(named.arbiter.silent_after_ns, 30_000_000_000);
 }
 
 #[test]
