@@ -1,12 +1,22 @@
-//! Decoding bytes that are no capture.
+//! Decoding and encoding bytes that are no capture.
 
 use crate::errors;
 use crate::fault::Fault;
+use crate::from_python::json;
 use crate::message::{Message, Owned};
 use crate::templates::{Templates, compile};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::sync::{Arc, Mutex, PoisonError};
-use tickwire_fast::{DecoderOptions, ResetPolicy};
+use tickwire_fast::{DecoderOptions, EncoderOptions, MessageBuilder, Program, ResetPolicy};
+use tickwire_text::json::{build_message, error_text};
+
+fn reset_policy(py: Python<'_>, name: &str) -> PyResult<ResetPolicy> {
+    let policy = name.parse::<tickwire_feed::framing::ResetPolicy>().map_err(|_| {
+        errors::usage(py, &format!("reset {name}: expected never, packet, message or template"))
+    });
+    Ok(policy?.into())
+}
 
 /// Decodes FAST messages, one packet after the other.
 #[pyclass(module = "tickwire", frozen)]
@@ -26,15 +36,9 @@ impl Decoder {
         reset: &str,
         fields: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        let policy: tickwire_feed::framing::ResetPolicy = reset.parse().map_err(|_| {
-            errors::usage(
-                py,
-                &format!("reset {reset}: expected never, packet, message or template"),
-            )
-        })?;
+        let reset = reset_policy(py, reset)?;
         let program = Arc::new(compile(py, templates.0, fields)?);
-        let options =
-            DecoderOptions { reset: ResetPolicy::from(policy), ..DecoderOptions::default() };
+        let options = DecoderOptions { reset, ..DecoderOptions::default() };
         let decoder = tickwire_fast::Decoder::with_options(program, options);
         Ok(Self { decoder: Mutex::new(decoder) })
     }
@@ -84,5 +88,55 @@ impl Decoder {
             }
         }
         Ok(messages)
+    }
+}
+
+/// Encodes messages, one packet after the other.
+#[pyclass(module = "tickwire", frozen)]
+pub struct Encoder {
+    encoding: Mutex<Encoding>,
+}
+
+struct Encoding {
+    encoder: tickwire_fast::Encoder,
+    builder: MessageBuilder,
+    program: Arc<Program>,
+}
+
+#[pymethods]
+impl Encoder {
+    /// An encoder with empty dictionaries; `reset` as of the decoder.
+    #[new]
+    #[pyo3(signature = (templates, reset = "template"))]
+    fn new(py: Python<'_>, templates: Templates, reset: &str) -> PyResult<Self> {
+        let reset = reset_policy(py, reset)?;
+        let program = Arc::new(compile(py, templates.0, None)?);
+        let options = EncoderOptions { reset, ..EncoderOptions::default() };
+        let encoder = tickwire_fast::Encoder::with_options(program.clone(), options);
+        let builder = MessageBuilder::new(program.clone());
+        Ok(Self { encoding: Mutex::new(Encoding { encoder, builder, program }) })
+    }
+
+    /// The bytes of a message. It has the members `"n"`, name of the template, or `"t"`, its id, and `"msg"`, its fields,
+    /// as `tickwire decode` writes them; decimals may be `decimal.Decimal`, vectors `bytes`.
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        message: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let line = json(message)?;
+        let mut encoding = self.encoding.lock().unwrap_or_else(PoisonError::into_inner);
+        let Encoding { encoder, builder, program } = &mut *encoding;
+        let fault = |text: String| errors::encode(py, &text);
+        build_message(builder, &line).map_err(|mismatch| fault(mismatch.to_string()))?;
+        let message = builder.finish().map_err(|error| fault(error_text(program, &error)))?;
+        let mut bytes = Vec::new();
+        encoder.encode(message, &mut bytes).map_err(|error| fault(error_text(program, &error)))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Begins a packet: dictionaries are emptied if they are before every packet.
+    fn begin_packet(&self) {
+        self.encoding.lock().unwrap_or_else(PoisonError::into_inner).encoder.begin_packet();
     }
 }

@@ -35,3 +35,9 @@ pub fn decode<'py>(py: Python<'py>, arguments: impl pyo3::call::PyCallArgs<'py>)
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     raise(py, &CLASS, "DecodeError", arguments)
 }
+
+/// A message that cannot be encoded.
+pub fn encode(py: Python<'_>, text: &str) -> PyErr {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    raise(py, &CLASS, "EncodeError", (text,))
+}

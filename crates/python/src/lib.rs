@@ -7,6 +7,7 @@ mod capture;
 mod codec;
 mod errors;
 mod fault;
+mod from_python;
 mod message;
 mod pull;
 mod templates;
@@ -22,7 +23,7 @@ mod _tickwire {
     #[pymodule_export]
     use super::capture::{Capture, Messages, open};
     #[pymodule_export]
-    use super::codec::Decoder;
+    use super::codec::{Decoder, Encoder};
     #[pymodule_export]
     use super::message::{Message, Record};
     #[pymodule_export]

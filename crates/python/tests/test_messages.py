@@ -172,3 +172,42 @@ def test_threads_may_share_a_capture(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert counts == [600] * 4
+
+
+def test_what_was_decoded_is_encoded_to_the_same_bytes() -> None:
+    templates = tickwire.TemplateSet.parse(feed.TEMPLATES)
+    decoder, encoder = tickwire.Decoder(templates), tickwire.Encoder(templates)
+    for packet in QUOTES:
+        [message] = decoder.decode(packet)
+        assert encoder.encode({"n": message.template, "msg": message.to_dict()}) == packet
+    encoder.begin_packet()
+
+
+def test_values_may_be_as_attributes_have_them() -> None:
+    encoder = tickwire.Encoder(tickwire.TemplateSet.parse(feed.TEMPLATES))
+    levels = [{"Price": Decimal("10.01"), "Size": 5}, {"Price": Decimal("10.00"), "Size": 7}]
+    quote = {"t": 1, "msg": {"Symbol": "AB", "Count": 3, "Last": None, "Levels": levels}}
+    assert encoder.encode(quote) == QUOTES[0]
+    assert encoder.encode({"n": "Status", "msg": {"State": 9, "Raw": b"\x00\xff"}})[-2:] == b"\x00\xff"
+
+
+@pytest.mark.parametrize(
+    ("message", "error", "text"),
+    [
+        ({"n": "Quote", "msg": {"Symbol": "A"}}, tickwire.EncodeError, "Levels"),
+        (
+            {"n": "Status", "msg": {"State": "x", "Raw": b""}},
+            tickwire.EncodeError,
+            "field State: expected an integer",
+        ),
+        ({"n": "Status", "msg": {"State": 1.5, "Raw": b""}}, TypeError, "float"),
+        ({"n": "Nothing", "msg": {}}, tickwire.EncodeError, "Nothing"),
+        ({"n": "Status", "msg": {"Sate": 1}}, tickwire.EncodeError, "there are State, Raw"),
+    ],
+)
+def test_what_cannot_be_encoded_is_named(
+    message: dict[str, object], error: type[Exception], text: str
+) -> None:
+    encoder = tickwire.Encoder(tickwire.TemplateSet.parse(feed.TEMPLATES))
+    with pytest.raises(error, match=text):
+        encoder.encode(message)

@@ -21,7 +21,6 @@ mod files;
 mod fix;
 mod generate;
 mod grammar;
-mod hex;
 mod logs;
 mod multicast;
 mod old_options;

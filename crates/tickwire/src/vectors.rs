@@ -2,13 +2,13 @@
 
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
-use crate::{files, hex};
+use crate::files;
 use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_fast::{Decoder, Error, ErrorKind, Message, Program, TemplateSet};
-use tickwire_text::json::{Form, push_record, push_string};
+use tickwire_text::json::{Form, parse_hex, push_record, push_string};
 
 /// Decode conformance cases and print what came out.
 ///
@@ -80,7 +80,7 @@ impl Buffer {
     fn parse(text: &Json) -> Result<Self, String> {
         let text = text.as_str().ok_or("\"hex\": expected a list of strings")?;
         let digits = text.strip_prefix('!');
-        let bytes = hex::parse(digits.unwrap_or(text)).map_err(|e| format!("\"hex\": {e}"))?;
+        let bytes = parse_hex(digits.unwrap_or(text)).map_err(|e| format!("\"hex\": {e}"))?;
         Ok(Self { reset: digits.is_some(), bytes })
     }
 }

@@ -20,8 +20,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tickwire import _tickwire
-from tickwire._errors import DecodeError, TemplateError, TickwireError
-from tickwire._tickwire import Batches, Decoder, Message, Record, TemplateSet
+from tickwire._errors import DecodeError, EncodeError, TemplateError, TickwireError
+from tickwire._tickwire import Batches, Decoder, Encoder, Message, Record, TemplateSet
 
 if TYPE_CHECKING:
     import pandas
@@ -33,6 +33,8 @@ __all__ = [
     "Capture",
     "DecodeError",
     "Decoder",
+    "EncodeError",
+    "Encoder",
     "Message",
     "Record",
     "TemplateError",

@@ -15,6 +15,10 @@ class TemplateError(TickwireError):
         self.errors = errors
 
 
+class EncodeError(TickwireError):
+    """A message that cannot be encoded."""
+
+
 class DecodeError(TickwireError):
     """Data that cannot be decoded.
 

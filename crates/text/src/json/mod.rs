@@ -3,11 +3,15 @@
 //! Written by hand because a message may hold two fields of one name and both are kept, and because
 //! nothing is built up before it is written.
 
+mod hex;
 mod members;
+mod message;
 mod text;
 mod value;
 
+pub use hex::parse_hex;
 pub use members::Members;
+pub use message::{Mismatch, build_message, error_text};
 pub use text::{push_hex, push_integer, push_string, push_unsigned};
 pub use value::Json;
 

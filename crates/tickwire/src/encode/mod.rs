@@ -1,13 +1,12 @@
 //! `tickwire encode`: JSON lines to FAST.
 
-mod message;
 mod packets;
 mod step;
 
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::options::{FramingArgs, TemplateArgs, reset_policy, with_reset_template};
 use crate::output;
-use crate::{files, hex};
 use packets::{PacketFormat, PacketWriter};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -19,7 +18,7 @@ use tickwire_fast::{
 use tickwire_feed::Endian;
 use tickwire_feed::capture::decompressed;
 use tickwire_feed::framing::{Envelope, Framing, NumberField};
-use tickwire_text::json::Json;
+use tickwire_text::json::{Json, build_message, error_text, parse_hex};
 
 /// Encode JSON lines as FAST messages.
 ///
@@ -95,8 +94,8 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
         }
         let at = |text: String| Failure::Data(format!("{name}:{}: {text}", index + 1));
         let json: Json = serde_json::from_str(&line).map_err(|e| at(format!("not JSON: {e}")))?;
-        message::build(&mut builder, &json).map_err(|error| at(error.describe()))?;
-        let message = builder.finish().map_err(|e| at(message::error_text(&program, &e)))?;
+        build_message(&mut builder, &json).map_err(|error| at(error.to_string()))?;
+        let message = builder.finish().map_err(|e| at(error_text(&program, &e)))?;
         packing.add(&json, message).map_err(|failure| match failure {
             Failure::Data(text) => at(text),
             failure => failure,
@@ -161,7 +160,7 @@ impl Packing {
                 self.finish_packet()?;
                 let full = self.filling.push(message);
                 let program = self.encoder.program();
-                let full = full.map_err(|e| Failure::Data(message::error_text(program, &e)))?;
+                let full = full.map_err(|e| Failure::Data(error_text(program, &e)))?;
                 full.map_or(Ok(()), |packet| self.out.write(packet))
             }
         }
@@ -189,7 +188,7 @@ impl Packing {
         }
         let encoded = self.encoder.encode(message, &mut packet.bytes);
         let program = self.encoder.program();
-        encoded.map_err(|error| Failure::Data(message::error_text(program, &error)))?;
+        encoded.map_err(|error| Failure::Data(error_text(program, &error)))?;
         Ok(())
     }
 
@@ -227,7 +226,7 @@ impl Packet {
 fn preamble_of(line: &Json, framing: &Framing) -> Result<Vec<u8>, Failure> {
     let wanted = framing.preamble_bytes();
     let digits = line.member("pre").and_then(Json::text).unwrap_or_default();
-    let bytes = hex::parse(digits).map_err(|error| Failure::Data(format!("\"pre\": {error}")))?;
+    let bytes = parse_hex(digits).map_err(|error| Failure::Data(format!("\"pre\": {error}")))?;
     if bytes.is_empty() {
         return Ok(vec![0; wanted]);
     }

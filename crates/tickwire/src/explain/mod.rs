@@ -4,11 +4,11 @@ mod print;
 mod rows;
 
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::options::{
     DecoderArgs, FramingArgs, InputArgs, TemplateArgs, reset_policy, with_reset_template,
 };
 use crate::progress::Progress;
-use crate::{files, hex};
 use print::{ERROR, write_rows, write_title};
 use rows::Rows;
 use std::io::Write;
@@ -17,6 +17,7 @@ use tickwire_captures::{Channel, Channels, lose_dictionaries};
 use tickwire_fast::{CompileOptions, Decoder, Error, Program};
 use tickwire_feed::capture::{Kind, Packet};
 use tickwire_feed::framing::{Framing, Segment, next_block};
+use tickwire_text::json::parse_hex;
 use tickwire_text::outline::Outline;
 
 /// Longest packet explained.
@@ -77,7 +78,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
     };
     match &args.hex {
         Some(digits) => {
-            let bytes = hex::parse(digits).map_err(|e| Failure::Usage(format!("--hex: {e}")))?;
+            let bytes = parse_hex(digits).map_err(|e| Failure::Usage(format!("--hex: {e}")))?;
             write_title(&mut explainer.out, &format!("packet of {} bytes", bytes.len()))?;
             explainer.packet(&mut Channel::new(program.clone(), options, framing), &bytes)
         }

@@ -3,12 +3,12 @@
 use super::decoder::{Decoder, DecoderName};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
-use crate::{files, hex};
+use crate::files;
 use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use tickwire_opra::{Decode, json};
-use tickwire_text::json::push_string;
+use tickwire_text::json::{parse_hex, push_string};
 
 /// Decode conformance cases and print what came out
 ///
@@ -54,7 +54,7 @@ pub fn run(args: &VectorsArgs) -> Result<Outcome, Failure> {
 fn case_line(decoder: &mut Decoder, line: &str) -> Result<Vec<u8>, String> {
     let case: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let member = |name: &str| case[name].as_str().ok_or(format!("\"{name}\": expected a string"));
-    let packet = hex::parse(member("hex")?).map_err(|error| format!("\"hex\": {error}"))?;
+    let packet = parse_hex(member("hex")?).map_err(|error| format!("\"hex\": {error}"))?;
 
     let mut messages = String::new();
     let decoded = decoder.decode_packet(&packet, |message| {

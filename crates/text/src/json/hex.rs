@@ -4,7 +4,7 @@
 ///
 /// # Errors
 /// What is wrong, in words.
-pub fn parse(text: &str) -> Result<Vec<u8>, String> {
+pub fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let mut high = None;
     for (index, character) in text.chars().enumerate() {
@@ -31,14 +31,14 @@ mod tests {
 
     #[test]
     fn pairs_of_digits_are_bytes() {
-        assert_eq!(parse("c0 81\nFf"), Ok(vec![0xc0, 0x81, 0xff]));
-        assert_eq!(parse(""), Ok(vec![]));
+        assert_eq!(parse_hex("c0 81\nFf"), Ok(vec![0xc0, 0x81, 0xff]));
+        assert_eq!(parse_hex(""), Ok(vec![]));
     }
 
     #[test]
     fn half_a_byte_is_refused() {
-        assert!(parse("c").is_err());
-        assert!(parse("c 0").is_err());
-        assert!(parse("zz").is_err());
+        assert!(parse_hex("c").is_err());
+        assert!(parse_hex("c 0").is_err());
+        assert!(parse_hex("zz").is_err());
     }
 }

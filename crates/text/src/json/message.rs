@@ -1,19 +1,19 @@
 //! A message from its JSON form.
 
-use crate::hex;
+use super::{Json, parse_hex};
+use std::fmt;
 use tickwire_fast::template::{Enumeration, FieldType};
 use tickwire_fast::{
     Decimal, Error, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
 };
-use tickwire_text::json::Json;
 
 /// Name of the fields that are references to a template named in the stream.
 const DYNAMIC: &str = "#dyn";
 /// The member beside such a field that says which template it is to.
 const DYNAMIC_TEMPLATE: &str = "#dyn.t";
 
-/// Why a line is not a message: the field, and what was expected.
-#[derive(Debug)]
+/// Why a JSON line is not a message: the field, and what was expected.
+#[derive(Clone, Debug)]
 pub struct Mismatch {
     path: Vec<String>,
     text: String,
@@ -32,16 +32,19 @@ impl Mismatch {
         self.path.push(name.into());
         self
     }
+}
 
-    /// The message for people.
-    pub fn describe(&self) -> String {
-        if self.path.is_empty() {
-            return self.text.clone();
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            let path: Vec<&str> = self.path.iter().rev().map(String::as_str).collect();
+            write!(f, "field {}: ", path.join("/").replace("/[", "["))?;
         }
-        let path: Vec<&str> = self.path.iter().rev().map(String::as_str).collect();
-        format!("field {}: {}", path.join("/").replace("/[", "["), self.text)
+        f.write_str(&self.text)
     }
 }
+
+impl std::error::Error for Mismatch {}
 
 /// An error of the builder as text, without the offset that it does not have.
 pub fn error_text(program: &Program, error: &Error) -> String {
@@ -50,8 +53,12 @@ pub fn error_text(program: &Program, error: &Error) -> String {
     format!("{}{code}{}", field.unwrap_or_default(), error.kind().text())
 }
 
-/// Begins the message of a line in `builder` and sets its fields.
-pub fn build(builder: &mut MessageBuilder, line: &Json) -> Result<(), Mismatch> {
+/// Begins the message of a JSON line in `builder` and sets its fields. `"t"` is the template's id, or `"n"` its name, `"msg"` its fields;
+/// members that are not there, or `null`, are absent.
+///
+/// # Errors
+/// [`Mismatch`] where the line is not a message of the builder's program.
+pub fn build_message(builder: &mut MessageBuilder, line: &Json) -> Result<(), Mismatch> {
     let program = builder.program().clone();
     let template = template_of(&program, line)?;
     let fields = line.member("msg").ok_or(Mismatch::new("\"msg\": expected an object"))?;
@@ -225,7 +232,7 @@ impl Filler<'_> {
                 };
                 let digits = value.member("hex").and_then(Json::text);
                 let digits = digits.ok_or_else(|| Mismatch::expected(wanted, value))?;
-                let bytes = hex::parse(digits).map_err(Mismatch::new)?;
+                let bytes = parse_hex(digits).map_err(Mismatch::new)?;
                 self.call(|builder| builder.set_bytes(key, &bytes))
             }
             (FieldType::Decimal, _) => {
