@@ -24,12 +24,14 @@ type OnUntagged = Box<dyn FnMut(&str)>;
 /// Writes a line a message: fields by their id, a sequence as its length's id and then its entries.
 ///
 /// Capture time, source, destination, line and channel come first where the header has them, by name in
-/// place of a tag: `time=2013-08-01T06:00:00.000000001Z|source=10.0.0.1:9|34=1|`. FIX text does not
-/// number entries: they follow their count in order.
+/// place of a tag: `time=2013-08-01T06:00:00.000000001Z|source=10.0.0.1:9|34=1|`. Entries follow their
+/// count in order, as in FIX messages; [`entry_index`](Self::entry_index) numbers them.
 pub struct Fix<W> {
     out: W,
     line: String,
     separator: char,
+    /// The indices of the entries around what is written, outermost first.
+    path: Option<Vec<usize>>,
     tags: HashMap<FieldRef, u32>,
     on_untagged: OnUntagged,
 }
@@ -42,7 +44,15 @@ impl<W: Write> Fix<W> {
             Separator::Soh => '\u{1}',
         };
         let on_untagged = Box::new(|_: &str| {});
-        Self { out, line: String::new(), separator, tags: tags_of(program), on_untagged }
+        let tags = tags_of(program);
+        Self { out, line: String::new(), separator, path: None, tags, on_untagged }
+    }
+
+    /// Writes the index of each entry of a sequence before its fields, from 0, by name in place of a tag:
+    /// `268=2|entry=0|279=0|entry=1|279=1|`. Inside other entries it follows theirs: `entry=1.0|`.
+    #[must_use]
+    pub fn entry_index(self) -> Self {
+        Self { path: Some(Vec::new()), ..self }
     }
 
     /// Calls `on_untagged` with the name of each field that is left out because it has no id,
@@ -83,11 +93,25 @@ impl<W: Write> Fix<W> {
                 FieldValue::Group(inner) | FieldValue::Dynamic(_, inner) => self.record(inner),
                 FieldValue::Sequence(entries) => {
                     self.field(field_ref, field, FieldValue::UInt(entries.len() as u64));
-                    entries.iter().for_each(|entry| self.record(entry));
+                    for (index, entry) in entries.iter().enumerate() {
+                        self.begin_entry(index);
+                        self.record(entry);
+                        if let Some(path) = &mut self.path {
+                            path.pop();
+                        }
+                    }
                 }
                 value => self.field(field_ref, field, value),
             }
         }
+    }
+
+    fn begin_entry(&mut self, index: usize) {
+        let Self { line, separator, path: Some(path), .. } = self else { return };
+        path.push(index);
+        let indices: Vec<String> = path.iter().map(usize::to_string).collect();
+        // Writing to a string does not fail.
+        let _ = write!(line, "entry={}{separator}", indices.join("."));
     }
 
     fn field(&mut self, field_ref: FieldRef, field: &FieldLayout, value: FieldValue<'_>) {

@@ -108,6 +108,14 @@ fn fix() {
     let mut out = Vec::new();
     written(&Header::default(), &mut out, |out, program| Fix::new(out, program, Separator::Soh));
     assert_eq!(text(out), "11=5\u{1}13=2\u{1}14=1.50\u{1}15=2\u{1}14=130\u{1}15=0\u{1}\n");
+    let mut out = Vec::new();
+    written(&Header::default(), &mut out, |out, program| {
+        Fix::new(out, program, Separator::Bar).entry_index()
+    });
+    assert_eq!(
+        text(out),
+        "11=5|13=2|entry=0|14=1.50|15=2|entry=0.0|entry=0.1|entry=1|14=130|15=0|\n"
+    );
 }
 
 #[test]

@@ -57,6 +57,8 @@ fn fix_text_and_plain_text_have_time_and_addresses() {
         "time=1970-01-01T00:00:00.000000000Z|source=10.0.0.1:9000|destination=239.1.1.1:8000|\
          11=5|13=2|14=1|14=2|\n"
     );
+    let run = decode("fix", "--format fix -n 1 --entry-index");
+    assert!(run.out.ends_with("|11=5|13=2|entry=0|14=1|entry=1|14=2|\n"), "{}", run.out);
     let run = decode("text", "--format text -n 1");
     assert_eq!(
         run.out,

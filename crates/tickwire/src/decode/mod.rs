@@ -89,7 +89,9 @@ fn is_of_columns(path: &Path) -> bool {
 /// counts entries from 0. An empty cell is an absent field, "" an empty string; 13331e1 is mantissa
 /// 13331 and exponent 1.
 ///
-/// FIX text begins with time=, source= and destination= where the file has them.
+/// FIX text begins with time=, source= and destination= where the file has them. With --entry-index
+/// entry=0, entry=1 and so on stand before the entries of a sequence, entry=1.0 before those of a sequence in
+/// entry 1.
 ///
 /// A packet that cannot be decoded is reported and given up from there, or to the end of the block
 /// where headers tell lengths; decoding goes on after the next reset. Datagrams to each address and
@@ -125,6 +127,9 @@ pub struct DecodeArgs {
     /// Separate FIX fields by SOH (byte 1) instead of |.
     #[arg(long)]
     soh: bool,
+    /// Number the entries of sequences in FIX text; CSV and text always do, and JSON has lists.
+    #[arg(long)]
+    entry_index: bool,
     /// Decode on this many threads, 0 for one a core; the order of the output stays. Packets go to
     /// any thread where dictionaries are emptied at each (--reset packet or message), otherwise the
     /// packets of a channel to one. Streams, --limit and --format summary use one; 256 is the most.
@@ -237,7 +242,8 @@ impl DecodeArgs {
             }
             OutputFormat::Fix => {
                 let separator = if self.soh { Separator::Soh } else { Separator::Bar };
-                Box::new(Fix::new(out, program, separator).on_untagged(warn_untagged))
+                let writer = Fix::new(out, program, separator).on_untagged(warn_untagged);
+                Box::new(if self.entry_index { writer.entry_index() } else { writer })
             }
             OutputFormat::Text => Box::new(Plain::new(out)),
             OutputFormat::Summary => {
