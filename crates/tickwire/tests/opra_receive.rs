@@ -2,10 +2,11 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read};
-use std::net::Ipv4Addr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
 use support::{directory, tickwire};
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
 
@@ -214,4 +215,54 @@ fn best_prices_trades_and_events_of_series_are_shown() {
     assert_eq!(captured, lines.iter().cloned().map(without_time).collect::<Vec<_>>());
     let fresh = prices.iter().filter(|line| line["state"] == "fresh").count();
     assert!(of("fresh") > 0 && fresh >= of("fresh"), "{fresh} of {}", of("fresh"));
+}
+
+#[test]
+fn counters_of_lines_are_served_while_it_runs() {
+    let directory = directory("opra-metrics");
+    let trace = directory.join("trace");
+    generate(&trace, 7);
+    let a = group(5);
+    let out = directory.join("out.jsonl");
+    let arguments = format!(
+        "-a {a} --lines 2 --first-port-a 24501 --metrics 0 --idle 30s --messages 4000 --force -o {}",
+        out.display()
+    );
+    let mut receiving = Receiving::start(&arguments, 2);
+    let address = loop {
+        if let Some((_, rest)) = receiving.log.split_once("metrics at http://") {
+            break rest.split('/').next().expect("an address").to_owned();
+        }
+        assert!(receiving.stderr.read_line(&mut receiving.log).expect("readable") > 0);
+    };
+    let send = |port: u16| {
+        let trace = trace.display();
+        let run = tickwire(&format!("multicast -f {trace} -a {a} -p {port} -s 100 --json -"));
+        assert_eq!(run.status, 0, "{}", run.err);
+    };
+    send(24501);
+    let wanted = [
+        "tickwire_opra_decoded_messages_total{channel=\"1\"} 2000\n",
+        "tickwire_opra_decoded_messages_total{channel=\"2\"} 0\n",
+        "tickwire_opra_failed_packets_total{channel=\"1\"} 0\n",
+        "tickwire_opra_unnumbered_packets_total{channel=\"1\"} 0\n",
+        "tickwire_opra_rejected_packets_total{channel=\"2\"} 0\n",
+        "tickwire_feed_declared_gaps_total{channel=\"1\"} 0\n",
+        "tickwire_feed_line_age_seconds{channel=\"2\",feed=\"incremental\",line=\"a\"} ",
+        "tickwire_net_clock_steps_total{} ",
+    ];
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let mut stream = TcpStream::connect(&address).expect("served");
+        write!(stream, "GET /metrics HTTP/1.0\r\n\r\n").expect("asked");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("answered");
+        if wanted.iter().all(|line| text.contains(line)) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{text}");
+    }
+    // The second line brings the last of the messages that end it.
+    send(24502);
+    assert_eq!(receiving.finish().0, 0);
 }

@@ -1,6 +1,6 @@
 //! Publication of the counters of a feed handler, its sockets and its loop.
 
-use tickwire_feed::arbiter::{ArbiterCounters, Line, LineCounters};
+use tickwire_feed::arbiter::{Arbiter, ArbiterCounters, Line, LineCounters};
 use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, PacketHandler, Source};
 use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
 use tickwire_feed::replay::ReplayCounters;
@@ -48,7 +48,6 @@ impl<C: 'static> Group<C> {
 struct LineMetrics {
     source: Source,
     socket: Group<ReceiverCounters>,
-    input: Group<InputCounters>,
     /// Of lines of the incremental feed, which alone are arbitrated.
     line: Option<ArbitratedMetrics>,
     age: SecondsGauge,
@@ -65,22 +64,29 @@ struct ArbitratedMetrics {
     put_aside: Gauge,
 }
 
+/// Publishes the counters of a channel's sockets and its arbiter. Call [`publish`](Self::publish) when
+/// [`is_due`](Self::is_due) says so.
+pub struct ArbitrationMetrics {
+    lines: Vec<LineMetrics>,
+    arbiter: Group<ArbiterCounters>,
+    held: Gauge,
+    held_max: Gauge,
+    published_ns: u64,
+}
+
 /// Publishes the counters of a channel: of its sockets, its feed handler and its events. Call
 /// [`publish`](Self::publish) when [`is_due`](Self::is_due) says so.
 pub struct FeedMetrics {
-    lines: Vec<LineMetrics>,
-    arbiter: Group<ArbiterCounters>,
+    arbitration: ArbitrationMetrics,
+    inputs: Vec<(Source, Group<InputCounters>)>,
     messages: Group<HandlerCounters>,
     recovery: Group<RecoveryCounters>,
     events: Vec<(Counter, EventCount)>,
-    held: Gauge,
-    held_max: Gauge,
     /// 1 while new templates wait for a reset.
     staged: Gauge,
     waiting_updates: Gauge,
     fresh: Gauge,
     stale: [Gauge; StaleReason::LABELS.len()],
-    published_ns: u64,
 }
 
 /// Publishes the counters of a replay service.
@@ -117,8 +123,11 @@ impl FeedMetrics {
         channel: Option<&str>,
         sources: impl IntoIterator<Item = Source>,
     ) -> Self {
+        let sources: Vec<Source> = sources.into_iter().collect();
+        let arbitration = ArbitrationMetrics::new(metrics, channel, sources.iter().copied());
         let channel: Vec<(&str, &str)> =
             channel.map(|name| ("channel", name)).into_iter().collect();
+        let input = |source| (source, Group::new(metrics, &INPUT, &labels_of(&channel, source)));
         let with = |name, value| [&channel[..], &[(name, value)]].concat();
         let event = |(kind, count)| {
             let help = "Trades, statistics, statuses and definitions in messages";
@@ -126,17 +135,12 @@ impl FeedMetrics {
         };
         let stale =
             |reason| metrics.gauge("book_stale_books", "Stale books", &with("reason", reason));
-        let lines = sources.into_iter().map(|source| LineMetrics::new(metrics, &channel, source));
-        let held = "Packets waiting for those before them";
-        let held_max = "Most packets that waited at the same time";
         Self {
-            lines: lines.collect(),
-            arbiter: Group::new(metrics, &ARBITER, &channel),
+            arbitration,
+            inputs: sources.into_iter().map(input).collect(),
             messages: Group::new(metrics, &MESSAGES, &channel),
             recovery: Group::new(metrics, &RECOVERY, &channel),
             events: EVENTS.into_iter().map(event).collect(),
-            held: metrics.gauge("feed_held_packets", held, &channel),
-            held_max: metrics.gauge("feed_held_packets_max", held_max, &channel),
             staged: metrics.gauge(
                 "decode_waiting_templates",
                 "1 while new templates wait for a reset to take effect",
@@ -149,29 +153,23 @@ impl FeedMetrics {
             ),
             fresh: metrics.gauge("book_fresh_books", "Fresh books", &channel),
             stale: StaleReason::LABELS.map(stale),
-            published_ns: 0,
         }
     }
 
     /// Whether a quarter of a second has passed since the last publication.
     pub const fn is_due(&self, now_ns: u64) -> bool {
-        now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS
+        self.arbitration.is_due(now_ns)
     }
 
     /// Publishes the counters at `now_ns`, the time on the monotonic clock.
     pub fn publish(&mut self, now_ns: u64, counts: &FeedCounts<'_>) {
-        self.published_ns = now_ns;
         let FeedCounts { inputs, handler, events } = counts;
-        for (source, receiver) in inputs {
-            if let Some(line) = self.lines.iter().find(|line| line.source == *source) {
-                line.publish(now_ns, receiver, handler);
-            }
+        self.arbitration.publish(now_ns, inputs, handler.arbiter);
+        for (source, input) in &self.inputs {
+            input.publish(handler.counters.input(*source));
         }
-        self.arbiter.publish(&handler.arbiter.counters());
         self.messages.publish(handler.counters);
         self.recovery.publish(&handler.recovery.counters());
-        self.held.set(handler.arbiter.packets_held() as u64);
-        self.held_max.set(handler.arbiter.counters().held_peak as u64);
         self.staged.set(handler.is_replacement_waiting.into());
         self.waiting_updates.set(handler.recovery.updates_held() as u64);
         for (counter, count) in &self.events {
@@ -185,15 +183,62 @@ impl FeedMetrics {
     }
 }
 
+impl ArbitrationMetrics {
+    /// Names all counters, for the lines that have a socket. With several channels in a process each has a
+    /// `channel`, which becomes a label.
+    pub fn new(
+        metrics: &Metrics,
+        channel: Option<&str>,
+        sources: impl IntoIterator<Item = Source>,
+    ) -> Self {
+        let channel: Vec<(&str, &str)> =
+            channel.map(|name| ("channel", name)).into_iter().collect();
+        let lines = sources.into_iter().map(|source| LineMetrics::new(metrics, &channel, source));
+        let held = "Packets waiting for those before them";
+        let held_max = "Most packets that waited at the same time";
+        Self {
+            lines: lines.collect(),
+            arbiter: Group::new(metrics, &ARBITER, &channel),
+            held: metrics.gauge("feed_held_packets", held, &channel),
+            held_max: metrics.gauge("feed_held_packets_max", held_max, &channel),
+            published_ns: 0,
+        }
+    }
+
+    /// Whether a quarter of a second has passed since the last publication.
+    pub const fn is_due(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS
+    }
+
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock.
+    pub fn publish(&mut self, now_ns: u64, inputs: &[(Source, &Receiver)], arbiter: &Arbiter) {
+        self.published_ns = now_ns;
+        for (source, receiver) in inputs {
+            if let Some(line) = self.lines.iter().find(|line| line.source == *source) {
+                line.publish(now_ns, receiver, arbiter);
+            }
+        }
+        let counters = arbiter.counters();
+        self.arbiter.publish(&counters);
+        self.held.set(arbiter.packets_held() as u64);
+        self.held_max.set(counters.held_peak as u64);
+    }
+}
+
+/// The labels of a line: its channel, if that has a name, its feed and its letter.
+fn labels_of<'c>(channel: &[(&'c str, &'c str)], source: Source) -> Vec<(&'c str, &'c str)> {
+    let (feed, line) = match source {
+        Source::Definitions(line) => ("definitions", line),
+        Source::Incremental(line) => ("incremental", line),
+        Source::Snapshot(line) => ("snapshot", line),
+    };
+    let name = if line == Line::A { "a" } else { "b" };
+    [channel, &[("feed", feed), ("line", name)]].concat()
+}
+
 impl LineMetrics {
     fn new(metrics: &Metrics, channel: &[(&str, &str)], source: Source) -> Self {
-        let (feed, line) = match source {
-            Source::Definitions(line) => ("definitions", line),
-            Source::Incremental(line) => ("incremental", line),
-            Source::Snapshot(line) => ("snapshot", line),
-        };
-        let name = if line == Line::A { "a" } else { "b" };
-        let labels = [channel, &[("feed", feed), ("line", name)]].concat();
+        let labels = labels_of(channel, source);
         let help = "Sequence numbers delivered or declared lost that the line has not brought";
         let is_arbitrated = matches!(source, Source::Incremental(_));
         let put_aside = "1 while packets that the line alone brings are not delivered";
@@ -207,7 +252,6 @@ impl LineMetrics {
         Self {
             source,
             socket: Group::new(metrics, &SOCKET, &labels),
-            input: Group::new(metrics, &INPUT, &labels),
             line: is_arbitrated.then(arbitrated),
             age: metrics.seconds(
                 "feed_line_age",
@@ -222,17 +266,16 @@ impl LineMetrics {
         }
     }
 
-    fn publish(&self, now_ns: u64, receiver: &Receiver, handler: &HandlerView<'_>) {
+    fn publish(&self, now_ns: u64, receiver: &Receiver, arbiter: &Arbiter) {
         self.socket.publish(&receiver.counters());
         self.age.set_ns(now_ns.saturating_sub(receiver.last_packet_ns()));
         self.delay.publish(receiver.delays());
-        self.input.publish(handler.counters.input(self.source));
         if let (Some(arbitrated), Source::Incremental(line)) = (&self.line, self.source) {
-            let counters = handler.arbiter.line_counters(line);
+            let counters = arbiter.line_counters(line);
             arbitrated.counters.publish(&counters);
             arbitrated.lost.set(counters.lost);
             arbitrated.out_of_order_max.set(counters.out_of_order_by_max);
-            arbitrated.put_aside.set(handler.arbiter.is_put_aside(line).into());
+            arbitrated.put_aside.set(arbiter.is_put_aside(line).into());
         }
     }
 }

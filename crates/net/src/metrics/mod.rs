@@ -11,7 +11,7 @@ mod feed;
 mod names;
 
 pub use distribution::Distribution;
-pub use feed::{FeedCounts, FeedMetrics, LoopMetrics, ReplayMetrics};
+pub use feed::{ArbitrationMetrics, FeedCounts, FeedMetrics, LoopMetrics, ReplayMetrics};
 
 use std::collections::BTreeMap;
 use std::fmt;

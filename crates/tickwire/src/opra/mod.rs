@@ -7,6 +7,7 @@ mod draft;
 mod encode;
 mod generate;
 mod lines;
+mod metrics;
 mod print;
 mod receive;
 mod show;

@@ -1,10 +1,11 @@
 //! `tickwire opra receive`: prints the messages of lines from sockets.
 
+use super::metrics::{Decoded, LineMetrics};
 use super::print::{Lines, MessageFormat, Report};
 use super::show::{Market, Shown};
 use super::style::{Place, Style};
 use crate::failure::{Failure, Outcome};
-use crate::options::{RecordArgs, recorded_text};
+use crate::options::{MetricsArgs, RecordArgs, recorded_text};
 use crate::output::{OutputArgs, SharedOutput};
 use crate::progress::Progress;
 use crate::units::{Size, Span, hold};
@@ -16,6 +17,7 @@ use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_feed::opra::{Event, LineHandler, OpraSink, Ports};
 use tickwire_net::Stop;
+use tickwire_net::metrics::{LoopMetrics, Metrics};
 use tickwire_net::multicast::{
     Endpoint, RECEIVE_BUFFER_BYTES_DEFAULT, Receiver, ReceiverOptions, interface_address,
 };
@@ -86,6 +88,8 @@ pub struct ReceiveArgs {
     output: OutputArgs,
     #[command(flatten)]
     record: RecordArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     /// Do not print the counts at the end unless something was wrong
     #[arg(short, long)]
     quiet: bool,
@@ -114,17 +118,24 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let output = Rc::new(RefCell::new(output));
     let wait = if args.spin { Wait::Spin } else { Wait::Block };
     let mut reception = Reception::new(wait).map_err(fail)?;
+    let metrics = Metrics::new();
+    let _exporter = args.metrics.serve(&metrics)?;
+    let mut line_metrics = Vec::new();
     for index in 0..args.lines {
         let hold_ns = args.hold.nanoseconds();
         let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
         let market = (!args.show.is_empty()).then(|| Market::new(&args.show));
         let epoch_ns = reception.epoch_ns();
-        let sink = LineSink { line: index + 1, output: output.clone(), market, epoch_ns };
+        let decoded = Decoded::default();
+        let sink = LineSink { line: index + 1, output: output.clone(), market, epoch_ns, decoded };
         let inputs = args.open(index)?;
+        let sources = inputs.iter().map(|(source, _)| *source);
+        line_metrics.push(LineMetrics::new(&metrics, index + 1, sources));
         reception.add_channel(LineHandler::new(options), sink, inputs).map_err(fail)?;
     }
     let name = |index, source| format!("line {} {source}", index + 1);
     args.record.start(&mut reception, None, name)?;
+    let loop_metrics = LoopMetrics::new(&metrics, None);
     let mut quiet_since = QuietSince::default();
     let received = reception.run(&stop, |reception, moment| {
         let packets = packets_of(reception);
@@ -134,6 +145,13 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         }
         if moment.is_idle {
             output.borrow_mut().flush();
+        }
+        for (channel, metrics) in reception.channels().iter().zip(&mut line_metrics) {
+            if metrics.is_due(moment.now_ns) {
+                let inputs: Vec<_> = channel.inputs().collect();
+                metrics.publish(moment.now_ns, &inputs, &channel.handler, channel.sink.decoded);
+                loop_metrics.publish(reception);
+            }
         }
     });
     for channel in reception.channels_mut() {
@@ -281,6 +299,8 @@ struct LineSink<'r> {
     market: Option<Market>,
     /// Makes times of the handler nanoseconds since 1970.
     epoch_ns: u64,
+    /// For the metrics.
+    decoded: Decoded,
 }
 
 impl OpraSink for LineSink<'_> {
@@ -290,6 +310,7 @@ impl OpraSink for LineSink<'_> {
             return;
         }
         output.report.messages += 1;
+        self.decoded.messages += 1;
         match &mut self.market {
             Some(market) => market.message(message),
             None => output.lines.push(message),
@@ -316,6 +337,7 @@ impl OpraSink for LineSink<'_> {
                 output.report.warn(format_args!("line {line}, number {seq_num}"), summary);
             }
             Event::Packet { seq_num, result: Err(error), .. } => {
+                self.decoded.failed += 1;
                 output.report.error(&format!("line {line}, number {seq_num}: {error}"));
             }
             Event::Gap(gap) => {

@@ -1,0 +1,82 @@
+//! What the reception of OPRA lines counts, for Prometheus.
+
+use tickwire_feed::handler::Source;
+use tickwire_feed::opra::{LineHandler, LineHandlerCounters};
+use tickwire_net::metrics::{ArbitrationMetrics, Counter, Metrics};
+use tickwire_net::multicast::Receiver;
+
+/// Where a count of a line is found.
+type Count = fn(&LineHandlerCounters) -> u64;
+/// A count of a line, with its name and what it is.
+type Named = (&'static str, &'static str, Count);
+
+const HANDLER: [Named; 5] = [
+    ("opra_unnumbered_packets", "Packets without an OPRA header with a number", |c| c.unnumbered),
+    ("opra_repeats", "Packets delivered that repeat the last number used", |c| c.repeats),
+    ("opra_dropped_repeats", "Copies of packets that repeat a number", |c| c.repeats_dropped),
+    ("opra_not_polled_packets", "Packets dropped because the one before was not taken", |c| {
+        c.not_polled
+    }),
+    (
+        "opra_rejected_packets",
+        "Packets not decoded that gave way to a copy or waited for one",
+        |c| c.rejected,
+    ),
+];
+
+/// What came of the packets of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decoded {
+    /// Messages.
+    pub messages: u64,
+    /// Packets that could not be decoded to their end, and no copy took their place.
+    pub failed: u64,
+}
+
+/// Publishes the counters of a line; the label `channel` is its number.
+pub struct LineMetrics {
+    arbitration: ArbitrationMetrics,
+    handler: Vec<(Counter, Count)>,
+    decoded: [Counter; 2],
+}
+
+impl LineMetrics {
+    /// Names the counters of a line, counted from 1.
+    pub fn new(metrics: &Metrics, line: u16, sources: impl IntoIterator<Item = Source>) -> Self {
+        let channel = line.to_string();
+        let labels = [("channel", &*channel)];
+        let counter = |name, help| metrics.counter(name, help, &labels);
+        Self {
+            arbitration: ArbitrationMetrics::new(metrics, Some(&channel), sources),
+            handler: HANDLER.map(|(name, help, count)| (counter(name, help), count)).into(),
+            decoded: [
+                counter("opra_decoded_messages", "Messages decoded"),
+                counter("opra_failed_packets", "Packets that could not be decoded to their end"),
+            ],
+        }
+    }
+
+    /// Whether a quarter of a second has passed since the last publication.
+    pub const fn is_due(&self, now_ns: u64) -> bool {
+        self.arbitration.is_due(now_ns)
+    }
+
+    /// Publishes the counters at `now_ns`, the time on the monotonic clock.
+    pub fn publish(
+        &mut self,
+        now_ns: u64,
+        inputs: &[(Source, &Receiver)],
+        handler: &LineHandler,
+        decoded: Decoded,
+    ) {
+        self.arbitration.publish(now_ns, inputs, handler.arbiter());
+        let counters = handler.counters();
+        for (counter, count) in &self.handler {
+            counter.set(count(&counters));
+        }
+        let Decoded { messages, failed } = decoded;
+        for (counter, count) in self.decoded.iter().zip([messages, failed]) {
+            counter.set(count);
+        }
+    }
+}
