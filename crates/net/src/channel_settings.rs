@@ -220,7 +220,10 @@ impl ChannelSettings {
             count(recovery.updates_held_total_max, options.updates_held_total_max);
         options.instruments_max = count(self.books.instruments_max, options.instruments_max);
         options.checks = self.books.checks.unwrap_or(options.checks);
-        options.starts_empty = self.books.starts_empty.unwrap_or(options.starts_empty);
+        if let Some(starts_empty) = self.books.starts_empty {
+            options.starts_empty = starts_empty;
+            options.carries_over = !starts_empty;
+        }
         options.continuity = recovery.continuity.map_or(options.continuity, |by| match by {
             ConfigContinuity::MsgSeqNum => Continuity::SeqNum,
             ConfigContinuity::RptSeq => Continuity::RptSeq,

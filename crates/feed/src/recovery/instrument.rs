@@ -209,23 +209,23 @@ impl Instrument {
         held
     }
 
-    /// Where an update stands. An instrument's first update of all begins an empty book.
+    /// Where an update stands. An instrument's first update of all begins an empty book if it may.
     #[inline]
     pub(super) fn place(
         &self,
         update: &Update,
         by: Continuity,
         gap: LastGap,
-        is_from_start: bool,
+        may_begin_empty: bool,
     ) -> Place {
         match by {
-            Continuity::RptSeq => self.place_by_rpt_seq(update),
-            Continuity::SeqNum => self.place_by_seq_num(update, gap, is_from_start),
+            Continuity::RptSeq => self.place_by_rpt_seq(update, may_begin_empty),
+            Continuity::SeqNum => self.place_by_seq_num(update, gap, may_begin_empty),
         }
     }
 
     #[inline]
-    fn place_by_rpt_seq(&self, update: &Update) -> Place {
+    fn place_by_rpt_seq(&self, update: &Update, may_begin_empty: bool) -> Place {
         let Some(found) = update.rpt_seq else {
             return Place::Unreachable(StaleReason::NoRptSeq);
         };
@@ -241,7 +241,7 @@ impl Instrument {
                 Place::Unreachable(StaleReason::RptSeqGap { expected, found })
             }
             Some(StaleReason::NoSnapshot | StaleReason::Reset | StaleReason::Ahead)
-                if found == 1 =>
+                if found == 1 && may_begin_empty =>
             {
                 Place::Next
             }
@@ -254,11 +254,11 @@ impl Instrument {
         }
     }
 
-    /// With `is_from_start` all that the feed ever sent has come, but for gaps: an instrument that is new
-    /// then begins with an empty book.
-    fn place_by_seq_num(&self, update: &Update, gap: LastGap, is_from_start: bool) -> Place {
+    /// An instrument that is new begins with an empty book if it may: all that the feed ever sent has come, but
+    /// for gaps.
+    fn place_by_seq_num(&self, update: &Update, gap: LastGap, may_begin_empty: bool) -> Place {
         match self.stale(gap) {
-            Some(StaleReason::NoSnapshot) if is_from_start && gap.count == 0 => Place::Next,
+            Some(StaleReason::NoSnapshot) if may_begin_empty && gap.count == 0 => Place::Next,
             None if update.seq_num < self.base_end => Place::Old,
             None => Place::Next,
             Some(reason) => Place::Unreachable(reason),

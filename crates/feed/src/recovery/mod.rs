@@ -591,8 +591,11 @@ impl Recovery {
         if self.has_scoped_clears && instrument.stale(self.gap) == Some(StaleReason::Gap) {
             return self.hold(update, StaleReason::Gap);
         }
-        let is_from_start = self.options.starts_empty && self.sessions.is_from_start();
-        match instrument.place(update, self.options.continuity, self.gap, is_from_start) {
+        let may_begin_empty = match self.options.continuity {
+            Continuity::RptSeq => !self.options.carries_over,
+            Continuity::SeqNum => self.options.starts_empty && self.sessions.is_from_start(),
+        };
+        match instrument.place(update, self.options.continuity, self.gap, may_begin_empty) {
             Place::Next => match instrument.apply(update, self.gap.count) {
                 Ok(()) if is_fresh => {
                     self.counters.applied += 1;

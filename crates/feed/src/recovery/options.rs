@@ -44,6 +44,9 @@ pub struct RecoveryOptions {
     /// counts no updates by instrument, needs no snapshot. Right for feeds of orders without
     /// snapshots; wrong where orders are carried over from the day before. Default off.
     pub starts_empty: bool,
+    /// Whether books hold orders from before RptSeq 1, as where they are carried over from the day before: a book
+    /// then begins with a snapshot alone. Without it RptSeq 1 begins an empty book. Default off.
+    pub carries_over: bool,
     /// How far lines and snapshots may be behind one another, in nanoseconds: how long after a reset a
     /// snapshot of the session before may still arrive, and how long one that is ahead of the lines is
     /// kept. A handler sets it to that of its arbiter. Default 1 s.
@@ -70,6 +73,7 @@ impl Default for RecoveryOptions {
             checks: true,
             is_numbered: true,
             starts_empty: false,
+            carries_over: false,
             skew_ns: 1_000_000_000,
             instruments_max: 65_536,
             updates_held_max: 1024,

@@ -28,7 +28,8 @@ impl Recovery {
         // A clear of the same gap may still be missing: what came live waits until all of it was replayed.
         let is_alone = self.has_scoped_clears && !instrument.lacks_nothing_since(self.gap);
         let held = instrument.held.len();
-        let outcome = match instrument.place_replayed(update, by, around) {
+        let may_begin_empty = !self.options.carries_over;
+        let outcome = match instrument.place_replayed(update, by, around, may_begin_empty) {
             Place::Old => {
                 self.counters.old += 1;
                 UpdateOutcome::Old
@@ -111,10 +112,16 @@ impl Recovery {
 }
 
 impl Instrument {
-    fn place_replayed(&self, update: &Update, by: Continuity, around: Around) -> Place {
+    fn place_replayed(
+        &self,
+        update: &Update,
+        by: Continuity,
+        around: Around,
+        may_begin_empty: bool,
+    ) -> Place {
         let Around { before, own } = around;
         let place = match by {
-            Continuity::RptSeq => self.place_replayed_by_rpt_seq(update),
+            Continuity::RptSeq => self.place_replayed_by_rpt_seq(update, may_begin_empty),
             Continuity::SeqNum => self.stale(before).map_or(Place::Next, Place::Unreachable),
         };
         match place {
@@ -125,7 +132,7 @@ impl Instrument {
         }
     }
 
-    fn place_replayed_by_rpt_seq(&self, update: &Update) -> Place {
+    fn place_replayed_by_rpt_seq(&self, update: &Update, may_begin_empty: bool) -> Place {
         let Some(found) = update.rpt_seq else {
             return Place::Unreachable(StaleReason::NoRptSeq);
         };
@@ -137,7 +144,7 @@ impl Instrument {
                 Place::Unreachable(StaleReason::RptSeqGap { expected, found })
             }
             Some(StaleReason::NoSnapshot | StaleReason::Reset)
-                if found == 1 && self.rpt_seq == 0 =>
+                if found == 1 && self.rpt_seq == 0 && may_begin_empty =>
             {
                 Place::Next
             }

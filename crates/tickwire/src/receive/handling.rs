@@ -54,7 +54,10 @@ impl HandlingArgs {
     /// Puts the values that are given into `options`.
     pub fn apply_to_recovery(&self, options: &mut RecoveryOptions) {
         let count = |given: Option<u32>, default| given.map_or(default, |count| count as usize);
-        options.starts_empty = self.starts_empty.unwrap_or(options.starts_empty);
+        if let Some(starts_empty) = self.starts_empty {
+            options.starts_empty = starts_empty;
+            options.carries_over = !starts_empty;
+        }
         options.instruments_max = count(self.instruments_max, options.instruments_max);
         options.updates_held_max = count(self.updates_held_max, options.updates_held_max);
         options.updates_held_total_max =

@@ -237,6 +237,15 @@ fn an_instrument_that_began_in_the_gap_is_built_from_its_first_update() {
 }
 
 #[test]
+fn a_book_that_holds_more_is_not_built_from_a_replayed_first_update() {
+    let mut recovery = recovery(RecoveryOptions { carries_over: true, ..Default::default() });
+    recovery.handle_progress(10);
+    gap(&mut recovery, 11, 1);
+    recovery.handle_replayed(&bid(11, 1, 1, LevelAction::New(level(101))));
+    assert_eq!(price(&recovery), Err(StaleReason::NoSnapshot));
+}
+
+#[test]
 fn an_emptied_book_of_a_lost_packet_waits_for_a_snapshot() {
     let mut recovery = by_rpt_seq();
     snapshot(&mut recovery, 10, 5, 100);

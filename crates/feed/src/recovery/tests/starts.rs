@@ -19,6 +19,24 @@ fn a_feed_that_begins_with_number_1_does_not_make_books_empty_unless_it_is_said_
     assert_eq!(channel.state(ONE), Ok(()));
 }
 
+/// RptSeq may begin at 1 each day while orders of the day before are in the books.
+#[test]
+fn rpt_seq_1_begins_no_book_that_is_said_to_hold_more() {
+    let first = bid(1, 1, 1, LevelAction::New(level(50)));
+    for carries_over in [false, true] {
+        let mut channel = recovery(RecoveryOptions { carries_over, ..Default::default() });
+        channel.handle_update(&first);
+        let expected = if carries_over { Err(StaleReason::NoSnapshot) } else { Ok(()) };
+        assert_eq!(channel.state(ONE), expected);
+        channel.handle_reset();
+        channel.handle_update(&first);
+        let expected = if carries_over { Err(StaleReason::Reset) } else { Ok(()) };
+        assert_eq!(channel.state(ONE), expected);
+        snapshot(&mut channel, 1, 1, 50);
+        assert_eq!(channel.state(ONE), Ok(()));
+    }
+}
+
 /// What was sent between a snapshot and the first packet has not come.
 #[test]
 fn a_snapshot_from_before_the_first_packet_lacks_what_came_between() {

@@ -100,7 +100,10 @@ fn flags_override_keys() {
             |of: &HandlerOptions| of.arbiter.silent_after_ns == 9_000_000_000
         }
             as fn(&HandlerOptions) -> bool),
-        ("books.starts_empty = true", "--starts-empty false", |of| !of.recovery.starts_empty),
+        ("books.starts_empty = true", "--starts-empty false", |of| {
+            !of.recovery.starts_empty && of.recovery.carries_over
+        }),
+        ("books.starts_empty = false", "--starts-empty true", |of| !of.recovery.carries_over),
         ("recovery.silence = '8s'", "--silent-after 6s", |of| {
             of.heartbeat_ns == Some(3_000_000_000)
         }),
