@@ -71,3 +71,43 @@ fn a_reset_that_the_store_refuses_is_told_and_not_said() {
     assert_eq!(told(), None);
     assert_eq!((session.store().next_sender(), session.store().next_target()), (2, 2));
 }
+
+#[test]
+fn what_was_found_out_while_it_transmitted_is_told_though_the_connection_goes_first() {
+    let talk = Talk::logged_on(BeginString::Fix44);
+    let is_full = Cell::new(false);
+    let store = Watched::new(MemoryStore::new(), |act, _: &mut MemoryStore| match act {
+        Act::Commit { .. } if is_full.get() => Err(full("commit")),
+        Act::Commit { .. } | Act::Reset | Act::Sync => Ok(()),
+    });
+    let mut session = Session::new(talk.session.config().clone(), store);
+    session.handle_connected(NOW);
+    session.handle_bytes(&talk.message(1, "A", "98=0|108=30|"));
+    while session.poll_event(NOW).is_some() {}
+    is_full.set(true);
+    assert!(session.poll_transmit(NOW).is_err());
+    is_full.set(false);
+    session.handle_disconnected(NOW);
+    let told = match session.poll_event(NOW) {
+        Some(Event::Notice(notice)) => Some(notice),
+        _ => None,
+    };
+    let why = Why::Store(full("commit").to_string());
+    assert_eq!(told, Some(Notice::Disconnect(why)));
+    assert!(session.poll_event(NOW).is_none());
+}
+
+#[test]
+fn an_end_that_was_not_polled_is_none_of_the_next_connection_but_a_reset_is_told() {
+    let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
+        config.reset_on_disconnect = true;
+    });
+    talk.session.disconnect(Why::Shutdown);
+    talk.session.handle_disconnected(NOW);
+    talk.session.handle_connected(NOW);
+    talk.notices.clear();
+    let logon = talk.message(1, "A", "98=0|108=30|");
+    talk.handle_bytes(&logon);
+    assert_eq!(talk.notices, [Notice::Reset, Notice::LoggedOn]);
+    assert!(talk.session.is_logged_on());
+}

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 use tickwire_fix::{Tag, Writer};
-use tickwire_fix_session::{Head, MemoryStore, Refusal, SendError, Store};
+use tickwire_fix_session::{Head, MemoryStore, Notice, Refusal, SendError, Store, Why};
 use tickwire_net::Stop;
 use tickwire_net::fix::{
     AcceptorOptions, Access, AddError, Answer, BoxStore, Decision, Engine, EngineHandle,
@@ -250,6 +250,10 @@ fn a_failure_of_the_store_is_told_even_if_the_next_commit_succeeds() {
             assert!(matches!(error, SendError::Store(_)), "{error}");
         }
         assert_eq!(failures.load(Ordering::SeqCst), 0);
+        // The application is told why its connection is gone, although it went at once.
+        let why = Why::Store(full("commit").to_string());
+        let notices = &initiator.application().notices;
+        assert!(notices.contains(&Notice::Disconnect(why)), "{notices:?}");
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tickwire_fix::Tag;
-use tickwire_fix_session::{Delivery, Event, MemoryStore, SendError, Session, Why};
+use tickwire_fix_session::{Delivery, Event, MemoryStore, Notice, SendError, Session, Why};
 use tickwire_net::fix::{HandleError, SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd};
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 use watched::{Act, Before, Watched, full};
@@ -130,10 +130,19 @@ async fn what_the_store_does_not_take_is_not_acknowledged() {
         is_full.store(true, Ordering::SeqCst);
         send(&handle, 2).await
     };
-    let (sent, (end, _), _) =
-        tokio::join!(sending, run(&mut initiator, near), run(&mut acceptor, far));
+    let mut told = Vec::new();
+    let running = initiator.run(near, |event| {
+        if let Event::Notice(notice) = event {
+            told.push(notice);
+        }
+    });
+    let (sent, end, _) = tokio::join!(sending, running, run(&mut acceptor, far));
     assert!(matches!(sent, Err(SendError::Store(_))), "{sent:?}");
-    assert!(matches!(end, TaskEnd::Session(Why::Store(_))), "{end:?}");
+    let TaskEnd::Session(why @ Why::Store(_)) = end else { panic!("{end:?}") };
+    // Its last commit fails too.
+    let text = full("commit").to_string();
+    let expected = [Notice::LoggedOn, Notice::Disconnect(why), Notice::StoreFailed { text }];
+    assert_eq!(told, expected);
     // Who asks when nobody runs the task waits; who asks when it is gone hears so.
     drop(initiator);
     let asked = handle.call(|_, _| ()).await;

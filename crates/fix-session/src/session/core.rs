@@ -222,6 +222,8 @@ impl<S: Store> Core<S> {
 
     pub(super) fn connected(&mut self, now: Now) {
         self.disconnected_state();
+        // Why an earlier connection was to end must not end this one.
+        self.notices.retain(|notice| !matches!(notice, Notice::Disconnect(_)));
         self.connected_ns = Some(now.steady_ns);
         self.last_sent_ns = now.steady_ns;
         self.last_received_ns = now.steady_ns;
@@ -245,7 +247,6 @@ impl<S: Store> Core<S> {
 
     fn disconnected_state(&mut self) {
         self.transmit.disconnected();
-        self.notices.clear();
         self.held = Held::default();
         self.asked = None;
         self.pending_logon = None;

@@ -23,7 +23,8 @@ pub enum Event<'s, S> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The connection is to be closed when [`super::Session::poll_transmit`] has nothing more.
+    /// The connection is to be closed when [`super::Session::poll_transmit`] has nothing more, if it is not gone
+    /// already.
     Disconnect(Why),
     /// A message that the peer sent before it had our reset of the numbers was ignored.
     BeforeReset {

@@ -142,7 +142,8 @@ impl<S: Store> Session<S> {
         self.core.authenticated = true;
     }
 
-    /// Tells that the connection is gone.
+    /// Tells that the connection is gone. Call [`Session::poll_event`] until `None` then: what was found out while
+    /// the last bytes were made ready, and a reset, are still to be told.
     pub fn handle_disconnected(&mut self, now: Now) {
         self.inbox.begin();
         self.core.disconnected(now);

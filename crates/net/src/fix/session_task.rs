@@ -207,6 +207,9 @@ impl<S: Store + 'static> SessionTask<S> {
         // A peer that does not read its end waits for nothing.
         let _ = tokio::time::timeout(LINGER, writer.shutdown()).await;
         self.session.handle_disconnected(now());
+        while let Some(event) = self.session.poll_event(now()) {
+            handle_event(event);
+        }
         self.session.sync();
         self.session.take_log(|lines| (self.write_log)(lines));
         end

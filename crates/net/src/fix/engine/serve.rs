@@ -248,6 +248,7 @@ impl<A: Application> Engine<A> {
         if let Some(session) = self.sessions.session_mut(key) {
             session.handle_disconnected(now);
         }
+        self.handle_events(key, now);
         if let Some(listener) = self.sessions.listener(key)
             && let Some(listener) = self.listeners.get_mut(listener)
         {
