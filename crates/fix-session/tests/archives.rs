@@ -1,9 +1,10 @@
 //! Journals that a reset ends: kept as archives, whatever happens meanwhile.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 use tickwire_fix_session::{
     FileStore, FileStoreOptions, Fsync, Store, StoreError, check_store, store_files,
@@ -45,6 +46,21 @@ fn open(folder: &Path) -> Result<FileStore, StoreError> {
     FileStore::open(options, 7)
 }
 
+/// Held while a child starts: until it runs its own program it has all files of this one open, and so the locks
+/// of its stores.
+static STARTING: Mutex<()> = Mutex::new(());
+
+fn start(command: &mut Command) -> io::Result<Child> {
+    let _starting = STARTING.lock().expect("nobody panics meanwhile");
+    command.spawn()
+}
+
+/// Closes a store so that it can be opened again.
+fn close(store: FileStore) {
+    let _starting = STARTING.lock().expect("nobody panics meanwhile");
+    drop(store);
+}
+
 /// Commits a message that says of which numbers it is.
 fn commit(store: &mut FileStore, text: &str) {
     store.append(text.as_bytes()).expect("appends");
@@ -82,7 +98,7 @@ fn the_newest_journals_that_a_reset_has_ended_are_kept() {
         let report = check_store(path).expect("reads");
         assert_eq!((report.messages, report.damaged, report.next_sender), (1, 0, 2));
     }
-    drop(store);
+    close(store);
     assert_eq!(open(&folder.0).expect("opens").next_sender(), 1);
     assert_eq!(folder.archives(), archives);
 }
@@ -110,7 +126,7 @@ fn a_name_that_a_dead_process_has_left_is_removed() {
     let folder = Folder::new("left");
     let mut store = open(&folder.0).expect("opens");
     commit(&mut store, "one");
-    drop(store);
+    close(store);
     let journal = folder.0.join("s.journal");
     fs::hard_link(&journal, folder.0.join("s.journal.archive-00000001")).expect("linked");
     let mut store = open(&folder.0).expect("opens");
@@ -142,12 +158,12 @@ fn kills_amid_resets_lose_nothing_that_is_to_be_kept() {
     let kills = std::env::var("ARCHIVE_KILLS").map_or(10, |kills| kills.parse().expect("a number"));
     for kill in 0..kills {
         fs::write(folder.0.join("next"), next.to_string()).expect("written");
-        let mut child = Command::new(std::env::current_exe().expect("known"))
+        let mut command = Command::new(std::env::current_exe().expect("known"));
+        command
             .args(["--exact", "begin_anew_until_killed", "--ignored", "--nocapture"])
             .env(FOLDER, &folder.0)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("starts");
+            .stdout(Stdio::piped());
+        let mut child = start(&mut command).expect("starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut last = None;
         for line in lines.map_while(Result::ok) {
@@ -162,7 +178,7 @@ fn kills_amid_resets_lose_nothing_that_is_to_be_kept() {
         child.wait().expect("ended");
         let last = last.expect("it committed something");
         // The newest archive, or the journal itself, has what was committed last.
-        drop(open(&folder.0).expect("opens"));
+        close(open(&folder.0).expect("opens"));
         let archives = folder.archives();
         assert!(archives.len() <= KEPT, "{archives:?}");
         let journal = folder.0.join("s.journal");
@@ -225,12 +241,16 @@ fn a_full_disk_amid_resets_loses_nothing() {
     fs::create_dir_all(&folder.0).expect("made");
     let script = "mount -t tmpfs -o size=128k none \"$1\" && \
                   exec \"$2\" --exact fill_the_disk_and_begin_anew --ignored --nocapture";
-    let output = Command::new("unshare")
+    let mut command = Command::new("unshare");
+    command
         .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
         .arg(&folder.0)
         .arg(std::env::current_exe().expect("known"))
         .env(FOLDER, &folder.0)
-        .output();
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let output = start(&mut command).and_then(Child::wait_with_output);
     let Ok(output) = output else {
         eprintln!("SKIPPED: a disk of its own needs unshare");
         return;
