@@ -98,8 +98,8 @@ impl Arbiter {
         }
     }
 
-    /// A packet that is not confirmed has waited for long enough. It waits on while the other line may bring
-    /// a copy; where that is silent, this one stands in for it.
+    /// A packet that is not confirmed has waited for long enough, or its line counts now. It waits on while the other line
+    /// may bring a copy; where that is silent, this one stands in for it. What is missing before it is waited for as ever.
     fn end_probation(&mut self, seq_num: u64) {
         let Some(held) = self.window.at(seq_num).copied() else { return };
         let line = held.line;
@@ -113,7 +113,9 @@ impl Arbiter {
             _ => {
                 self.history.mark_accepted(seq_num, line, held.hash);
                 self.top = self.top.max(seq_num + 1);
-                self.released = self.released.max(seq_num);
+                if self.now_ns >= held.received_ns.saturating_add(self.wait_ns()) {
+                    self.released = self.released.max(seq_num);
+                }
             }
         }
     }

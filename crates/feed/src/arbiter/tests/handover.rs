@@ -50,6 +50,24 @@ fn a_line_that_begins_soon_behind_the_awaited_number_stands_in_after_the_hold_ti
     assert_eq!(poll_all(&mut arbiter), format!("G21+2 {}", delivered_of_b(23, 8)));
 }
 
+/// Number 27 is out of order: what came behind it has not waited for the hold time when line B takes over.
+#[test]
+fn a_number_that_the_line_which_takes_over_has_not_brought_yet_is_waited_for() {
+    let mut arbiter = behind_a_dead_line();
+    assert_eq!(line_b(&mut arbiter, 230, 21, 4), "");
+    arbiter.handle_timeout(330);
+    assert_eq!(poll_all(&mut arbiter), "", "four packets take nothing over");
+    assert_eq!(line_b(&mut arbiter, 340, 25, 2), "");
+    assert_eq!(line_b(&mut arbiter, 360, 28, 2), delivered_of_b(21, 6));
+    assert_eq!(packet(&mut arbiter, 459, Line::B, 27), delivered_of_b(27, 3));
+
+    assert_eq!(packet(&mut arbiter, 460, Line::B, 31), "");
+    arbiter.handle_timeout(559);
+    assert_eq!(poll_all(&mut arbiter), "");
+    arbiter.handle_timeout(560);
+    assert_eq!(poll_all(&mut arbiter), "G30+1 D31b");
+}
+
 /// The exchange pauses, and line B, which carries another channel, joins in that pause.
 #[test]
 fn a_line_that_begins_near_the_awaited_number_when_the_other_one_pauses_for_long_waits() {
