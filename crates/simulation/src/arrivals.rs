@@ -5,7 +5,7 @@ use crate::scenario::{Resets, Scenario};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tickwire_exchange::Error;
 use tickwire_exchange::day::{Channel, Day, DayOptions, DayPacket, Moment, SequenceNumbers};
-use tickwire_feed::arbiter::Line;
+use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::handler::Source;
 use tickwire_net::inject::{Arrival, Faults, ScheduledLine, Sent, schedule};
 
@@ -218,6 +218,15 @@ fn beside(scenario: &Scenario, all: &[DayPacket], quiet_ns: u64) -> Vec<Incoming
 /// Epochs and sequence numbers of packets.
 type Numbers = BTreeSet<(u32, u64)>;
 
+/// Numbers that are held while one is waited for, as the handler has it by default.
+fn held_max(scenario: &Scenario) -> u64 {
+    let options = match scenario.day.sequence {
+        SequenceNumbers::Messages => ArbiterOptions::for_messages(),
+        SequenceNumbers::Packets => ArbiterOptions::default(),
+    };
+    options.packets_held_max as u64
+}
+
 /// Which packets of updates came, and which of them in time.
 fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (Numbers, Numbers) {
     let mut first_ns: BTreeMap<&[u8], u64> = BTreeMap::new();
@@ -230,15 +239,24 @@ fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (N
     let slack_ns = if scenario.clock_steps.is_empty() { 0 } else { BATCH_NS };
     let hold_ns = scenario.handler.hold_ns - slack_ns;
     let mut behind_ns = u64::MAX;
+    // By number: the first arrival of it or of any behind it in its epoch.
+    let mut from_ns: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+    let held_max = held_max(scenario);
     // Backwards: the first arrival of any packet behind.
     for packet in updates.iter().rev() {
         let Some(at_ns) = first_ns.get(&packet.bytes[..]).copied() else { continue };
         let Some(seq_num) = packet.seq_num else { continue };
         let key = (packet.epoch, seq_num);
         arrived.insert(key);
-        if at_ns < behind_ns.saturating_add(hold_ns) {
+        let of_epoch = |from: u64| from_ns.range((packet.epoch, from)..=(packet.epoch, u64::MAX));
+        let first_from = |from: u64| of_epoch(from).next().map_or(u64::MAX, |(_, ns)| *ns);
+        // A packet that is further ahead than packets are held ends the wait.
+        let is_too_far_ns = first_from(seq_num.saturating_add(held_max));
+        if at_ns < behind_ns.saturating_add(hold_ns) && at_ns < is_too_far_ns {
             in_time.insert(key);
         }
+        let from_here_ns = first_from(seq_num).min(at_ns);
+        from_ns.insert(key, from_here_ns);
         behind_ns = behind_ns.min(at_ns);
     }
     (arrived, in_time)

@@ -6,7 +6,8 @@
 //!
 //! 1. A book that is called fresh equals the exchange's book after the last message delivered.
 //! 2. Every message is delivered at most once, in order.
-//! 3. A packet that came in time, within the hold time, is delivered; the rest is told as a gap.
+//! 3. A packet that came in time, within the hold time and before one that is further ahead than packets are held, is delivered; the
+//!    rest is told as a gap.
 //! 4. Trades, statistics and statuses of delivered messages are told once, with their values.
 //! 5. A replayed packet was lost before, and is replayed once, with its content.
 //! 6. Once faults end and snapshots have come round, every book is fresh.
