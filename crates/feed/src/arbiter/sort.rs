@@ -100,6 +100,7 @@ impl Arbiter {
             self.forget_run(line);
         }
         if is_copy && fate.was_seen_on(line.other()) && !fate.was_seen_on(line) {
+            self.end_run_by_copy(line, seq_num);
             self.end_dispute(arrival.received_ns);
             self.note_agreement(line);
         } else if !is_copy && !is_repeated {

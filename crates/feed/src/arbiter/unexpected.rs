@@ -105,6 +105,19 @@ impl Arbiter {
         })
     }
 
+    /// A line brings the other line's packet of the current epoch behind its run of unexpected numbers: they were the first of
+    /// this epoch, which the other line had lost.
+    pub(super) fn end_run_by_copy(&mut self, line: Line, seq_num: u64) {
+        let reorder_max = self.options.reorder_max;
+        let run = self.states[line.index()].run;
+        let ended = run.filter(|run| {
+            seq_num > run.highest && run.is_continued_by(seq_num, reorder_max, reorder_max)
+        });
+        if let Some(run) = ended {
+            self.come_back(line, &run);
+        }
+    }
+
     /// A line that went on elsewhere stands in the current epoch again: what it brings there does not go back any more.
     fn come_back(&mut self, line: Line, run: &Run) {
         let state = &mut self.states[line.index()];

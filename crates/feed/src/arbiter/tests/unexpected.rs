@@ -148,3 +148,25 @@ fn a_line_that_follows_to_numbers_beyond_reach_begins_no_epoch() {
     assert_eq!(packet(&mut arbiter, 20_010, Line::A, 50_003), "D50003a");
     assert_eq!(arbiter.line_counters(Line::A).duplicate, 2);
 }
+
+/// Line A lost the first packets of the new epoch, the SequenceReset among them; line B, which is behind, brings them.
+#[test]
+fn the_first_numbers_of_an_epoch_that_began_without_them_begin_no_other_one() {
+    let mut arbiter = Fed::new(options());
+    for seq_num in 500..=510 {
+        assert_eq!(packet(&mut arbiter, seq_num, Line::A, seq_num), format!("D{seq_num}a"));
+        assert_eq!(packet(&mut arbiter, seq_num, Line::B, seq_num), "");
+    }
+    for seq_num in 4..=9 {
+        assert_eq!(packet(&mut arbiter, 600 + seq_num, Line::A, seq_num), "");
+    }
+    arbiter.handle_timeout(800);
+    assert_eq!(poll_all(&mut arbiter), "R4 D4a D5a D6a D7a D8a D9a");
+    for seq_num in 1..=9 {
+        assert_eq!(packet(&mut arbiter, 800 + seq_num, Line::B, seq_num), "", "{seq_num}");
+    }
+    arbiter.handle_timeout(2_000);
+    assert_eq!(poll_all(&mut arbiter), "");
+    assert_eq!(packet(&mut arbiter, 2_001, Line::B, 10), "D10b");
+    assert_eq!(arbiter.counters().resets, 1);
+}
