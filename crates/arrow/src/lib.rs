@@ -47,5 +47,5 @@ pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub use builder::{TableBuilder, Unfit};
 pub use errors::{ErrorsBuilder, LostData};
-pub use table::{Decimals, Table, TableOptions};
+pub use table::{Decimals, Rows, Table, TableOptions};
 pub use writer::{FileFormat, TableWriter, WriteError};

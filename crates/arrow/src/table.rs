@@ -31,11 +31,23 @@ pub enum Decimals {
     Float64,
 }
 
+/// What a row is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// An innermost entry of a sequence, with the fields around it repeated; a message without entries is one row.
+    #[default]
+    Entries,
+    /// A message: of its sequences there is the number of entries alone.
+    Messages,
+}
+
 /// What is chosen of a table.
 #[derive(Clone, Debug, Default)]
 pub struct TableOptions {
     /// How decimals become columns.
     pub decimals: Decimals,
+    /// What a row is.
+    pub rows: Rows,
     /// More that the schema's metadata says, such as how packets are framed.
     pub metadata: Vec<(String, String)>,
 }
@@ -158,8 +170,9 @@ impl Table {
         let outline = Outline::of(program);
         let fields = header::fields();
         let names = fields.iter().map(|field| field.name().clone()).collect();
-        let decimals = options.decimals;
-        let mut planning = Planning { program, outline, decimals, fields, names, kinds: vec![] };
+        let TableOptions { decimals, rows, .. } = *options;
+        let kinds = Vec::new();
+        let mut planning = Planning { program, outline, decimals, rows, fields, names, kinds };
         let layout = &program.templates()[template];
         let root = Arc::new(planning.node(layout.segment));
         let Planning { fields, kinds, .. } = planning;
@@ -193,6 +206,7 @@ struct Planning<'p> {
     program: &'p Program,
     outline: Outline<'p>,
     decimals: Decimals,
+    rows: Rows,
     fields: Vec<Field>,
     names: HashSet<String>,
     kinds: Vec<Kind>,
@@ -214,6 +228,9 @@ impl Planning<'_> {
                     let Some(slot) = self.program.slot(handle) else { continue };
                     let length = self.add(format!("{path}.length"), field.id, Kind::Length(slot));
                     node.columns.push(length);
+                    if self.rows == Rows::Messages {
+                        continue;
+                    }
                     let sequence = self.sequence(*inner, slot, &path);
                     node.inner.push(Inner::Sequence(sequence));
                 }

@@ -10,7 +10,8 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::VecDeque;
-use tickwire_arrow::{Table, TableBuilder, TableOptions};
+use std::sync::{Arc, Mutex, PoisonError};
+use tickwire_arrow::{Rows, Table, TableBuilder, TableOptions};
 use tickwire_text::Header;
 
 /// Rows of a batch.
@@ -22,12 +23,17 @@ const BATCH_ROWS: usize = 8192;
 pub struct Batches {
     job: Job,
     template: usize,
+    rows: Rows,
     errors: Errors,
+    /// What ended the reading that was ended by an error last.
+    raised: Raised,
 }
 
+type Raised = Arc<Mutex<Option<Fault>>>;
+
 impl Batches {
-    pub fn new(job: Job, template: usize, errors: Errors) -> Self {
-        Self { job, template, errors }
+    pub fn new(job: Job, template: usize, rows: Rows, errors: Errors) -> Self {
+        Self { job, template, rows, errors, raised: Raised::default() }
     }
 }
 
@@ -41,34 +47,46 @@ impl Batches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let reader = Reader::open(&self.job, self.template, self.errors.clone())
-            .map_err(|text| errors::usage(py, &text))?;
+        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.
+    #[getter]
+    fn error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        raised.map(|fault| fault.exception(py).into_value(py).into_any())
     }
 }
 
 /// Reads batches from a capture.
 struct Reader {
-    pull: Pull<Rows>,
+    pull: Pull<Taken>,
     schema: SchemaRef,
     errors: Errors,
+    /// An error that comes behind the rows before it.
+    fault: Option<Fault>,
+    raised: Raised,
     is_ended: bool,
 }
 
 impl Reader {
-    fn open(job: &Job, template: usize, errors: Errors) -> Result<Self, String> {
+    fn open(of: &Batches) -> Result<Self, String> {
+        let Batches { job, template, rows, errors, raised } = of;
         let options = TableOptions {
+            rows: *rows,
             metadata: vec![
                 ("tickwire.framing".to_owned(), job.framing.to_string()),
                 ("tickwire.signature_of_set".to_owned(), job.program.set().signature().to_string()),
             ],
             ..TableOptions::default()
         };
-        let table = Table::of(&job.program, template, &options);
+        let table = Table::of(&job.program, *template, &options);
         let schema = table.schema().clone();
-        let rows = Rows { builder: TableBuilder::new(table), full: VecDeque::new() };
-        Ok(Self { pull: Pull::new(job, rows)?, schema, errors, is_ended: false })
+        let taken = Taken { builder: TableBuilder::new(table), full: VecDeque::new() };
+        let (pull, errors, raised) = (Pull::new(job, taken)?, errors.clone(), raised.clone());
+        Ok(Self { pull, schema, errors, fault: None, raised, is_ended: false })
     }
 
     fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
@@ -77,16 +95,20 @@ impl Reader {
                 return batch.map(Some);
             }
             let rows = self.pull.taken().builder.rows();
-            if rows >= BATCH_ROWS || self.pull.is_ended() && rows > 0 {
+            let is_last = self.pull.is_ended() || self.fault.is_some();
+            if rows >= BATCH_ROWS || is_last && rows > 0 {
                 return self.pull.taken().builder.take_batch().map(Some);
+            }
+            if let Some(fault) = self.fault.take() {
+                let text = fault.text.clone();
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                return Err(ArrowError::ExternalError(text.into()));
             }
             if self.pull.is_ended() {
                 return Ok(None);
             }
             self.pull.step();
-            if let Some(fault) = self.errors.note(self.pull.take_faults()) {
-                return Err(ArrowError::ExternalError(fault.text.into()));
-            }
+            self.fault = self.errors.note(self.pull.take_faults());
         }
     }
 }
@@ -111,13 +133,13 @@ impl RecordBatchReader for Reader {
 }
 
 /// Rows of a batch in the making.
-struct Rows {
+struct Taken {
     builder: TableBuilder,
     /// Batches that had no room for another message.
     full: VecDeque<Result<RecordBatch, ArrowError>>,
 }
 
-impl Take for Rows {
+impl Take for Taken {
     fn take(
         &mut self,
         header: &Header<'_>,

@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tickwire_arrow::Rows;
 use tickwire_captures::Selection;
-use tickwire_fast::{CompileOptions, Program, Storage, TemplateId, TemplateSet};
+use tickwire_fast::{TemplateId, TemplateSet};
 use tickwire_feed::capture::Format;
 use tickwire_feed::framing::detect::detect;
 use tickwire_feed::framing::{Framing, ResetPolicy};
@@ -173,8 +174,7 @@ impl Capture {
 
     /// Decodes the capture once and counts messages by name of the template.
     fn counts(&self, py: Python<'_>) -> PyResult<Vec<(String, u64)>> {
-        let counts = py.detach(|| self.count());
-        let counts = counts.map_err(|text| errors::usage(py, &text))?;
+        let counts = self.counted(py)?;
         let name = |index: usize| self.job.program.templates()[index].name.to_string();
         let seen = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
         Ok(seen.map(|(index, count)| (name(index), count)).collect())
@@ -189,13 +189,10 @@ impl Capture {
         let template = &program.templates()[index];
         let name = template.id.map_or_else(|| template.name.to_string(), |id| id.to_string());
         let mut job = self.job.clone();
-        if !entries {
-            job.program =
-                Arc::new(without_entries(program, index).map_err(|text| errors::usage(py, &text))?);
-        }
         job.selection = Selection::new(&job.program, std::slice::from_ref(&name))
             .map_err(|unknown| errors::usage(py, &format!("{unknown} ({id})")))?;
-        Ok(Batches::new(job, index, self.errors.clone()))
+        let rows = if entries { Rows::Entries } else { Rows::Messages };
+        Ok(Batches::new(job, index, rows, self.errors.clone()))
     }
 }
 
@@ -216,7 +213,7 @@ impl Capture {
         if let [index] = self.job.selection.templates(program)[..] {
             return Ok(index);
         }
-        let counts = py.detach(|| self.count()).map_err(|text| errors::usage(py, &text))?;
+        let counts = self.counted(py)?;
         let seen: Vec<usize> = (0..counts.len()).filter(|index| counts[*index] > 0).collect();
         match seen[..] {
             [index] => Ok(index),
@@ -237,26 +234,24 @@ impl Capture {
     }
 
     /// Messages by template.
-    fn count(&self) -> Result<Vec<u64>, String> {
+    fn counted(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let counts = vec![0; self.job.program.templates().len()];
-        let mut pull = Pull::new(&self.job, Counts(counts))?;
-        while !pull.is_ended() {
-            pull.step();
-            pull.take_faults();
+        let mut pull =
+            Pull::new(&self.job, Counts(counts)).map_err(|text| errors::usage(py, &text))?;
+        let raised = py.detach(|| {
+            while !pull.is_ended() {
+                pull.step();
+                if let Some(fault) = self.errors.note(pull.take_faults()) {
+                    return Some(fault);
+                }
+            }
+            None
+        });
+        match raised {
+            Some(fault) => Err(fault.exception(py)),
+            None => Ok(std::mem::take(&mut pull.taken().0)),
         }
-        Ok(std::mem::take(&mut pull.taken().0))
     }
-}
-
-/// The program for what is in no sequence of a template.
-fn without_entries(program: &Program, template: usize) -> Result<Program, String> {
-    let fields = program.fields_of(program.templates()[template].segment);
-    let plain = fields
-        .iter()
-        .filter(|field| !matches!(field.storage, Storage::Sequence { .. } | Storage::Discarded));
-    let names = plain.map(|field| field.name.local.to_string()).collect();
-    let options = CompileOptions { fields: Some(names), ..CompileOptions::default() };
-    Program::compile_with(program.set().clone(), &options).map_err(|error| error.to_string())
 }
 
 struct Counts(Vec<u64>);

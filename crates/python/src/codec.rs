@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_fast::{DecoderOptions, EncoderOptions, MessageBuilder, Program, ResetPolicy};
-use tickwire_text::json::{build_message, error_text};
+use tickwire_text::json::{Json, build_message, error_text};
 
 fn reset_policy(py: Python<'_>, name: &str) -> PyResult<ResetPolicy> {
     let policy = name.parse::<tickwire_feed::framing::ResetPolicy>().map_err(|_| {
@@ -125,18 +125,26 @@ impl Encoder {
         message: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let line = json(message)?;
-        let mut encoding = self.encoding.lock().unwrap_or_else(PoisonError::into_inner);
-        let Encoding { encoder, builder, program } = &mut *encoding;
-        let fault = |text: String| errors::encode(py, &text);
-        build_message(builder, &line).map_err(|mismatch| fault(mismatch.to_string()))?;
-        let message = builder.finish().map_err(|error| fault(error_text(program, &error)))?;
-        let mut bytes = Vec::new();
-        encoder.encode(message, &mut bytes).map_err(|error| fault(error_text(program, &error)))?;
+        // An exception is made without the lock: Python may let another thread go on meanwhile.
+        let bytes = self.bytes(&line).map_err(|text| errors::encode(py, &text))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// Begins a packet: dictionaries are emptied if they are before every packet.
     fn begin_packet(&self) {
         self.encoding.lock().unwrap_or_else(PoisonError::into_inner).encoder.begin_packet();
+    }
+}
+
+impl Encoder {
+    /// The bytes of a message, or what is wrong with it.
+    fn bytes(&self, line: &Json) -> Result<Vec<u8>, String> {
+        let mut encoding = self.encoding.lock().unwrap_or_else(PoisonError::into_inner);
+        let Encoding { encoder, builder, program } = &mut *encoding;
+        build_message(builder, line).map_err(|mismatch| mismatch.to_string())?;
+        let message = builder.finish().map_err(|error| error_text(program, &error))?;
+        let mut bytes = Vec::new();
+        encoder.encode(message, &mut bytes).map_err(|error| error_text(program, &error))?;
+        Ok(bytes)
     }
 }

@@ -38,7 +38,22 @@ def test_a_row_is_an_entry(capture: tickwire.Capture) -> None:
 def test_a_row_is_a_message_without_entries(capture: tickwire.Capture) -> None:
     table = capture.table("Quote", entries=False)
     assert table["Symbol"].to_pylist() == ["AB", "C"]
-    assert not any(name.startswith("Levels") for name in table.column_names)
+    assert [name for name in table.column_names if name.startswith("Levels")] == ["Levels.length"]
+    assert table["Levels.length"].to_pylist() == [2, 0]
+
+
+def test_names_in_entries_make_no_rows_of_messages(tmp_path: Path) -> None:
+    xml = """<templates><template name="T" id="1"><uInt32 name="Size"/>
+        <group name="G"><sequence name="S"><uInt32 name="Size"/></sequence></group>
+        <sequence name="L"><uInt32 name="Size"/></sequence></template></templates>"""
+    templates = feed.write(tmp_path, "n.xml", xml)
+    packet = bytes([0xC0, 0x81, 0x85, 0x82, 0x81, 0x82, 0x82, 0x83, 0x84])
+    path = feed.write(tmp_path, "n.bin", feed.prefixed([packet]))
+    table = tickwire.open(path, templates, input_format="u32be").table(entries=False)
+    columns = ["Size", "G/S.length", "L.length"]
+    assert [name for name in table.column_names if name in columns] == columns
+    assert (table.num_rows, table["Size"].to_pylist()) == (1, [5])
+    assert "L/Size" not in table.column_names
 
 
 def test_the_template_may_be_left_out_where_one_alone_is_there(
@@ -81,8 +96,18 @@ def test_parquet_appears_when_it_is_whole(capture: tickwire.Capture, tmp_path: P
     assert pyarrow.parquet.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
     broken = feed.write(tmp_path, "b.bin", feed.prefixed([*PACKETS, b"\xc0\x85"]))
     other = tickwire.open(broken, tmp_path / "t.xml", input_format="u32be")
-    with pytest.raises(Exception, match="template id 5"):
+    for take in (other.table, other.to_polars, other.to_pandas):
+        with pytest.raises(tickwire.DecodeError) as raised:
+            take("Quote")
+        assert (raised.value.code, raised.value.packet) == ("D9", 2)
+    with pytest.raises(tickwire.DecodeError, match="template id 5"):
         other.to_parquet(tmp_path / "b.parquet", "Quote")
+    with pytest.raises(tickwire.DecodeError):
+        other.counts()
+    reader = pyarrow.RecordBatchReader.from_stream(other.batches("Quote"))
+    assert reader.read_next_batch().num_rows == 3, "the rows before the error"
+    with pytest.raises(pyarrow.ArrowInvalid, match="template id 5"):
+        reader.read_next_batch()
     assert sorted(file.name for file in tmp_path.glob("*.parquet*")) == ["q.parquet"]
 
 

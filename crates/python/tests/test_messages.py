@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import feed
+import pandas
 import pytest
 import tickwire
 
@@ -95,6 +96,8 @@ def test_a_range_of_time_is_up_to_its_end(tmp_path: Path, reset: str) -> None:
     assert states(start=datetime.datetime(1970, 1, 1, 1, 0, 4, tzinfo=zone)) == [4, 5]
     with pytest.raises(ValueError, match="time zone"):
         states(start=datetime.datetime(1970, 1, 1))
+    assert states(start=pandas.Timestamp(3 * second, tz="UTC")) == [3, 4, 5]  # pyright: ignore[reportArgumentType]
+    assert states(start=pandas.Timestamp(3 * second + 1, tz="UTC")) == [4, 5]  # pyright: ignore[reportArgumentType]
 
 
 def test_what_cannot_be_decoded_is_raised_and_iteration_goes_on(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ Quote 7 10.00 {'Id': 7, 'Px': {'m': 1000, 'e': -2}}
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 from collections.abc import Iterator, Sequence
@@ -50,7 +51,8 @@ class Capture:
     """A capture that was opened: iterate over it for messages, or take the columns of a template.
 
     Each iteration and each table reads the file from its start. Data that cannot be decoded raise `DecodeError`
-    after the messages before them, and the iteration can go on behind them; with ``on_error="keep"`` they are
+    after the messages or rows before them, and an iteration over messages can go on behind them; takers of `batches` raise
+    exceptions of their own, and its ``error`` has the cause. With ``on_error="keep"`` they are
     gathered in ``errors`` and nothing is raised.
     """
 
@@ -72,12 +74,12 @@ class Capture:
 
     @property
     def errors(self) -> list[DecodeError]:
-        """What could not be decoded so far, the first 10,000."""
+        """What could not be decoded so far, the first 10,000. Each reading of the capture adds its own."""
         return self._inner.errors
 
     @property
     def error_count(self) -> int:
-        """How much could not be decoded so far."""
+        """How much could not be decoded so far, in all readings together."""
         return self._inner.error_count
 
     def counts(self) -> dict[str, int]:
@@ -95,7 +97,7 @@ class Capture:
 
         What is returned can be given to ``pyarrow.table``, ``polars.DataFrame``, DuckDB and others, without copies.
         A row is an innermost entry of a sequence with the fields around it repeated, or a message where ``entries``
-        is false. The template is named or given by its id; it may be left out where the capture has messages of one
+        is false, with the number of entries alone of its sequences. The template is named or given by its id; it may be left out where the capture has messages of one
         alone.
         """
         return self._inner.batches(None if template is None else str(template), entries)
@@ -104,13 +106,17 @@ class Capture:
         """All messages of a template as a pyarrow table."""
         import pyarrow
 
-        return pyarrow.table(self.batches(template, entries))
+        batches = self.batches(template, entries)
+        with _decode_errors(batches):
+            return pyarrow.table(batches)
 
     def to_polars(self, template: str | int | None = None, entries: bool = True) -> polars.DataFrame:
         """All messages of a template as a polars data frame."""
         import polars
 
-        return polars.DataFrame(self.batches(template, entries))
+        batches = self.batches(template, entries)
+        with _decode_errors(batches):
+            return polars.DataFrame(batches)
 
     def to_pandas(self, template: str | int | None = None, entries: bool = True) -> pandas.DataFrame:
         """All messages of a template as a pandas data frame."""
@@ -132,11 +138,15 @@ class Capture:
         import pyarrow.parquet
 
         partial = os.fspath(path) + ".partial"
-        reader = pyarrow.RecordBatchReader.from_stream(self.batches(template, entries))
+        batches = self.batches(template, entries)
+        reader = pyarrow.RecordBatchReader.from_stream(batches)
         try:
-            with pyarrow.parquet.ParquetWriter(
-                partial, reader.schema, **{"compression": "zstd", **options}
-            ) as writer:
+            with (
+                _decode_errors(batches),
+                pyarrow.parquet.ParquetWriter(
+                    partial, reader.schema, **{"compression": "zstd", **options}
+                ) as writer,
+            ):
                 for batch in reader:
                     writer.write_batch(batch)
             os.replace(partial, path)
@@ -189,6 +199,17 @@ def open(
     )
 
 
+@contextlib.contextmanager
+def _decode_errors(batches: Batches) -> Iterator[None]:
+    """Raise what ended the reading of batches in place of the exception that their taker made of it."""
+    try:
+        yield
+    except Exception as error:
+        if batches.error is None:
+            raise
+        raise batches.error from error
+
+
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -197,4 +218,6 @@ def _nanoseconds(time: datetime.datetime | int | None) -> int | None:
         return time
     if time.tzinfo is None:
         raise ValueError(f"{time} has no time zone: give it one, such as datetime.timezone.utc")
-    return (time - _EPOCH) // datetime.timedelta(microseconds=1) * 1000
+    # A pandas.Timestamp has nanoseconds too.
+    beyond: int = getattr(time, "nanosecond", 0)
+    return (time - _EPOCH) // datetime.timedelta(microseconds=1) * 1000 + beyond

@@ -44,6 +44,8 @@ class Batches:
     """Record batches of the messages of one template, by the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    @property
+    def error(self) -> DecodeError | None: ...
 
 class TemplateSet:
     """Templates of a feed: FAST 1.1 or 1.2 XML."""

@@ -16,7 +16,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tickwire_arrow::{Decimals, FileFormat, TableOptions};
+use tickwire_arrow::{Decimals, FileFormat, Rows, TableOptions};
 use tickwire_fast::{CompileOptions, Program};
 
 /// Threads used at most.
@@ -159,6 +159,7 @@ impl ExportArgs {
                 DecimalColumns::Exact => Decimals::Exact,
                 DecimalColumns::Float64 => Decimals::Float64,
             },
+            rows: Rows::Entries,
             metadata: vec![
                 ("tickwire.framing".to_owned(), framing.to_owned()),
                 ("tickwire.signature_of_set".to_owned(), program.set().signature().to_string()),
