@@ -385,6 +385,9 @@ fn create(
     created_ns: u64,
     fill: impl FnOnce(&mut Output) -> io::Result<()>,
 ) -> io::Result<File> {
+    // Opened before anything is changed: behind the rename there is no way back to the journal of before.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = File::open(folder.unwrap_or_else(|| Path::new(".")))?;
     let mut temporary = path.to_owned().into_os_string();
     temporary.push(".new");
     let file =
@@ -397,8 +400,7 @@ fn create(
     output.file.sync_data()?;
     fs::rename(&temporary, path)?;
     // The name is on the disk only with the folder.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()?;
+    folder.sync_all()?;
     Ok(output.file)
 }
 
