@@ -391,8 +391,10 @@ fn create(
     let mut temporary = path.to_owned().into_os_string();
     temporary.push(".new");
     let file =
-        private_file().read(true).write(true).create(true).truncate(true).open(&temporary)?;
+        private_file().read(true).write(true).create(true).truncate(false).open(&temporary)?;
     lock(&file)?;
+    // Only now: it may have been another process's, about to become the journal.
+    file.set_len(0)?;
     let header = header(created_ns);
     file.write_all_at(&header, 0)?;
     let mut output = Output { file, end: header.len() as u64 };

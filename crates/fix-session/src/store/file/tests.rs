@@ -192,6 +192,24 @@ fn a_full_disk_loses_nothing() {
     }
 }
 
+/// Two processes that are started together on a new store.
+#[test]
+fn a_journal_that_another_process_is_making_is_left_alone() {
+    let folder = Folder::new();
+    fs::create_dir_all(&folder.0).expect("a folder");
+    let mut making = folder.journal().into_os_string();
+    making.push(".new");
+    let other = private_file().write(true).create(true).truncate(false).open(&making);
+    let other = other.expect("a file");
+    other.write_all_at(b"its header", 0).expect("writes");
+    lock(&other).expect("nobody else has it");
+    let error = reopen(&folder).expect_err("it is another's").to_string();
+    assert!(error.contains("another process"), "{error}");
+    assert_eq!(fs::read(&making).expect("it is there"), b"its header");
+    drop(other);
+    assert_eq!(reopen(&folder).expect("what a dead process left is replaced").next_sender(), 1);
+}
+
 #[test]
 fn nothing_is_built_on_a_failed_sync() {
     for fsync in [Fsync::Always, Fsync::Batch] {
