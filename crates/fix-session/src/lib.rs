@@ -33,5 +33,5 @@ pub use session::{
 };
 pub use store::{
     FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, Store, StoreReport, check_store,
-    store_files,
+    cut_store, store_files,
 };

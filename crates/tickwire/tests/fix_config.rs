@@ -259,7 +259,7 @@ fn damage_of_a_store_is_told_by_check_and_by_the_server() {
     assert!(status == Some(1) && said.contains("damaged from offset 24 to "), "{said}");
     let output = tickwire(&["server", "--config", text(&config)]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && told.contains("offset 24 is damaged"), "{told}");
+    assert!(output.status.code() == Some(2) && told.contains("damaged from offset 24 to"), "{told}");
     std::fs::write(&path, &bytes[..bytes.len() - 5]).expect("written");
     let (status, said) = check();
     assert!(status == Some(1) && said.contains("moved aside"), "{said}");
@@ -456,4 +456,43 @@ fn all_journals_of_a_folder_are_told() {
     let (status, said) = list();
     assert!(status == Some(1) && said.contains("it ends in its header"), "{said}");
     assert!(said.contains("A-B.journal.archive-00000002\n"), "{said}");
+}
+
+#[test]
+fn a_damaged_journal_opens_again_once_a_person_gives_its_end_up() {
+    use tickwire_fix_session::{FileStore, FileStoreOptions, Fsync, Store};
+    let folder = Folder::new("store-cut");
+    let open = || {
+        FileStore::open(
+            FileStoreOptions {
+                folder: folder.0.clone(),
+                name: "s".to_owned(),
+                fsync: Fsync::None,
+                archives_max: 0,
+            },
+            7,
+        )
+    };
+    let mut store = open().expect("opens");
+    for message in [&b"one"[..], b"two"] {
+        store.append(message).expect("kept");
+        store.commit().expect("written");
+    }
+    drop(store);
+    let journal = folder.0.join("s.journal");
+    let mut bytes = std::fs::read(&journal).expect("a journal");
+    *bytes.last_mut().expect("bytes") ^= 1;
+    std::fs::write(&journal, &bytes).expect("written");
+    let run = |action: &str| {
+        let output = tickwire(&["store", action, text(&journal)]);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert!(open().is_err());
+    let (status, said) = run("check");
+    assert!(status == Some(1) && said.contains("to the end: the store is not opened"), "{said}");
+    let (status, said) = run("cut");
+    assert!(status == Some(0) && said.contains("next MsgSeqNum: 2 to send"), "{said}");
+    assert_eq!(open().expect("opens").next_sender(), 2);
+    let (status, said) = run("cut");
+    assert!(status == Some(0) && said.contains("nothing is damaged"), "{said}");
 }

@@ -4,7 +4,8 @@ mod file;
 mod memory;
 
 pub use file::{
-    FileStore, FileStoreOptions, Fsync, MovedAside, StoreReport, check_store, store_files,
+    FileStore, FileStoreOptions, Fsync, MovedAside, StoreReport, check_store, cut_store,
+    store_files,
 };
 pub use memory::MemoryStore;
 

@@ -19,8 +19,8 @@ pub enum Fault {
     Sync,
     /// A part of the frame is written.
     Torn,
-    /// All is written, and then a bit is another one somewhere in the file: the store says so when it is opened,
-    /// and gets its file back from a copy.
+    /// All is written, and then a bit is another one somewhere in the file: the store is not opened, and gets its
+    /// file back from a copy.
     Flipped,
 }
 
@@ -33,6 +33,8 @@ pub struct Plan {
     failures: Cell<u64>,
     /// Whether the damage of the last failure is to be done.
     is_due: Cell<bool>,
+    /// Bytes of the file before the frame that is torn.
+    whole: Cell<u64>,
     dice: Cell<u64>,
 }
 
@@ -58,15 +60,16 @@ impl Plan {
 
 impl Plan {
     /// Looks whether a store may commit.
-    fn before(&self, act: Act, store: &mut FileStore) -> Result<(), StoreError> {
+    fn before(&self, act: Act, store: &mut FileStore, path: &Path) -> Result<(), StoreError> {
         if act != (Act::Commit { has_changed: true }) || !self.fails() {
             return Ok(());
         }
-        if matches!(self.fault, Fault::Sync | Fault::Flipped) {
-            store.commit()?;
-            return Err(StoreError::new("sync", ErrorKind::Other.into()));
+        self.whole.set(fs::metadata(path).expect("a journal").len());
+        match self.fault {
+            Fault::Full => return Err(full("commit")),
+            Fault::Torn | Fault::Sync | Fault::Flipped => store.commit()?,
         }
-        Err(full("commit"))
+        Err(StoreError::new("sync", ErrorKind::Other.into()))
     }
 }
 
@@ -81,8 +84,8 @@ impl Kept {
     /// Stores on disk that fail from write `first` on.
     pub fn failing(folder: PathBuf, fault: Fault, first: u64) -> Self {
         let (left, dice) = (Cell::new(first), Cell::new(first));
-        let (failures, is_due) = (Cell::new(0), Cell::new(false));
-        Self::Failing(folder, Rc::new(Plan { fault, left, failures, is_due, dice }))
+        let (failures, is_due, whole) = (Cell::new(0), Cell::new(false), Cell::new(0));
+        Self::Failing(folder, Rc::new(Plan { fault, left, failures, is_due, whole, dice }))
     }
 
     /// Returns how often they failed.
@@ -103,9 +106,16 @@ impl Kept {
             Self::Disk(folder) => Box::new(open(folder, name).expect("opens")),
             Self::Failing(folder, plan) => {
                 let store = open(folder, name).expect("opens");
-                let plan = plan.clone();
+                let (plan, path) = (plan.clone(), folder.join(format!("{name}.journal")));
+                let mut is_dead = false;
                 Box::new(Watched::new(store, move |act, store: &mut FileStore| {
-                    plan.before(act, store)
+                    if is_dead {
+                        return Err(full("commit"));
+                    }
+                    let outcome = plan.before(act, store, &path);
+                    // What tears a frame is the end of the process.
+                    is_dead = outcome.is_err() && plan.fault == Fault::Torn;
+                    outcome
                 }))
             }
         }
@@ -131,23 +141,22 @@ fn open(folder: &Path, name: &str) -> Result<FileStore, StoreError> {
     FileStore::open(FileStoreOptions { folder, name, fsync: Fsync::None, archives_max: 0 }, 0)
 }
 
-/// Adds the first bytes of a frame. They are moved aside and told.
+/// Leaves the first bytes of the last frame. They are moved aside and told.
 fn tear(folder: &Path, path: &Path, name: &str, plan: &Plan) -> io::Result<()> {
-    let whole = fs::read(path)?;
-    let mut torn = whole.clone();
-    let frame = [&b"\xF1FRM"[..], &[64, 0, 0, 0], &[7; 60]].concat();
-    torn.extend_from_slice(&frame[..1 + plan.below(frame.len() as u64 - 1) as usize]);
+    let mut torn = fs::read(path)?;
+    let whole = plan.whole.get() as usize;
+    torn.truncate(whole + 1 + plan.below((torn.len() - whole - 1) as u64) as usize);
     fs::write(path, &torn)?;
     let store = open(folder, name).expect("what is whole is there");
     let aside = store.moved_aside().expect("told");
-    assert_eq!(fs::read(&aside.path)?, &torn[whole.len()..]);
+    assert_eq!(fs::read(&aside.path)?, &torn[whole..]);
     fs::remove_file(&aside.path)?;
     drop(store);
-    assert_eq!(fs::read(path)?, whole);
+    assert_eq!(fs::read(path)?, &torn[..whole]);
     Ok(())
 }
 
-/// Changes a bit. The store is not opened, or tells what it moved aside; then the file is as it was.
+/// Changes a bit. The store is not opened; then the file is as it was.
 fn flip(folder: &Path, path: &Path, name: &str, plan: &Plan) -> io::Result<()> {
     let whole = fs::read(path)?;
     let mut flipped = whole.clone();
@@ -158,10 +167,7 @@ fn flip(folder: &Path, path: &Path, name: &str, plan: &Plan) -> io::Result<()> {
     };
     flipped[at] ^= 1 << plan.below(8);
     fs::write(path, &flipped)?;
-    if let Ok(store) = open(folder, name) {
-        let aside = store.moved_aside().expect("damage is told");
-        assert_eq!(fs::read(&aside.path)?, &flipped[aside.offset as usize..]);
-        fs::remove_file(&aside.path)?;
-    }
+    open(folder, name).expect_err("damage is told");
+    assert_eq!(fs::read(path)?, flipped, "it is left alone");
     fs::write(path, &whole)
 }

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_fix::UtcTimestamp;
-use tickwire_fix_session::{StoreReport, check_store, store_files};
+use tickwire_fix_session::{StoreError, StoreReport, check_store, cut_store, store_files};
 
 /// Look at message stores
 #[derive(Debug, Args)]
@@ -18,6 +18,7 @@ pub struct StoreArgs {
 enum StoreAction {
     Check(CheckArgs),
     List(ListArgs),
+    Cut(CutArgs),
 }
 
 /// Read the journals of message stores and tell their numbers and what is damaged
@@ -40,11 +41,23 @@ struct ListArgs {
     folder: PathBuf,
 }
 
+/// Give up what is damaged at the end of a journal, so that the store opens again
+///
+/// What follows the last whole commit is moved to a file beside the journal. Numbers that only those bytes told are used
+/// again: agree with the counterparty on sequence numbers before the session connects. The journal must not be in use.
+#[derive(Debug, Args)]
+struct CutArgs {
+    /// The journal
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
 /// Runs `tickwire fix store`.
 pub fn run(args: &StoreArgs) -> Result<Outcome, Failure> {
     match &args.action {
         StoreAction::Check(args) => check(&args.files),
         StoreAction::List(args) => list(&args.folder),
+        StoreAction::Cut(args) => cut(&args.file),
     }
 }
 
@@ -88,6 +101,27 @@ fn check(files: &[PathBuf]) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(flaws > 0))
 }
 
+fn cut(path: &Path) -> Result<Outcome, Failure> {
+    let failed = |error: StoreError| Failure::Data(error.to_string());
+    let aside = cut_store(path).map_err(failed)?;
+    let mut out = std::io::stdout().lock();
+    match aside {
+        None => writeln!(out, "{}: nothing is damaged, nothing was changed", path.display())?,
+        Some(aside) => {
+            writeln!(
+                out,
+                "{}: {} bytes from offset {} are in {} now",
+                path.display(),
+                aside.len,
+                aside.offset,
+                aside.path.display()
+            )?;
+            print(&mut out, &check_store(path).map_err(failed)?)?;
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
 fn print(out: &mut dyn Write, report: &StoreReport) -> Result<(), Failure> {
     let created = UtcTimestamp::from_unix_nanos(report.created_ns);
     let (date, time) = (created.date, created.time);
@@ -112,19 +146,21 @@ fn print(out: &mut dyn Write, report: &StoreReport) -> Result<(), Failure> {
         "  {} messages in {} commits, {} bytes",
         report.messages, report.frames, report.whole
     )?;
+    let advice = "the store is not opened; restore the file from a copy, or agree with the counterparty on sequence \
+                  numbers and give up what follows the last whole commit (tickwire fix store cut FILE)";
     match (report.damaged, report.resumes) {
         (0, _) => {}
-        (bytes, None) => writeln!(
+        (bytes, _) if report.is_cut_short => writeln!(
             out,
-            "  damaged: the last {bytes} bytes are no whole commit; they are moved aside when the store is opened"
+            "  cut short: the last {bytes} bytes are the beginning of a commit; they are moved aside when the store is \
+             opened"
         )?,
-        (_, Some(u64::MAX)) => {
-            writeln!(out, "  damaged from offset {}: the store is not opened", report.whole)?;
+        (_, None) => {
+            writeln!(out, "  damaged from offset {} to the end: {advice}", report.whole)?;
         }
         (_, Some(next)) => writeln!(
             out,
-            "  damaged from offset {} to {next}, where commits follow: the store is not opened; restore the \
-             file from a copy, or move it away and agree with the counterparty on sequence numbers",
+            "  damaged from offset {} to {next}, where commits follow: {advice}",
             report.whole
         )?,
     }

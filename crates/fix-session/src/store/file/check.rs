@@ -26,14 +26,17 @@ pub struct StoreReport {
     pub whole: u64,
     /// Bytes after them.
     pub damaged: u64,
-    /// Where the next whole frame is after damage: what is between is lost.
+    /// Whether those are the beginning of a commit whose writing was cut short: they are moved aside when the store is
+    /// opened.
+    pub is_cut_short: bool,
+    /// Where the next whole frame is after damage, if one was found: what is between is lost.
     pub resumes: Option<u64>,
 }
 
 impl StoreReport {
-    /// Whether the journal is damaged where frames follow, so that it is not opened.
+    /// Whether the journal is damaged otherwise than by a write that was cut short, so that it is not opened.
     pub const fn is_broken(&self) -> bool {
-        self.resumes.is_some()
+        self.damaged > 0 && !self.is_cut_short
     }
 }
 
@@ -75,8 +78,9 @@ fn read(path: &Path) -> std::io::Result<StoreReport> {
     report.whole = scan.end();
     let tail = scan.tail()?;
     report.damaged = std::fs::metadata(path)?.len().saturating_sub(report.whole);
+    report.is_cut_short = matches!(tail, Tail::Torn { .. });
     if let Tail::Damaged { next } = tail {
-        report.resumes = Some(next.unwrap_or(u64::MAX));
+        report.resumes = next;
     }
     Ok(report)
 }

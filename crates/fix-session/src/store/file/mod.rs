@@ -2,31 +2,34 @@
 //!
 //! Every commit is one frame with sums of its own, written with one call: all of it is there after the
 //! process dies, or nothing. Where its messages are is known by marks in memory, made from the journal when
-//! it is opened. What cannot be read is never overwritten: a last frame that is cut is moved to a file beside
-//! the journal, and a journal that is damaged where frames follow is not opened. What survives what is said
-//! at [`Fsync`].
+//! it is opened. What cannot be read is never overwritten: a last frame that is cut short is moved to a file beside
+//! the journal, and a journal that is damaged otherwise is not opened. What survives what is said at [`Fsync`].
 
 mod archives;
+mod aside;
 mod check;
+mod create;
 mod format;
 mod marks;
 mod scan;
 mod window;
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
-use self::format::{Frame, Record, Version, corrupt, header, message_len};
+use self::create::{NewJournal, Published, lock, make_first, open_locked};
+use self::format::{Frame, Record, Version, message_len};
 use self::marks::Marks;
 use self::scan::{Scan, Tail};
 use self::window::Window;
 use super::Store;
 use crate::error::StoreError;
-use crate::files::{make_private_folder, private_file};
+use crate::files::make_private_folder;
 
 pub use archives::store_files;
+pub use aside::{MovedAside, cut_store};
 pub use check::{StoreReport, check_store};
 
 /// A journal is written anew if it is at least this long, and more than half of it is of no use any more: when it is
@@ -63,17 +66,6 @@ pub struct FileStoreOptions {
     pub fsync: Fsync,
     /// Most journals kept of numbers that a reset has ended, `NAME.journal.archive-NUMBER`, the newest; 0 for none.
     pub archives_max: usize,
-}
-
-/// The end of a journal that was no frame, moved to a file of its own when the store was opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MovedAside {
-    /// Where it was in the journal.
-    pub offset: u64,
-    /// Its bytes.
-    pub len: u64,
-    /// The file that has it now.
-    pub path: PathBuf,
 }
 
 /// A store on disk.
@@ -125,7 +117,7 @@ impl FileStore {
         let is_there = path.try_exists().map_err(|error| fail("look for", error))?;
         let journal = match is_there {
             true => open_locked(&path).map_err(|error| fail("open", error))?,
-            false => create(&path, created_ns, |_| Ok(())).map_err(|error| fail("make", error))?,
+            false => make_first(&path, created_ns).map_err(|error| fail("make", error))?,
         };
         let mut store = Self {
             options,
@@ -187,14 +179,11 @@ impl FileStore {
         (self.end, self.useful) = (scan.end(), useful);
         match scan.tail()? {
             Tail::Clean => {}
-            Tail::Torn { len } => self.move_aside(len)?,
-            Tail::Damaged { .. } => {
-                return Err(corrupt(format!(
-                    "the frame at offset {} is damaged and others follow it; restore the file from a \
-                     copy, or move it away and agree with the counterparty on sequence numbers",
-                    self.end
-                )));
+            Tail::Torn { len } => {
+                self.moved_aside =
+                    Some(aside::move_aside(&self.journal, &self.path(), self.end, len)?);
             }
+            Tail::Damaged { next } => return Err(aside::damaged(self.end, next)),
         }
         Ok(scan.version != Version::Two || self.is_wasteful())
     }
@@ -211,29 +200,10 @@ impl FileStore {
         self.next_sender = seq_num;
     }
 
-    /// Moves what follows the last whole frame to a file of its own.
-    fn move_aside(&mut self, len: u64) -> io::Result<()> {
-        let name = format!("{}.journal.cut-{}", self.options.name, self.end);
-        let path = (0..)
-            .map(|number| match number {
-                0 => self.options.folder.join(&name),
-                number => self.options.folder.join(format!("{name}.{number}")),
-            })
-            .find(|path| !path.exists())
-            .unwrap_or_else(|| self.options.folder.join(&name));
-        let mut aside = private_file().write(true).create_new(true).open(&path)?;
-        self.journal.seek(SeekFrom::Start(self.end))?;
-        io::copy(&mut (&self.journal).take(len), &mut aside)?;
-        aside.sync_all()?;
-        self.journal.set_len(self.end)?;
-        self.moved_aside = Some(MovedAside { offset: self.end, len, path });
-        Ok(())
-    }
-
     /// Writes messages and numbers to a new journal, which takes the place of this one.
     fn write_anew(&mut self) -> io::Result<()> {
-        let journal = self.copy_useful()?;
-        self.adopt(journal)
+        let published = self.copy_useful()?;
+        self.adopt(published)
     }
 
     /// Writes the journal anew while it is open, if that is due and quickly done. Where there is no room for another
@@ -249,13 +219,13 @@ impl FileStore {
             return Ok(());
         }
         match self.copy_useful() {
-            Ok(journal) => self.adopt(journal),
+            Ok(published) => self.adopt(published),
             Err(_) => Ok(()),
         }
     }
 
     /// Makes a journal that has the messages and numbers of this one, in its place.
-    fn copy_useful(&self) -> io::Result<File> {
+    fn copy_useful(&self) -> io::Result<Published> {
         let mut numbers = std::collections::BTreeMap::new();
         let mut scan = Scan::new(self.journal.try_clone()?)?;
         while let Some(at) = scan.next_frame()? {
@@ -267,40 +237,38 @@ impl FileStore {
                 }
             }
         }
-        let path = self.path();
-        let (next_sender, next_target) = (self.next_sender, self.next_target);
-        let source = self.journal.try_clone()?;
-        create(&path, self.created_ns, |out| {
-            let mut scan = Scan::new(source)?;
-            let mut frame = Frame::default();
-            let mut bytes = 0;
-            while let Some(at) = scan.next_frame()? {
-                let mut last = std::collections::BTreeMap::new();
-                for record in scan.records() {
-                    if let Record::Message { seq_num, message } = record?
-                        && numbers.get(&seq_num) == Some(&at)
-                    {
-                        last.insert(seq_num, message);
-                    }
-                }
-                for (seq_num, message) in last {
-                    frame.push_message(seq_num, message);
-                    bytes += message.len();
-                }
-                if bytes > COMPACT_FRAME {
-                    out.push(&mut frame)?;
-                    bytes = 0;
+        let mut out = NewJournal::begin(&self.path(), self.created_ns)?;
+        let mut scan = Scan::new(self.journal.try_clone()?)?;
+        let mut frame = Frame::default();
+        let mut bytes = 0;
+        while let Some(at) = scan.next_frame()? {
+            let mut last = std::collections::BTreeMap::new();
+            for record in scan.records() {
+                if let Record::Message { seq_num, message } = record?
+                    && numbers.get(&seq_num) == Some(&at)
+                {
+                    last.insert(seq_num, message);
                 }
             }
-            frame.push_sender(next_sender);
-            frame.push_target(next_target);
-            out.push(&mut frame)
-        })
+            for (seq_num, message) in last {
+                frame.push_message(seq_num, message);
+                bytes += message.len();
+            }
+            if bytes > COMPACT_FRAME {
+                out.push(&mut frame)?;
+                bytes = 0;
+            }
+        }
+        frame.push_sender(self.next_sender);
+        frame.push_target(self.next_target);
+        out.push(&mut frame)?;
+        out.publish()
     }
 
     /// Goes on with a journal that was made of this one.
-    fn adopt(&mut self, journal: File) -> io::Result<()> {
-        self.journal = journal;
+    fn adopt(&mut self, published: Published) -> io::Result<()> {
+        self.journal = published.journal;
+        published.folder.sync_all()?;
         self.marks.clear();
         self.window.clear();
         self.recover()?;
@@ -313,11 +281,12 @@ impl FileStore {
     }
 
     /// Makes an empty journal in place of this one, which becomes an archive if it is to and has anything to tell.
-    fn begin_anew(&self, created_ns: u64) -> io::Result<File> {
+    fn begin_anew(&self, created_ns: u64) -> io::Result<Published> {
         let path = self.path();
+        let make = || NewJournal::begin(&path, created_ns)?.publish();
         let is_empty = self.end <= Version::Two.header_len() as u64;
         if self.options.archives_max == 0 || is_empty {
-            return create(&path, created_ns, |_| Ok(()));
+            return make();
         }
         if self.is_behind {
             // Of a frame that did not fit the disk a part may be there.
@@ -325,10 +294,26 @@ impl FileStore {
         }
         archives::make_room(&path, self.options.archives_max - 1)?;
         let archive = archives::add(&path)?;
-        create(&path, created_ns, |_| Ok(())).inspect_err(|_| {
+        make().inspect_err(|_| {
             // The journal is what it was; a second name of it is removed when the store is opened, if not now.
             let _ = fs::remove_file(archive);
         })
+    }
+
+    /// Goes on with an empty journal.
+    fn go_on_empty(&mut self, published: Published, created_ns: u64) -> Result<(), StoreError> {
+        self.journal = published.journal;
+        self.is_behind = false;
+        self.marks.clear();
+        self.window.clear();
+        self.end = Version::Two.header_len() as u64;
+        (self.useful, self.compact_at) = (0, COMPACT_MIN);
+        self.frame.clear();
+        self.in_frame.clear();
+        self.target_changed = false;
+        self.unsynced = true;
+        (self.next_sender, self.next_target, self.created_ns) = (1, 1, created_ns);
+        published.folder.sync_all().map_err(|error| self.sync_failed(error))
     }
 
     fn error(&self, doing: &str, error: io::Error) -> StoreError {
@@ -362,74 +347,12 @@ impl FileStore {
     }
 }
 
-/// A journal being written.
-struct Output {
-    file: File,
-    end: u64,
-}
-
-impl Output {
-    fn push(&mut self, frame: &mut Frame) -> io::Result<()> {
-        let bytes = frame.finish(self.end);
-        self.file.write_all_at(bytes, self.end)?;
-        self.end += bytes.len() as u64;
-        frame.clear();
-        Ok(())
-    }
-}
-
-/// Makes a journal in place of one that may be there, all at once, and locks it; `fill` writes its first
-/// frames.
-fn create(
-    path: &Path,
-    created_ns: u64,
-    fill: impl FnOnce(&mut Output) -> io::Result<()>,
-) -> io::Result<File> {
-    // Opened before anything is changed: behind the rename there is no way back to the journal of before.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = File::open(folder.unwrap_or_else(|| Path::new(".")))?;
-    let mut temporary = path.to_owned().into_os_string();
-    temporary.push(".new");
-    let file =
-        private_file().read(true).write(true).create(true).truncate(false).open(&temporary)?;
-    lock(&file)?;
-    // Only now: it may have been another process's, about to become the journal.
-    file.set_len(0)?;
-    let header = header(created_ns);
-    file.write_all_at(&header, 0)?;
-    let mut output = Output { file, end: header.len() as u64 };
-    fill(&mut output)?;
-    output.file.sync_data()?;
-    fs::rename(&temporary, path)?;
-    // The name is on the disk only with the folder.
-    folder.sync_all()?;
-    Ok(output.file)
-}
-
-fn lock(file: &File) -> io::Result<()> {
-    file.try_lock()
-        .map_err(|error| io::Error::other(format!("is another process using it? {error}")))
-}
-
 /// Fails if a process of an earlier version has the store open: it locked a file of its own.
 fn check_old_lock(options: &FileStoreOptions) -> io::Result<()> {
     match File::open(options.folder.join(format!("{}.lock", options.name))) {
         Ok(file) => lock(&file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
-    }
-}
-
-/// Opens a journal and locks it. The lock is that of the file which has the name: another process may just
-/// have put a new one in its place.
-fn open_locked(path: &Path) -> io::Result<File> {
-    loop {
-        let file = private_file().read(true).write(true).open(path)?;
-        lock(&file)?;
-        let (own, named) = (file.metadata()?, fs::metadata(path)?);
-        if (own.dev(), own.ino()) == (named.dev(), named.ino()) {
-            return Ok(file);
-        }
     }
 }
 
@@ -488,19 +411,9 @@ impl Store for FileStore {
 
     fn reset(&mut self, created_ns: u64) -> Result<(), StoreError> {
         self.check_poison()?;
-        let journal = self.begin_anew(created_ns);
-        self.journal = journal.map_err(|error| self.error("begin anew", error))?;
-        self.is_behind = false;
-        self.marks.clear();
-        self.window.clear();
-        self.end = Version::Two.header_len() as u64;
-        (self.useful, self.compact_at) = (0, COMPACT_MIN);
-        self.frame.clear();
-        self.in_frame.clear();
-        self.target_changed = false;
-        self.unsynced = true;
-        (self.next_sender, self.next_target, self.created_ns) = (1, 1, created_ns);
-        Ok(())
+        let published = self.begin_anew(created_ns);
+        let published = published.map_err(|error| self.error("begin anew", error))?;
+        self.go_on_empty(published, created_ns)
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
@@ -534,8 +447,8 @@ impl Store for FileStore {
         }
         self.compact().map_err(|error| {
             self.poisoned =
-                Some(format!("the journal that was written anew cannot be read: {error}"));
-            self.error("read", error)
+                Some(format!("the journal that was written anew cannot be relied on: {error}"));
+            self.error("write anew", error)
         })
     }
 }

@@ -24,9 +24,9 @@ pub(super) struct Scan {
 pub(super) enum Tail {
     /// Nothing.
     Clean,
-    /// Bytes that are no frame, and none after them: a write that was cut, or damage of the last frame.
+    /// The beginning of a frame and nothing else: a write that was cut short.
     Torn { len: u64 },
-    /// Bytes that are no frame, and a frame after them, or more than is searched.
+    /// Anything else, and where the next frame is, if one was found.
     Damaged { next: Option<u64> },
 }
 
@@ -89,9 +89,23 @@ impl Scan {
         let next = (1..bytes.len()).find(|at| self.is_frame(&bytes[*at..], self.end + *at as u64));
         Ok(match next {
             Some(at) => Tail::Damaged { next: Some(self.end + at as u64) },
-            None if len > SEARCH_MAX => Tail::Damaged { next: None },
-            None => Tail::Torn { len },
+            None if len <= SEARCH_MAX && self.is_cut_short(&bytes) => Tail::Torn { len },
+            None => Tail::Damaged { next: None },
         })
+    }
+
+    /// Whether bytes are the beginning of a frame that goes on behind the end of the file, as the end of a process
+    /// leaves it. A frame that is all there but wrong was written, and what it told may have been sent.
+    fn is_cut_short(&self, bytes: &[u8]) -> bool {
+        let head_len = self.version.head_len();
+        match Head::parse(self.version, bytes, self.end) {
+            Some(head) => head.len > (bytes.len() - head_len) as u64,
+            None if bytes.len() >= head_len => false,
+            None => match self.version {
+                Version::One => true,
+                Version::Two => MARK.iter().zip(bytes).all(|(mark, byte)| mark == byte),
+            },
+        }
     }
 
     /// Whether a whole frame stands at the start of bytes from that offset.

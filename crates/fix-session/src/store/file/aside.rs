@@ -1,0 +1,86 @@
+//! The end of a journal that cannot be read: moved to a file of its own, never thrown away.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::create::open_locked;
+use super::format::corrupt;
+use super::scan::{Scan, Tail};
+use crate::error::StoreError;
+use crate::files::private_file;
+
+/// The end of a journal that was no frame, moved to a file of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovedAside {
+    /// Where it was in the journal.
+    pub offset: u64,
+    /// Its bytes.
+    pub len: u64,
+    /// The file that has it now.
+    pub path: PathBuf,
+}
+
+/// Moves what follows the last whole frame, which ends at `end`, to a file of its own, `NAME.journal.cut-END`.
+pub(super) fn move_aside(
+    mut journal: &File,
+    path: &Path,
+    end: u64,
+    len: u64,
+) -> io::Result<MovedAside> {
+    let aside = (0..)
+        .map(|number| {
+            let mut name = path.to_owned().into_os_string();
+            name.push(format!(".cut-{end}"));
+            if number > 0 {
+                name.push(format!(".{number}"));
+            }
+            PathBuf::from(name)
+        })
+        .map(|path| (private_file().write(true).create_new(true).open(&path), path))
+        .find(
+            |(made, _)| !matches!(made, Err(error) if error.kind() == io::ErrorKind::AlreadyExists),
+        );
+    let Some((made, path)) = aside else { return Err(io::ErrorKind::AlreadyExists.into()) };
+    let mut aside = made?;
+    journal.seek(SeekFrom::Start(end))?;
+    io::copy(&mut journal.take(len), &mut aside)?;
+    aside.sync_all()?;
+    journal.set_len(end)?;
+    Ok(MovedAside { offset: end, len, path })
+}
+
+/// Returns what is said of a journal that is damaged behind the last whole frame.
+pub(super) fn damaged(end: u64, next: Option<u64>) -> io::Error {
+    let what = match next {
+        Some(next) => format!("it is damaged from offset {end} to {next}, where commits follow"),
+        None => format!(
+            "it is damaged from offset {end} to its end, not merely cut short: numbers that were used may be among \
+             what cannot be read"
+        ),
+    };
+    corrupt(format!(
+        "{what}; restore the file from a copy, or agree with the counterparty on sequence numbers and give up what \
+         follows the last whole commit (`tickwire fix store cut FILE`)"
+    ))
+}
+
+/// Gives up what follows the last whole commit of a journal: it is moved to a file beside it. Returns `None` where
+/// nothing follows. The journal must not be in use.
+///
+/// # Errors
+/// If it cannot be opened, is in use, or is not a journal.
+pub fn cut_store(path: &Path) -> Result<Option<MovedAside>, StoreError> {
+    let cut = || {
+        let journal = open_locked(path)?;
+        let mut scan = Scan::new(journal.try_clone()?)?;
+        while scan.next_frame()?.is_some() {}
+        if scan.tail()? == Tail::Clean {
+            return Ok(None);
+        }
+        let end = scan.end();
+        let len = journal.metadata()?.len().saturating_sub(end);
+        move_aside(&journal, path, end, len).map(Some)
+    };
+    cut().map_err(|error| StoreError::new(format!("cut {}", path.display()), error))
+}
